@@ -1,0 +1,29 @@
+// The one error the product throws on purpose. A message says what, the value, and the remedy, in one sentence.
+
+export type ErrorCode =
+  | 'bad_request'
+  | 'model_not_found'
+  | 'bad_checkpoint'
+  | 'context_length_exceeded'
+  | 'out_of_memory'
+  | 'device_lost'
+  | 'cancelled'
+  | 'unsupported'
+  | 'overloaded'
+  | 'no_adapter'
+  | 'network'
+  | 'disk_full'
+  | 'internal';
+
+export class EngineError extends Error {
+  readonly code: ErrorCode;
+  /** The request field or file the error is about, where there is one. */
+  readonly param: string | null;
+
+  constructor(code: ErrorCode, message: string, options: { param?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'EngineError';
+    this.code = code;
+    this.param = options.param ?? null;
+  }
+}
