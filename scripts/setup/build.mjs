@@ -1,0 +1,62 @@
+// src/ to dist/ by plain tsc, when a source is newer than the last good build. The time stamp of dist/ itself marks that build.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { root } from './packages.mjs';
+
+const dist = join(root, 'dist');
+const src = join(root, 'src');
+
+export function buildIfStale() {
+  if (isFresh()) return;
+  const started = new Date();
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const result = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsconfig.build.json')], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (result.status !== 0) throw new Error(`The build failed:\n${result.stdout}${result.stderr}`);
+  removeOrphans();
+  utimesSync(dist, started, started);
+}
+
+function isFresh() {
+  if (!existsSync(dist)) return false;
+  const built = statSync(dist).mtimeMs;
+  const inputs = [
+    ...filesIn(src),
+    join(root, 'tsconfig.json'),
+    join(root, 'scripts/tsconfig.build.json'),
+    join(root, 'package-lock.json'),
+  ];
+  return inputs.every((file) => statSync(file).mtimeMs < built) && orphans().length === 0;
+}
+
+function removeOrphans() {
+  for (const file of orphans()) rmSync(file);
+}
+
+/** Outputs whose source is gone. */
+function orphans() {
+  return filesIn(dist).filter((file) => {
+    const stem = relative(dist, file).replace(/(\.d\.ts|\.js)$/, '');
+    return !existsSync(join(src, `${stem}.ts`));
+  });
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    buildIfStale();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

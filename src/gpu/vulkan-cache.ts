@@ -1,0 +1,98 @@
+// The Vulkan driver that set-up fetched into the user's cache, loaded into this process without root, LD_LIBRARY_PATH or a restart.
+//
+// What was tried on Linux with Dawn's binding: Dawn opens "libvulkan.so.1" anew for every `create()`, and glibc answers a bare name with
+// a library of that SONAME already in the process. So preloading by absolute path works before the first `create()`, and just as well
+// after a `create()` whose requestAdapter() said null; only a new `create()` is needed. RTLD_LOCAL is enough, and keeps LLVM's symbols
+// away from other addons. In a worker, setting VK_DRIVER_FILES reaches the C side only if the worker was started with `env: SHARE_ENV`.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { constants, homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EngineError } from '../files/error.ts';
+
+export type CachedDriver = 'lavapipe' | 'swiftshader';
+
+/** What set-up wrote beside the libraries: file names within the driver's folder, dependencies first. */
+interface DriverManifest {
+  icd: string;
+  preload: string[];
+}
+
+// RTLD_NODELETE: Node closes a library that turns out not to be an addon, and this keeps it mapped.
+const keepMapped = 0x1000;
+let loaded: CachedDriver | null = null;
+
+/** The folder that set-up fills: one sub-folder a driver. */
+export function vulkanCacheFolder(): string {
+  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'svc-engine', 'vulkan');
+}
+
+/** Whether the system has a Vulkan loader. Where it has none, asking Dawn first only prints a warning. */
+export function systemHasVulkanLoader(): boolean {
+  return process.platform === 'linux' && tryOpen('libvulkan.so.1') === null;
+}
+
+/**
+ * Makes the cached driver the one that the next `create()` finds, and returns its name; null where there is none or where
+ * SVC_VULKAN_DRIVER=system forbids it. SVC_VULKAN_DRIVER=lavapipe or swiftshader overrides `which` and insists. One driver a process.
+ */
+export function preloadCachedDriver(which: CachedDriver = 'lavapipe'): CachedDriver | null {
+  if (loaded !== null || process.platform !== 'linux') return loaded;
+  const wanted = process.env['SVC_VULKAN_DRIVER'] || null;
+  if (wanted === 'system') return null;
+  if (wanted !== null && wanted !== 'lavapipe' && wanted !== 'swiftshader') {
+    throw new EngineError(
+      'no_adapter',
+      `SVC_VULKAN_DRIVER is "${wanted}", but must be lavapipe, swiftshader or system.`,
+    );
+  }
+  const driver = wanted ?? which;
+  const folder = join(vulkanCacheFolder(), driver);
+  const manifest = readManifest(join(folder, 'manifest.json'));
+  if (manifest === null) {
+    if (wanted === null) return null;
+    throw new EngineError(
+      'no_adapter',
+      `SVC_VULKAN_DRIVER asks for ${driver}, but ${folder} holds no driver: run the set-up script of the source tree, or unset it.`,
+    );
+  }
+  openAll(manifest.preload.map((name) => join(folder, name)));
+  const icd = join(folder, manifest.icd);
+  process.env['VK_DRIVER_FILES'] = icd;
+  process.env['VK_ICD_FILENAMES'] = icd; // the same for loaders older than 1.3.207
+  process.env['XDG_RUNTIME_DIR'] ??= tmpdir(); // lavapipe complains without one
+  loaded = driver;
+  return driver;
+}
+
+function readManifest(file: string): DriverManifest | null {
+  if (!existsSync(file)) return null;
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as Partial<DriverManifest>;
+  return manifest.icd && manifest.preload ? { icd: manifest.icd, preload: manifest.preload } : null;
+}
+
+/** Opens each library, and again those whose dependencies came later in the list. */
+function openAll(files: string[]): void {
+  let pending = files;
+  while (pending.length > 0) {
+    const failed = pending.filter((file) => tryOpen(file) !== null);
+    if (failed.length === pending.length) {
+      throw new EngineError(
+        'no_adapter',
+        `The cached Vulkan driver cannot be loaded (${tryOpen(failed[0]!)}): delete ${vulkanCacheFolder()} and run set-up again.`,
+      );
+    }
+    pending = failed;
+  }
+}
+
+/** Null when the library is in the process; else why not. Node's complaint that it is no addon comes after it was loaded. */
+function tryOpen(file: string): string | null {
+  try {
+    process.dlopen({ exports: {} }, file, constants.dlopen.RTLD_LAZY | keepMapped);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (!reason.includes('self-register')) return reason;
+  }
+  return null;
+}
