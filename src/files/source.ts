@@ -1,0 +1,112 @@
+// Where bytes come from. A checkpoint is a folder of sources; a disk, a browser's File or a test's array may stand behind it.
+
+import { EngineError } from './error.ts';
+
+export interface ByteSource {
+  /** File name, for messages. */
+  readonly name: string;
+  /** Bytes. */
+  readonly size: number;
+  /** A fresh array of `length` bytes. */
+  read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Fills `target` from `offset` on, without allocating. */
+  readInto(offset: number, target: Uint8Array<ArrayBuffer>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Folder {
+  /** As the user gave it, absolute. */
+  readonly path: string;
+  /** Names of the files directly inside. */
+  names(): Promise<string[]>;
+  open(name: string): Promise<ByteSource>;
+}
+
+/** Takes bytes in order. */
+export interface ByteSink {
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+export function memorySource(name: string, bytes: Uint8Array): ByteSource {
+  const slice = (offset: number, length: number): Uint8Array => {
+    assertRange({ name, size: bytes.length }, offset, length);
+    return bytes.subarray(offset, offset + length);
+  };
+  return {
+    name,
+    size: bytes.length,
+    read: async (offset, length) => new Uint8Array(slice(offset, length)),
+    readInto: async (offset, target) => target.set(slice(offset, target.length)),
+    close: async () => {},
+  };
+}
+
+/** A read beyond the end is a checkpoint that changed while it was open, or a caller's slip; both must not pass. */
+export function assertRange(source: { name: string; size: number }, offset: number, length: number): void {
+  if (
+    !Number.isSafeInteger(offset) ||
+    !Number.isSafeInteger(length) ||
+    offset < 0 ||
+    length < 0 ||
+    offset + length > source.size
+  ) {
+    throw new EngineError(
+      'internal',
+      `Asked for ${length} bytes at ${offset} of ${source.name}, which holds ${source.size}.`,
+    );
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export async function readText(folder: Folder, name: string): Promise<string> {
+  const source = await folder.open(name);
+  try {
+    return utf8.decode(await source.read(0, source.size));
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new EngineError(
+      'bad_checkpoint',
+      `${name} in ${folder.path} is not UTF-8 text: fetch the file again.`,
+      {
+        param: name,
+        cause,
+      },
+    );
+  } finally {
+    await source.close();
+  }
+}
+
+/** The file as a JSON object. */
+export async function readJson(folder: Folder, name: string): Promise<Record<string, unknown>> {
+  const text = await readText(folder, name);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError(
+      'bad_checkpoint',
+      `${name} in ${folder.path} is not JSON (${reason}): fetch the file again.`,
+      {
+        param: name,
+        cause,
+      },
+    );
+  }
+  if (!isRecord(value)) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${name} in ${folder.path} must hold a JSON object: fetch the file again.`,
+      {
+        param: name,
+      },
+    );
+  }
+  return value;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
