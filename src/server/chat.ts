@@ -1,0 +1,130 @@
+// POST /v1/chat/completions: a request for the engine, and the engine's events as the reply.
+
+import { randomUUID } from 'node:crypto';
+import type { H3Event } from 'h3';
+import type { TextEvent, TextRequest } from '../index.ts';
+import { streamReply } from './chat-stream.ts';
+import { readJson } from './json-body.ts';
+import { toChatMessages } from './messages.ts';
+import { matchModel } from './models.ts';
+import { applyEvent, completion, completionTokens, type Reply, startReply } from './reply.ts';
+import { duration } from './request-log.ts';
+import type { ChatBody } from './schema.ts';
+import { requireReady, type Service } from './service.ts';
+import { EVENT_STREAM_HEADERS } from './sse.ts';
+import { checkTokenIds, validateChat } from './validation.ts';
+
+const KEEP_ALIVE = 5000;
+
+export async function chatCompletions(service: Service, event: H3Event): Promise<unknown> {
+  const { model, names, fingerprint } = requireReady(service);
+  const { body, ignored } = validateChat(await readJson(event.req), service.options.strict ?? false);
+  matchModel(names, body.model);
+  checkTokenIds(body, model.info.vocabSize);
+  if (ignored.length) event.res.headers.set('x-svc-ignored', headerList(ignored));
+
+  const head = {
+    id: `chatcmpl-${randomUUID()}`,
+    created: Math.floor(Date.now() / 1000),
+    model: body.model,
+    system_fingerprint: fingerprint,
+  };
+  const reply = startReply(head, body.n ?? 1);
+  const abort = new AbortController();
+  // In the tick in which the connection closes.
+  event.req.signal.addEventListener('abort', () => abort.abort(), { once: true });
+  if (event.req.signal.aborted) abort.abort();
+
+  const timing: Timing = {};
+  describeCall(event, reply, timing);
+  const events = follow(
+    service,
+    abort,
+    model.generate(toTextRequest(body), { signal: abort.signal }),
+    timing,
+  );
+
+  if (!body.stream) {
+    for await (const textEvent of events) applyEvent(reply, textEvent);
+    return completion(reply);
+  }
+  // All that can be wrong with a request is known once it is accepted: until then an error still has a status.
+  const first = await events.next();
+  if (!first.done) applyEvent(reply, first.value);
+  for (const [name, value] of Object.entries(EVENT_STREAM_HEADERS)) event.res.headers.set(name, value);
+  return streamReply(reply, events, {
+    keepAlive: service.options.keepAlive ?? KEEP_ALIVE,
+    includeUsage: body.stream_options?.include_usage ?? false,
+    continuousUsage: body.stream_options?.continuous_usage_stats ?? false,
+    onCancel: () => abort.abort(),
+    log: service.log,
+  });
+}
+
+function toTextRequest(body: ChatBody): TextRequest {
+  const { messages, temperature, top_p, top_k, min_p, n, seed, stop, stop_token_ids } = body;
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens;
+  const templateKwargs = body.chat_template_kwargs;
+  return {
+    prompt: { messages: toChatMessages(messages ?? []), ...(templateKwargs && { templateKwargs }) },
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { topP: top_p }),
+    ...(top_k !== undefined && { topK: top_k }),
+    ...(min_p !== undefined && { minP: min_p }),
+    ...(n !== undefined && { n }),
+    ...(seed !== undefined && { seed }),
+    ...(body.logit_bias && { logitBias: body.logit_bias }),
+    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
+    ...(stop_token_ids && { stopTokenIds: stop_token_ids }),
+    ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
+  };
+}
+
+type Events = AsyncGenerator<TextEvent, void, void>;
+
+/** Keeps a request among the running ones until its events end, and notes when its first token came. */
+async function* follow(service: Service, abort: AbortController, events: Events, timing: Timing): Events {
+  service.running.add(abort);
+  try {
+    for await (const event of events) {
+      if (event.type === 'delta') timing.firstAt ??= performance.now();
+      yield event;
+    }
+  } finally {
+    service.running.delete(abort);
+  }
+}
+
+interface Timing {
+  /** Milliseconds on the monotonic clock. */
+  firstAt?: number;
+}
+
+function describeCall({ context: { call } }: H3Event, reply: Reply, timing: Timing): void {
+  if (!call) return;
+  call.detail = () => {
+    const tokens = completionTokens(reply);
+    const cached = reply.cachedTokens > 0 ? ` (${reply.cachedTokens} cached)` : '';
+    const first = timing.firstAt;
+    const parts = [`${reply.promptTokens}${cached} + ${tokens} tokens`];
+    if (first !== undefined) {
+      parts.push(`first after ${duration(first - call.startedAt)}`);
+      const seconds = (performance.now() - first) / 1000;
+      if (tokens > 1 && seconds > 0) parts.push(`${((tokens - 1) / seconds).toFixed(1)} tok/s`);
+    }
+    return parts.join(', ');
+  };
+}
+
+/** Names a client made up, fit for a header: escaped, and no longer than headers may be. */
+function headerList(names: string[]): string {
+  const kept: string[] = [];
+  let length = 0;
+  for (const name of names.map((text) => encodeURIComponent(text))) {
+    length += name.length + 2;
+    if (length > 1000) return [...kept, '...'].join(', ');
+    kept.push(name);
+  }
+  return kept.join(', ');
+}

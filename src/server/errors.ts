@@ -1,0 +1,116 @@
+// What can go wrong, as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
+
+import { EngineError, type ErrorCode } from '../index.ts';
+
+/** Codes of the HTTP layer, beside those of the engine. */
+export type RequestErrorCode =
+  | 'invalid_json'
+  | 'invalid_content_type'
+  | 'invalid_type'
+  | 'invalid_value'
+  | 'missing_required_parameter'
+  | 'unknown_parameter'
+  | 'request_too_large'
+  | 'invalid_api_key'
+  | 'forbidden_host'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'starting'
+  | 'stopping';
+
+/** A request this server refuses before the engine sees it. */
+export class RequestError extends Error {
+  readonly code: RequestErrorCode | ErrorCode;
+  readonly param: string | null;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: RequestErrorCode | ErrorCode,
+    message: string,
+    options: { param?: string; headers?: Record<string, string> } = {},
+  ) {
+    super(message);
+    this.name = 'RequestError';
+    this.code = code;
+    this.param = options.param ?? null;
+    this.headers = options.headers ?? {};
+  }
+}
+
+export interface ErrorReply {
+  status: number;
+  headers: Record<string, string>;
+  body: { error: { message: string; type: string; param: string | null; code: string } };
+}
+
+interface Mapping {
+  status: number;
+  /** Seconds after which trying again makes sense. */
+  retryAfter?: number;
+  headers?: Record<string, string>;
+}
+
+const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
+  invalid_json: { status: 400 },
+  invalid_content_type: { status: 400 },
+  invalid_type: { status: 400 },
+  invalid_value: { status: 400 },
+  missing_required_parameter: { status: 400 },
+  unknown_parameter: { status: 400 },
+  bad_request: { status: 400 },
+  unsupported: { status: 400 },
+  context_length_exceeded: { status: 400 },
+  invalid_api_key: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
+  forbidden_host: { status: 403 },
+  not_found: { status: 404 },
+  model_not_found: { status: 404 },
+  method_not_allowed: { status: 405 },
+  request_too_large: { status: 413, headers: { connection: 'close' } },
+  overloaded: { status: 429, retryAfter: 1 },
+  // The client has gone or the server is closing: nobody reads this one.
+  cancelled: { status: 499 },
+  internal: { status: 500 },
+  bad_checkpoint: { status: 500 },
+  network: { status: 502 },
+  starting: { status: 503, retryAfter: 1 },
+  stopping: { status: 503, retryAfter: 5, headers: { connection: 'close' } },
+  device_lost: { status: 503, retryAfter: 1 },
+  out_of_memory: { status: 503 },
+  no_adapter: { status: 503 },
+  disk_full: { status: 507 },
+};
+
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error';
+  if (status === 403) return 'permission_error';
+  if (status === 429) return 'rate_limit_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+/** Errors nobody foresaw keep their text to themselves: it is for the log, not for the network. */
+export function toErrorReply(error: unknown): ErrorReply {
+  const known = error instanceof RequestError || error instanceof EngineError;
+  const code = known ? error.code : 'internal';
+  const { status, retryAfter, headers } = MAPPINGS[code];
+  const retry =
+    retryAfter === undefined
+      ? undefined
+      : { 'retry-after': String(retryAfter), 'retry-after-ms': String(retryAfter * 1000) };
+  return {
+    status,
+    headers: { ...headers, ...retry, ...(error instanceof RequestError ? error.headers : undefined) },
+    body: {
+      error: {
+        message: known ? error.message : 'The server failed on this request; its log says why.',
+        type: typeOf(status),
+        param: known ? error.param : null,
+        code,
+      },
+    },
+  };
+}
+
+/** True for errors a developer should read in full: everything that nobody threw on purpose. */
+export function isUnforeseen(error: unknown): boolean {
+  return !(error instanceof RequestError || error instanceof EngineError) || error.code === 'internal';
+}

@@ -1,0 +1,40 @@
+// A request's body as JSON, or the error that says why it is none.
+
+import { RequestError } from './errors.ts';
+
+export const BODY_LIMIT = 64 * 1024 * 1024;
+
+/** The limit is also the HTTP server's own: it counts what arrives without a length. */
+export async function readJson(request: Request): Promise<unknown> {
+  const type = request.headers.get('content-type');
+  if (!/^application\/([\w.+-]+\+)?json *(;|$)/i.test(type ?? '')) {
+    throw new RequestError(
+      'invalid_content_type',
+      `The body must come as content-type application/json, got ${type ?? 'none'}.`,
+    );
+  }
+  if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge();
+  const text = await request.text().catch((error: unknown) => {
+    throw isTooLarge(error)
+      ? tooLarge()
+      : new RequestError('cancelled', 'The client left before its body was read.');
+  });
+  if (text === '') throw new RequestError('invalid_json', 'The body is empty; send a JSON object.');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RequestError('invalid_json', `The body is not valid JSON: ${(error as SyntaxError).message}.`);
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_BODY_TOO_LARGE';
+}
+
+function tooLarge(): RequestError {
+  const megabytes = BODY_LIMIT / (1024 * 1024);
+  return new RequestError(
+    'request_too_large',
+    `The body is larger than ${megabytes} MB; send a shorter conversation.`,
+  );
+}

@@ -1,0 +1,121 @@
+// The conversation as a client sends it: roles, content, tool calls. Every rule names the place it was broken at.
+
+import { z } from 'zod';
+import type { ChatMessage } from '../index.ts';
+
+const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
+const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
+
+const part = z
+  .looseObject({ type: z.string(), text: z.string().optional() })
+  .superRefine(({ type, text }, context) => {
+    if (MEDIA_PARTS.has(type)) {
+      context.addIssue({
+        code: 'custom',
+        message: `has the type ${type}, and the served model reads text only; send text parts.`,
+        params: { code: 'unsupported' },
+      });
+    } else if (type !== 'text') {
+      context.addIssue({
+        code: 'custom',
+        path: ['type'],
+        message: `must be "text", got ${JSON.stringify(type)}.`,
+      });
+    } else if (text === undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['text'],
+        message: 'is required in a text part.',
+        params: { code: 'missing_required_parameter' },
+      });
+    }
+  });
+
+/** Arguments travel as text, and templates render them as an object: text that is none would break there. */
+const callArguments = z
+  .union([z.string(), z.record(z.string(), z.unknown())])
+  .superRefine((value, context) => {
+    if (typeof value === 'string' && !isJsonObject(value)) {
+      context.addIssue({ code: 'custom', message: 'must be a JSON object as text.' });
+    }
+  });
+
+const toolCall = z.looseObject({
+  id: z.string().optional(),
+  type: z.literal('function').optional(),
+  function: z.looseObject({ name: z.string().min(1), arguments: callArguments }),
+});
+
+const message = z
+  .looseObject({
+    role: z.enum(ROLES),
+    content: z.union([z.string(), z.array(part), z.null()]).optional(),
+    name: z.string().nullish(),
+    reasoning_content: z.string().nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+    tool_call_id: z.string().nullish(),
+  })
+  .superRefine(({ role, content, tool_calls }, context) => {
+    if (content === undefined && !tool_calls?.length) {
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: 'is required.',
+        params: { code: 'missing_required_parameter' },
+      });
+    } else if (content === null && role === 'user') {
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: 'must be text or a list of parts in a user message, got null.',
+        params: { code: 'invalid_type' },
+      });
+    }
+    if (tool_calls?.length && role !== 'assistant') {
+      context.addIssue({
+        code: 'custom',
+        path: ['tool_calls'],
+        message: `belongs to assistant messages, and this one is from ${role}.`,
+      });
+    }
+  });
+
+export const messagesSchema = z.array(message).min(1);
+
+export type MessagesBody = z.infer<typeof messagesSchema>;
+
+const KNOWN_MEMBERS = new Set(['role', 'content', 'name', 'reasoning_content', 'tool_calls', 'tool_call_id']);
+
+/** Drops what the templates have no word for. */
+export function toChatMessages(body: MessagesBody): ChatMessage[] {
+  return body.map(({ role, content, name, reasoning_content, tool_calls, tool_call_id }) => ({
+    role,
+    content: content ?? null,
+    ...(name != null && { name }),
+    ...(reasoning_content != null && { reasoning_content }),
+    ...(tool_calls?.length && { tool_calls }),
+    ...(tool_call_id != null && { tool_call_id }),
+  }));
+}
+
+/** Members with a value that nothing here reads, as paths. */
+export function unknownMembers(body: MessagesBody): string[] {
+  return body.flatMap((entry, at) =>
+    Object.entries(entry)
+      .filter(([name, value]) => value != null && !KNOWN_MEMBERS.has(name) && !isEmptyList(value))
+      .map(([name]) => `messages.${at}.${name}`),
+  );
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,43 @@
+// A request from its first byte to its last, and the line of log it leaves.
+
+import { randomUUID } from 'node:crypto';
+import type { Log } from './service.ts';
+
+export interface Call {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  /** Milliseconds on the monotonic clock. */
+  readonly startedAt: number;
+  status: number;
+  /** What the handler has to add. */
+  detail: () => string;
+}
+
+declare module 'h3' {
+  interface H3EventContext {
+    call?: Call;
+  }
+}
+
+/** A client's own id is kept where it is short and plain. */
+export function startCall(method: string, path: string, clientId: string | null): Call {
+  const id = clientId !== null && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : `req_${randomUUID()}`;
+  return { id, method, path, startedAt: performance.now(), status: 200, detail: () => '' };
+}
+
+const PROBES = new Set(['/livez', '/readyz', '/health']);
+
+export function logCall(log: Log, call: Call, clientLeft: boolean): void {
+  const { id, method, path, status, startedAt } = call;
+  const outcome = clientLeft ? `${status} client left` : String(status);
+  const parts = [`${method} ${path} ${outcome}`, call.detail(), duration(performance.now() - startedAt), id];
+  const line = parts.filter(Boolean).join(' · ');
+  if (PROBES.has(path)) log.debug(line);
+  else if (status >= 500) log.error(line);
+  else log.info(line);
+}
+
+export function duration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}

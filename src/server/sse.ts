@@ -1,0 +1,84 @@
+// Server-sent events as bytes: data lines, comments that keep a silent connection open, and the end marker.
+// The stream never waits for its reader: `room()` says whether the reader keeps up, and `onRoom` that it does again.
+
+const encoder = new TextEncoder();
+const PING = encoder.encode(': ping\n\n');
+const END = encoder.encode('data: [DONE]\n\n');
+
+/** Bytes a slow reader may fall behind before events are merged. */
+const HIGH_WATER = 64 * 1024;
+
+export interface EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  /** False while the reader is more than 64 KiB behind. */
+  room(): boolean;
+  send(value: unknown): void;
+  /** Sends the end marker and closes. */
+  end(): void;
+}
+
+export interface EventStreamOptions {
+  /** Milliseconds of silence after which a comment is sent. */
+  keepAlive: number;
+  /** The reader has caught up. */
+  onRoom: () => void;
+  /** The reader has gone. */
+  onCancel: () => void;
+}
+
+export const EVENT_STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+export function createEventStream({ keepAlive, onRoom, onCancel }: EventStreamOptions): EventStream {
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  let open = true;
+  let sentAt = performance.now();
+
+  const write = (bytes: Uint8Array) => {
+    if (!open) return;
+    controller.enqueue(bytes);
+    sentAt = performance.now();
+  };
+  const room = () => open && (controller.desiredSize ?? 0) > 0;
+  const timer = setInterval(
+    () => {
+      if (room() && performance.now() - sentAt >= keepAlive) write(PING);
+    },
+    Math.max(10, keepAlive / 4),
+  );
+  const close = () => {
+    open = false;
+    clearInterval(timer);
+  };
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(streamController) {
+        controller = streamController;
+      },
+      pull() {
+        onRoom();
+      },
+      cancel() {
+        close();
+        onCancel();
+      },
+    },
+    { highWaterMark: HIGH_WATER, size: (bytes) => bytes.byteLength },
+  );
+
+  return {
+    body,
+    room,
+    send: (value) => write(encoder.encode(`data: ${JSON.stringify(value)}\n\n`)),
+    end() {
+      if (!open) return;
+      write(END);
+      close();
+      controller.close();
+    },
+  };
+}

@@ -1,0 +1,190 @@
+// From a parsed JSON body to the honoured fields of a chat request, or to the error that names what is wrong with it.
+
+import { z } from 'zod';
+import { RequestError, type RequestErrorCode } from './errors.ts';
+import { unknownMembers } from './messages.ts';
+import { chatBody, type ChatBody, type Field, FIELDS, isEmpty, isNeutral } from './schema.ts';
+
+type KnownBody = ChatBody & Required<Pick<ChatBody, 'messages' | 'model'>>;
+
+const STREAM_OPTIONS = new Set(['include_usage', 'continuous_usage_stats', 'include_obfuscation']);
+
+/** `ignored`: names that nothing here reads; with `strict` they are an error. */
+export function validateChat(value: unknown, strict: boolean): { body: KnownBody; ignored: string[] } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new RequestError('invalid_type', `The body must be a JSON object, got ${show(value)}.`);
+  }
+  const { honoured, ignored } = sortFields(value);
+  for (const name of ['messages', 'model'] as const) {
+    if (honoured[name] === undefined) {
+      throw new RequestError('missing_required_parameter', `${name} is required.`, { param: name });
+    }
+  }
+  const parsed = chatBody.safeParse(honoured);
+  if (!parsed.success) throw toRequestError(parsed.error, honoured);
+  const body = parsed.data as KnownBody;
+  checkPairs(body);
+  ignored.push(...unknownMembers(body.messages));
+  if (body.stream_options) {
+    const names = Object.keys(body.stream_options).filter((name) => !STREAM_OPTIONS.has(name));
+    ignored.push(...names.map((name) => `stream_options.${name}`));
+  }
+  const first = ignored[0];
+  if (strict && first !== undefined) {
+    throw new RequestError(
+      'unknown_parameter',
+      `${first} is not a field of this interface; leave it out, or start the server without --strict.`,
+      { param: first },
+    );
+  }
+  return { body, ignored };
+}
+
+/** Splits a body by the table's statuses and refuses what asks for something that is not built. */
+function sortFields(body: object): { honoured: Record<string, unknown>; ignored: string[] } {
+  const honoured: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    const field: Field | undefined = Object.hasOwn(FIELDS, name)
+      ? FIELDS[name as keyof typeof FIELDS]
+      : undefined;
+    if (!field) {
+      ignored.push(name);
+    } else if (field.status === 'honoured') {
+      // An empty list of messages is an error of its own; an empty stop or bias is not set.
+      if (value !== null && (name === 'messages' || !isEmpty(value))) honoured[name] = value;
+    } else if (field.status === 'neutral-only' && !isNeutral(field, value)) {
+      const remedy =
+        field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
+      throw new RequestError(
+        'unsupported',
+        `${name} = ${show(value)} is not supported by this server; ${remedy}.`,
+        {
+          param: name,
+        },
+      );
+    }
+  }
+  return { honoured, ignored };
+}
+
+function checkPairs(body: ChatBody): void {
+  if (body.stream_options && !body.stream) {
+    throw new RequestError('invalid_value', 'stream_options needs stream to be true; send both or neither.', {
+      param: 'stream_options',
+    });
+  }
+}
+
+/** Ids the model does not have. */
+export function checkTokenIds(body: ChatBody, vocabSize: number): void {
+  const check = (id: number, param: string) => {
+    if (id < vocabSize) return;
+    throw new RequestError(
+      'invalid_value',
+      `${param} names token ${id}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary.`,
+      { param },
+    );
+  };
+  body.stop_token_ids?.forEach((id, at) => check(id, `stop_token_ids.${at}`));
+  for (const key of Object.keys(body.logit_bias ?? {})) check(Number(key), `logit_bias.${key}`);
+}
+
+interface Problem {
+  path: PropertyKey[];
+  issue: z.core.$ZodIssue;
+}
+
+/** Of a union's branches, the one that got furthest is the one that was meant; none did where all dislike the type. */
+function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
+  const path = [...base, ...issue.path];
+  if (issue.code !== 'invalid_union') return { path, issue };
+  const reached = ({ path, issue }: Problem) => path.length + (issue.code === 'invalid_type' ? 0 : 0.5);
+  return issue.errors
+    .flatMap((branch) => branch.slice(0, 1))
+    .map((inner) => deepest(inner, path))
+    .reduce((best, next) => (reached(next) > Math.max(reached(best), path.length) ? next : best), {
+      path,
+      issue,
+    });
+}
+
+function toRequestError(error: z.ZodError, body: unknown): RequestError {
+  const first = error.issues[0];
+  if (!first) return new RequestError('bad_request', 'The body does not fit the interface.');
+  const { path, issue } = deepest(first, []);
+  const param = path.map(String).join('.');
+  const value = path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    body,
+  );
+  const { code, text } = describe(issue, value);
+  return new RequestError(code, `${param} ${text}`, { param });
+}
+
+function describe(
+  issue: z.core.$ZodIssue,
+  value: unknown,
+): { code: RequestErrorCode | 'unsupported'; text: string } {
+  const got = `got ${show(value)}.`;
+  switch (issue.code) {
+    case 'custom': {
+      const code = issue.params?.['code'];
+      const known =
+        code === 'unsupported' || code === 'missing_required_parameter' || code === 'invalid_type';
+      return { code: known ? code : 'invalid_value', text: issue.message };
+    }
+    case 'invalid_type':
+      if (value === undefined) return { code: 'missing_required_parameter', text: 'is required.' };
+      return { code: 'invalid_type', text: `must be ${article(issue.expected)}, ${got}` };
+    case 'too_small':
+    case 'too_big': {
+      const low = issue.code === 'too_small';
+      const bound = low ? issue.minimum : issue.maximum;
+      if (typeof value === 'number') {
+        const relation = low
+          ? issue.inclusive
+            ? 'at least'
+            : 'greater than'
+          : issue.inclusive
+            ? 'at most'
+            : 'below';
+        return { code: 'invalid_value', text: `must be ${relation} ${bound}, ${got}` };
+      }
+      const thing = typeof value === 'string' ? 'character' : 'entr';
+      const plural = thing === 'entr' ? (bound === 1 ? 'y' : 'ies') : bound === 1 ? '' : 's';
+      return {
+        code: 'invalid_value',
+        text: `must have at ${low ? 'least' : 'most'} ${bound} ${thing}${plural}.`,
+      };
+    }
+    case 'invalid_value':
+      return { code: 'invalid_value', text: `must be one of ${issue.values.map(String).join(', ')}, ${got}` };
+    case 'invalid_key':
+      return { code: 'invalid_value', text: 'is not a token id; keys are whole numbers.' };
+    case 'invalid_union': {
+      const kinds = issue.errors.flatMap(([inner]) =>
+        inner?.code === 'invalid_type' ? [article(inner.expected)] : [],
+      );
+      return { code: 'invalid_type', text: `must be ${kinds.join(' or ')}, ${got}` };
+    }
+    default:
+      return { code: 'invalid_value', text: `is not valid: ${issue.message}, ${got}` };
+  }
+}
+
+function article(expected: string): string {
+  const names: Record<string, string> = {
+    int: 'a whole number',
+    array: 'a list',
+    record: 'an object',
+    null: 'null',
+  };
+  return names[expected] ?? (/^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`);
+}
+
+/** A value as a message shows it: JSON, shortened. */
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}

@@ -1,0 +1,154 @@
+// A text model without a model: it answers with the last message's words, and some words make it misbehave.
+//   "hang"     after the first word it says nothing until it is aborted
+//   "wait N"   N milliseconds pass before the first word, as in a long prefill
+//   "fail C"   after the first word it fails with the EngineError code C
+//   "refuse C" it fails with C before it accepts the request
+//   "crash"    after the first word it throws something nobody foresaw
+//   "flood N"  answers with N words of 1,000 characters
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ChatMessage,
+  EngineError,
+  type ErrorCode,
+  type TextEvent,
+  type TextModel,
+  type TextModelInfo,
+  type TextRequest,
+} from '../../src/index.ts';
+
+export const fakeInfo: TextModelInfo = {
+  path: '/models/fake-chat',
+  name: 'fake-chat',
+  architecture: 'Qwen3ForCausalLM',
+  parameters: 1000,
+  quantization: 'none',
+  vocabSize: 256,
+  contextLength: 4096,
+  modelContextLength: 8192,
+  maxRunningRequests: 16,
+  maxQueuedRequests: 128,
+  memory: { budget: 4096, weights: 1024, kv: 2048, arena: 1024 },
+  sampling: { temperature: 0.4, topP: 1, topK: 0, minP: 0 },
+  samplingSource: {
+    temperature: 'generation_config.json',
+    topP: 'contract',
+    topK: 'contract',
+    minP: 'contract',
+  },
+  hasChatTemplate: true,
+  adapter: {
+    index: 0,
+    vendor: 'fake',
+    architecture: '',
+    device: 'fake device',
+    description: 'fake adapter',
+    backend: 'null',
+    software: true,
+    features: [],
+    limits: {},
+    subgroupMinSize: 4,
+    subgroupMaxSize: 4,
+  },
+};
+
+export interface FakeModel extends TextModel {
+  /** Every request it was given. */
+  readonly requests: TextRequest[];
+  running: number;
+  closed: boolean;
+}
+
+function lastText(request: TextRequest): string {
+  if (!('messages' in request.prompt)) return '';
+  const message: ChatMessage | undefined = request.prompt.messages.at(-1);
+  const content = message?.content ?? '';
+  return typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('');
+}
+
+function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function* answer(
+  request: TextRequest,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<TextEvent, void, void> {
+  const text = lastText(request);
+  const [command, argument = ''] = text.split(' ');
+  if (command === 'refuse') throw new EngineError(argument as ErrorCode, `refused with ${argument}.`);
+  const promptTokens = text.split(' ').length;
+  const maxTokens = request.maxTokens ?? 100;
+  yield { type: 'accepted', promptTokens, maxTokens };
+  if (command === 'wait') await Promise.race([sleep(Number(argument)), untilAborted(signal)]);
+  yield { type: 'prefill', processed: promptTokens, promptTokens, cachedTokens: 1 };
+
+  const words =
+    command === 'flood' ? Array<string>(Number(argument)).fill('x'.repeat(1000)) : text.split(/(?= )/);
+  const wanted = words.slice(0, maxTokens);
+  const choices = Array.from({ length: request.n ?? 1 }, (_, choice) => choice);
+  for (const [at, word] of wanted.entries()) {
+    if (at > 0 && command === 'hang') await untilAborted(signal);
+    if (at > 0 && command === 'fail')
+      throw new EngineError(argument as ErrorCode, `failed with ${argument}.`);
+    if (at > 0 && command === 'crash') throw new TypeError('secret detail');
+    if (signal?.aborted) {
+      for (const choice of choices) yield done(choice, 'abort', null, at);
+      return;
+    }
+    for (const choice of choices) yield { type: 'delta', choice, text: word, ids: [at % 256] };
+    await sleep(0);
+  }
+  const cut = wanted.length < words.length;
+  for (const choice of choices) yield done(choice, cut ? 'length' : 'stop', cut ? null : 2, wanted.length);
+}
+
+function done(
+  choice: number,
+  finishReason: 'stop' | 'length' | 'abort',
+  matchedStop: number | null,
+  tokens: number,
+): TextEvent {
+  return { type: 'done', choice, finishReason, matchedStop, completionTokens: tokens };
+}
+
+export function createFakeModel(): FakeModel {
+  const model: FakeModel = {
+    info: fakeInfo,
+    requests: [],
+    running: 0,
+    closed: false,
+    async *generate(request, options) {
+      model.requests.push(request);
+      model.running += 1;
+      try {
+        yield* answer(request, options?.signal);
+      } finally {
+        model.running -= 1;
+      }
+    },
+    renderPrompt: () => Promise.resolve({ text: '', ids: [] }),
+    tokenize: (text) => Promise.resolve([...Buffer.from(text)]),
+    detokenize: (ids) => Promise.resolve(Buffer.from(ids).toString()),
+    metrics: () =>
+      Promise.resolve({
+        running: model.running,
+        waiting: 0,
+        pages: { used: 0, total: 0, tokensPerPage: 16 },
+        steps: 0,
+        sharedSteps: 0,
+        promptTokens: 0,
+        generatedTokens: 0,
+        retractions: 0,
+        deviceRestarts: 0,
+      }),
+    close() {
+      model.closed = true;
+      return Promise.resolve();
+    },
+  };
+  return model;
+}

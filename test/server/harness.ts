@@ -1,0 +1,81 @@
+// A server on a fake model, on a free port, closed when the test ends.
+
+import { afterEach, expect } from 'vitest';
+import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
+import type { ServerOptions } from '../../src/server/service.ts';
+import { createFakeModel, type FakeModel } from './fake-model.ts';
+
+export interface Harness {
+  server: RunningServer;
+  model: FakeModel;
+  url: string;
+  /** Lines of log, with their level. */
+  lines: string[];
+  post(body: unknown, init?: RequestInit): Promise<Response>;
+}
+
+const open: RunningServer[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((server) => server.close()));
+});
+
+export async function start(options: Partial<ServerOptions> = {}, { ready = true } = {}): Promise<Harness> {
+  const lines: string[] = [];
+  const line =
+    (level: string) =>
+    (...parts: unknown[]) =>
+      void lines.push(`${level} ${parts.map(String).join(' ')}`);
+  const log = { error: line('error'), warn: line('warn'), info: line('info'), debug: line('debug') };
+  const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 300, ...options }, log);
+  open.push(server);
+  const model = createFakeModel();
+  if (ready) server.ready(model);
+  const post = (body: unknown, init: RequestInit = {}) =>
+    fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      ...init,
+    });
+  return { server, model, url: server.url, lines, post };
+}
+
+/** The smallest request, with one message. */
+export function ask(content: unknown, more: object = {}) {
+  return { model: 'default', messages: [{ role: 'user', content }], ...more };
+}
+
+export interface Chunk {
+  id: string;
+  object: string;
+  created: number;
+  model: string;
+  choices: {
+    index: number;
+    delta: { role?: string; content?: string };
+    logprobs: null;
+    finish_reason: string | null;
+    matched_stop: string | number | null;
+  }[];
+  usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+  error?: { message: string; code: string };
+}
+
+/** The data lines of a stream; the last one must be the end marker. */
+export function readChunks(text: string): Chunk[] {
+  const data = text
+    .split('\n\n')
+    .filter((block) => block.startsWith('data: '))
+    .map((block) => block.slice('data: '.length));
+  expect(data.at(-1)).toBe('[DONE]');
+  return data.slice(0, -1).map((json) => JSON.parse(json) as Chunk);
+}
+
+/** Waits until something holds, for at most two seconds. */
+export async function eventually(check: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 2000;
+  while (!check()) {
+    if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
