@@ -1,0 +1,40 @@
+// y[row] = W[token of the row], from the packed layout. A row's token is given, or is the one last sampled in a slot.
+#import "weights/$W.wgsl"
+#import "lib/batch.wgsl"
+
+struct Args {
+  y_quads: u32,
+  blocks: u32,      // K / 32
+  first_group: u32, // groups of 128 tokens before this window
+  groups: u32,      // groups in this window
+  scale: f32,
+}
+
+@group(0) @binding(0) var<storage, read> rows: array<Row>;
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(5) var<storage, read> sampled: array<u32>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  let step = id.x;
+  let row = id.y;
+  let source = rows[row].source;
+  let token = select(source, sampled[source & ~FROM_SLOT], (source & FROM_SLOT) != 0u);
+  let group = token / 128u - args.first_group;
+  if (step >= args.blocks * (32u / STEP) || token / 128u < args.first_group || group >= args.groups) {
+    return;
+  }
+  let lane = token % 128u / 4u;
+  let column = token % 4u;
+  let block = group * args.blocks + step * STEP / 32u;
+  let scale = load_scale(block, lane);
+  let pack = load_pack(group * args.blocks * (32u / STEP) + step, lane);
+  for (var h = 0u; h < STEP / 4u; h++) {
+    let w = unpack(pack, scale, h);
+    let quad = step * (STEP / 4u) + h;
+    if (quad < args.y_quads) {
+      y[row * args.y_quads + quad] = args.scale * vec4f(w[0][column], w[1][column], w[2][column], w[3][column]);
+    }
+  }
+}

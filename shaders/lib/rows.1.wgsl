@@ -1,0 +1,11 @@
+// No subgroups: every invocation holds each row itself.
+const LANES = 1u;
+
+fn lane_row(lane: u32) -> u32 {
+  return 0u;
+}
+
+// c[i] += x of row i · w
+fn fold(c: ptr<function, array<vec4f, 1>>, x: f32, w: vec4f) {
+  (*c)[0] = fma(vec4f(x), w, (*c)[0]);
+}

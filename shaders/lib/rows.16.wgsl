@@ -1,0 +1,27 @@
+enable subgroups;
+// 16 rows of a tile, one held by each of 16 lanes. Broadcasts want a constant lane, so they are written out.
+const LANES = 16u;
+
+fn lane_row(lane: u32) -> u32 {
+  return lane % LANES;
+}
+
+// c[i] += x of row i · w
+fn fold(c: ptr<function, array<vec4f, 16>>, x: f32, w: vec4f) {
+  (*c)[0] = fma(vec4f(subgroupBroadcast(x, 0u)), w, (*c)[0]);
+  (*c)[1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[1]);
+  (*c)[2] = fma(vec4f(subgroupBroadcast(x, 2u)), w, (*c)[2]);
+  (*c)[3] = fma(vec4f(subgroupBroadcast(x, 3u)), w, (*c)[3]);
+  (*c)[4] = fma(vec4f(subgroupBroadcast(x, 4u)), w, (*c)[4]);
+  (*c)[5] = fma(vec4f(subgroupBroadcast(x, 5u)), w, (*c)[5]);
+  (*c)[6] = fma(vec4f(subgroupBroadcast(x, 6u)), w, (*c)[6]);
+  (*c)[7] = fma(vec4f(subgroupBroadcast(x, 7u)), w, (*c)[7]);
+  (*c)[8] = fma(vec4f(subgroupBroadcast(x, 8u)), w, (*c)[8]);
+  (*c)[9] = fma(vec4f(subgroupBroadcast(x, 9u)), w, (*c)[9]);
+  (*c)[10] = fma(vec4f(subgroupBroadcast(x, 10u)), w, (*c)[10]);
+  (*c)[11] = fma(vec4f(subgroupBroadcast(x, 11u)), w, (*c)[11]);
+  (*c)[12] = fma(vec4f(subgroupBroadcast(x, 12u)), w, (*c)[12]);
+  (*c)[13] = fma(vec4f(subgroupBroadcast(x, 13u)), w, (*c)[13]);
+  (*c)[14] = fma(vec4f(subgroupBroadcast(x, 14u)), w, (*c)[14]);
+  (*c)[15] = fma(vec4f(subgroupBroadcast(x, 15u)), w, (*c)[15]);
+}

@@ -1,0 +1,15 @@
+enable subgroups;
+// 4 rows of a tile, one held by each of 4 lanes. Broadcasts want a constant lane, so they are written out.
+const LANES = 4u;
+
+fn lane_row(lane: u32) -> u32 {
+  return lane % LANES;
+}
+
+// c[i] += x of row i · w
+fn fold(c: ptr<function, array<vec4f, 4>>, x: f32, w: vec4f) {
+  (*c)[0] = fma(vec4f(subgroupBroadcast(x, 0u)), w, (*c)[0]);
+  (*c)[1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[1]);
+  (*c)[2] = fma(vec4f(subgroupBroadcast(x, 2u)), w, (*c)[2]);
+  (*c)[3] = fma(vec4f(subgroupBroadcast(x, 3u)), w, (*c)[3]);
+}

@@ -1,0 +1,19 @@
+enable subgroups;
+// 8 rows of a tile, one held by each of 8 lanes. Broadcasts want a constant lane, so they are written out.
+const LANES = 8u;
+
+fn lane_row(lane: u32) -> u32 {
+  return lane % LANES;
+}
+
+// c[i] += x of row i · w
+fn fold(c: ptr<function, array<vec4f, 8>>, x: f32, w: vec4f) {
+  (*c)[0] = fma(vec4f(subgroupBroadcast(x, 0u)), w, (*c)[0]);
+  (*c)[1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[1]);
+  (*c)[2] = fma(vec4f(subgroupBroadcast(x, 2u)), w, (*c)[2]);
+  (*c)[3] = fma(vec4f(subgroupBroadcast(x, 3u)), w, (*c)[3]);
+  (*c)[4] = fma(vec4f(subgroupBroadcast(x, 4u)), w, (*c)[4]);
+  (*c)[5] = fma(vec4f(subgroupBroadcast(x, 5u)), w, (*c)[5]);
+  (*c)[6] = fma(vec4f(subgroupBroadcast(x, 6u)), w, (*c)[6]);
+  (*c)[7] = fma(vec4f(subgroupBroadcast(x, 7u)), w, (*c)[7]);
+}

@@ -1,0 +1,72 @@
+// y = x · Wᵀ for ROWS rows, fewer than a tile. A lane owns four columns; a run of k's of each row sits spread over the lanes and
+// is shuffled round, so x costs one load a run. Sums exactly as matmul.wgsl does.
+enable subgroups;
+#import "weights/$W.wgsl"
+#import "lib/store.$STORE.wgsl"
+#import "lib/splits.wgsl"
+
+const ROWS = 1u;
+const RUN = 8u; // quads of k's held at a time, at most the subgroup's size
+const COLUMN_LANES = 32u;
+const SPLITS = 1u;
+
+struct Args {
+  x_quads: u32,     // quads of columns from one row of x to the next
+  y_quads: u32,     // the same of y; of pairs where the store halves the columns
+  blocks: u32,      // K / 32
+  first_group: u32, // groups of 128 columns before this window
+  groups: u32,      // groups in this window
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(3) var<uniform> args: Args;
+
+@compute @workgroup_size(COLUMN_LANES * SPLITS)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(local_invocation_index) local: u32,
+  @builtin(subgroup_invocation_id) subgroup_lane: u32,
+) {
+  let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
+  let split = local / COLUMN_LANES;
+  let group = min(column / 32u, args.groups - 1u);
+  let lane = column % 32u;
+  let row0 = workgroup.y * ROWS;
+
+  var c: array<vec4f, ROWS>;
+  var held: array<vec4f, ROWS>;
+  let last = args.blocks * (split + 1u) / SPLITS;
+  for (var b = args.blocks * split / SPLITS; b < last; b++) {
+    let block = group * args.blocks + b;
+    let scale = load_scale(block, lane);
+    for (var s = 0u; s < 32u / STEP; s++) {
+      let in_run = s * (STEP / 4u) % RUN;
+      if (in_run == 0u) {
+        let quad = b * 8u + s * (STEP / 4u) + subgroup_lane % RUN;
+        for (var r = 0u; r < ROWS; r++) {
+          held[r] = x[(row0 + r) * args.x_quads + quad];
+        }
+      }
+      let pack = load_pack(block * (32u / STEP) + s, lane);
+      for (var h = 0u; h < STEP / 4u; h++) {
+        let w = unpack(pack, scale, h);
+        for (var r = 0u; r < ROWS; r++) {
+          let xs = subgroupShuffle(held[r], in_run + h);
+          var acc = fma(vec4f(xs.x), w[0], c[r]);
+          acc = fma(vec4f(xs.y), w[1], acc);
+          acc = fma(vec4f(xs.z), w[2], acc);
+          c[r] = fma(vec4f(xs.w), w[3], acc);
+        }
+      }
+    }
+  }
+
+  let y_quad = args.first_group * 32u + column;
+  let inside = column / 32u < args.groups && y_quad < args.y_quads;
+  for (var r = 0u; r < ROWS; r++) {
+    let acc = sum_splits(c[r], local, split);
+    if (inside && split == 0u) {
+      store(row0 + r, y_quad, acc);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+// y = x · Wᵀ for tiles of LANES · TILES rows. A lane owns four columns; rows of x sit one a lane and are broadcast, so there
+// is no barrier and no shared memory on the way. Every output sums its k's in order within a split, and the splits in order:
+// the sum does not depend on how many rows there are.
+#import "weights/$W.wgsl"
+#import "lib/rows.$LANES.wgsl"
+#import "lib/store.$STORE.wgsl"
+#import "lib/splits.wgsl"
+
+const TILES = 2u;
+const COLUMN_LANES = 32u;
+const SPLITS = 1u;
+
+struct Args {
+  x_quads: u32,     // quads of columns from one row of x to the next
+  y_quads: u32,     // the same of y; of pairs where the store halves the columns
+  blocks: u32,      // K / 32
+  first_group: u32, // groups of 128 columns before this window
+  groups: u32,      // groups in this window
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(3) var<uniform> args: Args;
+
+@compute @workgroup_size(COLUMN_LANES * SPLITS)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(local_invocation_index) local: u32,
+  @builtin(subgroup_invocation_id) subgroup_lane: u32,
+) {
+  let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
+  let split = local / COLUMN_LANES;
+  let group = min(column / 32u, args.groups - 1u);
+  let lane = column % 32u;
+  let row0 = workgroup.y * LANES * TILES;
+  let x0 = (row0 + lane_row(subgroup_lane)) * args.x_quads;
+
+  var c: array<array<vec4f, LANES>, TILES>;
+  let last = args.blocks * (split + 1u) / SPLITS;
+  for (var b = args.blocks * split / SPLITS; b < last; b++) {
+    let block = group * args.blocks + b;
+    let scale = load_scale(block, lane);
+    for (var s = 0u; s < 32u / STEP; s++) {
+      let pack = load_pack(block * (32u / STEP) + s, lane);
+      for (var h = 0u; h < STEP / 4u; h++) {
+        let w = unpack(pack, scale, h);
+        let quad = b * 8u + s * (STEP / 4u) + h;
+        for (var t = 0u; t < TILES; t++) {
+          let xs = x[x0 + t * LANES * args.x_quads + quad];
+          fold(&c[t], xs.x, w[0]);
+          fold(&c[t], xs.y, w[1]);
+          fold(&c[t], xs.z, w[2]);
+          fold(&c[t], xs.w, w[3]);
+        }
+      }
+    }
+  }
+
+  let y_quad = args.first_group * 32u + column;
+  let inside = column / 32u < args.groups && y_quad < args.y_quads;
+  for (var t = 0u; t < TILES; t++) {
+    for (var i = 0u; i < LANES; i++) {
+      let acc = sum_splits(c[t][i], local, split);
+      if (inside && split == 0u) {
+        store(row0 + t * LANES + i, y_quad, acc);
+      }
+    }
+  }
+}

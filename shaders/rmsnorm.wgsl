@@ -1,0 +1,35 @@
+// y = x / sqrt(mean(x²) + eps) · weight, a workgroup a row. Partial sums are added in order, whatever the adapter.
+const WORKGROUP = 32u;
+
+struct Args {
+  quads: u32,   // quads of columns a row
+  columns: u32,
+  eps: f32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
+@group(0) @binding(2) var<uniform> args: Args;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
+
+var<workgroup> partial: array<f32, WORKGROUP>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let x0 = workgroup.x * args.quads;
+  var sum = 0.0;
+  for (var i = local; i < args.quads; i += WORKGROUP) {
+    let v = x[x0 + i];
+    sum += dot(v, v);
+  }
+  partial[local] = sum;
+  workgroupBarrier();
+  sum = 0.0;
+  for (var i = 0u; i < WORKGROUP; i++) {
+    sum += partial[i];
+  }
+  let scale = inverseSqrt(sum / f32(args.columns) + args.eps);
+  for (var i = local; i < args.quads; i += WORKGROUP) {
+    y[x0 + i] = x[x0 + i] * scale * weight[i];
+  }
+}

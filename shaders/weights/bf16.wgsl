@@ -1,0 +1,27 @@
+// Weights as bf16 pairs: codes[group of 128 columns][k / 2][lane of 32][4 columns]; k in the low half. bf16 is the upper
+// half of an f32, so widening is a shift.
+const STEP = 4u;
+alias Pack = array<vec4u, 2>;
+alias Scale = f32;
+
+@group(0) @binding(1) var<storage, read> codes: array<vec4u>;
+
+fn load_scale(block: u32, lane: u32) -> Scale {
+  return 1.0;
+}
+
+// `step` counts steps of STEP k's over all groups.
+fn load_pack(step: u32, lane: u32) -> Pack {
+  let i = step * 64u + lane;
+  return Pack(codes[i], codes[i + 32u]);
+}
+
+// Four columns at each of the k's 4·h to 4·h + 3 of a pack.
+fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
+  var w: array<vec4f, 4>;
+  for (var i = 0u; i < 2u; i++) {
+    w[2u * i] = bitcast<vec4f>(pack[i] << vec4u(16u));
+    w[2u * i + 1u] = bitcast<vec4f>(pack[i] & vec4u(0xffff0000u));
+  }
+  return w;
+}

@@ -1,0 +1,30 @@
+// Weights as f16 pairs: codes[group of 128 columns][k / 2][lane of 32][4 columns]; k in the low half. Needs no shader-f16.
+const STEP = 4u;
+alias Pack = array<vec4u, 2>;
+alias Scale = f32;
+
+@group(0) @binding(1) var<storage, read> codes: array<vec4u>;
+
+fn load_scale(block: u32, lane: u32) -> Scale {
+  return 1.0;
+}
+
+// `step` counts steps of STEP k's over all groups.
+fn load_pack(step: u32, lane: u32) -> Pack {
+  let i = step * 64u + lane;
+  return Pack(codes[i], codes[i + 32u]);
+}
+
+// Four columns at each of the k's 4·h to 4·h + 3 of a pack.
+fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
+  var w: array<vec4f, 4>;
+  for (var i = 0u; i < 2u; i++) {
+    let a = unpack2x16float(pack[i].x);
+    let b = unpack2x16float(pack[i].y);
+    let c = unpack2x16float(pack[i].z);
+    let d = unpack2x16float(pack[i].w);
+    w[2u * i] = vec4f(a.x, b.x, c.x, d.x);
+    w[2u * i + 1u] = vec4f(a.y, b.y, c.y, d.y);
+  }
+  return w;
+}

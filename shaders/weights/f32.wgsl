@@ -1,0 +1,21 @@
+// Weights as f32: codes[group of 128 columns][k][lane of 32][4 columns].
+const STEP = 4u;
+alias Pack = array<vec4f, 4>;
+alias Scale = f32;
+
+@group(0) @binding(1) var<storage, read> codes: array<vec4f>;
+
+fn load_scale(block: u32, lane: u32) -> Scale {
+  return 1.0;
+}
+
+// `step` counts steps of STEP k's over all groups.
+fn load_pack(step: u32, lane: u32) -> Pack {
+  let i = step * 128u + lane;
+  return Pack(codes[i], codes[i + 32u], codes[i + 64u], codes[i + 96u]);
+}
+
+// Four columns at each of the k's 4·h to 4·h + 3 of a pack.
+fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
+  return pack;
+}

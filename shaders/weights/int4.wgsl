@@ -1,0 +1,28 @@
+// Weights as 4-bit codes, w = scale · (code - 8) with a scale for 32 k's: codes[group of 128 columns][k / 8][lane of 32][4 columns],
+// eight codes a word, k in the lowest bits; scales[group][k / 32][lane][4 columns].
+const STEP = 8u;
+alias Pack = vec4u;
+alias Scale = vec4f;
+
+@group(0) @binding(1) var<storage, read> codes: array<vec4u>;
+@group(0) @binding(2) var<storage, read> scales: array<vec4f>;
+
+// `block` counts blocks of 32 k's over all groups.
+fn load_scale(block: u32, lane: u32) -> Scale {
+  return scales[block * 32u + lane];
+}
+
+// `step` counts steps of STEP k's over all groups.
+fn load_pack(step: u32, lane: u32) -> Pack {
+  return codes[step * 32u + lane];
+}
+
+// Four columns at each of the k's 4·h to 4·h + 3 of a pack.
+fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
+  var w: array<vec4f, 4>;
+  let half = pack >> vec4u(16u * h);
+  for (var i = 0u; i < 4u; i++) {
+    w[i] = fma(vec4f((half >> vec4u(4u * i)) & vec4u(15u)), scale, -8.0 * scale);
+  }
+  return w;
+}

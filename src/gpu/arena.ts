@@ -1,0 +1,72 @@
+// Where intermediates live. Each slot is a GPUBuffer of its own: one buffer bound for reading and writing in one
+// dispatch is an error even where the ranges are disjoint. All tapes of a device share the slots, so they must not
+// run interleaved within one submit; `generation` tells a tape that its bind groups are stale.
+
+import type { Device } from './device.ts';
+
+export interface Life {
+  /** Bytes at the tape's capacity. */
+  bytes: number;
+  /** Index of the first and last dispatch that binds it. */
+  first: number;
+  last: number;
+}
+
+/** Assigns slots by liveness, first come first served, best fit. No two lives that overlap share a slot. */
+export function assignSlots(lives: readonly Life[], slotBytes: number[]): number[] {
+  const busyUntil = slotBytes.map(() => -1);
+  const order = lives.map((_, i) => i).sort((a, b) => lives[a]!.first - lives[b]!.first);
+  const slots = new Array<number>(lives.length);
+  for (const i of order) {
+    const life = lives[i]!;
+    let best = -1;
+    for (let slot = 0; slot < slotBytes.length; slot++) {
+      if (busyUntil[slot]! >= life.first) continue;
+      if (best < 0 || fit(slotBytes[slot]!, life.bytes) < fit(slotBytes[best]!, life.bytes)) best = slot;
+    }
+    if (best < 0) best = slotBytes.push(0) - 1;
+    slotBytes[best] = Math.max(slotBytes[best]!, life.bytes);
+    busyUntil[best] = life.last;
+    slots[i] = best;
+  }
+  return slots;
+}
+
+/** Bytes left over where the slot holds it; bytes to grow, which cost far more, where it does not. */
+function fit(slot: number, bytes: number): number {
+  return slot >= bytes ? slot - bytes : (bytes - slot) * 1024;
+}
+
+export class Arena {
+  generation = 0;
+  readonly #device: Device;
+  readonly #bytes: number[] = [];
+  readonly #buffers: (GPUBuffer | undefined)[] = [];
+
+  constructor(device: Device) {
+    this.#device = device;
+  }
+
+  /** Slots for these lives; grows what is too small at the next `buffer`. */
+  assign(lives: readonly Life[]): number[] {
+    return assignSlots(lives, this.#bytes);
+  }
+
+  buffer(slot: number): GPUBuffer {
+    const bytes = this.#bytes[slot]!;
+    const held = this.#buffers[slot];
+    if (held && held.size >= bytes) return held;
+    if (held) {
+      this.#device.free(held);
+      this.generation++;
+    }
+    const buffer = this.#device.allocate('arena', `slot ${slot}`, bytes);
+    this.#buffers[slot] = buffer;
+    return buffer;
+  }
+
+  /** Makes every slot as large as the tapes recorded so far need it. */
+  settle(): void {
+    this.#bytes.forEach((_, slot) => this.buffer(slot));
+  }
+}

@@ -1,0 +1,222 @@
+// A device: its limits and features, the pipelines made on it, the bytes allocated on it. The only class that holds a
+// GPUDevice. WebGPU cannot say what memory is free, so a budget rules: what goes beyond it is refused here, in words.
+
+import { EngineError } from '../files/error.ts';
+import type { AdapterSummary } from './adapter.ts';
+import { Arena } from './arena.ts';
+import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
+import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
+
+export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
+
+export interface Capabilities {
+  /** Lanes a kernel may broadcast among: 4, 8, 16 or 32; 1 where there are no subgroups of a known size. */
+  lanes: number;
+  /** f16 arithmetic in shaders (storage of f16 needs none). */
+  f16: boolean;
+  /** Bytes one binding may span. */
+  bindingLimit: number;
+  maxBufferSize: number;
+  timestamps: boolean;
+}
+
+export interface Pipeline {
+  gpu: GPUComputePipeline;
+  layout: GPUBindGroupLayout;
+  shader: LinkedShader;
+}
+
+export interface DeviceSettings {
+  shaders: ShaderSource;
+  summary: AdapterSummary;
+  /** Bytes for everything on the device. */
+  memoryBudget: number;
+  /** Lowers the binding limit; for tests of windowed tensors. */
+  bindingLimit?: number;
+  /** Kernels without subgroups even where the adapter has them. */
+  portable?: boolean;
+}
+
+const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
+const COMPUTE = 4;
+
+export class Device {
+  readonly gpu: GPUDevice;
+  readonly summary: AdapterSummary;
+  readonly capabilities: Capabilities;
+  readonly arena: Arena;
+  readonly memoryBudget: number;
+  /** Resolves with the reason when the device is lost. */
+  readonly lost: Promise<string>;
+  isLost = false;
+  readonly #shaders: ShaderSource;
+  readonly #pipelines = new Map<string, Pipeline>();
+  readonly #allocated = new Map<GPUBuffer, MemoryKind>();
+  readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
+  #error: string | null = null;
+
+  constructor(gpu: GPUDevice, settings: DeviceSettings) {
+    this.gpu = gpu;
+    this.summary = settings.summary;
+    this.memoryBudget = settings.memoryBudget;
+    this.#shaders = settings.shaders;
+    this.capabilities = {
+      lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
+      f16: gpu.features.has('shader-f16'),
+      bindingLimit: Math.min(settings.bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
+      maxBufferSize: gpu.limits.maxBufferSize,
+      timestamps: gpu.features.has('timestamp-query'),
+    };
+    this.arena = new Arena(this);
+    gpu.addEventListener('uncapturederror', (event) => {
+      event.preventDefault();
+      this.#error ??= event.error.message;
+    });
+    this.lost = gpu.lost.then((info) => {
+      this.isLost = true;
+      return info.message || info.reason;
+    });
+  }
+
+  /** The first error the GPU layer reported outside any scope, once. */
+  takeError(): string | null {
+    const error = this.#error;
+    this.#error = null;
+    return error;
+  }
+
+  /** The pipeline of a shader with these parameters, made once. Layouts are explicit: `auto` recompiles each time. */
+  pipeline(name: string, params: Params = {}): Pipeline {
+    const key = name + JSON.stringify(params);
+    let pipeline = this.#pipelines.get(key);
+    if (!pipeline) {
+      pipeline = this.#compile(link(this.#shaders, name, params));
+      this.#pipelines.set(key, pipeline);
+    }
+    return pipeline;
+  }
+
+  get pipelineCount(): number {
+    return this.#pipelines.size;
+  }
+
+  #compile(shader: LinkedShader): Pipeline {
+    const layout = this.gpu.createBindGroupLayout({
+      entries: shader.bindings.map(({ index, type }) => ({
+        binding: index,
+        visibility: COMPUTE,
+        buffer: { type },
+      })),
+    });
+    const module = this.gpu.createShaderModule({ code: shader.code, label: shader.name });
+    const gpu = this.gpu.createComputePipeline({
+      label: shader.name,
+      layout: this.gpu.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module, entryPoint: 'main' },
+    });
+    return { gpu, layout, shader };
+  }
+
+  /** Errors and warnings of a shader's text, each as `file.wgsl:line {params}: message`. */
+  async diagnose(name: string, params: Params = {}): Promise<string[]> {
+    const shader = link(this.#shaders, name, params);
+    this.gpu.pushErrorScope('validation');
+    const info = await this.gpu.createShaderModule({ code: shader.code }).getCompilationInfo();
+    await this.gpu.popErrorScope();
+    const messages = info.messages.map(({ lineNum, message }) => `${shader.locate(lineNum)}: ${message}`);
+    if (messages.length > 0) return messages;
+    this.gpu.pushErrorScope('validation');
+    this.#compile(shader);
+    const error = await this.gpu.popErrorScope();
+    return error ? [`${shader.locate(0)}: ${error.message}`] : [];
+  }
+
+  /** A storage buffer within the budget. */
+  allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
+    const size = Math.max(256, Math.ceil(bytes / 256) * 256);
+    const free = this.memoryBudget - this.memoryUsed;
+    if (size > free) {
+      throw new EngineError(
+        'out_of_memory',
+        `${label} needs ${megabytes(size)}, but of the memory budget of ${megabytes(this.memoryBudget)} only ` +
+          `${megabytes(Math.max(0, free))} are free: raise --memory-budget, shorten --context-length or choose --quantization int4`,
+      );
+    }
+    if (size > this.capabilities.maxBufferSize) {
+      throw new EngineError(
+        'out_of_memory',
+        `${label} needs one buffer of ${megabytes(size)}, the adapter allows ${megabytes(this.capabilities.maxBufferSize)}: ` +
+          `choose a smaller model or --quantization int4`,
+      );
+    }
+    const buffer = this.gpu.createBuffer({ label, size, usage: STORAGE });
+    this.#allocated.set(buffer, kind);
+    this.#totals[kind] += size;
+    return buffer;
+  }
+
+  free(buffer: GPUBuffer): void {
+    const kind = this.#allocated.get(buffer);
+    if (kind === undefined) return;
+    this.#allocated.delete(buffer);
+    this.#totals[kind] -= buffer.size;
+    buffer.destroy();
+  }
+
+  get memoryUsed(): number {
+    return Object.values(this.#totals).reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Bytes allocated, by what they are for. */
+  memory(): Readonly<Record<MemoryKind, number>> {
+    return { ...this.#totals };
+  }
+
+  /** A tensor with bytes of its own, holding `values` row by row, padding zeroed. */
+  tensor(kind: MemoryKind, label: string, shape: number[], values: Float32Array | Uint32Array): Tensor {
+    const dtype: Dtype = values instanceof Float32Array ? 'f32' : 'u32';
+    const buffer = this.allocate(kind, label, tensorBytes(shape, {}));
+    const tensor = new Tensor(shape, dtype, { region: { buffer, offset: 0, size: buffer.size } });
+    const { columns, stride } = tensor;
+    const padded = new Uint32Array(buffer.size / 4);
+    const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    for (let row = 0; row * columns < bits.length; row++) {
+      padded.set(bits.subarray(row * columns, (row + 1) * columns), row * stride);
+    }
+    this.gpu.queue.writeBuffer(buffer, 0, padded);
+    return tensor;
+  }
+
+  /** Bytes of a region, copied to the CPU; for tests, read-outs and small results off the hot path. */
+  async read(region: Region): Promise<ArrayBuffer> {
+    const staging = this.gpu.createBuffer({ size: region.size, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
+    const encoder = this.gpu.createCommandEncoder();
+    encoder.copyBufferToBuffer(region.buffer, region.offset, staging, 0, region.size);
+    this.gpu.queue.submit([encoder.finish()]);
+    await staging.mapAsync(1);
+    const bytes = staging.getMappedRange().slice(0);
+    staging.destroy();
+    return bytes;
+  }
+
+  destroy(): void {
+    this.gpu.destroy();
+  }
+}
+
+/** Sizes that differ within one adapter cannot be relied on; kernels then take their portable form. */
+function subgroupLanes(
+  gpu: GPUDevice,
+  { subgroupMinSize: min, subgroupMaxSize: max }: AdapterSummary,
+): number {
+  if (!gpu.features.has('subgroups') || min < 4) return 1;
+  if (min !== max && !gpu.features.has('subgroup-size-control' as GPUFeatureName)) return 1;
+  return Math.min(min, 16);
+}
+
+export function megabytes(bytes: number): string {
+  const mib = bytes / 2 ** 20;
+  return mib >= 1024
+    ? `${(mib / 1024).toFixed(1)} GiB`
+    : `${mib < 10 ? mib.toFixed(1) : Math.round(mib)} MiB`;
+}

@@ -1,0 +1,153 @@
+// Links real WGSL files into one module. WGSL allows any order at module scope, so appending is linking.
+//
+//   #import "lib/reduce.wgsl"        appends a file once
+//   #import "weights/$W.wgsl"        picks the variant that the parameter W names
+//   const ROWS = 16u;  alias T = f32;   right sides are replaced by parameters of the same name; the default's kind stays
+//
+// `enable`, `requires` and `diagnostic` lines of all files move to the top. What a kernel binds and takes is read off
+// the text, so that launchers speak names, never numbers.
+
+export type Param = number | boolean | string;
+export type Params = Readonly<Record<string, Param>>;
+
+/** Text of a file below shaders/, by its path there. */
+export type ShaderSource = (path: string) => string;
+
+export interface Binding {
+  name: string;
+  index: number;
+  type: 'uniform' | 'read-only-storage' | 'storage';
+}
+
+export interface ArgsField {
+  name: string;
+  kind: 'u32' | 'i32' | 'f32';
+}
+
+export interface LinkedShader {
+  name: string;
+  code: string;
+  bindings: Binding[];
+  /** Members of `struct Args`, in order; empty where the kernel takes none. */
+  args: ArgsField[];
+  /** Turns a 1-based line of `code` into `file.wgsl:line`. */
+  locate(line: number): string;
+}
+
+interface Line {
+  text: string;
+  file: string;
+  line: number;
+}
+
+const IMPORT = /^#import\s+"([^"]+)"\s*$/;
+const DIRECTIVE = /^(enable|requires|diagnostic)\b/;
+const DECLARATION = /^(const|alias)\s+(\w+)(\s*:\s*\w+)?\s*=\s*([^;]+);(.*)$/;
+const BINDING =
+  /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read_write|read)\s*)?>\s*(\w+)/g;
+
+export function link(source: ShaderSource, name: string, params: Params = {}): LinkedShader {
+  const directives = new Map<string, Line>();
+  const body: Line[] = [];
+  const seen = new Set<string>();
+  const unused = new Set(Object.keys(params));
+
+  const append = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const imports: string[] = [];
+    source(file)
+      .split('\n')
+      .forEach((text, i) => {
+        const imported = IMPORT.exec(text)?.[1];
+        if (imported !== undefined) {
+          imports.push(pick(imported, params, unused, `${file}:${i + 1}`));
+        } else if (DIRECTIVE.test(text)) {
+          directives.set(text.trim(), { text: text.trim(), file, line: i + 1 });
+        } else {
+          body.push({ text: substitute(text, params, unused), file, line: i + 1 });
+        }
+      });
+    imports.forEach(append);
+  };
+  append(name);
+
+  if (unused.size > 0) {
+    throw new Error(`${name}: no const, alias or import takes ${[...unused].join(', ')}${describe(params)}`);
+  }
+  const lines = [...directives.values(), ...body];
+  const code = lines.map((line) => line.text).join('\n');
+  return {
+    name,
+    code,
+    bindings: readBindings(code, name),
+    args: readArgs(code, name),
+    locate(line) {
+      const at = lines[line - 1];
+      return (at ? `${at.file}:${at.line}` : name) + describe(params);
+    },
+  };
+}
+
+function pick(path: string, params: Params, unused: Set<string>, at: string): string {
+  return path.replace(/\$(\w+)/g, (_, key: string) => {
+    const value = params[key];
+    if (value === undefined) throw new Error(`${at}: the import needs parameter ${key}`);
+    unused.delete(key);
+    return String(value);
+  });
+}
+
+function substitute(text: string, params: Params, unused: Set<string>): string {
+  const match = DECLARATION.exec(text);
+  const [, keyword, key = '', type = '', fallback = '', rest] = match ?? [];
+  const value = params[key];
+  if (!match || value === undefined) return text;
+  unused.delete(key);
+  return `${keyword} ${key}${type} = ${keyword === 'alias' ? String(value) : literal(value, fallback.trim(), key)};${rest}`;
+}
+
+/** The value in the notation of the default it replaces: `16u`, `1.0`, `true`. */
+function literal(value: Param, fallback: string, key: string): string {
+  if (/^(true|false)$/.test(fallback) && typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') {
+    if (/^\d+u$/.test(fallback) && Number.isInteger(value) && value >= 0) return `${value}u`;
+    if (/^-?\d+i?$/.test(fallback) && Number.isInteger(value))
+      return fallback.endsWith('i') ? `${value}i` : `${value}`;
+    if (/^-?[\d.]+(e[-+]?\d+)?f?$/.test(fallback)) return Number.isInteger(value) ? `${value}.0` : `${value}`;
+  }
+  throw new Error(`parameter ${key}: ${String(value)} is not of the kind of its default ${fallback}`);
+}
+
+function readBindings(code: string, name: string): Binding[] {
+  const bindings = [...code.matchAll(BINDING)].map(([, index, space, access, variable]): Binding => ({
+    name: variable ?? '',
+    index: Number(index),
+    type: space === 'uniform' ? 'uniform' : access === 'read_write' ? 'storage' : 'read-only-storage',
+  }));
+  const indices = new Set(bindings.map((binding) => binding.index));
+  if (indices.size !== bindings.length) throw new Error(`${name}: two variables share a binding number`);
+  return bindings;
+}
+
+function readArgs(code: string, name: string): ArgsField[] {
+  const struct = /struct\s+Args\s*\{([^}]*)\}/.exec(code)?.[1];
+  if (struct === undefined) return [];
+  return struct
+    .replace(/\/\/.*$/gm, '')
+    .split(',')
+    .map((field) => field.trim())
+    .filter((field) => field !== '')
+    .map((field) => {
+      const [, key, kind] = /^(\w+)\s*:\s*(u32|i32|f32)$/.exec(field) ?? [];
+      if (key === undefined) throw new Error(`${name}: Args may hold u32, i32 and f32 only, found ${field}`);
+      return { name: key, kind: kind as ArgsField['kind'] };
+    });
+}
+
+function describe(params: Params): string {
+  const entries = Object.entries(params);
+  return entries.length === 0
+    ? ''
+    : ` {${entries.map(([key, value]) => `${key}: ${String(value)}`).join(', ')}}`;
+}

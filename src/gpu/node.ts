@@ -1,0 +1,172 @@
+// The device starter for Node: finds adapters through Dawn's binding and opens devices on them. The only file of this
+// room, beside the driver cache, that knows the platform.
+
+import { readFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { create, globals } from 'webgpu';
+import { EngineError } from '../files/error.ts';
+import type { AdapterSummary } from './adapter.ts';
+import { Device } from './device.ts';
+import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
+
+export interface OpenDeviceOptions {
+  /** Part of the adapter's name, or its index. */
+  adapter?: string;
+  /** Bytes; left out: a share of free memory, or a stated figure where memory is the GPU's own. */
+  memoryBudget?: number;
+  /** Dawn's validation and bounds checks on. */
+  safe?: boolean;
+  bindingLimit?: number;
+  portable?: boolean;
+}
+
+// reference: Dawn's Toggles.cpp. Lazy clearing would zero every buffer on its first partial write.
+const FAST_FLAGS = [
+  'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model,disable_robustness,' +
+    'disable_workgroup_init,disable_polyfills_on_integer_div_and_mod,skip_validation',
+  'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
+];
+const SAFE_FLAGS = [
+  'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model',
+  'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
+];
+
+const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
+const DISCRETE_BUDGET = 4 * 2 ** 30;
+const SHARE_OF_FREE_RAM = 0.6;
+
+/** Objects of create() must stay reachable for the life of the process: collected ones take it down with them. */
+const held: GPU[] = [];
+
+function start(flags: string[]): GPU {
+  Object.assign(globalThis, globals);
+  const gpu = create(flags);
+  held.push(gpu);
+  return gpu;
+}
+
+const PREFERENCES: GPURequestAdapterOptions[] = [
+  { powerPreference: 'high-performance' },
+  { powerPreference: 'low-power' },
+  { forceFallbackAdapter: true },
+];
+
+interface Found {
+  adapter: GPUAdapter;
+  summary: AdapterSummary;
+}
+
+async function find(flags: string[]): Promise<Found[]> {
+  const mayAsk =
+    !process.env['SVC_VULKAN_DRIVER'] && (process.platform !== 'linux' || systemHasVulkanLoader());
+  const own = mayAsk ? await enumerate(start(flags)) : [];
+  if (own.length > 0 || preloadCachedDriver() === null) return own;
+  return enumerate(start(flags));
+}
+
+/** WebGPU has no list of adapters: ask for each preference and drop what came before. */
+async function enumerate(gpu: GPU): Promise<Found[]> {
+  const found = new Map<string, Found>();
+  for (const preference of PREFERENCES) {
+    const adapter = await gpu.requestAdapter(preference);
+    if (!adapter) continue;
+    const summary = summarize(adapter, found.size);
+    const key = JSON.stringify([summary.vendor, summary.device, summary.description, summary.backend]);
+    if (!found.has(key)) found.set(key, { adapter, summary });
+  }
+  return [...found.values()];
+}
+
+function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
+  const info = adapter.info as GPUAdapterInfo & { backendType?: string; adapterType?: string };
+  const limits: Record<string, number> = {};
+  for (const key in adapter.limits) {
+    const value = adapter.limits[key as keyof GPUSupportedLimits];
+    if (typeof value === 'number') limits[key] = value;
+  }
+  return {
+    index,
+    vendor: info.vendor,
+    architecture: info.architecture,
+    device: info.device,
+    description: info.description,
+    backend: info.backendType ?? '',
+    software:
+      info.adapterType === 'CPU' || /llvmpipe|swiftshader/i.test(info.description + info.architecture),
+    features: [...adapter.features].map(String).sort(),
+    limits,
+    subgroupMinSize: info.subgroupMinSize ?? 0,
+    subgroupMaxSize: info.subgroupMaxSize ?? 0,
+  };
+}
+
+/** All adapters that answer, best first. */
+export async function listAdapters(): Promise<AdapterSummary[]> {
+  return (await find(SAFE_FLAGS)).map(({ summary }) => summary);
+}
+
+export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  const found = await find(options.safe ? SAFE_FLAGS : FAST_FLAGS);
+  const { adapter, summary } = choose(found, options.adapter);
+  const requiredLimits: Record<string, number> = {};
+  for (const key of WANTED_LIMITS) requiredLimits[key] = adapter.limits[key];
+  const gpu = await adapter.requestDevice({
+    requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
+    requiredLimits,
+  });
+  const memoryBudget =
+    options.memoryBudget ??
+    (sharesMemory(adapter) ? Math.floor(freemem() * SHARE_OF_FREE_RAM) : DISCRETE_BUDGET);
+  return new Device(gpu, { ...options, memoryBudget, shaders: readShader, summary });
+}
+
+const WANTED_LIMITS = [
+  'maxStorageBufferBindingSize',
+  'maxBufferSize',
+  'maxComputeInvocationsPerWorkgroup',
+  'maxComputeWorkgroupSizeX',
+  'maxComputeWorkgroupStorageSize',
+  'maxComputeWorkgroupsPerDimension',
+  'maxStorageBuffersPerShaderStage',
+] as const;
+
+function choose(found: Found[], wanted: string | undefined): Found {
+  if (found.length === 0) {
+    throw new EngineError(
+      'no_adapter',
+      'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
+    );
+  }
+  if (wanted === undefined) return found[0]!;
+  const text = wanted.toLowerCase();
+  const match = found.find(({ summary }) =>
+    /^\d+$/.test(text)
+      ? summary.index === Number(text)
+      : [summary.vendor, summary.architecture, summary.device, summary.description]
+          .join(' ')
+          .toLowerCase()
+          .includes(text),
+  );
+  if (match) return match;
+  const names = found
+    .map(({ summary }) => `${summary.index}: ${summary.description || summary.device}`)
+    .join('; ');
+  throw new EngineError('no_adapter', `no adapter matches ${wanted}: choose one of ${names}`);
+}
+
+function sharesMemory(adapter: GPUAdapter): boolean {
+  const { adapterType } = adapter.info as GPUAdapterInfo & { adapterType?: string };
+  return adapterType !== 'discrete GPU';
+}
+
+const shaderCache = new Map<string, string>();
+
+/** Shaders ship as files beside src/ and dist/. */
+export function readShader(path: string): string {
+  let text = shaderCache.get(path);
+  if (text === undefined) {
+    text = readFileSync(new URL(`../../shaders/${path}`, import.meta.url), 'utf8');
+    shaderCache.set(path, text);
+  }
+  return text;
+}

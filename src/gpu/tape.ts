@@ -1,0 +1,268 @@
+// Record once, replay. Launchers record dispatches on a tape for a capacity (rows, sampled rows, tiles); the tape then
+// owns the plan: pipelines, bind groups, arguments, and where each intermediate lives. Replaying costs a few
+// microseconds a dispatch and computes only what the step's sizes ask for.
+
+import type { Life } from './arena.ts';
+import type { Device, Pipeline } from './device.ts';
+import type { LinkedShader, Params } from './linker.ts';
+import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
+
+export type Operand = Tensor | Region;
+export type Groups = readonly [x: number, y?: number, z?: number];
+
+export interface Dispatch {
+  params?: Params;
+  /** Members of the shader's `Args`, all of them. */
+  args?: Readonly<Record<string, number>>;
+  /** Operands by the names of the shader's variables, all of them. */
+  bind: Readonly<Record<string, Operand>>;
+  /** Workgroups, from the sizes of the step. */
+  groups: (sizes: Sizes) => Groups;
+}
+
+interface Recorded extends Dispatch {
+  pipeline: Pipeline;
+  argsOffset: number;
+}
+
+/** One recorded dispatch as the profiler sees it. */
+export interface Encodable {
+  name: string;
+  pipeline: GPUComputePipeline;
+  bindGroup: GPUBindGroup;
+  groups: Groups;
+}
+
+const ARGS_STRIDE = 256;
+
+export class Tape {
+  readonly device: Device;
+  readonly capacity: Sizes;
+  /** Launchers compose their plain f32 kernels: the reference path. */
+  readonly plain: boolean;
+  readonly #dispatches: Recorded[] = [];
+  readonly #cuts: number[] = [];
+  readonly #kept = new Set<Tensor>();
+  #args = new DataView(new ArrayBuffer(ARGS_STRIDE * 64));
+  #argsBytes = 0;
+  #argsBuffer: GPUBuffer | null = null;
+  #slots = new Map<Tensor, number>();
+  #bindGroups: GPUBindGroup[] = [];
+  #generation = -1;
+
+  constructor(device: Device, capacity: Sizes, options: { plain?: boolean } = {}) {
+    this.device = device;
+    this.capacity = capacity;
+    this.plain = options.plain ?? false;
+  }
+
+  /** An intermediate; it has a place only between the first and the last dispatch that binds it. */
+  tensor(shape: readonly Extent[], dtype: Dtype = 'f32'): Tensor {
+    return new Tensor(shape, dtype, { tape: this });
+  }
+
+  /** Lanes that kernels of this tape may broadcast among. */
+  get lanes(): number {
+    return this.plain ? 1 : this.device.capabilities.lanes;
+  }
+
+  dispatch(shader: string, dispatch: Dispatch): void {
+    if (this.#argsBuffer)
+      throw new Error(`${shader}: the tape is finished, nothing can be recorded on it any more`);
+    const pipeline = this.device.pipeline(shader, dispatch.params);
+    this.#check(pipeline.shader, dispatch);
+    this.#dispatches.push({
+      ...dispatch,
+      pipeline,
+      argsOffset: this.#writeArgs(pipeline.shader, dispatch.args ?? {}),
+    });
+  }
+
+  /** Ends a segment: the unit of submitting, cancelling and taking turns. */
+  cut(): void {
+    const at = this.#dispatches.length;
+    if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
+  }
+
+  /** Keeps a tensor's bytes readable after a replay, until another tape runs. */
+  keep(tensor: Tensor): Tensor {
+    this.#kept.add(tensor);
+    return tensor;
+  }
+
+  get dispatchCount(): number {
+    return this.#dispatches.length;
+  }
+
+  get segmentCount(): number {
+    return this.#cuts.length;
+  }
+
+  /** Decides where everything lives. Call once, when all is recorded. */
+  finish(): void {
+    this.cut();
+    this.#argsBuffer = this.device.gpu.createBuffer({
+      size: Math.max(this.#argsBytes, 16),
+      usage: 0x40 | 0x8,
+    });
+    this.device.gpu.queue.writeBuffer(this.#argsBuffer, 0, this.#args.buffer, 0, this.#argsBytes);
+    const lives = this.#lives();
+    const slots = this.device.arena.assign([...lives.values()]);
+    this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
+  }
+
+  /** Where a kept tensor lies now. */
+  region(tensor: Tensor): Region {
+    if (tensor.region) return tensor.region;
+    const slot = this.#slots.get(tensor);
+    if (slot === undefined)
+      throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is bound nowhere on this tape`);
+    return { buffer: this.device.arena.buffer(slot), offset: 0, size: tensor.bytes(this.capacity) };
+  }
+
+  /** Replays all segments. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
+  run(
+    sizes: Sizes,
+    options: { submitEvery?: number; last?: (encoder: GPUCommandEncoder) => void } = {},
+  ): void {
+    this.#prepare();
+    for (const [name, size] of Object.entries(sizes)) {
+      if (size > (this.capacity[name] ?? 0))
+        throw new Error(`${size} ${name} exceed the tape's ${this.capacity[name]}`);
+    }
+    const every = options.submitEvery ?? this.#cuts.length;
+    let from = 0;
+    for (let segment = Math.min(every, this.#cuts.length) - 1; ; segment += every) {
+      const isLast = segment >= this.#cuts.length - 1;
+      const to = isLast ? this.#dispatches.length : this.#cuts[segment]!;
+      const encoder = this.device.gpu.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      this.#encode(pass, sizes, from, to);
+      pass.end();
+      if (isLast) options.last?.(encoder);
+      this.device.gpu.queue.submit([encoder.finish()]);
+      if (isLast) return;
+      from = to;
+    }
+  }
+
+  #encode(pass: GPUComputePassEncoder, sizes: Sizes, from: number, to: number): void {
+    let bound: GPUComputePipeline | null = null;
+    for (let i = from; i < to; i++) {
+      const { pipeline, groups } = this.#dispatches[i]!;
+      const [x, y, z] = groups(sizes);
+      if (x === 0 || y === 0 || z === 0) continue;
+      if (pipeline.gpu !== bound) pass.setPipeline((bound = pipeline.gpu));
+      pass.setBindGroup(0, this.#bindGroups[i]!);
+      pass.dispatchWorkgroups(x, y, z);
+    }
+  }
+
+  /** What a replay would dispatch, one by one; for the profiler and for compiling ahead. */
+  encodables(sizes: Sizes): Encodable[] {
+    this.#prepare();
+    return this.#dispatches.map(({ pipeline, groups }, i) => ({
+      name: pipeline.shader.name,
+      pipeline: pipeline.gpu,
+      bindGroup: this.#bindGroups[i]!,
+      groups: groups(sizes),
+    }));
+  }
+
+  #prepare(): void {
+    const { arena, gpu } = this.device;
+    const argsBuffer = this.#argsBuffer;
+    if (!argsBuffer) throw new Error('the tape is not finished');
+    arena.settle();
+    if (this.#generation === arena.generation) return;
+    this.#generation = arena.generation;
+    this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }) =>
+      gpu.createBindGroup({
+        layout: pipeline.layout,
+        entries: pipeline.shader.bindings.map(({ name, index, type }) => ({
+          binding: index,
+          resource:
+            type === 'uniform'
+              ? { buffer: argsBuffer, offset: argsOffset, size: argsSize(pipeline.shader) }
+              : this.#resource(bind[name]!),
+        })),
+      }),
+    );
+  }
+
+  #resource(operand: Operand): GPUBufferBinding {
+    const { buffer, offset, size } = operand instanceof Tensor ? this.region(operand) : operand;
+    return { buffer, offset, size };
+  }
+
+  #writeArgs(shader: LinkedShader, args: Readonly<Record<string, number>>): number {
+    const offset = this.#argsBytes;
+    if (shader.args.length === 0) return offset;
+    this.#argsBytes += Math.max(ARGS_STRIDE, argsSize(shader));
+    if (this.#argsBytes > this.#args.byteLength) {
+      const grown = new Uint8Array(2 * this.#argsBytes);
+      grown.set(new Uint8Array(this.#args.buffer));
+      this.#args = new DataView(grown.buffer);
+    }
+    shader.args.forEach(({ name, kind }, i) => {
+      const value = args[name]!;
+      const at = offset + 4 * i;
+      if (kind === 'f32') this.#args.setFloat32(at, value, true);
+      else if (kind === 'i32') this.#args.setInt32(at, value, true);
+      else this.#args.setUint32(at, value, true);
+    });
+    return offset;
+  }
+
+  #check(shader: LinkedShader, { args = {}, bind }: Dispatch): void {
+    const { name } = shader;
+    const operands = shader.bindings
+      .filter((binding) => binding.type !== 'uniform')
+      .map((binding) => binding.name);
+    sameNames(name, 'operands', operands, Object.keys(bind));
+    sameNames(
+      name,
+      'arguments',
+      shader.args.map((field) => field.name),
+      Object.keys(args),
+    );
+    for (const [key, operand] of Object.entries(bind)) {
+      if (operand instanceof Tensor && operand.tape !== null && operand.tape !== this) {
+        throw new Error(`${name}: ${key} was recorded on another tape`);
+      }
+      const size =
+        operand instanceof Tensor ? (operand.region?.size ?? operand.bytes(this.capacity)) : operand.size;
+      const limit = this.device.capabilities.bindingLimit;
+      if (size > limit) throw new Error(`${name}: ${key} spans ${size} bytes, a binding at most ${limit}`);
+    }
+  }
+
+  #lives(): Map<Tensor, Life> {
+    const lives = new Map<Tensor, Life>();
+    this.#dispatches.forEach(({ bind }, i) => {
+      for (const operand of Object.values(bind)) {
+        if (!(operand instanceof Tensor) || operand.region) continue;
+        const life = lives.get(operand);
+        if (life) life.last = i;
+        else lives.set(operand, { bytes: operand.bytes(this.capacity), first: i, last: i });
+      }
+    });
+    for (const tensor of this.#kept) {
+      const life = lives.get(tensor);
+      if (life) life.last = this.#dispatches.length;
+    }
+    return lives;
+  }
+}
+
+function argsSize(shader: LinkedShader): number {
+  return Math.ceil((4 * shader.args.length) / 16) * 16;
+}
+
+function sameNames(shader: string, what: string, wanted: string[], given: string[]): void {
+  const missing = wanted.filter((name) => !given.includes(name));
+  const extra = given.filter((name) => !wanted.includes(name));
+  if (missing.length + extra.length > 0) {
+    throw new Error(`${shader}: ${what} missing [${missing.join(', ')}], unknown [${extra.join(', ')}]`);
+  }
+}

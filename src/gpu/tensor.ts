@@ -1,0 +1,86 @@
+// A tensor is a shape over bytes on a device: either bytes of its own (weights, step data) or a place in a tape's
+// arena that the plan decides. Rows are padded to 32 columns; padding columns hold zeros, and every kernel keeps it so.
+
+import type { Tape } from './tape.ts';
+
+/** A fixed extent, or the name of a size known at replay (`rows`, `sampled` …). */
+export type Extent = number | string;
+export type Sizes = Readonly<Record<string, number>>;
+export type Dtype = 'f32' | 'u32';
+
+/** Bytes as a binding sees them. */
+export interface Region {
+  buffer: GPUBuffer;
+  /** Bytes; a multiple of 256. */
+  offset: number;
+  size: number;
+}
+
+const COLUMN_PADDING = 32;
+
+export class Tensor {
+  readonly shape: readonly Extent[];
+  readonly dtype: Dtype;
+  /** The tape that computes it; null for tensors with bytes of their own. */
+  readonly tape: Tape | null;
+  readonly region: Region | null;
+
+  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape: Tape } | { region: Region }) {
+    this.shape = shape;
+    this.dtype = dtype;
+    this.tape = 'tape' in owner ? owner.tape : null;
+    this.region = 'region' in owner ? owner.region : null;
+  }
+
+  /** Elements of the last dimension. */
+  get columns(): number {
+    return columnsOf(this.shape);
+  }
+
+  /** Elements from one row to the next. */
+  get stride(): number {
+    return paddedColumns(this.columns);
+  }
+
+  /** Rows at replay: the product of all dimensions but the last. */
+  rows(sizes: Sizes): number {
+    return rowsOf(this.shape, sizes);
+  }
+
+  /** Bytes it needs where the named sizes are as given. */
+  bytes(sizes: Sizes): number {
+    return tensorBytes(this.shape, sizes);
+  }
+}
+
+function columnsOf(shape: readonly Extent[]): number {
+  const last = shape.at(-1);
+  if (typeof last !== 'number') throw new Error(`the last dimension of [${shape.join(', ')}] is not fixed`);
+  return last;
+}
+
+function rowsOf(shape: readonly Extent[], sizes: Sizes): number {
+  return shape.slice(0, -1).reduce<number>((product, extent) => product * resolve(extent, sizes), 1);
+}
+
+export function tensorBytes(shape: readonly Extent[], sizes: Sizes): number {
+  return rowsOf(shape, sizes) * paddedColumns(columnsOf(shape)) * 4;
+}
+
+export function paddedColumns(columns: number): number {
+  return Math.ceil(columns / COLUMN_PADDING) * COLUMN_PADDING;
+}
+
+export function resolve(extent: Extent, sizes: Sizes): number {
+  if (typeof extent === 'number') return extent;
+  const size = sizes[extent];
+  if (size === undefined)
+    throw new Error(`no size is called ${extent}; there are ${Object.keys(sizes).join(', ')}`);
+  return size;
+}
+
+/** The tape an activation is recorded on. */
+export function tapeOf(x: Tensor): Tape {
+  if (!x.tape) throw new Error(`a tensor of shape [${x.shape.join(', ')}] belongs to no tape`);
+  return x.tape;
+}
