@@ -1,0 +1,118 @@
+// The house rules that a compiler does not know: which room may import what, and which words belong to one room.
+//   node scripts/check-imports.mjs        prints file:line for each breach; exit code 1 if there is one
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Rooms under src/, top to bottom. `rooms`: imports of values; `types`: rooms only `import type` may reach; `packages`: from npm;
+ * `node`: which of the room's files may import Node's own modules (true: all), so that the core also runs in a browser.
+ * files/error.ts is open to every room.
+ */
+export const ROOMS = {
+  cli: {
+    does: 'argv in, exit code out',
+    rooms: ['index.ts', 'server'],
+    packages: ['citty', 'consola'],
+    node: true,
+  },
+  server: {
+    does: 'Request in, Response out',
+    rooms: ['index.ts'],
+    packages: ['h3', 'srvx', 'zod', 'consola'],
+    node: true,
+  },
+  'index.ts': { does: 'the public face; nothing else is public', rooms: ['engine', 'files'], types: ['gpu'] },
+  engine: {
+    does: 'loops, waiting and time',
+    rooms: ['models', 'kernels', 'files', 'gpu'],
+    node: [/^worker-node\.ts$/],
+  },
+  models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
+  kernels: { does: 'one launcher a shader', rooms: ['gpu'] },
+  gpu: {
+    does: 'device, tensor, tape, pool, linker',
+    rooms: [],
+    packages: ['webgpu'],
+    node: [/^node\.ts$/, /^vulkan-cache\.ts$/],
+  },
+  files: {
+    does: 'bytes to values and back; no GPU, knows nothing above',
+    rooms: [],
+    packages: ['@huggingface/jinja', '@huggingface/tokenizers'],
+    node: [/^source-disk\.ts$/, /^hub-/, /^modelhub\.ts$/],
+  },
+};
+
+/** Words that one room keeps to itself. */
+export const WORDS = [
+  { word: /\bGPUDevice\b/, room: 'gpu', message: 'only gpu/ says GPUDevice' },
+  { word: /[\w$]\.wgsl\b/, room: 'kernels', message: 'only kernels/ names a shader' },
+];
+
+/** @param {Record<string, string>} sources path below src/ (with /) to text; @returns {string[]} breaches as `src/path:line message` */
+export function checkImports(sources) {
+  return Object.entries(sources).flatMap(([file, text]) => {
+    const name = roomOf(file);
+    if (!(name in ROOMS)) return [`src/${file}:1 is in no room: ${Object.keys(ROOMS).join(', ')}`];
+    const code = withoutComments(text);
+    const breaches = [
+      ...importsIn(code).map((found) => ({ at: found.at, message: breachOf(file, found) })),
+      ...WORDS.filter(({ room }) => room !== name).flatMap(({ word, message }) =>
+        [...code.matchAll(new RegExp(word, 'g'))].map((match) => ({ at: match.index, message })),
+      ),
+    ];
+    return breaches
+      .filter(({ message }) => message !== null)
+      .map(({ at, message }) => `src/${file}:${code.slice(0, at).split('\n').length} ${message}`);
+  });
+}
+
+function breachOf(file, { target, typeOnly }) {
+  const name = roomOf(file);
+  const room = ROOMS[name];
+  if (target.startsWith('node:')) {
+    const allowed = room.node === true || room.node?.some((pattern) => pattern.test(posix.basename(file)));
+    return allowed ? null : `imports ${target}: the core must also run where there is no Node`;
+  }
+  if (!target.startsWith('.')) {
+    const known = room.packages?.some((name) => target === name || target.startsWith(`${name}/`));
+    return known ? null : `imports the package ${target}, which ${name} does not use (${room.does})`;
+  }
+  const path = posix.join(posix.dirname(file), target);
+  const other = roomOf(path);
+  if (other === name || path === 'files/error.ts' || room.rooms.includes(other)) return null;
+  if (room.types?.includes(other))
+    return typeOnly ? null : `may only \`import type\` from ${other} (${room.does})`;
+  return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;
+}
+
+function roomOf(file) {
+  return file.split('/')[0];
+}
+
+/** Static and dynamic imports and re-exports, with their place in the text. */
+function importsIn(code) {
+  const statements = /\b(import|export)\s+(type\s+)?(?:[\w*{][^'";]*?\sfrom\s*)?['"]([^'"\n]+)['"]/g;
+  const calls = /\bimport\(\s*['"]([^'"\n]+)['"]/g;
+  return [
+    ...[...code.matchAll(statements)].map((m) => ({ at: m.index, target: m[3], typeOnly: Boolean(m[2]) })),
+    ...[...code.matchAll(calls)].map((m) => ({ at: m.index, target: m[1], typeOnly: false })),
+  ];
+}
+
+/** The text with its comments blanked, line breaks kept. Strings are skipped, so that a URL is no comment. */
+function withoutComments(text) {
+  const token = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+  return text.replace(token, (found) => (found.startsWith('/') ? found.replace(/[^\n]/g, ' ') : found));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const src = fileURLToPath(new URL('../src/', import.meta.url));
+  const files = readdirSync(src, { recursive: true }).filter((file) => file.endsWith('.ts'));
+  const sources = files.map((file) => [file.split(sep).join('/'), readFileSync(join(src, file), 'utf8')]);
+  const breaches = checkImports(Object.fromEntries(sources));
+  for (const breach of breaches) console.error(breach);
+  process.exitCode = breaches.length > 0 ? 1 : 0;
+}

@@ -1,0 +1,63 @@
+// Each rule of the import check, once kept and once broken.
+
+import { describe, expect, it } from 'vitest';
+import { checkImports } from '../../scripts/check-imports.mjs';
+
+const check = (file, text) => checkImports({ [file]: text });
+
+describe('imports only go down', () => {
+  it('lets a room import the rooms below it', () => {
+    expect(
+      check('engine/text/a.ts', "import { x } from '../../gpu/tape.ts';\nimport { y } from './b.ts';"),
+    ).toEqual([]);
+    expect(check('cli/main.ts', "import { x } from '../index.ts';\nimport fs from 'node:fs';")).toEqual([]);
+  });
+
+  it('names file and line of an import that goes up or past the public face', () => {
+    expect(check('gpu/tape.ts', "// head\nimport { x } from '../engine/a.ts';")).toEqual([
+      'src/gpu/tape.ts:2 imports engine/a.ts: gpu (device, tensor, tape, pool, linker) may import no other room',
+    ]);
+    expect(check('server/a.ts', "import {\n  x,\n} from '../engine/a.ts';")).toHaveLength(1);
+    expect(check('server/a.ts', "export * from '../engine/a.ts';")).toHaveLength(1);
+    expect(check('server/a.ts', "const a = await import('../engine/a.ts');")).toHaveLength(1);
+    expect(check('files/a.ts', "import '../gpu/a.ts';")).toHaveLength(1);
+  });
+
+  it('opens files/error.ts to every room', () => {
+    expect(check('gpu/a.ts', "import { EngineError } from '../files/error.ts';")).toEqual([]);
+  });
+
+  it('holds models to types of gpu and files', () => {
+    expect(check('models/a.ts', "import type { T } from '../gpu/tensor.ts';")).toEqual([]);
+    expect(check('models/a.ts', "import { T } from '../gpu/tensor.ts';")).toHaveLength(1);
+  });
+
+  it('knows which files may use Node and which packages belong where', () => {
+    expect(check('gpu/node.ts', "import fs from 'node:fs';\nimport { create } from 'webgpu';")).toEqual([]);
+    expect(check('gpu/tape.ts', "import fs from 'node:fs';")).toHaveLength(1);
+    expect(check('engine/a.ts', "import { H3 } from 'h3';")).toHaveLength(1);
+    expect(check('files/a.ts', "import { T } from '@huggingface/tokenizers';")).toEqual([]);
+  });
+
+  it('wants every file in a room', () => {
+    expect(check('utils/a.ts', '')).toHaveLength(1);
+  });
+});
+
+describe('words that belong to one room', () => {
+  it('keeps GPUDevice in gpu/ and shader names in kernels/', () => {
+    expect(check('gpu/a.ts', 'let d: GPUDevice;')).toEqual([]);
+    expect(check('engine/a.ts', 'let a;\nlet d: GPUDevice;')).toEqual([
+      'src/engine/a.ts:2 only gpu/ says GPUDevice',
+    ]);
+    expect(check('kernels/a.ts', "const file = 'rmsnorm.wgsl';")).toEqual([]);
+    expect(check('models/a.ts', "const file = 'rmsnorm.wgsl';")).toHaveLength(1);
+    expect(check('gpu/linker.ts', 'const file = `${name}.wgsl`;')).toEqual([]);
+  });
+
+  it('does not read comments', () => {
+    expect(
+      check('engine/a.ts', "// GPUDevice\n/* import '../server/a.ts'; */\nconst u = 'http://x'; // a.wgsl"),
+    ).toEqual([]);
+  });
+});
