@@ -1,0 +1,72 @@
+"""A checkpoint's case as a transformers model in f32 with eager attention, its rotary rule in force."""
+
+import json
+
+import torch
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+GREEDY = 32
+
+
+def case_config(checkpoint, case, folder):
+    values = json.loads((folder / 'config.json').read_text()) | case.config
+    config = checkpoint.model.config_class.from_dict(values)
+    config._attn_implementation = 'eager'
+    return config
+
+
+def frequencies(config, length):
+    """(inverse frequencies [head_dim / 2], factor on cos and sin) for a sequence of `length` tokens."""
+    inv_freq, scaling = ROPE_INIT_FUNCTIONS[config.rope_parameters['rope_type']](config, 'cpu', seq_len=length)
+    return inv_freq.float(), scaling
+
+
+def lengths_in_force(case):
+    """For each position, the length its key and query were rotated for; None where the length plays no part."""
+    total = case.prompt + GREEDY
+    if case.rule == 'prefill':
+        return [total] * total
+    if case.rule == 'static':
+        return [case.static_length] * total
+    if case.rule == 'cached':
+        return [max(case.prompt, position + 1) for position in range(total)]
+    return None
+
+
+class TabledRotary(torch.nn.Module):
+    """Stands in for a model's rotary embedding: every position has its own frequencies."""
+
+    def __init__(self, config, lengths):
+        super().__init__()
+        pairs = [frequencies(config, length) for length in lengths]
+        self.table = torch.stack([inv_freq for inv_freq, _ in pairs])  # [positions, head_dim / 2]
+        self.scaling = pairs[-1][1]
+
+    def forward(self, x, position_ids):
+        angles = position_ids[..., None].float() * self.table[position_ids]
+        angles = torch.cat((angles, angles), dim=-1)
+        return (angles.cos() * self.scaling).to(x.dtype), (angles.sin() * self.scaling).to(x.dtype)
+
+
+def build(checkpoint, case, folder, state=None, tabled=True):
+    """The model with `state` as its weights. `tabled` replaces the rotary embedding where the length plays a part;
+    without it transformers' own embedding acts, which is stateful: take a fresh model for each run."""
+    config = case_config(checkpoint, case, folder)
+    model = checkpoint.model(config).float().eval()
+    if state is not None:
+        model.load_state_dict(state, strict=False)
+        model.tie_weights()
+    lengths = lengths_in_force(case)
+    if lengths and tabled:
+        model.model.rotary_emb = TabledRotary(config, lengths)
+    for key in ('eos_token_id', 'bos_token_id', 'temperature', 'top_p', 'top_k'):
+        setattr(model.generation_config, key, None)
+    model.generation_config.pad_token_id = 0
+    return model
+
+
+def margins(logits, tokens):
+    """How far each row's token stands above the best other one, as a share of the row's largest magnitude."""
+    wanted = logits.gather(-1, tokens[:, None])[:, 0]
+    others = logits.scatter(-1, tokens[:, None], -torch.inf).amax(-1)
+    return (wanted - others) / logits.detach().abs().amax(-1)

@@ -1,0 +1,152 @@
+"""The four tiny checkpoints and the cases run on each: which configuration, which weights, which rotary rule.
+
+A case changes its checkpoint's config.json by `config` (top-level keys replace). config.json of llama, mistral and qwen2
+is written as published checkpoints are (`rope_theta`, `rope_scaling`, `torch_dtype`), that of qwen3 as transformers 5
+saves it (`rope_parameters`, `dtype`).
+
+Rotary rules. Two types depend on the sequence length, and engines differ in which length they mean:
+- `prefill`  frequencies of the whole sequence's length for all its positions: one forward pass in transformers.
+- `cached`   generation in transformers: the prompt's keys are rotated for the prompt's length and stay so in the cache;
+             the token at position p is rotated for length p + 1.
+- `static`   frequencies of one length for all positions at all times, as engines do that share cached keys between
+             requests: `dynamic` at max_position_embeddings * factor.
+For the other types (`fixed`), and where all lengths choose the same frequencies, the rules agree.
+"""
+
+from dataclasses import dataclass, field
+
+from transformers import LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM
+
+
+@dataclass
+class Case:
+    name: str
+    config: dict = field(default_factory=dict)
+    weights: str = 'stored'  # or int8, int4
+    rule: str = 'fixed'
+    static_length: int | None = None
+    prompt: int = 24  # tokens before the 32 greedy ones
+    note: str = ''
+
+
+@dataclass
+class Checkpoint:
+    name: str
+    model: type
+    seed: int
+    config: dict
+    cases: list[Case]
+    spelling: str = 'published'  # how config.json is written, or 'transformers 5'
+    zero_row: int | None = None  # an embedding row of zeros, as padding rows are
+    shard: str = '5GB'
+
+
+YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 32}
+SHORT = [1.0, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0]
+LONG = [1.0, 1.3, 2.0, 3.1, 4.4, 6.0, 7.5, 8.0]
+
+
+def longrope(original):
+    scaling = {'type': 'longrope', 'short_factor': SHORT, 'long_factor': LONG}
+    return {'rope_scaling': scaling, 'original_max_position_embeddings': original, 'max_position_embeddings': 128}
+
+
+def dynamic():
+    return {'rope_scaling': {'rope_type': 'dynamic', 'factor': 4.0}, 'max_position_embeddings': 32}
+
+
+LLAMA = Checkpoint(
+    name='llama',
+    model=LlamaForCausalLM,
+    seed=1,
+    config=dict(
+        vocab_size=288, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, rms_norm_eps=1e-5, rope_theta=1000.0, max_position_embeddings=128,
+        tie_word_embeddings=False, dtype='float32', bos_token_id=1, eos_token_id=2,
+    ),  # fmt: skip
+    shard='200KB',
+    cases=[
+        Case('default'),
+        Case('linear', {'rope_scaling': {'type': 'linear', 'factor': 4.0}, 'max_position_embeddings': 32}),
+        Case(
+            'llama3',
+            {'rope_scaling': {'rope_type': 'llama3', 'factor': 8.0, 'low_freq_factor': 1.0, 'high_freq_factor': 4.0,
+                              'original_max_position_embeddings': 32}},
+        ),  # fmt: skip
+        Case('yarn', {'rope_scaling': {**YARN, 'beta_fast': 2.0, 'beta_slow': 0.25}}),
+        Case('dynamic.prefill', dynamic(), rule='prefill', note='one pass beyond max_position_embeddings'),
+        Case('dynamic.cached', dynamic(), rule='cached', note='generation crosses max_position_embeddings'),
+        Case('dynamic.static', dynamic(), rule='static', static_length=128),
+        Case('longrope.short', longrope(64), note='never beyond the original context: short factors, all rules agree'),
+        Case('longrope.long', longrope(16), note='the prompt is beyond the original context: long factors, all rules agree'),
+        Case('longrope.cached', longrope(32), rule='cached', note='generation crosses the original context'),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+MISTRAL = Checkpoint(
+    name='mistral',
+    model=MistralForCausalLM,
+    seed=2,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=112, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=1, head_dim=24, sliding_window=8, rms_norm_eps=1e-5, rope_theta=10000.0,
+        max_position_embeddings=128, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2,
+    ),  # fmt: skip
+    cases=[
+        Case('windowed', note='every layer sees the last 8 tokens, itself included'),
+        Case('full', {'sliding_window': None}),
+        Case('windowed.int8', weights='int8'),
+        Case('windowed.int4', weights='int4'),
+    ],
+)
+
+QWEN2 = Checkpoint(
+    name='qwen2',
+    model=Qwen2ForCausalLM,
+    seed=3,
+    config=dict(
+        vocab_size=320, hidden_size=96, intermediate_size=88, num_hidden_layers=2, num_attention_heads=6,
+        num_key_value_heads=2, use_sliding_window=True, sliding_window=8, max_window_layers=1, rms_norm_eps=1e-6,
+        rope_theta=10000.0, max_position_embeddings=128, tie_word_embeddings=True, dtype='float16', bos_token_id=1,
+        eos_token_id=2,
+    ),  # fmt: skip
+    zero_row=0,
+    cases=[
+        Case('windowed', note='layers from max_window_layers on are windowed: layer 0 is not, layer 1 is'),
+        Case('full', {'use_sliding_window': False}, note='sliding_window is given, and must be ignored'),
+        Case(
+            'yarn',
+            {'use_sliding_window': False, 'max_position_embeddings': 32,
+             'rope_scaling': {'type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 32}},
+        ),  # fmt: skip
+        Case('windowed.int8', weights='int8'),
+        Case('windowed.int4', weights='int4'),
+    ],
+)
+
+QWEN3 = Checkpoint(
+    name='qwen3',
+    model=Qwen3ForCausalLM,
+    seed=4,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=144, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=32, rms_norm_eps=1e-6, rope_theta=1000000.0, max_position_embeddings=128,
+        attention_bias=False, tie_word_embeddings=True, dtype='bfloat16', bos_token_id=1, eos_token_id=2,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[
+        Case('default'),
+        Case('yarn', {'rope_parameters': {**YARN, 'rope_theta': 1000000.0, 'attention_factor': 1.2}}),
+        Case(
+            'windowed',
+            {'use_sliding_window': True, 'sliding_window': 8, 'layer_types': ['sliding_attention', 'full_attention']},
+            note='layer_types rules, not max_window_layers: layer 0 is windowed, layer 1 is not',
+        ),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+CHECKPOINTS = {c.name: c for c in (LLAMA, MISTRAL, QWEN2, QWEN3)}
