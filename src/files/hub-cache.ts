@@ -1,0 +1,160 @@
+// The cache on disk, as Python's huggingface_hub lays it out, so that both find each other's models:
+//
+//   models--org--name/blobs/<sha256 or etag>            the bytes, once each; <blob>.incomplete while they arrive
+//                    /refs/<branch or tag>              a text file: the commit it stood for
+//                    /snapshots/<commit>/<path>         relative links into blobs
+import {
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join, posix, relative } from 'node:path';
+
+export interface RepoCache {
+  dir: string;
+  blobs: string;
+  snapshots: string;
+  refs: string;
+  locks: string;
+}
+
+export function repoCache(root: string, id: string): RepoCache {
+  const folder = `models--${id.replaceAll('/', '--')}`;
+  const dir = join(root, folder);
+  return {
+    dir,
+    blobs: join(dir, 'blobs'),
+    snapshots: join(dir, 'snapshots'),
+    refs: join(dir, 'refs'),
+    locks: join(root, '.locks', folder),
+  };
+}
+
+/** The size of a file, links followed; null where there is none. */
+export const sizeOf = (path: string): Promise<number | null> =>
+  stat(path).then(
+    (found) => (found.isFile() ? found.size : null),
+    () => null,
+  );
+
+/** A name made unique to this process, for files that are renamed into place. */
+let serial = 0;
+const temporary = (path: string): string => `${path}.${process.pid}-${serial++}.tmp`;
+
+export const readRef = (repo: RepoCache, revision: string): Promise<string | null> =>
+  readFile(join(repo.refs, revision), 'utf8').then(
+    (text) => text.trim() || null,
+    () => null,
+  );
+
+export async function writeRef(repo: RepoCache, revision: string, commit: string): Promise<void> {
+  const path = join(repo.refs, revision);
+  if (revision === commit || (await readRef(repo, revision)) === commit) return;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(temporary(path), commit).then(() =>
+    rename(`${path}.${process.pid}-${serial - 1}.tmp`, path),
+  );
+}
+
+/** Puts a blob into a snapshot: a relative link, else a hard link, else a copy. */
+export async function linkFile(
+  repo: RepoCache,
+  commit: string,
+  path: string,
+  blob: string,
+  symlinks: boolean,
+): Promise<void> {
+  const target = join(repo.blobs, blob);
+  const pointer = join(repo.snapshots, commit, path);
+  const place = relative(dirname(pointer), target);
+  const size = await sizeOf(target);
+  // Nothing to link: the snapshot holds the file itself, as Python leaves it where links cannot be made.
+  if (size === null) return;
+  const present = await lstat(pointer).catch(() => null);
+  if (
+    present?.isSymbolicLink()
+      ? (await readlink(pointer)) === place
+      : present !== null && present.size === size
+  )
+    return;
+
+  await mkdir(dirname(pointer), { recursive: true });
+  const fresh = temporary(pointer);
+  const made =
+    symlinks &&
+    (await symlink(place, fresh).then(
+      () => true,
+      () => false,
+    ));
+  if (!made) await link(target, fresh).catch(() => copyFile(target, fresh));
+  await rename(fresh, pointer);
+}
+
+/** All files below a folder, as slash-separated paths. */
+export async function listFiles(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
+  return entries
+    .filter((entry) => !entry.isDirectory() && !entry.name.endsWith('.tmp'))
+    .map((entry) => relative(dir, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .sort();
+}
+
+/**
+ * What a snapshot still lacks, judged by itself: links to nothing, shards that an index names, components that a
+ * model_index.json names, or any weights at all. Empty means it can be used without asking the hub.
+ */
+export async function snapshotGaps(dir: string): Promise<string[]> {
+  const paths = await listFiles(dir);
+  const present = new Set<string>();
+  for (const path of paths) if ((await sizeOf(join(dir, path))) !== null) present.add(path);
+  const gaps = paths.filter((path) => !present.has(path));
+
+  for (const path of present) {
+    if (path.endsWith('.safetensors.index.json')) {
+      const index = await readJson(join(dir, path));
+      const shards = new Set(Object.values((index['weight_map'] ?? {}) as Record<string, string>));
+      for (const shard of shards) {
+        const shardPath = posix.join(posix.dirname(path), shard);
+        if (!present.has(shardPath)) gaps.push(shardPath);
+      }
+    }
+  }
+  if (present.has('model_index.json')) {
+    const components = Object.entries(await readJson(join(dir, 'model_index.json')));
+    for (const [name, value] of components) {
+      const isComponent = Array.isArray(value) && value[0] !== null;
+      if (isComponent && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
+    }
+  }
+  if (![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');
+  return [...new Set(gaps)];
+}
+
+async function readJson(path: string): Promise<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The snapshot a branch, tag or commit stands for, where it can be used as it is. */
+export async function cachedSnapshot(
+  repo: RepoCache,
+  revision: string,
+): Promise<{ path: string; commit: string } | null> {
+  const commit = (await readRef(repo, revision)) ?? revision;
+  const path = join(repo.snapshots, commit);
+  const usable =
+    (await stat(path).catch(() => null))?.isDirectory() && (await snapshotGaps(path)).length === 0;
+  return usable ? { path, commit } : null;
+}

@@ -1,0 +1,76 @@
+// What a download reports, as data. Nobody prints here: the command line and the server turn these into words.
+
+export type HubEvent =
+  /** The plan: `received` of `total` bytes are on disk already, `files` is how many files the model needs. */
+  | {
+      type: 'start';
+      id: string;
+      revision: string;
+      files: number;
+      received: number;
+      total: number;
+      percent: number;
+    }
+  /** Follows `start` when an earlier download of this model was cut short. */
+  | { type: 'resume'; id: string; files: { path: string; received: number; size: number }[]; percent: number }
+  | { type: 'file'; path: string; size: number; state: 'started' | 'done' | 'cached' }
+  /** At most ten a second, and once at the end. */
+  | { type: 'progress'; received: number; total: number; percent: number }
+  | { type: 'retry'; path: string; reason: string; attempt: number; waitMs: number }
+  /** Another process is fetching this file; its bytes count as progress. */
+  | { type: 'wait'; path: string; pid: number }
+  /** The hub cannot be reached and the cached copy is used instead. */
+  | { type: 'offline'; id: string; revision: string; reason: string }
+  /** `fetched` bytes came over the network in this call. */
+  | { type: 'done'; id: string; revision: string; path: string; fetched: number };
+
+export type OnHubEvent = (event: HubEvent) => void;
+
+const PROGRESS_INTERVAL_MS = 100;
+
+export const percentOf = (part: number, whole: number): number =>
+  whole === 0 ? 100 : Math.floor((1000 * part) / whole) / 10;
+
+/** Sums what the files have received and reports it, throttled. */
+export interface Progress {
+  /** The file now holds `bytes`: a resume, a restart, or another process at work. */
+  set(path: string, bytes: number): void;
+  /** `bytes` more came over the network. */
+  add(path: string, bytes: number): void;
+  received(): number;
+  fetched(): number;
+  flush(): void;
+}
+
+export function trackProgress(total: number, onEvent: OnHubEvent): Progress {
+  const byFile = new Map<string, number>();
+  let received = 0;
+  let fetched = 0;
+  let reportedAt = 0;
+
+  const report = (): void => {
+    reportedAt = Date.now();
+    onEvent({ type: 'progress', received, total, percent: percentOf(received, total) });
+  };
+  const set = (path: string, bytes: number): void => {
+    received += bytes - (byFile.get(path) ?? 0);
+    byFile.set(path, bytes);
+  };
+  const reportSeldom = (): void => {
+    if (Date.now() - reportedAt >= PROGRESS_INTERVAL_MS) report();
+  };
+  return {
+    set(path, bytes) {
+      set(path, bytes);
+      reportSeldom();
+    },
+    add(path, bytes) {
+      fetched += bytes;
+      set(path, (byFile.get(path) ?? 0) + bytes);
+      reportSeldom();
+    },
+    received: () => received,
+    fetched: () => fetched,
+    flush: report,
+  };
+}

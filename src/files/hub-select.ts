@@ -1,0 +1,98 @@
+// Which files of a repository inference needs: configuration, tokenizer and safetensors weights, each weight once.
+import { posix } from 'node:path';
+import { EngineError } from './error.ts';
+
+interface Named {
+  path: string;
+}
+
+/** Folders that hold the same weights for other programs, or for training. */
+const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
+/** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
+const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
+const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
+
+const isWeights = (path: string): boolean => path.endsWith('.safetensors');
+const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
+
+/** The files to fetch. `allow` replaces the rules altogether. */
+export function selectFiles<F extends Named>(
+  id: string,
+  files: F[],
+  baseModel: string | null,
+  allow?: (path: string) => boolean,
+): F[] {
+  if (allow) {
+    const chosen = files.filter(({ path }) => allow(path));
+    if (chosen.length === 0)
+      throw new EngineError(
+        'unsupported',
+        `${id} has none of the files asked for; it holds ${contents(files)}`,
+      );
+    return chosen;
+  }
+  const isForeign = (path: string): boolean =>
+    path
+      .split('/')
+      .slice(0, -1)
+      .some((folder) => FOREIGN_FOLDERS.test(folder));
+  const native = files.filter(({ path }) => !isForeign(path));
+  const weights = chooseWeights(
+    native.filter(({ path }) => isWeights(path)),
+    native.some(({ path }) => path === 'model_index.json'),
+  );
+  if (weights.length === 0) throw noWeights(id, files, baseModel);
+  // An index goes with its shards.
+  const stems = new Set(weights.map(({ path }) => stemOf(path)));
+  const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
+  return [...native.filter(({ path }) => isSettings(path) && !isOrphanIndex(path)), ...weights];
+}
+
+/** The file name with the shard number and the ending taken off, its folder kept. */
+const stemOf = (path: string): string =>
+  path.replace(SHARD, '').replace(/\.safetensors(\.index\.json)?$/, '');
+
+function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] {
+  // A pipeline's weights are in its components' folders; at its root lie single-file copies of the whole.
+  const inComponents = weights.filter(({ path }) => path.includes('/'));
+  const candidates = isPipeline && inComponents.length > 0 ? inComponents : weights;
+  const stems = new Set(candidates.map(({ path }) => stemOf(path)));
+  return candidates.filter(({ path }) => {
+    const stem = stemOf(path);
+    const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
+    return !isVariant && !(isConsolidated(path) && candidates.some((other) => isNeighbour(path, other.path)));
+  });
+}
+
+/** Mistral repositories hold their weights a second time under this name, in their own layout. */
+const isConsolidated = (path: string): boolean => posix.basename(path).startsWith('consolidated');
+const isNeighbour = (path: string, other: string): boolean =>
+  posix.dirname(path) === posix.dirname(other) && !isConsolidated(other);
+
+function noWeights(id: string, files: Named[], baseModel: string | null): EngineError {
+  const has = (ending: RegExp): boolean => files.some(({ path }) => ending.test(path));
+  let remedy = 'name a repository with .safetensors weights';
+  if (has(/\.gguf$/i)) {
+    remedy = baseModel
+      ? `GGUF files are not read: fetch ${baseModel}, which its card names as the original`
+      : 'GGUF files are not read: fetch the repository these were made from';
+  } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
+    remedy =
+      'pickled weights are not read, as they can run code: convert them, or try a --revision that has safetensors (often refs/pr/1)';
+  }
+  return new EngineError(
+    'unsupported',
+    `${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`,
+  );
+}
+
+/** '3 .gguf, 1 .md': what a repository holds, most frequent first. */
+function contents(files: Named[]): string {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const ending = posix.extname(path) || posix.basename(path);
+    counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  }
+  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6);
+  return most.length === 0 ? 'no files' : most.map(([ending, count]) => `${count} ${ending}`).join(', ');
+}
