@@ -59,7 +59,11 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
   const { req, url, res } = event;
   const call = startCall(req.method, url.pathname, req.headers.get('x-request-id'));
   event.context.call = call;
-  onDispose(event, (reason) => logCall(service.log, call, reason !== undefined));
+  service.replies += 1;
+  onDispose(event, (reason) => {
+    service.replies -= 1;
+    logCall(service.log, call, reason !== undefined);
+  });
   res.headers.set('x-request-id', call.id);
   setHeaders(event, corsHeaders(req.headers, service.options.corsOrigins));
   try {

@@ -24,9 +24,11 @@ export function streamReply(
 ): ReadableStream<Uint8Array> {
   const held = new Map<number, string>();
   const flush = () => {
-    for (const [choice, content] of held)
-      stream.send(choiceChunk(reply, choice, { content }, continuousUsage));
+    // Emptied first: sending may ask for more at once.
+    const waiting = [...held];
     held.clear();
+    for (const [choice, content] of waiting)
+      stream.send(choiceChunk(reply, choice, { content }, continuousUsage));
   };
   const stream = createEventStream({ keepAlive, onRoom: flush, onCancel });
 

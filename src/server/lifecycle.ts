@@ -1,7 +1,8 @@
 // The server from its first answer, given while the model still loads, to its last, given while it stops.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
-import type { OpenEvent, TextModel } from '../index.ts';
+import { EngineError, type OpenEvent, type TextModel } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { BODY_LIMIT } from './json-body.ts';
@@ -33,28 +34,25 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     gracefulShutdown: false,
     silent: true,
   });
-  await server.ready();
+  await server.ready().catch((error: unknown) => {
+    throw listenError(error, options);
+  });
   if (options.apiKey === undefined && !isLoopback(options.host)) {
     log.warn(`Anyone who reaches ${options.host} can use this server: start it with --api-key.`);
   }
 
-  const nodeServer = server.node?.server;
   let closing: Promise<void> | undefined;
   const close = async () => {
     service.phase = { name: 'stopping' };
     const closed = server.close();
-    // A connection kept alive goes idle only after its last reply.
-    const sweep = setInterval(() => {
-      if (nodeServer && 'closeIdleConnections' in nodeServer) nodeServer.closeIdleConnections();
-    }, 50);
-    try {
-      if (await settles(closed, options.drainTime ?? DRAIN_TIME)) return;
+    if (!(await quiet(service, options.drainTime ?? DRAIN_TIME))) {
       log.warn(`${service.running.size} requests still run: ending them.`);
       for (const abort of service.running) abort.abort();
-      if (!(await settles(closed, ABORT_TIME))) await server.close(true);
-    } finally {
-      clearInterval(sweep);
+      await quiet(service, ABORT_TIME);
     }
+    // What is open now is idle, or was never used, or does not read.
+    await server.close(true);
+    await closed;
   };
 
   return {
@@ -68,6 +66,18 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     },
     close: () => (closing ??= close()),
   };
+}
+
+function listenError(error: unknown, { host, port }: ServerOptions): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const reasons: Partial<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} on ${host} is taken; choose another with --port.`,
+    EACCES: `Port ${port} needs rights this process does not have; choose one above 1023 with --port.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host.`,
+    ENOTFOUND: `${host} is not a name this machine knows; choose another with --host.`,
+  };
+  const reason = reasons[String(code)];
+  return reason === undefined ? error : new EngineError('bad_request', reason, { cause: error });
 }
 
 /** Resolves with the name of the first SIGINT or SIGTERM; a second one ends the process at once. */
@@ -84,12 +94,12 @@ export function untilSignal(): Promise<'SIGINT' | 'SIGTERM'> {
   });
 }
 
-async function settles(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds);
-  });
-  const settled = await Promise.race([promise.then(() => true as const), late]);
-  clearTimeout(timer);
-  return settled;
+/** True once no reply is under way; false if that takes longer. */
+async function quiet(service: Service, milliseconds: number): Promise<boolean> {
+  const deadline = performance.now() + milliseconds;
+  while (service.replies > 0) {
+    if (performance.now() >= deadline) return false;
+    await sleep(10);
+  }
+  return true;
 }

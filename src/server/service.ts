@@ -47,6 +47,8 @@ export interface Service {
   phase: Phase;
   /** Requests with the engine; aborted when the server's drain time is over. */
   readonly running: Set<AbortController>;
+  /** Replies that have begun and not ended. */
+  replies: number;
 }
 
 export function createService(options: ServerOptions, log: Log): Service {
@@ -56,6 +58,7 @@ export function createService(options: ServerOptions, log: Log): Service {
     startedAt: Math.floor(Date.now() / 1000),
     phase: { name: 'starting', progress: null },
     running: new Set(),
+    replies: 0,
   };
 }
 

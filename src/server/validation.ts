@@ -99,11 +99,12 @@ interface Problem {
 function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
   const path = [...base, ...issue.path];
   if (issue.code !== 'invalid_union') return { path, issue };
-  const reached = ({ path, issue }: Problem) => path.length + (issue.code === 'invalid_type' ? 0 : 0.5);
+  const reached = (problem: Problem) =>
+    problem.path.length + (/^invalid_(type|union)$/.test(problem.issue.code) ? 0 : 0.5);
   return issue.errors
     .flatMap((branch) => branch.slice(0, 1))
     .map((inner) => deepest(inner, path))
-    .reduce((best, next) => (reached(next) > Math.max(reached(best), path.length) ? next : best), {
+    .reduce((best, next) => (reached(next) > reached(best) ? next : best), {
       path,
       issue,
     });
@@ -127,6 +128,9 @@ function describe(
   value: unknown,
 ): { code: RequestErrorCode | 'unsupported'; text: string } {
   const got = `got ${show(value)}.`;
+  if (value === undefined && issue.code !== 'custom') {
+    return { code: 'missing_required_parameter', text: 'is required.' };
+  }
   switch (issue.code) {
     case 'custom': {
       const code = issue.params?.['code'];
@@ -135,7 +139,6 @@ function describe(
       return { code: known ? code : 'invalid_value', text: issue.message };
     }
     case 'invalid_type':
-      if (value === undefined) return { code: 'missing_required_parameter', text: 'is required.' };
       return { code: 'invalid_type', text: `must be ${article(issue.expected)}, ${got}` };
     case 'too_small':
     case 'too_big': {

@@ -6,7 +6,7 @@
 //   "crash"    after the first word it throws something nobody foresaw
 //   "flood N"  answers with N words of 1,000 characters
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import {
   type ChatMessage,
   EngineError,
@@ -100,7 +100,7 @@ async function* answer(
       return;
     }
     for (const choice of choices) yield { type: 'delta', choice, text: word, ids: [at % 256] };
-    await sleep(0);
+    await nextTurn();
   }
   const cut = wanted.length < words.length;
   for (const choice of choices) yield done(choice, cut ? 'length' : 'stop', cut ? null : 2, wanted.length);

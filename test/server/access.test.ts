@@ -1,0 +1,124 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { isAllowedOrigin } from '../../src/server/access.ts';
+import { ask, start } from './harness.ts';
+
+/** fetch() does not let a caller choose the Host header. */
+function statusWithHost(url: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(`${url}/v1/models`, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('the Host header', () => {
+  it.each([
+    ['localhost', 200],
+    ['localhost:30000', 200],
+    ['app.localhost', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]:80', 200],
+    ['evil.example', 403],
+    ['localhost.evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+  ])('%s gets %d on loopback', async (host, status) => {
+    const { url } = await start();
+    expect(await statusWithHost(url, host)).toBe(status);
+  });
+
+  it('may be any name where the server listens to the network', async () => {
+    const { server, lines } = await start({ host: '0.0.0.0' });
+    const url = server.url.replace('0.0.0.0', '127.0.0.1');
+    expect(await statusWithHost(url, 'box.example')).toBe(200);
+    expect(lines).toContainEqual(expect.stringMatching(/^warn .*--api-key/));
+  });
+});
+
+describe('origins', () => {
+  it.each([
+    ['http://localhost:5173', true],
+    ['https://localhost', true],
+    ['http://127.0.0.1:8080', true],
+    ['http://[::1]:3000', true],
+    ['http://ui.localhost', true],
+    ['app://main', true],
+    ['null', true],
+    ['https://example.com', false],
+    ['http://localhost.example.com', false],
+    ['not an origin', false],
+  ])('%s: %s', (origin, allowed) => {
+    expect(isAllowedOrigin(origin)).toBe(allowed);
+  });
+
+  it('answers a preflight with the headers that were asked for', async () => {
+    const { url } = await start({ apiKey: 'k' });
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'http://localhost:5173',
+        'access-control-request-headers': 'authorization,x-stainless-os',
+      },
+    });
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe('http://localhost:5173');
+    expect(response.headers.get('access-control-allow-headers')).toBe('authorization,x-stainless-os');
+    expect(response.headers.get('access-control-allow-methods')).toContain('POST');
+  });
+
+  it('puts the headers on streams and on errors too', async () => {
+    const { post } = await start();
+    const headers = { 'content-type': 'application/json', origin: 'app://main' };
+    const stream = await post(ask('hi', { stream: true }), { headers });
+    await stream.text();
+    const error = await post(ask('hi', { n: 0 }), { headers });
+    for (const response of [stream, error]) {
+      expect(response.headers.get('access-control-allow-origin')).toBe('app://main');
+      expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id');
+    }
+    expect(error.status).toBe(400);
+  });
+
+  it('adds origins by option, and no others', async () => {
+    const { url } = await start({ corsOrigins: ['https://chat.example'] });
+    const allowed = async (origin: string) =>
+      (await fetch(`${url}/v1/models`, { headers: { origin } })).headers.get('access-control-allow-origin');
+    expect(await allowed('https://chat.example')).toBe('https://chat.example');
+    expect(await allowed('https://evil.example')).toBeNull();
+    const { url: open } = await start({ corsOrigins: ['*'] });
+    const response = await fetch(`${open}/v1/models`, { headers: { origin: 'https://any.example' } });
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://any.example');
+  });
+});
+
+describe('the key', () => {
+  const get = (url: string, authorization?: string) =>
+    fetch(url, authorization === undefined ? {} : { headers: { authorization } });
+
+  it.each([
+    [undefined, 401],
+    ['secret', 401],
+    ['Bearer wrong', 401],
+    ['Bearer secret2', 401],
+    ['Bearer secret', 200],
+    ['bearer secret', 200],
+  ])('%s gets %d', async (authorization, status) => {
+    const { url } = await start({ apiKey: 'secret' });
+    const response = await get(`${url}/v1/models`, authorization);
+    expect(response.status).toBe(status);
+    if (status === 401) {
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(await response.json()).toMatchObject({
+        error: { code: 'invalid_api_key', type: 'authentication_error' },
+      });
+    }
+  });
+
+  it.each(['/livez', '/readyz', '/health'])('is not asked for by %s', async (path) => {
+    const { url } = await start({ apiKey: 'secret' });
+    expect((await get(url + path)).status).toBe(200);
+  });
+});

@@ -1,0 +1,134 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { ask, start } from './harness.ts';
+
+const CHAT = '/v1/chat/completions';
+
+describe('refusals', () => {
+  it.each([
+    ['GET', '/', 404, 'not_found'],
+    ['GET', '/v2/models', 404, 'not_found'],
+    ['GET', '/v1/%zz', 404, 'not_found'],
+    ['GET', '/v1/models/%zz', 404, 'model_not_found'],
+    ['GET', '/v1/models/other', 404, 'model_not_found'],
+    ['GET', CHAT, 405, 'method_not_allowed'],
+    ['DELETE', '/v1/models', 405, 'method_not_allowed'],
+    ['POST', '/health', 405, 'method_not_allowed'],
+  ])('%s %s gets %d %s', async (method, path, status, code) => {
+    const { url } = await start();
+    const response = await fetch(url + path, { method });
+    expect(response.status).toBe(status);
+    expect(response.headers.has('allow')).toBe(status === 405);
+    expect(await response.json()).toEqual({
+      error: {
+        message: expect.stringMatching(/\S+\.$/),
+        type: 'invalid_request_error',
+        param: expect.toSatisfy(isParam),
+        code,
+      },
+    });
+  });
+
+  it.each([
+    ['{"model":', 'application/json', 'invalid_json'],
+    ['', 'application/json', 'invalid_json'],
+    [JSON.stringify(ask('hi')), 'text/plain', 'invalid_content_type'],
+    [JSON.stringify(ask('hi')), 'application/x-www-form-urlencoded', 'invalid_content_type'],
+  ])('a body of %j as %s gets 400 %s', async (body, type, code) => {
+    const { post, model } = await start();
+    const response = await post(body, { headers: { 'content-type': type } });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code, type: 'invalid_request_error' } });
+    expect(model.requests).toEqual([]);
+  });
+
+  it('takes a content type with a charset', async () => {
+    const { post } = await start();
+    const response = await post(ask('hi'), {
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it('names the field of a broken rule', async () => {
+    const { post } = await start();
+    const response = await post(ask('hi', { temperature: 3, stream: true }));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      error: {
+        message: 'temperature must be at most 2, got 3.',
+        type: 'invalid_request_error',
+        param: 'temperature',
+        code: 'invalid_value',
+      },
+    });
+  });
+
+  it('refuses unknown names under strict and lists them otherwise', async () => {
+    const lenient = await start();
+    const passed = await lenient.post(ask('hi', { wibble: 1, 'naïve\n': 2 }));
+    expect(passed.status).toBe(200);
+    expect(passed.headers.get('x-svc-ignored')).toBe('wibble, na%C3%AFve%0A');
+    const strict = await start({ strict: true });
+    const refused = await strict.post(ask('hi', { wibble: 1 }));
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { param: 'wibble', code: 'unknown_parameter' } });
+  });
+});
+
+describe('a body over 64 MB', () => {
+  const big = 'x'.repeat(1024 * 1024);
+
+  it('gets 413 by its length', async () => {
+    const { post, model } = await start();
+    const response = await post(ask(big.repeat(65)));
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({ error: { code: 'request_too_large' } });
+    expect(model.requests).toEqual([]);
+  });
+
+  it('is stopped where it comes in chunks without a length', async () => {
+    const { url, model, lines } = await start();
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    socket.write(
+      `POST ${CHAT} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+    );
+    const chunk = `100000\r\n${big}\r\n`;
+    for (let written = 0; written < 70; written += 1) socket.write(chunk);
+    await expect.poll(() => lines.some((line) => line.includes(' 413'))).toBe(true);
+    expect(model.requests).toEqual([]);
+    socket.destroy();
+  });
+
+  it('passes just below', async () => {
+    const { post } = await start();
+    expect((await post(ask(big.repeat(63), { max_tokens: 1 }))).status).toBe(200);
+  });
+});
+
+describe('the request id', () => {
+  it.each([
+    ['abc-123', true],
+    ['x'.repeat(129), false],
+    ['a b', false],
+  ])('%s is kept: %s', async (id, kept) => {
+    const { url } = await start();
+    const response = await fetch(`${url}/v1/models`, { headers: { 'x-request-id': id } });
+    const answered = response.headers.get('x-request-id');
+    if (kept) expect(answered).toBe(id);
+    else expect(answered).toMatch(/^req_/);
+  });
+});
+
+it('logs probes only when debugging', async () => {
+  const { url, lines } = await start();
+  await fetch(`${url}/livez`);
+  await fetch(`${url}/v1/models`);
+  await expect.poll(() => lines.map((line) => line.split(' ')[0])).toEqual(['debug', 'info']);
+});
+
+function isParam(value: unknown): boolean {
+  return value === null || value === 'model';
+}

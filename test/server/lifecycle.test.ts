@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { startServer } from '../../src/server/lifecycle.ts';
+import { createFakeModel } from './fake-model.ts';
+import { ask, eventually, readChunks, start } from './harness.ts';
+
+describe('while the model loads', () => {
+  it('answers 503 with what it is doing, then serves', async () => {
+    const { server, url, post } = await start({}, { ready: false });
+    server.progress({ type: 'warmup', done: 12, total: 28 });
+    const early = await post(ask('hi'));
+    expect(early.status).toBe(503);
+    expect(early.headers.get('retry-after')).toBe('1');
+    expect(await early.json()).toMatchObject({
+      error: { code: 'starting', message: expect.stringContaining('12 of 28') },
+    });
+    for (const path of ['/readyz', '/health', '/v1/models']) {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(503);
+      expect(response.headers.get('retry-after')).toBe('1');
+    }
+    expect(await (await fetch(`${url}/readyz`)).json()).toEqual({
+      status: 'starting',
+      progress: { type: 'warmup', done: 12, total: 28 },
+    });
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+
+    server.ready(createFakeModel());
+    expect((await post(ask('hi'))).status).toBe(200);
+    expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready', models: ['fake-chat'] });
+  });
+});
+
+describe('while it stops', () => {
+  it('ends running requests, refuses new ones, and lets go of idle connections', async () => {
+    const { server, post, url } = await start({ drainTime: 5000 });
+    await (await fetch(`${url}/livez`)).text();
+    const running = await post(ask('wait 200', { stream: true }));
+    const startedAt = performance.now();
+    const closed = server.close();
+    await expect(
+      fetch(`${url}/livez`).then(({ status }) => status === 503 || Promise.reject()),
+    ).rejects.toBeDefined();
+    expect(readChunks(await running.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    await closed;
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+  });
+
+  it('aborts what runs after the drain time', async () => {
+    const { server, post, model } = await start({ drainTime: 100 });
+    const streamed = await post(ask('hang here', { stream: true }));
+    const plain = post(ask('hang here')).then((response) => response.json());
+    await eventually(() => model.running === 2, 'both run');
+    await server.close();
+    expect(readChunks(await streamed.text()).at(-1)?.choices[0]?.finish_reason).toBe('abort');
+    expect(await plain).toMatchObject({ choices: [{ finish_reason: 'abort' }] });
+    expect(model.running).toBe(0);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('drains on %s', async (signal) => {
+    const script = fileURLToPath(new URL('serve-fake.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const url = await new Promise<string>((resolve) =>
+      child.stdout.once('data', (data) => resolve(String(data).trim())),
+    );
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ask('wait 300', { stream: true })),
+    });
+    child.kill(signal);
+    expect(readChunks(await response.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    expect(await exited).toBe(signal === 'SIGTERM' ? 0 : 130);
+  });
+});
+
+it('says so where the port is taken', async () => {
+  const { url } = await start();
+  const log = { error() {}, warn() {}, info() {}, debug() {} };
+  const second = startServer({ host: '127.0.0.1', port: Number(new URL(url).port) }, log);
+  await expect(second).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining('--port'),
+  });
+});

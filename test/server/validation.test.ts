@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest';
+import { RequestError } from '../../src/server/errors.ts';
+import { FIELDS } from '../../src/server/schema.ts';
+import { checkTokenIds, validateChat } from '../../src/server/validation.ts';
+import { ask } from './harness.ts';
+
+function refusal(body: unknown, strict = false): { code: string; param: string | null; message: string } {
+  try {
+    const { body: known } = validateChat(body, strict);
+    checkTokenIds(known, 256);
+  } catch (error) {
+    if (error instanceof RequestError)
+      return { code: error.code, param: error.param, message: error.message };
+    throw error;
+  }
+  throw new Error(`accepted ${JSON.stringify(body)}`);
+}
+
+/** Contract fields that are not built, with their neutral values and one that asks for something. */
+const NOT_BUILT: Record<string, { neutral: unknown[]; asking: unknown }> = {
+  frequency_penalty: { neutral: [0], asking: 0.5 },
+  presence_penalty: { neutral: [0, 0.0], asking: -1 },
+  repetition_penalty: { neutral: [1], asking: 1.1 },
+  response_format: { neutral: [{ type: 'text' }], asking: { type: 'json_object' } },
+  regex: { neutral: [], asking: 'a+' },
+  ebnf: { neutral: [], asking: 'root ::= "a"' },
+  tools: { neutral: [], asking: [{ type: 'function', function: { name: 'f' } }] },
+  tool_choice: { neutral: ['auto', 'none'], asking: 'required' },
+  logprobs: { neutral: [false], asking: true },
+  top_logprobs: { neutral: [0], asking: 5 },
+  max_dynamic_patch: { neutral: [], asking: 12 },
+  min_dynamic_patch: { neutral: [], asking: 1 },
+  reasoning_effort: { neutral: ['medium'], asking: 'high' },
+  separate_reasoning: { neutral: [true], asking: false },
+  stream_reasoning: { neutral: [true], asking: false },
+  skip_special_tokens: { neutral: [true], asking: false },
+  no_stop_trim: { neutral: [false], asking: true },
+  stop_regex: { neutral: [], asking: '[.!?]' },
+  min_tokens: { neutral: [0], asking: 5 },
+  continue_final_message: { neutral: [false], asking: true },
+  lora_path: { neutral: [], asking: '/adapters/one' },
+  custom_logit_processor: { neutral: [], asking: '{}' },
+  return_hidden_states: { neutral: [false], asking: true },
+  return_routed_experts: { neutral: [false], asking: true },
+  return_cached_tokens_details: { neutral: [false], asking: true },
+};
+
+const BUILT = [
+  ...[
+    'messages',
+    'model',
+    'max_completion_tokens',
+    'max_tokens',
+    'temperature',
+    'top_p',
+    'top_k',
+    'min_p',
+    'n',
+    'seed',
+  ],
+  ...[
+    'stop',
+    'stop_token_ids',
+    'logit_bias',
+    'stream',
+    'stream_options',
+    'ignore_eos',
+    'chat_template_kwargs',
+  ],
+];
+
+describe('the contract, field by field', () => {
+  it('has every field of the request table, and knows which are built', () => {
+    const status = (name: string) => FIELDS[name as keyof typeof FIELDS]?.status;
+    expect(BUILT.filter((name) => status(name) !== 'honoured')).toEqual([]);
+    expect(Object.keys(NOT_BUILT).filter((name) => status(name) !== 'neutral-only')).toEqual([]);
+  });
+
+  describe.each(Object.entries(NOT_BUILT))('%s', (name, { neutral, asking }) => {
+    it.each([...neutral, null, [], {}].map((value) => [JSON.stringify(value), value]))(
+      'passes at %s',
+      (_, value) => {
+        expect(validateChat(ask('hi', { [name]: value }), true).ignored).toEqual([]);
+      },
+    );
+    it('is refused by name where it asks for something', () => {
+      const { code, param, message } = refusal(ask('hi', { [name]: asking }));
+      expect({ code, param }).toEqual({ code: 'unsupported', param: name });
+      expect(message).toContain(name);
+    });
+  });
+
+  it.each(BUILT.filter((name) => name !== 'messages' && name !== 'model'))('%s passes as null', (name) => {
+    const { body } = validateChat(ask('hi', { [name]: null }), true);
+    expect(body).not.toHaveProperty(name, null);
+  });
+
+  it.each([
+    'user',
+    'store',
+    'metadata',
+    'service_tier',
+    'prompt_cache_key',
+    'safety_identifier',
+    'prediction',
+  ])('%s has no effect', (name) => {
+    expect(validateChat(ask('hi', { [name]: 'anything' }), true).ignored).toEqual([]);
+  });
+});
+
+describe('bounds', () => {
+  it.each<[string, unknown, string]>([
+    ['temperature', 2.01, 'at most 2'],
+    ['temperature', -0.1, 'at least 0'],
+    ['temperature', '1', 'a number'],
+    ['top_p', 0, 'greater than 0'],
+    ['top_p', 1.5, 'at most 1'],
+    ['top_k', -2, 'at least -1'],
+    ['top_k', 1.5, 'a whole number'],
+    ['min_p', 1.1, 'at most 1'],
+    ['n', 0, 'at least 1'],
+    ['n', 129, 'at most 128'],
+    ['max_tokens', 0, 'at least 1'],
+    ['max_completion_tokens', -1, 'at least 1'],
+    ['seed', 0.5, 'a whole number'],
+    ['seed', 1e300, 'at most'],
+    ['stop', 5, 'a string or a list'],
+    ['stop', Array(17).fill('a'), 'at most 16 entries'],
+    ['stream', 'yes', 'a boolean'],
+    ['ignore_eos', 1, 'a boolean'],
+    ['logit_bias', 'x', 'an object'],
+    ['chat_template_kwargs', 'x', 'an object'],
+  ])('%s = %j is refused', (name, value, text) => {
+    const { param, message } = refusal(ask('hi', { [name]: value }));
+    expect(param).toBe(name);
+    expect(message).toContain(text);
+  });
+
+  it.each<[object, string]>([
+    [{ stop: '' }, 'stop'],
+    [{ stop: ['a', ''] }, 'stop.1'],
+    [{ stop_token_ids: [1, -1] }, 'stop_token_ids.1'],
+    [{ stop_token_ids: [256] }, 'stop_token_ids.0'],
+    [{ logit_bias: { 1: 100.5 } }, 'logit_bias.1'],
+    [{ logit_bias: { x: 1 } }, 'logit_bias.x'],
+    [{ logit_bias: { 256: 1 } }, 'logit_bias.256'],
+    [{ stream_options: { include_usage: true } }, 'stream_options'],
+    [{ stream: true, stream_options: { include_usage: 1 } }, 'stream_options.include_usage'],
+  ])('%j names %s', (more, param) => {
+    expect(refusal(ask('hi', more)).param).toBe(param);
+  });
+
+  it.each<[object]>([
+    [{ temperature: 0, top_p: 1, top_k: 0, min_p: 1, n: 128, max_tokens: 1, seed: -1 }],
+    [{ temperature: 2, top_k: -1, stop: [], stop_token_ids: [], logit_bias: {} }],
+    [{ logit_bias: { 0: -100, 255: 100 }, stop: Array(16).fill('a') }],
+    [{ stream: true, stream_options: { include_usage: null, include_obfuscation: false } }],
+    [{ stream: false, stream_options: {} }],
+  ])('%j passes', (more) => {
+    expect(validateChat(ask('hi', more), true).ignored).toEqual([]);
+  });
+});
+
+describe('messages', () => {
+  const call = (args: unknown) => [{ id: 'c', type: 'function', function: { name: 'f', arguments: args } }];
+
+  it.each<[unknown, string, string]>([
+    ['x', 'messages', 'invalid_type'],
+    [[], 'messages', 'invalid_value'],
+    [['x'], 'messages.0', 'invalid_type'],
+    [[{ content: 'x' }], 'messages.0.role', 'missing_required_parameter'],
+    [[{ role: 'robot', content: 'x' }], 'messages.0.role', 'invalid_value'],
+    [[{ role: 'user' }], 'messages.0.content', 'missing_required_parameter'],
+    [[{ role: 'user', content: null }], 'messages.0.content', 'invalid_type'],
+    [[{ role: 'user', content: 5 }], 'messages.0.content', 'invalid_type'],
+    [[{ role: 'user', content: [{ text: 'x' }] }], 'messages.0.content.0.type', 'missing_required_parameter'],
+    [
+      [{ role: 'user', content: [{ type: 'text' }] }],
+      'messages.0.content.0.text',
+      'missing_required_parameter',
+    ],
+    [[{ role: 'user', content: [{ type: 'smell' }] }], 'messages.0.content.0.type', 'invalid_value'],
+    [[{ role: 'user', content: 'x', tool_calls: call('{}') }], 'messages.0.tool_calls', 'invalid_value'],
+    [
+      [{ role: 'assistant', tool_calls: [{}] }],
+      'messages.0.tool_calls.0.function',
+      'missing_required_parameter',
+    ],
+    [
+      [{ role: 'assistant', tool_calls: call('[1]') }],
+      'messages.0.tool_calls.0.function.arguments',
+      'invalid_value',
+    ],
+    [
+      [{ role: 'assistant', tool_calls: call('{') }],
+      'messages.0.tool_calls.0.function.arguments',
+      'invalid_value',
+    ],
+    [[{ role: 'assistant', content: 'x', tool_calls: 'x' }], 'messages.0.tool_calls', 'invalid_type'],
+    [[{ role: 'user', content: 'x', name: 5 }], 'messages.0.name', 'invalid_type'],
+  ])('%j is refused at %s', (messages, param, code) => {
+    expect(refusal({ model: 'm', messages })).toMatchObject({ param, code });
+  });
+
+  it.each(['image_url', 'video_url', 'audio_url', 'input_audio'])(
+    'a part of type %s is unsupported',
+    (type) => {
+      const content = [
+        { type: 'text', text: 'look' },
+        { type, [type]: { url: 'http://localhost/x' } },
+      ];
+      const messages = [
+        { role: 'system', content: 'x' },
+        { role: 'user', content },
+      ];
+      expect(refusal({ model: 'm', messages })).toMatchObject({
+        param: 'messages.1.content.1',
+        code: 'unsupported',
+      });
+    },
+  );
+
+  it('passes what the roles allow', () => {
+    const messages = [
+      { role: 'system', content: [] },
+      { role: 'assistant', content: null, tool_calls: call({ a: 1 }) },
+      { role: 'assistant', tool_calls: call('{}') },
+      { role: 'assistant', content: 'x', tool_calls: null, refusal: null, annotations: [] },
+      { role: 'tool', content: 'x' },
+    ];
+    expect(validateChat({ model: 'm', messages }, true).ignored).toEqual([]);
+  });
+});
+
+describe('names nobody knows', () => {
+  const body = {
+    ...ask('hi', { stream: true, stream_options: { pace: 1 }, wibble: 1, __proto__: null }),
+    messages: [{ role: 'user', content: 'hi', mood: 'good' }],
+  };
+
+  it('are listed', () => {
+    expect(validateChat(body, false).ignored).toEqual(['wibble', 'messages.0.mood', 'stream_options.pace']);
+  });
+  it('are refused where the server is strict', () => {
+    expect(refusal(body, true)).toMatchObject({ code: 'unknown_parameter', param: 'wibble' });
+    expect(
+      refusal(JSON.parse('{"model":"m","messages":[{"role":"user","content":"x"}],"constructor":1}'), true),
+    ).toMatchObject({ param: 'constructor' });
+  });
+});
+
+it.each([null, [], 'x', 5])('a body of %j is refused', (body) => {
+  expect(refusal(body)).toMatchObject({ code: 'invalid_type', param: null });
+});
+
+it.each(['model', 'messages'])('%s is required', (name) => {
+  expect(refusal({ ...ask('hi'), [name]: undefined })).toMatchObject({
+    code: 'missing_required_parameter',
+    param: name,
+  });
+});
