@@ -18,6 +18,7 @@ const checks = [
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
   ['imports', [join(root, 'scripts/check-imports.mjs')]],
+  ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
