@@ -1,6 +1,6 @@
 // From a parsed JSON body to the honoured fields of a chat request, or to the error that names what is wrong with it.
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import { RequestError, type RequestErrorCode } from './errors.ts';
 import { unknownMembers } from './messages.ts';
 import { chatBody, type ChatBody, type Field, FIELDS, isEmpty, isNeutral } from './schema.ts';

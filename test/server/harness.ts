@@ -11,7 +11,7 @@ export interface Harness {
   url: string;
   /** Lines of log, with their level. */
   lines: string[];
-  post(body: unknown, init?: RequestInit): Promise<Response>;
+  post: (body: unknown, init?: RequestInit) => Promise<Response>;
 }
 
 const open: RunningServer[] = [];

@@ -46,27 +46,23 @@ const NOT_BUILT: Record<string, { neutral: unknown[]; asking: unknown }> = {
 };
 
 const BUILT = [
-  ...[
-    'messages',
-    'model',
-    'max_completion_tokens',
-    'max_tokens',
-    'temperature',
-    'top_p',
-    'top_k',
-    'min_p',
-    'n',
-    'seed',
-  ],
-  ...[
-    'stop',
-    'stop_token_ids',
-    'logit_bias',
-    'stream',
-    'stream_options',
-    'ignore_eos',
-    'chat_template_kwargs',
-  ],
+  'messages',
+  'model',
+  'max_completion_tokens',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'n',
+  'seed',
+  'stop',
+  'stop_token_ids',
+  'logit_bias',
+  'stream',
+  'stream_options',
+  'ignore_eos',
+  'chat_template_kwargs',
 ];
 
 describe('the contract, field by field', () => {
