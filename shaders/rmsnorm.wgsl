@@ -1,4 +1,6 @@
-// y = x / sqrt(mean(x²) + eps) · weight, a workgroup a row. Partial sums are added in order, whatever the adapter.
+// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, a workgroup a row. Partial sums are added in order, whatever the adapter.
+#import "lib/pick.$PICK.wgsl"
+
 const WORKGROUP = 32u;
 
 struct Args {
@@ -16,7 +18,8 @@ var<workgroup> partial: array<f32, WORKGROUP>;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let x0 = workgroup.x * args.quads;
+  let x0 = picked(workgroup.x) * args.quads;
+  let y0 = workgroup.x * args.quads;
   var sum = 0.0;
   for (var i = local; i < args.quads; i += WORKGROUP) {
     let v = x[x0 + i];
@@ -30,6 +33,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   let scale = inverseSqrt(sum / f32(args.columns) + args.eps);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    y[x0 + i] = x[x0 + i] * scale * weight[i];
+    y[y0 + i] = x[x0 + i] * scale * weight[i];
   }
 }

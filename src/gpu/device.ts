@@ -12,6 +12,8 @@ export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
 export interface Capabilities {
   /** Lanes a kernel may broadcast among: 4, 8, 16 or 32; 1 where there are no subgroups of a known size. */
   lanes: number;
+  /** Lanes that share a split of K: at least a whole subgroup. */
+  columnLanes: number;
   /** f16 arithmetic in shaders (storage of f16 needs none). */
   f16: boolean;
   /** Bytes one binding may span. */
@@ -62,6 +64,7 @@ export class Device {
     this.#shaders = settings.shaders;
     this.capabilities = {
       lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
+      columnLanes: settings.summary.subgroupMaxSize > 32 ? settings.summary.subgroupMaxSize : 32,
       f16: gpu.features.has('shader-f16'),
       bindingLimit: Math.min(settings.bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
       maxBufferSize: gpu.limits.maxBufferSize,
@@ -204,14 +207,10 @@ export class Device {
   }
 }
 
-/** Sizes that differ within one adapter cannot be relied on; kernels then take their portable form. */
-function subgroupLanes(
-  gpu: GPUDevice,
-  { subgroupMinSize: min, subgroupMaxSize: max }: AdapterSummary,
-): number {
-  if (!gpu.features.has('subgroups') || min < 4) return 1;
-  if (min !== max && !gpu.features.has('subgroup-size-control' as GPUFeatureName)) return 1;
-  return Math.min(min, 16);
+/** Kernels broadcast among the first lanes only, so the smallest subgroup decides. */
+function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
+  if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
+  return Math.min(subgroupMinSize, 16);
 }
 
 export function megabytes(bytes: number): string {

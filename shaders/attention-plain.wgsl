@@ -1,0 +1,83 @@
+// Paged attention without subgroups: a workgroup a row and query head, a page of 32 tokens at a time, online softmax.
+#import "lib/batch.wgsl"
+#import "kv/read.$KV.wgsl"
+
+const QUADS = 2u;      // quads of d's an invocation keeps: ceil(dims / 128)
+const MASKED = -1e30;
+
+struct Args {
+  heads: u32,
+  kv_heads: u32,
+  dims: u32,     // of a head
+  q_quads: u32,  // quads of columns from one row of q, and of y, to the next
+  window: u32,   // tokens a query looks back on, itself included
+}
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> rows: array<Row>;
+@group(0) @binding(2) var<storage, read> tiles: array<Tile>;
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(7) var<storage, read> pages: array<u32>;
+
+var<workgroup> weights: array<f32, 32>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let tile = tiles[workgroup.x];
+  if (workgroup.z >= tile.rows) {
+    return;
+  }
+  let row = tile.first_row + workgroup.z;
+  let head = workgroup.y;
+  let kv_head = head / (args.heads / args.kv_heads);
+  let at = rows[row].position;
+  let q0 = row * args.q_quads + head * args.dims / 4u;
+
+  var largest = MASKED;
+  var total = 0.0;
+  var out: array<vec4f, QUADS>;
+  for (var p = (at - min(at, args.window - 1u)) / 32u; p <= at / 32u; p++) {
+    let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
+    let token = p * 32u + local;
+    var score = MASKED;
+    if (token <= at && token + args.window > at) {
+      score = 0.0;
+      for (var d = 0u; d < args.dims; d += 4u) {
+        let near = key_pair(stored, d, args.dims, local / 4u);
+        let far = key_pair(stored, d + 2u, args.dims, local / 4u);
+        let u = local % 4u;
+        score += dot(q[q0 + d / 4u], vec4f(near[0][u], near[1][u], far[0][u], far[1][u]));
+      }
+    }
+    workgroupBarrier();
+    weights[local] = score;
+    workgroupBarrier();
+    var now = largest;
+    for (var i = 0u; i < 32u; i++) {
+      now = max(now, weights[i]);
+    }
+    let kept = exp(largest - now);
+    largest = now;
+    total *= kept;
+    for (var i = 0u; i < QUADS; i++) {
+      out[i] *= kept;
+    }
+    for (var i = 0u; i < 32u; i++) {
+      let weight = select(0.0, exp(weights[i] - now), weights[i] > MASKED);
+      total += weight;
+      for (var k = 0u; k < QUADS; k++) {
+        let quad = local + 32u * k;
+        if (quad < args.dims / 4u && weight > 0.0) {
+          out[k] += weight * value_quad(stored, i, quad, args.dims);
+        }
+      }
+    }
+  }
+  for (var k = 0u; k < QUADS; k++) {
+    let quad = local + 32u * k;
+    if (quad < args.dims / 4u) {
+      y[q0 + quad] = out[k] / total;
+    }
+  }
+}

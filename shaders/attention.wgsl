@@ -1,0 +1,127 @@
+// Paged attention over tiles of mixed prefill and decode rows, online softmax, no barrier and no shared memory. A workgroup
+// is eight lanes: one tile and key head, and LANES · TILES of the tile's queries (rows × query heads of that key head).
+// A lane holds four tokens of a page for the scores, four d's for the values. Each query meets the pages in order and pages
+// that are masked for it change nothing, so its result does not depend on its companions.
+enable subgroups;
+#import "lib/rows.$LANES.wgsl"
+#import "lib/batch.wgsl"
+#import "kv/read.$KV.wgsl"
+
+const TILES = 2u;
+const PASSES = 2u;       // of 32 d's each
+const MASKED = -1e30;
+
+struct Args {
+  heads: u32,
+  kv_heads: u32,
+  dims: u32,     // of a head
+  q_quads: u32,  // quads of columns from one row of q, and of y, to the next
+  window: u32,   // tokens a query looks back on, itself included
+}
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> rows: array<Row>;
+@group(0) @binding(2) var<storage, read> tiles: array<Tile>;
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(7) var<storage, read> pages: array<u32>;
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id) lane: u32) {
+  let tile = tiles[workgroup.x];
+  let share = args.heads / args.kv_heads;
+  let queries = tile.rows * share;
+  let first = workgroup.z * LANES * TILES;
+  if (first >= queries) {
+    return;
+  }
+
+  // Where this lane's queries lie in q, and how far each query of the workgroup may look.
+  var q0: array<u32, TILES>;
+  var position: array<array<u32, LANES>, TILES>;
+  for (var t = 0u; t < TILES; t++) {
+    let mine = min(first + t * LANES + lane_row(lane), queries - 1u);
+    q0[t] = (tile.first_row + mine / share) * args.q_quads + (workgroup.y * share + mine % share) * args.dims / 4u;
+    for (var i = 0u; i < LANES; i++) {
+      let query = min(first + t * LANES + i, queries - 1u);
+      position[t][i] = rows[tile.first_row + query / share].position;
+    }
+  }
+  let last_query = min(first + LANES * TILES, queries) - 1u;
+  let from = rows[tile.first_row + first / share].position;
+  let to = rows[tile.first_row + last_query / share].position;
+  let first_page = (from - min(from, args.window - 1u)) / 32u;
+
+  var largest: array<array<f32, LANES>, TILES>;
+  var total: array<array<f32, LANES>, TILES>;
+  var out: array<array<array<vec4f, LANES>, TILES>, PASSES>;
+  for (var t = 0u; t < TILES; t++) {
+    for (var i = 0u; i < LANES; i++) {
+      largest[t][i] = MASKED;
+    }
+  }
+
+  for (var p = first_page; p <= to / 32u; p++) {
+    let head = pages[tile.pages + p] * args.kv_heads + workgroup.y;
+    var s: array<array<vec4f, LANES>, TILES>;
+    for (var d = 0u; d < args.dims; d += 4u) {
+      let near = key_pair(head, d, args.dims, lane);
+      let far = key_pair(head, d + 2u, args.dims, lane);
+      for (var t = 0u; t < TILES; t++) {
+        let qs = q[q0[t] + d / 4u];
+        fold(&s[t], qs.x, near[0]);
+        fold(&s[t], qs.y, near[1]);
+        fold(&s[t], qs.z, far[0]);
+        fold(&s[t], qs.w, far[1]);
+      }
+    }
+
+    let tokens = vec4u(p * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
+    for (var t = 0u; t < TILES; t++) {
+      for (var i = 0u; i < LANES; i++) {
+        let at = position[t][i];
+        let seen = (tokens <= vec4u(at)) & (tokens + args.window > vec4u(at));
+        let scores = select(vec4f(MASKED), s[t][i], seen);
+        let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
+        let now = max(largest[t][i], subgroupMax(best));
+        let share_kept = exp(largest[t][i] - now);
+        let weights = select(vec4f(0.0), exp(scores - now), seen);
+        total[t][i] = fma(total[t][i], share_kept, subgroupAdd((weights.x + weights.y) + (weights.z + weights.w)));
+        largest[t][i] = now;
+        s[t][i] = weights;
+        for (var pass = 0u; pass < PASSES; pass++) {
+          out[pass][t][i] *= share_kept;
+        }
+      }
+    }
+
+    for (var j = 0u; j < 8u; j++) {
+      for (var u = 0u; u < 4u; u++) {
+        for (var pass = 0u; pass < PASSES; pass++) {
+          let quad = min(pass * 8u + lane, args.dims / 4u - 1u);
+          let v = value_quad(head, j * 4u + u, quad, args.dims);
+          for (var t = 0u; t < TILES; t++) {
+            for (var i = 0u; i < LANES; i++) {
+              out[pass][t][i] = fma(vec4f(subgroupShuffle(s[t][i][u], j)), v, out[pass][t][i]);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  for (var t = 0u; t < TILES; t++) {
+    for (var i = 0u; i < LANES; i++) {
+      let query = first + t * LANES + i;
+      if (query < queries) {
+        let y0 = (tile.first_row + query / share) * args.q_quads + (workgroup.y * share + query % share) * args.dims / 4u;
+        for (var pass = 0u; pass < PASSES; pass++) {
+          let quad = pass * 8u + lane;
+          if (quad < args.dims / 4u) {
+            y[y0 + quad] = out[pass][t][i] / total[t][i];
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+// Reads what kv/write.f32.wgsl lays down.
+@group(0) @binding(5) var<storage, read> keys: array<vec4f>;
+@group(0) @binding(6) var<storage, read> values: array<vec4f>;
+
+// Four tokens from 4 · lane on, at d and d + 1.
+fn key_pair(head: u32, d: u32, dims: u32, lane: u32) -> array<vec4f, 2> {
+  let i = (head * dims + d) * 8u + lane;
+  return array<vec4f, 2>(keys[i], keys[i + 8u]);
+}
+
+// The d's 4 · quad to 4 · quad + 3 of a token.
+fn value_quad(head: u32, token: u32, quad: u32, dims: u32) -> vec4f {
+  return values[(head * 32u + token) * (dims / 4u) + quad];
+}

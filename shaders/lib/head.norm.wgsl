@@ -1,0 +1,12 @@
+// Heads of queries and keys go through an RMSNorm of their own.
+const HEAD_NORM = true;
+
+@group(0) @binding(8) var<storage, read> q_norm: array<vec2f>;
+@group(0) @binding(5) var<storage, read> k_norm: array<vec2f>;
+
+fn head_weight(is_key: bool, d: u32) -> vec2f {
+  if (is_key) {
+    return k_norm[d / 2u];
+  }
+  return q_norm[d / 2u];
+}

@@ -1,0 +1,6 @@
+// Heads of queries and keys as they come.
+const HEAD_NORM = false;
+
+fn head_weight(is_key: bool, d: u32) -> vec2f {
+  return vec2f(1.0);
+}

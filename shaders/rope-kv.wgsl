@@ -1,0 +1,70 @@
+// Splits a row's fused q, k and v into heads: q and k are normed (where the model does that) and rotated, q is scaled and
+// written out, k and v go to their pages. One invocation a head. Rotation pairs d with d + dims / 2 (half-split).
+#import "lib/head.$HEAD.wgsl"
+#import "lib/batch.wgsl"
+#import "kv/write.$KV.wgsl"
+
+struct Args {
+  heads: u32,
+  kv_heads: u32,
+  dims: u32,        // of a head; a multiple of 4
+  qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
+  q_pairs: u32,
+  rope_quads: u32,  // quads of columns from one row of rope to the next
+  scale: f32,       // on q: 1 / sqrt(dims)
+  eps: f32,
+}
+
+@group(0) @binding(0) var<storage, read> qkv: array<vec2f>;
+@group(0) @binding(1) var<storage, read> rope: array<vec4f>; // cos, sin of one angle and the next
+@group(0) @binding(2) var<storage, read> rows: array<Row>;
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(4) var<storage, read_write> q: array<vec2f>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  let head = id.x;
+  let row = id.y;
+  if (head >= args.heads + 2u * args.kv_heads) {
+    return;
+  }
+  let half = args.dims / 2u;
+  let from = row * args.qkv_pairs + head * half;
+  let is_query = head < args.heads;
+  let page = rows[row].kv / 32u;
+  let token = rows[row].kv % 32u;
+
+  if (head >= args.heads + args.kv_heads) {
+    let kv_head = page * args.kv_heads + head - args.heads - args.kv_heads;
+    for (var d = 0u; d < args.dims; d += 2u) {
+      write_value(kv_head, token, d, args.dims, qkv[from + d / 2u]);
+    }
+    return;
+  }
+
+  var norm = 1.0;
+  if (HEAD_NORM) {
+    var sum = 0.0;
+    for (var i = 0u; i < half; i++) {
+      let v = qkv[from + i];
+      sum += dot(v, v);
+    }
+    norm = inverseSqrt(sum / f32(args.dims) + args.eps);
+  }
+  let scale = norm * select(1.0, args.scale, is_query);
+  let kv_head = page * args.kv_heads + head - args.heads;
+  for (var d = 0u; d < half; d += 2u) {
+    let turn = rope[row * args.rope_quads + d / 2u];
+    let a = qkv[from + d / 2u] * scale * head_weight(!is_query, d);
+    let b = qkv[from + (d + half) / 2u] * scale * head_weight(!is_query, d + half);
+    let low = a * turn.xz - b * turn.yw;
+    let high = b * turn.xz + a * turn.yw;
+    if (is_query) {
+      q[row * args.q_pairs + head * half + d / 2u] = low;
+      q[row * args.q_pairs + head * half + (d + half) / 2u] = high;
+    } else {
+      write_key(kv_head, token, d, args.dims, low);
+      write_key(kv_head, token, d + half, args.dims, high);
+    }
+  }
+}

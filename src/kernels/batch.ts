@@ -1,0 +1,64 @@
+// What changes from step to step of a text model, on the device: the flat rows of all running sequences, the tiles that
+// attention walks, page tables, and what is sampled how. Layouts as in shaders/lib/batch.wgsl and shaders/sample.wgsl.
+
+import type { Region, Tensor } from '../gpu/tensor.ts';
+
+export interface TextBatch {
+  /** Row[rows]: source, position, kv place. */
+  rows: Region;
+  /** cos and sin by row: f32 [rows, head dims]. */
+  rope: Region;
+  /** Tile[tiles]: first row, rows, where the page table begins. */
+  tiles: Region;
+  /** u32: page tables, one after the other. */
+  pages: Region;
+  /** u32[sampled]: rows whose logits are wanted. */
+  wanted: Region;
+  /** Choice[sampled]: sampling parameters. */
+  choices: Region;
+  /** (token, value) pairs of logit_bias. */
+  biases: Region;
+  /** u32[slots]: the token last sampled in each slot; stays from step to step. */
+  sampled: Region;
+  /** u32[sampled]: this step's tokens. */
+  ids: Region;
+}
+
+/** Words of a Row, a Tile and a Choice. */
+export const ROW_WORDS = 4;
+export const TILE_WORDS = 4;
+export const CHOICE_WORDS = 12;
+export const BIAS_WORDS = 2;
+
+/** A row whose token is the one last sampled in a slot. */
+export const FROM_SLOT = 0x80000000;
+
+/** Rows of one attention tile at most. */
+export const TILE_ROWS = 16;
+
+/** Tokens of a KV page. */
+export const PAGE_TOKENS = 32;
+
+export type KvFormat = 'f16' | 'f32';
+
+/** One layer's pages; layouts in shaders/kv. */
+export interface KvPages {
+  format: KvFormat;
+  keys: Region;
+  values: Region;
+}
+
+/** Heads of a layer. */
+export interface HeadShape {
+  heads: number;
+  kvHeads: number;
+  /** Dimensions of a head; a multiple of 4. */
+  dims: number;
+}
+
+/** RMSNorm weights of query and key heads. */
+export interface HeadNorms {
+  q: Tensor;
+  k: Tensor;
+  eps: number;
+}

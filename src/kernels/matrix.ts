@@ -1,0 +1,154 @@
+// A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 128 columns, blocks of
+// 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds.
+
+import type { Device } from '../gpu/device.ts';
+import { Tape } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
+
+export type Format = 'f32' | 'f16' | 'bf16' | 'int8' | 'int4';
+
+/** How values lie in a checkpoint. */
+export type SourceFormat = 'f32' | 'f16' | 'bf16';
+
+export interface MatrixWindow {
+  codes: Region;
+  /** One f32 for 32 k's; null for formats that need none. */
+  scales: Region | null;
+  firstGroup: number;
+  groups: number;
+}
+
+/** Where rows of a checkpoint's tensor stand among the columns: unit by unit. */
+export interface Placement {
+  firstColumn: number;
+  unit: number;
+  unitStride: number;
+}
+
+export interface MatrixPart {
+  name: string;
+  rows: number;
+  placement: Placement;
+}
+
+/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs. */
+export interface Matrix {
+  format: Format;
+  columns: number;
+  k: number;
+  blocks: number;
+  windows: MatrixWindow[];
+  parts: MatrixPart[];
+  bias: Tensor | null;
+}
+
+const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
+const GROUP = 128;
+const BLOCK = 32;
+
+export function hasScales(format: Format): boolean {
+  return format === 'int8' || format === 'int4';
+}
+
+/** Bytes on the device. */
+export function matrixBytes(format: Format, columns: number, k: number): number {
+  const blocks = Math.ceil(k / BLOCK);
+  return Math.ceil(columns / GROUP) * blocks * (codeBytes(format) + (hasScales(format) ? GROUP * 4 : 0));
+}
+
+/** Bytes of one group's block. */
+function codeBytes(format: Format): number {
+  return (GROUP * BLOCK * BITS[format]) / 8;
+}
+
+/** Rows of several tensors one after the other (q, k and v). */
+export function stacked(parts: readonly { name: string; rows: number }[]): MatrixPart[] {
+  let firstColumn = 0;
+  return parts.map(({ name, rows }) => {
+    const part = { name, rows, placement: { firstColumn, unit: rows, unitStride: rows } };
+    firstColumn += rows;
+    return part;
+  });
+}
+
+/** Rows of two tensors in turns of two, so that one lane holds both (gate and up). */
+export function interleaved(first: string, second: string, rows: number): MatrixPart[] {
+  return [first, second].map((name, i) => ({
+    name,
+    rows,
+    placement: { firstColumn: 2 * i, unit: 2, unitStride: 4 },
+  }));
+}
+
+export function allocateMatrix(
+  device: Device,
+  format: Format,
+  k: number,
+  parts: MatrixPart[],
+  label: string,
+): Matrix {
+  const columns = parts.reduce((sum, part) => sum + part.rows, 0);
+  const blocks = Math.ceil(k / BLOCK);
+  const groups = Math.ceil(columns / GROUP);
+  const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
+  if (perWindow === 0) throw new Error(`${label}: 128 rows of ${k} exceed one binding`);
+  const windows: MatrixWindow[] = [];
+  for (let firstGroup = 0; firstGroup < groups; firstGroup += perWindow) {
+    const count = Math.min(perWindow, groups - firstGroup);
+    const region = (bytes: number): Region => {
+      const buffer = device.allocate('weights', label, bytes);
+      return { buffer, offset: 0, size: buffer.size };
+    };
+    windows.push({
+      codes: region(count * blocks * codeBytes(format)),
+      scales: hasScales(format) ? region(count * blocks * GROUP * 4) : null,
+      firstGroup,
+      groups: count,
+    });
+  }
+  if (columns % GROUP !== 0) clear(device, windows.at(-1)!);
+  return { format, columns, k, blocks, windows, parts, bias: null };
+}
+
+/** Columns that pad the last group must be zero: they become the padding of activations. */
+function clear(device: Device, window: MatrixWindow): void {
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.clearBuffer(window.codes.buffer);
+  if (window.scales) encoder.clearBuffer(window.scales.buffer);
+  device.gpu.queue.submit([encoder.finish()]);
+}
+
+/** Operands of weights/$W.wgsl. */
+export function weightOperands(window: MatrixWindow): Record<string, Region> {
+  return window.scales ? { codes: window.codes, scales: window.scales } : { codes: window.codes };
+}
+
+/** Packs rows of a part, as they lie in the checkpoint, from `raw`; quantises where the format asks for it. */
+export function packRows(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number },
+): void {
+  const tape = new Tape(device, {});
+  for (const window of matrix.windows) {
+    tape.dispatch('pack.wgsl', {
+      params: { SOURCE: chunk.source, W: matrix.format },
+      args: {
+        rows: chunk.rows,
+        k: matrix.k,
+        blocks: matrix.blocks,
+        first_row: chunk.firstRow,
+        unit: part.placement.unit,
+        unit_stride: part.placement.unitStride,
+        first_column: part.placement.firstColumn,
+        first_group: window.firstGroup,
+        groups: window.groups,
+      },
+      bind: { raw: chunk.raw, ...weightOperands(window) },
+      groups: () => [Math.ceil(chunk.rows / 64), matrix.blocks],
+    });
+  }
+  tape.finish();
+  tape.run({});
+}

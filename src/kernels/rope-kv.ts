@@ -1,0 +1,43 @@
+// Fused q, k, v → heads: per-head norm, rotation, scaling, and the write of k and v into their pages.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { HeadNorms, HeadShape, KvPages, TextBatch } from './batch.ts';
+
+const WORKGROUP = 32;
+
+/** qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and divided by sqrt(dims) */
+export function ropeKv(
+  qkv: Tensor,
+  batch: TextBatch,
+  shape: HeadShape,
+  kv: KvPages,
+  norms: HeadNorms | null,
+): Tensor {
+  const tape = tapeOf(qkv);
+  const { heads, kvHeads, dims } = shape;
+  const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
+  tape.dispatch('rope-kv.wgsl', {
+    params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format },
+    args: {
+      heads,
+      kv_heads: kvHeads,
+      dims,
+      qkv_pairs: qkv.stride / 2,
+      q_pairs: q.stride / 2,
+      rope_quads: dims / 4,
+      scale: 1 / Math.sqrt(dims),
+      eps: norms?.eps ?? 0,
+    },
+    bind: {
+      qkv,
+      rope: batch.rope,
+      rows: batch.rows,
+      q,
+      keys: kv.keys,
+      values: kv.values,
+      ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
+    },
+    groups: (sizes) => [Math.ceil((heads + 2 * kvHeads) / WORKGROUP), qkv.rows(sizes)],
+  });
+  return q;
+}

@@ -1,0 +1,96 @@
+// config.json of the Llama, Mistral and Qwen families → the one configuration that llama.ts computes by. The only place
+// that knows their names.
+
+import { EngineError } from '../files/error.ts';
+import type { HeadShape } from '../kernels/batch.ts';
+import { readRope } from './rope-config.ts';
+import type { RopeConfig } from './rope.ts';
+
+export interface LlamaConfig {
+  architecture: string;
+  vocabulary: number;
+  hidden: number;
+  ffn: number;
+  heads: HeadShape;
+  /** Tokens each layer looks back on; null: all. Its length is the number of layers. */
+  windows: (number | null)[];
+  eps: number;
+  rope: RopeConfig;
+  /** Tokens the model was made for, scaling included. */
+  context: number;
+  /** The head is the embedding. */
+  tied: boolean;
+  qkvBias: boolean;
+  outBias: boolean;
+  mlpBias: boolean;
+  /** RMSNorm on query and key heads. */
+  headNorm: boolean;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+export const LLAMA_ARCHITECTURES = ['LlamaForCausalLM', 'MistralForCausalLM', 'Qwen2ForCausalLM', 'Qwen3ForCausalLM'];
+
+export function readLlamaConfig(config: Json, architecture: string): LlamaConfig {
+  const hidden = positive(config, 'hidden_size');
+  const layers = positive(config, 'num_hidden_layers');
+  const heads = positive(config, 'num_attention_heads');
+  const kvHeads = positive(config, 'num_key_value_heads', heads);
+  const dims = positive(config, 'head_dim', hidden / heads);
+  const activation = config['hidden_act'] ?? 'silu';
+  if (activation !== 'silu') {
+    throw new EngineError('unsupported', `config.json: hidden_act ${JSON.stringify(activation)} is not silu, which ${architecture} is computed with`);
+  }
+  if (heads % kvHeads !== 0) {
+    throw new EngineError('bad_checkpoint', `config.json: ${heads} num_attention_heads are no multiple of ${kvHeads} num_key_value_heads`);
+  }
+  if (dims % 4 !== 0 || dims > 256) {
+    throw new EngineError('unsupported', `config.json: head_dim ${dims} must be a multiple of 4 up to 256`);
+  }
+  const rope = readRope(config, dims);
+  const isQwen2 = architecture === 'Qwen2ForCausalLM';
+  const bias = config['attention_bias'] === true;
+  return {
+    architecture,
+    vocabulary: positive(config, 'vocab_size'),
+    hidden,
+    ffn: positive(config, 'intermediate_size'),
+    heads: { heads, kvHeads, dims },
+    windows: readWindows(config, architecture, layers),
+    eps: typeof config['rms_norm_eps'] === 'number' ? config['rms_norm_eps'] : 1e-6,
+    rope,
+    context: scaledContext(rope, positive(config, 'max_position_embeddings', 2048)),
+    tied: config['tie_word_embeddings'] === true,
+    qkvBias: isQwen2 || bias,
+    outBias: !isQwen2 && bias,
+    mlpBias: config['mlp_bias'] === true,
+    headNorm: architecture === 'Qwen3ForCausalLM',
+  };
+}
+
+/** These types state the trained context and stretch it; the others state the stretched one. */
+function scaledContext(rope: RopeConfig, stated: number): number {
+  const stretches = rope.type === 'linear' || rope.type === 'dynamic' || rope.type === 'yarn';
+  return stretches && rope.originalContext === stated ? Math.floor(stated * rope.factor) : stated;
+}
+
+/** Mistral windows every layer; Qwen those from max_window_layers on, if told to; layer_types overrules. */
+function readWindows(config: Json, architecture: string, layers: number): (number | null)[] {
+  const size = typeof config['sliding_window'] === 'number' ? config['sliding_window'] : null;
+  const types = config['layer_types'];
+  const isQwen = architecture.startsWith('Qwen');
+  const applies = isQwen ? config['use_sliding_window'] === true : architecture === 'MistralForCausalLM';
+  const first = isQwen ? positive(config, 'max_window_layers', 28) : 0;
+  return Array.from({ length: layers }, (_, i) => {
+    if (Array.isArray(types)) return types[i] === 'sliding_attention' ? size : null;
+    return applies && i >= first ? size : null;
+  });
+}
+
+function positive(config: Json, key: string, fallback?: number): number {
+  const value = config[key] ?? fallback;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || (value === 0 && fallback === undefined)) {
+    throw new EngineError('bad_checkpoint', `config.json: ${key} is ${JSON.stringify(value) ?? 'missing'}, a positive integer is needed`);
+  }
+  return value;
+}

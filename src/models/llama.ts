@@ -1,0 +1,83 @@
+// The decoder that Llama, Mistral, Qwen2 and Qwen3 share: norm, attention, norm, SwiGLU, with the residual stream in f32.
+// Eight dispatches a layer.
+
+import type { Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import { attention } from '../kernels/attention.ts';
+import type { HeadNorms, KvPages, TextBatch } from '../kernels/batch.ts';
+import { embed } from '../kernels/embed.ts';
+import { linear, linearAdd, linearSwiglu } from '../kernels/matmul.ts';
+import { rmsnorm, rmsnormRows } from '../kernels/rmsnorm.ts';
+import { ropeKv } from '../kernels/rope-kv.ts';
+import type { LlamaConfig } from './llama-config.ts';
+import type { WeightTable } from './weights.ts';
+
+/** Records one step on a tape: logits of the wanted rows, [sampled, vocabulary]. */
+export type TextForward = (tape: Tape, batch: TextBatch, kv: readonly KvPages[]) => Tensor;
+
+export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
+  const { vocabulary, hidden, eps, windows } = config;
+  const embedding = weights.matrix('model.embed_tokens.weight', vocabulary, hidden);
+  const layers = windows.map((window, i) => layer(config, weights, `model.layers.${i}`, window));
+  const norm = weights.vector('model.norm.weight', hidden);
+  const head = config.tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden);
+  if (config.tied) weights.ignore(/^lm_head\.weight$/);
+  weights.ignore(/rotary_emb\.inv_freq$/);
+
+  return (tape, batch, kv) => {
+    let x = embed(tape, batch, embedding); //                     [rows, hidden]
+    layers.forEach((block, i) => {
+      x = block(x, batch, kv[i]!);
+      tape.cut();
+    });
+    const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled'); // [sampled, hidden]
+    return linear(last, head); //                                 [sampled, vocabulary]
+  };
+}
+
+type Block = (x: Tensor, batch: TextBatch, kv: KvPages) => Tensor;
+
+function layer(config: LlamaConfig, weights: WeightTable, name: string, window: number | null): Block {
+  const { hidden, eps } = config;
+  const inputNorm = weights.vector(`${name}.input_layernorm.weight`, hidden);
+  const attend = selfAttention(config, weights, `${name}.self_attn`, window);
+  const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
+  const feedForward = mlp(config, weights, `${name}.mlp`);
+
+  return (x, batch, kv) => {
+    x = attend(rmsnorm(x, inputNorm, eps), x, batch, kv);
+    return feedForward(rmsnorm(x, postNorm, eps), x);
+  };
+}
+
+function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, window: number | null) {
+  const { hidden, eps, heads: shape, qkvBias, outBias } = config;
+  const { heads, kvHeads, dims } = shape;
+  const qkv = weights.stacked(
+    [
+      { name: `${name}.q_proj.weight`, rows: heads * dims },
+      { name: `${name}.k_proj.weight`, rows: kvHeads * dims },
+      { name: `${name}.v_proj.weight`, rows: kvHeads * dims },
+    ],
+    hidden,
+    qkvBias,
+  );
+  const norms: HeadNorms | null = config.headNorm
+    ? { q: weights.vector(`${name}.q_norm.weight`, dims), k: weights.vector(`${name}.k_norm.weight`, dims), eps }
+    : null;
+  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * dims, outBias ? `${name}.o_proj.bias` : undefined);
+
+  return (x: Tensor, residual: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
+    const q = ropeKv(linear(x, qkv), batch, shape, kv, norms); // [rows, heads · dims]
+    return linearAdd(attention(q, batch, shape, kv, window), out, residual); // [rows, hidden]
+  };
+}
+
+function mlp(config: LlamaConfig, weights: WeightTable, name: string) {
+  const { hidden, ffn, mlpBias } = config;
+  const gateUp = weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, mlpBias);
+  const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, mlpBias ? `${name}.down_proj.bias` : undefined);
+
+  return (x: Tensor, residual: Tensor): Tensor =>
+    linearAdd(linearSwiglu(x, gateUp), down, residual); // [rows, hidden]
+}

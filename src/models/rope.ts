@@ -1,0 +1,106 @@
+// Rotary position embedding as pure numbers: inverse frequencies for every rope type of Hugging Face configs, and the
+// cos and sin of a row. source: transformers' modeling_rope_utils.
+
+export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'longrope';
+
+export interface RopeConfig {
+  type: RopeType;
+  theta: number;
+  /** Dimensions rotated; even. */
+  dims: number;
+  /** Context the frequencies were trained for. */
+  originalContext: number;
+  factor: number;
+  /** On cos and sin. */
+  attentionFactor: number;
+  /** yarn: rotations that bound the blend of scaled and unscaled frequencies. */
+  betaFast: number;
+  betaSlow: number;
+  truncate: boolean;
+  /** llama3: the same as frequency factors. */
+  lowFrequencyFactor: number;
+  highFrequencyFactor: number;
+  /** longrope: divisors by dimension, up to the original context and beyond it. */
+  shortFactor: number[];
+  longFactor: number[];
+}
+
+/** dims / 2 inverse frequencies, in radians a token; `length` matters to `dynamic` and `longrope` only. */
+export function inverseFrequencies(rope: RopeConfig, length: number): Float64Array {
+  const plain = powers(rope.theta, rope.dims);
+  switch (rope.type) {
+    case 'default':
+      return plain;
+    case 'linear':
+      return plain.map((f) => f / rope.factor);
+    case 'dynamic': {
+      const stretch = (rope.factor * Math.max(length, rope.originalContext)) / rope.originalContext - (rope.factor - 1);
+      return powers(rope.theta * stretch ** (rope.dims / (rope.dims - 2)), rope.dims);
+    }
+    case 'yarn':
+      return yarn(rope, plain);
+    case 'llama3':
+      return llama3(rope, plain);
+    case 'longrope': {
+      const factors = length > rope.originalContext ? rope.longFactor : rope.shortFactor;
+      return plain.map((f, i) => f / factors[i]!);
+    }
+  }
+}
+
+function powers(theta: number, dims: number): Float64Array {
+  return Float64Array.from({ length: dims / 2 }, (_, i) => theta ** ((-2 * i) / dims));
+}
+
+/** Fast dimensions keep their frequency, slow ones are divided by the factor, those between are blended. */
+function yarn(rope: RopeConfig, plain: Float64Array): Float64Array {
+  const dimension = (rotations: number): number =>
+    (rope.dims * Math.log(rope.originalContext / (rotations * 2 * Math.PI))) / (2 * Math.log(rope.theta));
+  const [first, last] = [dimension(rope.betaFast), dimension(rope.betaSlow)];
+  const low = Math.max(rope.truncate ? Math.floor(first) : first, 0);
+  let high = Math.min(rope.truncate ? Math.ceil(last) : last, rope.dims - 1);
+  if (low === high) high += 0.001;
+  return plain.map((f, i) => {
+    const scaled = Math.min(Math.max((i - low) / (high - low), 0), 1);
+    return (f / rope.factor) * scaled + f * (1 - scaled);
+  });
+}
+
+function llama3(rope: RopeConfig, plain: Float64Array): Float64Array {
+  const { lowFrequencyFactor: low, highFrequencyFactor: high } = rope;
+  return plain.map((f) => {
+    const turns = (rope.originalContext * f) / (2 * Math.PI);
+    if (turns > high) return f;
+    if (turns < low) return f / rope.factor;
+    const blend = (turns - low) / (high - low);
+    return (1 - blend) * (f / rope.factor) + blend * f;
+  });
+}
+
+/** Fills cos, sin pairs for one row: out[2i] = cos, out[2i + 1] = sin of position · frequency i. */
+export type RopeRow = (position: number, length: number, out: Float32Array) => void;
+
+/** Frequencies are kept for the last length asked for; most types never change them. */
+export function ropeRows(rope: RopeConfig): RopeRow {
+  let frequencies = inverseFrequencies(rope, 0);
+  let key = 0;
+  return (position, length, out) => {
+    const wanted = lengthKey(rope, length);
+    if (wanted !== key) {
+      key = wanted;
+      frequencies = inverseFrequencies(rope, length);
+    }
+    for (let i = 0; i < frequencies.length; i++) {
+      const angle = position * frequencies[i]!;
+      out[2 * i] = Math.cos(angle) * rope.attentionFactor;
+      out[2 * i + 1] = Math.sin(angle) * rope.attentionFactor;
+    }
+  };
+}
+
+/** Lengths with the same key have the same frequencies. */
+function lengthKey(rope: RopeConfig, length: number): number {
+  if (length <= rope.originalContext) return 0;
+  if (rope.type === 'dynamic') return length;
+  return rope.type === 'longrope' ? 1 : 0;
+}
