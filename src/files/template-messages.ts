@@ -1,0 +1,125 @@
+// A conversation as clients send it, made into what templates were written for: roles they know, text where they
+// take text, tool arguments as objects.
+
+import { EngineError } from './error.ts';
+import { isRecord } from './source.ts';
+
+/** A message as it arrives. */
+export interface TemplateMessage {
+  role: string;
+  content?: string | readonly TextPart[] | null;
+  name?: string;
+  reasoning_content?: string | null;
+  tool_calls?: readonly TemplateToolCall[] | null;
+  tool_call_id?: string;
+}
+
+interface TextPart {
+  type: string;
+  text?: string;
+}
+
+interface TemplateToolCall {
+  id?: string;
+  type?: string;
+  /** JSON text, or the object itself. */
+  function: { name: string; arguments?: string | Record<string, unknown> };
+}
+
+export interface TemplateTraits {
+  roles: ReadonlySet<string>;
+  /** Message content it renders: text, a list of parts, or both. */
+  takesText: boolean;
+  takesParts: boolean;
+}
+
+/** Between text parts where the template takes text only. */
+const PART_SEPARATOR = '\n';
+
+export function prepareMessages(
+  messages: readonly TemplateMessage[],
+  traits: TemplateTraits,
+): Record<string, unknown>[] {
+  return messages.map(
+    ({ role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId }, at) => ({
+      role: knownRole(role, traits.roles),
+      content: preparedContent(content ?? null, traits, `messages.${at}.content`),
+      ...(name != null && { name }),
+      ...(reasoning != null && { reasoning_content: reasoning }),
+      ...(calls?.length && {
+        tool_calls: calls.map((call, nth) => preparedCall(call, `messages.${at}.tool_calls.${nth}`)),
+      }),
+      ...(callId != null && { tool_call_id: callId }),
+    }),
+  );
+}
+
+function knownRole(role: string, roles: ReadonlySet<string>): string {
+  if (role === 'developer' && !roles.has('developer')) return 'system';
+  if (role === 'function' && !roles.has('function')) return 'tool';
+  return role;
+}
+
+function preparedContent(
+  content: string | readonly TextPart[] | null,
+  { takesText, takesParts }: TemplateTraits,
+  path: string,
+): string | { type: 'text'; text: string }[] {
+  const texts =
+    typeof content === 'string'
+      ? [content]
+      : (content ?? []).map((part, at) => textOf(part, `${path}.${at}`));
+  const fewPieces = texts.length <= 1;
+  if (takesText && (fewPieces || !takesParts)) return texts.join(PART_SEPARATOR);
+  return texts.map((text) => ({ type: 'text', text }));
+}
+
+function textOf(part: TextPart, path: string): string {
+  if (part.type !== 'text') {
+    throw new EngineError(
+      'unsupported',
+      `${path} is a part of type ${JSON.stringify(part.type)}, and this model reads text only: send text parts.`,
+      { param: path },
+    );
+  }
+  if (typeof part.text !== 'string') {
+    throw new EngineError('bad_request', `${path}.text is missing: a text part carries its text there.`, {
+      param: `${path}.text`,
+    });
+  }
+  return part.text;
+}
+
+function preparedCall(
+  { id, type = 'function', function: called }: TemplateToolCall,
+  path: string,
+): Record<string, unknown> {
+  const place = `${path}.function.arguments`;
+  const given = called.arguments;
+  const parsed = typeof given === 'string' ? parseArguments(given, place) : given;
+  if (!isRecord(parsed)) {
+    throw new EngineError(
+      'bad_request',
+      `${place} is ${JSON.stringify(given) ?? 'missing'}: it must be a JSON object as text.`,
+      {
+        param: place,
+      },
+    );
+  }
+  return { ...(id != null && { id }), type, function: { name: called.name, arguments: parsed } };
+}
+
+function parseArguments(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new EngineError(
+      'bad_request',
+      `${place} is not JSON (${JSON.stringify(text.slice(0, 80))}): it must be a JSON object as text.`,
+      {
+        param: place,
+        cause,
+      },
+    );
+  }
+}

@@ -1,0 +1,152 @@
+// Chat templates: a conversation becomes the text the model was trained on. Jinja itself is the library's; here is
+// what a template leaves open: which roles it knows, whether it takes content as text or as parts, and errors.
+// Templates come with the checkpoint and are trusted as far as its weights are; a client's own are not accepted.
+
+import { Template } from '@huggingface/jinja';
+import { EngineError } from './error.ts';
+import type { SpecialTokens } from './special-tokens.ts';
+import { prepareMessages, type TemplateMessage, type TemplateTraits } from './template-messages.ts';
+import { namedRoles } from './template-roles.ts';
+
+/** Name → Jinja source. `default` is the usual one, `tool_use` the one for requests with tools. */
+export type ChatTemplates = Record<string, string>;
+
+export interface ChatRendering {
+  messages: readonly TemplateMessage[];
+  tools?: readonly object[] | null;
+  /** Ends with the opening of the assistant's turn; true where left out. */
+  addGenerationPrompt?: boolean;
+  /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
+  kwargs?: Record<string, unknown>;
+}
+
+export interface ChatTemplate {
+  /** Why no conversation can be rendered, or null. Plain text prompts need no template. */
+  problem: EngineError | null;
+  render(rendering: ChatRendering): string;
+}
+
+interface Parsed {
+  template: Template;
+  traits: TemplateTraits;
+  /** Variables of every rendering. */
+  usual: Record<string, unknown>;
+}
+
+export function openChatTemplate(sources: ChatTemplates | null, specials: SpecialTokens): ChatTemplate {
+  const first = sources === null ? undefined : (sources['default'] ?? Object.values(sources)[0]);
+  if (first === undefined) return closedTemplate(missingTemplate());
+  let withoutTools: Parsed;
+  let withTools: Parsed;
+  try {
+    withoutTools = parse(first, specials);
+    withTools = sources?.['tool_use'] === undefined ? withoutTools : parse(sources['tool_use'], specials);
+  } catch (cause) {
+    return closedTemplate(
+      new EngineError(
+        'unsupported',
+        `The checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into chat_template.jinja, or send a plain text prompt.`,
+        { param: 'chat_template', cause },
+      ),
+    );
+  }
+  return {
+    problem: null,
+    render({ messages, tools, addGenerationPrompt = true, kwargs = {} }) {
+      const hasTools = tools != null && tools.length > 0;
+      const { template, traits, usual } = hasTools ? withTools : withoutTools;
+      const variables = {
+        ...usual,
+        ...(hasTools && { tools }),
+        add_generation_prompt: addGenerationPrompt,
+        ...checkedKwargs(kwargs),
+        messages: prepareMessages(messages, traits),
+      };
+      try {
+        return template.render(variables);
+      } catch (cause) {
+        throw new EngineError(
+          'bad_request',
+          `The model's chat template refused these messages: ${reasonOf(cause)}`,
+          {
+            param: 'messages',
+            cause,
+          },
+        );
+      }
+    },
+  };
+}
+
+const PROBE = 'probeprobe';
+
+/**
+ * What the template takes is found by rendering a message of each form and looking for its text. The reference
+ * implementation passes None for tools and documents that are not there; a template that fails on None gets empty lists.
+ */
+function parse(source: string, specials: SpecialTokens): Parsed {
+  const template = new Template(source);
+  const probe = (variables: Record<string, unknown>, content: unknown): string | null => {
+    try {
+      const text = template.render({
+        ...variables,
+        add_generation_prompt: false,
+        messages: [{ role: 'user', content }],
+      });
+      return text.includes(PROBE) ? text : null;
+    } catch {
+      return null;
+    }
+  };
+  const nones = { ...specials, tools: null, documents: null };
+  const empty = { ...specials, tools: [], documents: [] };
+  const parts = [{ type: 'text', text: PROBE }];
+  const usual =
+    [nones, empty].find((variables) => probe(variables, PROBE) ?? probe(variables, parts)) ?? nones;
+  const asText = probe(usual, PROBE);
+  const asParts = probe(usual, parts);
+  // Parts printed as a list, brackets and all, are not taken.
+  const takesParts = asParts !== null && (asText === null || asText === asParts);
+  const takesText = asText !== null || !takesParts;
+  return { template, traits: { roles: namedRoles(template.parsed), takesText, takesParts }, usual };
+}
+
+/** The library declares these itself and cannot have them twice; messages and tools have fields of their own. */
+const RESERVED = new Set(
+  'messages tools true false none True False None range raise_exception strftime_now'.split(' '),
+);
+
+function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown> {
+  const taken = Object.keys(kwargs).find((name) => RESERVED.has(name));
+  if (taken !== undefined) {
+    throw new EngineError(
+      'bad_request',
+      `chat_template_kwargs.${taken} is not free for templates to take: leave it out.`,
+      {
+        param: `chat_template_kwargs.${taken}`,
+      },
+    );
+  }
+  return kwargs;
+}
+
+function closedTemplate(problem: EngineError): ChatTemplate {
+  return {
+    problem,
+    render: () => {
+      throw new EngineError(problem.code, problem.message, { param: 'messages', cause: problem });
+    },
+  };
+}
+
+function missingTemplate(): EngineError {
+  return new EngineError(
+    'unsupported',
+    'This checkpoint has no chat template and so cannot take messages: send a plain text prompt, or put a chat_template.jinja beside its config.json.',
+    { param: 'chat_template' },
+  );
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
