@@ -37,9 +37,9 @@ export interface Progress {
   set(path: string, bytes: number): void;
   /** `bytes` more came over the network. */
   add(path: string, bytes: number): void;
-  received(): number;
   fetched(): number;
-  flush(): void;
+  /** Says what is new, and no more after that. */
+  close(): void;
 }
 
 export function trackProgress(total: number, onEvent: OnHubEvent): Progress {
@@ -47,30 +47,29 @@ export function trackProgress(total: number, onEvent: OnHubEvent): Progress {
   let received = 0;
   let fetched = 0;
   let reportedAt = 0;
+  let timer: NodeJS.Timeout | null = null;
 
   const report = (): void => {
+    if (timer) clearTimeout(timer);
+    timer = null;
     reportedAt = Date.now();
     onEvent({ type: 'progress', received, total, percent: percentOf(received, total) });
   };
-  const set = (path: string, bytes: number): void => {
+  const change = (path: string, bytes: number): void => {
     received += bytes - (byFile.get(path) ?? 0);
     byFile.set(path, bytes);
-  };
-  const reportSeldom = (): void => {
-    if (Date.now() - reportedAt >= PROGRESS_INTERVAL_MS) report();
+    // The last change before a silence is told as well, only later.
+    const wait = reportedAt + PROGRESS_INTERVAL_MS - Date.now();
+    if (wait <= 0) report();
+    else timer ??= setTimeout(report, wait);
   };
   return {
-    set(path, bytes) {
-      set(path, bytes);
-      reportSeldom();
-    },
+    set: change,
     add(path, bytes) {
       fetched += bytes;
-      set(path, (byFile.get(path) ?? 0) + bytes);
-      reportSeldom();
+      change(path, (byFile.get(path) ?? 0) + bytes);
     },
-    received: () => received,
     fetched: () => fetched,
-    flush: report,
+    close: report,
   };
 }

@@ -123,8 +123,7 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
   // Two paths of equal content share a blob.
   const blobs = [...new Map(known.map((file) => [file.blob, file])).values()];
   const states = await Promise.all(blobs.map((file) => stateOf(repo, commit, file)));
-  const missing = states.filter(({ have, file }) => have < file.size || !have);
-  const wanted = missing.filter(({ cached }) => !cached);
+  const wanted = states.filter(({ cached }) => !cached);
 
   const total = sum(blobs.map(({ size }) => size));
   const received = sum(states.map(({ have }) => have));
@@ -135,44 +134,51 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
     const files = partial.map(({ file, have }) => ({ path: file.path, received: have, size: file.size }));
     onEvent({ type: 'resume', id, files, percent });
   }
-  const progress = trackProgress(total, onEvent);
-  for (const { file, have, cached } of states) {
-    progress.set(file.path, have);
-    if (cached) onEvent({ type: 'file', path: file.path, size: file.size, state: 'cached' });
-  }
-
-  if (wanted.length > 0) {
-    await prepareDisk(plan, sum(wanted.map(({ file, have }) => file.size - have)));
-    // Small files first: they show early whether the download can work at all.
-    const order = wanted.map(({ file }) => file).sort((a, b) => a.size - b.size);
-    const slots = makeSlots(session.limits.connections);
-    await inParallel(order, session, (file, inner) =>
-      downloadBlob(file, source.fileUrl(id, revision, commit, file.path), {
-        ...plan,
-        session: inner,
-        slots,
-        progress,
-      }),
-    );
-  }
+  const fetched = await fetchMissing(plan, states, total);
   try {
     for (const file of known) await linkFile(repo, commit, file.path, file.blob, source.symlinks);
     await writeRef(repo, revision, commit);
   } catch (error) {
     throw diskError(error, plan);
   }
-  progress.flush();
   const path = join(repo.snapshots, commit);
-  onEvent({ type: 'done', id, revision: commit, path, fetched: progress.fetched() });
+  onEvent({ type: 'done', id, revision: commit, path, fetched });
   return path;
 }
 
+/** Downloads what is not in the cache; returns the bytes that came over the network. */
+async function fetchMissing(plan: Plan, states: FileState[], total: number): Promise<number> {
+  const { source, session, id, revision, listing, onEvent } = plan;
+  const progress = trackProgress(total, onEvent);
+  try {
+    for (const { file, have, cached } of states) {
+      progress.set(file.path, have);
+      if (cached) onEvent({ type: 'file', path: file.path, size: file.size, state: 'cached' });
+    }
+    const wanted = states.filter(({ cached }) => !cached);
+    if (wanted.length === 0) return 0;
+    await prepareDisk(plan, sum(wanted.map(({ file, have }) => file.size - have)));
+    // Small files first: they show early whether the download can work at all.
+    const order = wanted.map(({ file }) => file).sort((a, b) => a.size - b.size);
+    const slots = makeSlots(session.limits.connections);
+    await inParallel(order, session, (file, inner) => {
+      const url = source.fileUrl(id, revision, listing.commit, file.path);
+      return downloadBlob(file, url, { ...plan, session: inner, slots, progress });
+    });
+    return progress.fetched();
+  } finally {
+    progress.close();
+  }
+}
+
+interface FileState {
+  file: KnownFile;
+  have: number;
+  cached: boolean;
+}
+
 /** How much of a file is on disk: as a blob, as a plain file in the snapshot (Python without links), or in part. */
-async function stateOf(
-  repo: RepoCache,
-  commit: string,
-  file: KnownFile,
-): Promise<{ file: KnownFile; have: number; cached: boolean }> {
+async function stateOf(repo: RepoCache, commit: string, file: KnownFile): Promise<FileState> {
   const places = [join(repo.blobs, file.blob), join(repo.snapshots, commit, file.path)];
   for (const place of places)
     if ((await sizeOf(place)) === file.size) return { file, have: file.size, cached: true };

@@ -1,0 +1,283 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { blobOf, noise, sha256, tinyModel, type Fault } from './mock-hub.ts';
+import { eventsOf, hubFixture, IMPATIENT, type Fixture } from './mock-hub-fixture.ts';
+
+const WEIGHTS = 'model.safetensors';
+const weightsOf = (files = tinyModel()): Buffer => files.get(WEIGHTS) ?? Buffer.alloc(0);
+const ONE_PART = { limits: { ...IMPATIENT, partBytes: 1 << 20 } };
+
+/** The first answers about the weights go wrong, the later ones do not. */
+const firstly =
+  (...faults: Fault[]) =>
+  (path: string, count: number): Fault | undefined =>
+    path === WEIGHTS ? faults[count] : undefined;
+
+async function expectWeights(fixture: Fixture, path: string, weights = weightsOf()): Promise<void> {
+  expect(sha256(await readFile(join(path, WEIGHTS)))).toBe(sha256(weights));
+  expect((await readdir(join(fixture.repo, 'blobs'))).filter((name) => name.endsWith('.incomplete'))).toEqual(
+    [],
+  );
+  expect(await readdir(join(fixture.home, 'hub', '.locks', 'models--acme--tiny'))).toEqual([]);
+}
+
+async function writePartial(fixture: Fixture, bytes: Buffer): Promise<void> {
+  await mkdir(join(fixture.repo, 'blobs'), { recursive: true });
+  await writeFile(join(fixture.repo, 'blobs', `${sha256(weightsOf())}.incomplete`), bytes);
+}
+
+const reasons = (fixture: Fixture): string[] => eventsOf(fixture, 'retry').map(({ reason }) => reason);
+
+test('a large file comes in parts over several connections, the hub asked for it once', async () => {
+  const weights = noise(1_000_000, 4);
+  const fixture = await hubFixture(tinyModel(weights));
+  fixture.hub.fault = () => ({ pauseMs: 3 });
+  const { path } = await fixture.resolve();
+  await expectWeights(fixture, path, weights);
+  const parts = fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'store');
+  expect(parts.length).toBe(Math.ceil(1_000_000 / 65_536));
+  expect(parts.every(({ range }) => range !== undefined)).toBe(true);
+  expect(fixture.hub.mostAtOnce(WEIGHTS)).toBe(4);
+  expect(fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'hub').length).toBe(1);
+});
+
+test('several files come at once', async () => {
+  const files = tinyModel();
+  for (let i = 0; i < 6; i++) files.set(`model-0000${i}-of-00006.safetensors`, noise(60_000, 10 + i));
+  const fixture = await hubFixture(files);
+  const running = new Set<string>();
+  let most = 0;
+  fixture.hub.fault = () => ({ pauseMs: 10 });
+  await fixture.resolve({
+    limits: IMPATIENT,
+    onProgress: (event) => {
+      if (event.type !== 'file') return;
+      if (event.state === 'started') running.add(event.path);
+      else running.delete(event.path);
+      most = Math.max(most, running.size);
+    },
+  });
+  expect(most).toBe(4);
+});
+
+test('what is on disk is not fetched again, and the events say how much that is', async () => {
+  const fixture = await hubFixture();
+  await writePartial(fixture, weightsOf().subarray(0, 120_000));
+  const { path } = await fixture.resolve();
+  await expectWeights(fixture, path);
+  const starts = fixture.hub
+    .seenOf(WEIGHTS)
+    .flatMap(({ range }) => (range ? [Number(/\d+/.exec(range)?.[0])] : []));
+  expect(Math.min(...starts)).toBe(120_000);
+  const [resume] = eventsOf(fixture, 'resume');
+  expect(resume?.files).toEqual([{ path: WEIGHTS, received: 120_000, size: 300_000 }]);
+  expect(resume?.percent).toBeCloseTo((100 * 120_000) / 305_021, 0);
+  expect(eventsOf(fixture, 'done')[0]?.fetched).toBe(305_021 - 120_000);
+});
+
+test('a partial file of the full length is verified without a request', async () => {
+  const fixture = await hubFixture();
+  await writePartial(fixture, weightsOf());
+  const { path } = await fixture.resolve();
+  await expectWeights(fixture, path);
+  expect(fixture.hub.seenOf(WEIGHTS)).toEqual([]);
+});
+
+test.each([
+  ['of other bytes', noise(100_000, 77)],
+  ['longer than the file', noise(300_001, 77)],
+])('a partial file %s is given up for a fresh one', async (_, bytes) => {
+  const fixture = await hubFixture();
+  await writePartial(fixture, bytes);
+  const { path } = await fixture.resolve();
+  await expectWeights(fixture, path);
+});
+
+test.each([
+  ['stalls', { after: 32_768, then: 'stall' }, 'no bytes for 0.25 s'],
+  ['stalls before the first byte', { after: 0, then: 'stall' }, 'no bytes for 0.25 s'],
+  ['drops the connection', { after: 32_768, then: 'drop' }, 'other side closed'],
+  ['ends too early', { after: 50_000, then: 'end' }, 'other side closed'],
+  ['sends less than all as if it were all', { after: 50_000, then: 'end', chunked: true }, 'closed early'],
+  ['answers 500', { status: 500 }, 'answered 500'],
+  ['answers 429', { status: 429 }, 'answered 429'],
+  ['answers 408', { status: 408 }, 'answered 408'],
+  ['says its signed address has expired', { status: 403 }, 'answered 403'],
+] as [string, Fault, string][])('a server that %s is asked for the rest', async (_, fault, reason) => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = firstly(fault);
+  const { path } = await fixture.resolve(ONE_PART);
+  await expectWeights(fixture, path);
+  expect(reasons(fixture).length).toBe(1);
+  expect(reasons(fixture)[0]).toContain(reason);
+  const asked = fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'store');
+  const got = Math.min(fault.after ?? 0, 300_000);
+  expect(asked[1]?.range ?? '').toMatch(got === 0 ? /^$/ : /^bytes=[1-9]\d*-299999$/);
+});
+
+test('faults in some of the parts leave the others alone', async () => {
+  const weights = noise(1_000_000, 5);
+  const fixture = await hubFixture(tinyModel(weights));
+  fixture.hub.fault = (path, count) => {
+    if (path !== WEIGHTS || count % 3 !== 1) return undefined;
+    return [{ after: 20_000, then: 'drop' } as const, { status: 503 }, { after: 1, then: 'stall' } as const][
+      (count % 4) % 3
+    ];
+  };
+  const { path } = await fixture.resolve();
+  await expectWeights(fixture, path, weights);
+  const { fetched } = eventsOf(fixture, 'done')[0] ?? { fetched: 0 };
+  expect(fetched).toBe(1_000_000 + 5021);
+});
+
+test('Retry-After is obeyed, unless it asks for too long', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = firstly({ status: 429, headers: { 'retry-after': '1' } });
+  const began = Date.now();
+  await fixture.resolve();
+  expect(eventsOf(fixture, 'retry')[0]).toMatchObject({ path: WEIGHTS, waitMs: 1000, attempt: 1 });
+  expect(Date.now() - began).toBeGreaterThanOrEqual(990);
+
+  const busy = await hubFixture();
+  busy.hub.fault = () => ({ status: 503, headers: { 'retry-after': '7200' } });
+  await expect(busy.resolve()).rejects.toMatchObject({
+    code: 'network',
+    message: expect.stringContaining('7200 s'),
+  });
+});
+
+test('a server that stays broken is given up after six tries without progress, what came is kept', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = (path, count) => {
+    if (path !== WEIGHTS) return undefined;
+    return count === 0 ? { after: 100_000, then: 'drop' } : { status: 502 };
+  };
+  const error = await fixture.resolve(ONE_PART).catch((e) => e);
+  expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('answered 502, 6 times') });
+  const partial = join(fixture.repo, 'blobs', `${sha256(weightsOf())}.incomplete`);
+  expect((await stat(partial)).size).toBeGreaterThanOrEqual(65_536);
+  fixture.hub.fault = () => undefined;
+  const { path } = await fixture.resolve();
+  await expectWeights(fixture, path);
+  expect(eventsOf(fixture, 'resume').length).toBe(1);
+});
+
+test('steady progress over a bad line never runs out of tries', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = (path) => (path === WEIGHTS ? { after: 32_768, then: 'drop' } : undefined);
+  const { path } = await fixture.resolve(ONE_PART);
+  await expectWeights(fixture, path);
+  expect(reasons(fixture).length).toBeGreaterThan(6);
+});
+
+test('a server that ignores Range still delivers, also the rest of a partial file', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = () => ({ ignoreRange: true });
+  await expectWeights(fixture, (await fixture.resolve()).path);
+  expect(fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'store').length).toBe(1);
+
+  const second = await hubFixture();
+  await writePartial(second, weightsOf().subarray(0, 100_001));
+  second.hub.fault = () => ({ ignoreRange: true });
+  await expectWeights(second, (await second.resolve()).path);
+});
+
+test('a file that arrives corrupt is fetched once more', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = firstly({ corrupt: true });
+  const { path } = await fixture.resolve(ONE_PART);
+  await expectWeights(fixture, path);
+  expect(reasons(fixture)[0]).toMatch(/its sha256 is \w{64} instead of/);
+});
+
+test.each([WEIGHTS, 'config.json'])('%s is refused by name when it arrives corrupt twice', async (path) => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = (asked) => (asked === path ? { corrupt: true } : undefined);
+  const error = await fixture.resolve(ONE_PART).catch((e) => e);
+  expect(error).toMatchObject({ code: 'bad_checkpoint', param: path });
+  expect(error.message).toContain(`${path} of acme/tiny arrived corrupt twice`);
+  const bytes = tinyModel().get(path) ?? Buffer.alloc(0);
+  const left = (await readdir(join(fixture.repo, 'blobs'))).filter((name) =>
+    name.startsWith(blobOf(path, bytes)),
+  );
+  expect(left).toEqual([]);
+  expect(await readdir(join(fixture.repo, 'snapshots'))).toEqual([]);
+  expect(
+    fixture.hub.seenOf(path).filter(({ origin }) => origin === (path === WEIGHTS ? 'store' : 'hub')).length,
+  ).toBe(2);
+});
+
+test.each([
+  ['lists more than there is', (size: number) => size + 1000, {}],
+  ['lists less than there is', (size: number) => size - 1000, {}],
+  ['claims another size when sending', (size: number) => size, { claim: 299_000 }],
+  ['sends more than it listed', (size: number) => size, { extra: 10 }],
+])('a hub that %s is refused', async (_, listed, fault) => {
+  const fixture = await hubFixture();
+  fixture.hub.editListing = (listing) => {
+    for (const file of listing.siblings ?? []) if (file.lfs) file.lfs.size = listed(file.lfs.size);
+  };
+  fixture.hub.fault = (path) => (path === WEIGHTS ? fault : undefined);
+  for (const limits of [IMPATIENT, ONE_PART.limits]) {
+    // Where the last part is asked for by its range, a server cannot send more.
+    if ('extra' in fault && limits === IMPATIENT) continue;
+    await expect(fixture.resolve({ limits })).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      param: WEIGHTS,
+    });
+  }
+});
+
+test('a model larger than the disk is refused before the first byte', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.editListing = (listing) => {
+    for (const file of listing.siblings ?? []) if (file.lfs) file.lfs.size = 8e15;
+  };
+  const error = await fixture.resolve().catch((e) => e);
+  expect(error).toMatchObject({ code: 'disk_full' });
+  expect(error.message).toMatch(/needs 8000000\.0 GB more in .*, where [\d.]+ GB are free; .*HF_HOME/);
+  expect(fixture.hub.seen.map(({ path }) => path)).toEqual(['list']);
+});
+
+test('cancelling keeps what has arrived', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = (path) => (path === WEIGHTS ? { pauseMs: 10 } : undefined);
+  const controller = new AbortController();
+  const pending = fixture.resolve({
+    ...ONE_PART,
+    signal: controller.signal,
+    onProgress: (event) => {
+      if (event.type === 'progress' && event.received > 100_000) controller.abort();
+    },
+  });
+  await expect(pending).rejects.toMatchObject({ code: 'cancelled' });
+  const partial = await stat(join(fixture.repo, 'blobs', `${sha256(weightsOf())}.incomplete`));
+  expect(partial.size).toBeGreaterThan(50_000);
+  fixture.hub.fault = () => undefined;
+  await expectWeights(fixture, (await fixture.resolve()).path);
+  await expect(fixture.resolve({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' });
+});
+
+test('progress is reported at most about ten times a second and never runs backwards', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = () => ({ pauseMs: 20 });
+  const began = Date.now();
+  await fixture.resolve(ONE_PART);
+  const progress = eventsOf(fixture, 'progress');
+  expect(progress.length).toBeGreaterThan(2);
+  expect(progress.length).toBeLessThanOrEqual(3 + (Date.now() - began) / 100);
+  expect(progress.every(({ received }, i) => received >= (progress[i - 1]?.received ?? 0))).toBe(true);
+});
+
+test('a loop of redirects ends', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = (path) =>
+    path === 'list'
+      ? { status: 302, headers: { location: '/api/models/acme/tiny/revision/main' } }
+      : undefined;
+  await expect(fixture.resolve()).rejects.toMatchObject({
+    code: 'network',
+    message: expect.stringContaining('redirects more than'),
+  });
+});

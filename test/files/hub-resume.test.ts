@@ -1,0 +1,135 @@
+// Downloads in processes of their own: killed and taken up again, two at the same file, one after a dead holder of the lock.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import type { HubEvent } from '../../src/files/hub.ts';
+import { noise, sha256, tinyModel } from './mock-hub.ts';
+import { eventsOf, hubFixture, type Fixture } from './mock-hub-fixture.ts';
+
+const WEIGHTS = 'model.safetensors';
+const weights = noise(600_000, 8);
+const blob = sha256(weights);
+
+/** Pulls the model in a child that prints its events; `onEvent` sees them as they come. */
+function pullInChild(fixture: Fixture, onEvent: (event: HubEvent, child: ChildProcess) => void = () => {}) {
+  const program = `
+    import { resolveModel } from ${JSON.stringify(new URL('../../src/files/hub.ts', import.meta.url).href)};
+    const onProgress = (event) => console.log(JSON.stringify(event));
+    await resolveModel('acme/tiny', { limits: { partBytes: 65536, stallMs: 10000 }, onProgress });`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    env: { ...process.env, ...fixture.env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const events: HubEvent[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const event = JSON.parse(line) as HubEvent;
+    events.push(event);
+    onEvent(event, child);
+  });
+  const ended = once(child, 'close') as Promise<[number | null, string | null]>;
+  return { child, events, ended };
+}
+
+test.each(['SIGINT', 'SIGKILL'] as const)(
+  'a download ended by %s goes on where it stopped',
+  async (signal) => {
+    const fixture = await hubFixture(tinyModel(weights));
+    fixture.hub.fault = (path, count) =>
+      path === WEIGHTS && count >= 5 ? { after: 1000, then: 'stall' } : undefined;
+    const first = pullInChild(fixture, (event, child) => {
+      if (event.type === 'progress' && event.received > 300_000) child.kill(signal);
+    });
+    expect(await first.ended).toEqual([null, signal]);
+    const partial = join(fixture.repo, 'blobs', `${blob}.incomplete`);
+    const { size } = await stat(partial);
+    expect(size).toBeGreaterThan(65_536);
+    // Whatever the parts were doing, the disk has a prefix of the file and no hole.
+    expect((await readFile(partial)).equals(weights.subarray(0, size))).toBe(true);
+    expect(await readdir(join(fixture.repo, 'snapshots'))).toEqual([]);
+
+    fixture.hub.fault = () => undefined;
+    fixture.hub.seen.length = 0;
+    const { path } = await fixture.resolve();
+    expect(sha256(await readFile(join(path, WEIGHTS)))).toBe(blob);
+    const [resume] = eventsOf(fixture, 'resume');
+    expect(resume?.files).toEqual([{ path: WEIGHTS, received: size, size: 600_000 }]);
+    expect(resume?.percent).toBeGreaterThan(10);
+    const starts = fixture.hub.seenOf(WEIGHTS).map(({ range }) => Number(/\d+/.exec(range ?? '')?.[0] ?? 0));
+    expect(Math.min(...starts)).toBe(size);
+  },
+);
+
+test('two processes at the same model fetch it once', async () => {
+  const fixture = await hubFixture(tinyModel(weights));
+  let bothAsked = (): void => {};
+  const both = new Promise<void>((resolve) => (bothAsked = resolve));
+  fixture.hub.fault = async (path, count) => {
+    if (path === 'list' && count === 1) bothAsked();
+    if (path !== WEIGHTS) return undefined;
+    await both;
+    return { pauseMs: 10 };
+  };
+  const pulls = [pullInChild(fixture), pullInChild(fixture)];
+  for (const { ended } of pulls) expect(await ended).toEqual([0, null]);
+  const fetched = pulls.map(({ events }) => events.find((event) => event.type === 'done')?.fetched ?? -1);
+  expect(fetched[0]! + fetched[1]!).toBe(600_000 + 5021);
+  expect(fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'store').length).toBe(
+    Math.ceil(600_000 / 65_536),
+  );
+  const waits = pulls.flatMap(({ events }) =>
+    events.filter((event) => event.type === 'wait' && event.path === WEIGHTS),
+  );
+  expect(waits.length).toBe(1);
+  expect(sha256(await readFile(join(fixture.repo, 'blobs', blob)))).toBe(blob);
+});
+
+test('one that dies while another waits is replaced by it', async () => {
+  const fixture = await hubFixture(tinyModel(weights));
+  fixture.hub.fault = (path, count) =>
+    path === WEIGHTS && count < 4 ? { after: 20_000, then: 'stall' } : undefined;
+  const first = pullInChild(fixture, (event) => {
+    if (event.type === 'progress' && event.received > 65_000) void second();
+  });
+  let waiting: Promise<unknown> | null = null;
+  const second = (): void => {
+    waiting ??= fixture.resolve({
+      onProgress: (event) => {
+        fixture.events.push(event);
+        if (event.type === 'wait' && event.path === WEIGHTS) first.child.kill('SIGKILL');
+      },
+    });
+  };
+  expect(await first.ended).toEqual([null, 'SIGKILL']);
+  await waiting;
+  expect(eventsOf(fixture, 'wait')[0]?.pid).toBe(first.child.pid);
+  expect(sha256(await readFile(join(fixture.repo, 'blobs', blob)))).toBe(blob);
+});
+
+test('two calls in one process share the work as well', async () => {
+  const fixture = await hubFixture(tinyModel(weights));
+  const [a, b] = await Promise.all([fixture.resolve(), fixture.resolve()]);
+  expect(a).toEqual(b);
+  const fetched = eventsOf(fixture, 'done').map(({ fetched }) => fetched);
+  expect(fetched.reduce((x, y) => x + y)).toBe(600_000 + 5021);
+});
+
+test.each([
+  ['a process that no longer runs', { pid: 2 ** 22 + 1, host: hostname() }, 0],
+  ['a machine silent for long', { pid: 1, host: 'elsewhere' }, 60],
+])('the lock of %s is taken over', async (_, holder, secondsAgo) => {
+  const fixture = await hubFixture();
+  const locks = join(fixture.home, 'hub', '.locks', 'models--acme--tiny');
+  const lock = join(locks, `${sha256(tinyModel().get(WEIGHTS) ?? Buffer.alloc(0))}.svc.lock`);
+  await mkdir(locks, { recursive: true });
+  await writeFile(lock, JSON.stringify(holder));
+  const then = new Date(Date.now() - 1000 * secondsAgo);
+  await utimes(lock, then, then);
+  await fixture.resolve();
+  expect(eventsOf(fixture, 'wait')).toEqual([]);
+  expect(await readdir(locks)).toEqual([]);
+});
