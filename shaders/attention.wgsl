@@ -27,7 +27,7 @@ struct Args {
 @group(0) @binding(7) var<storage, read> pages: array<u32>;
 
 @compute @workgroup_size(8)
-fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id) lane: u32) {
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {
   let tile = tiles[workgroup.x];
   let share = args.heads / args.kv_heads;
   let queries = tile.rows * share;
@@ -40,7 +40,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id
   var q0: array<u32, TILES>;
   var position: array<array<u32, LANES>, TILES>;
   for (var t = 0u; t < TILES; t++) {
-    let mine = min(first + t * LANES + lane_row(lane), queries - 1u);
+    let mine = min(first + t * LANES + lane_row(lanes), queries - 1u);
     q0[t] = (tile.first_row + mine / share) * args.q_quads + (workgroup.y * share + mine % share) * args.dims / 4u;
     for (var i = 0u; i < LANES; i++) {
       let query = min(first + t * LANES + i, queries - 1u);
@@ -48,9 +48,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id
     }
   }
   let last_query = min(first + LANES * TILES, queries) - 1u;
-  let from = rows[tile.first_row + first / share].position;
-  let to = rows[tile.first_row + last_query / share].position;
-  let first_page = (from - min(from, args.window - 1u)) / 32u;
+  let earliest = rows[tile.first_row + first / share].position;
+  let latest = rows[tile.first_row + last_query / share].position;
+  let first_page = (earliest - min(earliest, args.window - 1u)) / 32u;
 
   var largest: array<array<f32, LANES>, TILES>;
   var total: array<array<f32, LANES>, TILES>;
@@ -61,9 +61,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id
     }
   }
 
-  for (var p = first_page; p <= to / 32u; p++) {
+  for (var p = first_page; p <= latest / 32u; p++) {
     let head = pages[tile.pages + p] * args.kv_heads + workgroup.y;
-    var s: array<array<vec4f, LANES>, TILES>;
+    var s = array<array<vec4f, LANES>, TILES>();
     for (var d = 0u; d < args.dims; d += 4u) {
       let near = key_pair(head, d, args.dims, lane);
       let far = key_pair(head, d + 2u, args.dims, lane);
@@ -89,20 +89,20 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id
         total[t][i] = fma(total[t][i], share_kept, subgroupAdd((weights.x + weights.y) + (weights.z + weights.w)));
         largest[t][i] = now;
         s[t][i] = weights;
-        for (var pass = 0u; pass < PASSES; pass++) {
-          out[pass][t][i] *= share_kept;
+        for (var part = 0u; part < PASSES; part++) {
+          out[part][t][i] *= share_kept;
         }
       }
     }
 
     for (var j = 0u; j < 8u; j++) {
       for (var u = 0u; u < 4u; u++) {
-        for (var pass = 0u; pass < PASSES; pass++) {
-          let quad = min(pass * 8u + lane, args.dims / 4u - 1u);
+        for (var part = 0u; part < PASSES; part++) {
+          let quad = min(part * 8u + lane, args.dims / 4u - 1u);
           let v = value_quad(head, j * 4u + u, quad, args.dims);
           for (var t = 0u; t < TILES; t++) {
             for (var i = 0u; i < LANES; i++) {
-              out[pass][t][i] = fma(vec4f(subgroupShuffle(s[t][i][u], j)), v, out[pass][t][i]);
+              out[part][t][i] = fma(vec4f(subgroupShuffle(s[t][i][u], j)), v, out[part][t][i]);
             }
           }
         }
@@ -115,10 +115,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(subgroup_invocation_id
       let query = first + t * LANES + i;
       if (query < queries) {
         let y0 = (tile.first_row + query / share) * args.q_quads + (workgroup.y * share + query % share) * args.dims / 4u;
-        for (var pass = 0u; pass < PASSES; pass++) {
-          let quad = pass * 8u + lane;
+        for (var part = 0u; part < PASSES; part++) {
+          let quad = part * 8u + lane;
           if (quad < args.dims / 4u) {
-            y[y0 + quad] = out[pass][t][i] / total[t][i];
+            y[y0 + quad] = out[part][t][i] / total[t][i];
           }
         }
       }

@@ -26,14 +26,14 @@ struct Args {
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,
   @builtin(local_invocation_index) local: u32,
-  @builtin(subgroup_invocation_id) subgroup_lane: u32,
+  lanes: Lanes,
 ) {
   let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
   let split = local / COLUMN_LANES;
   let group = min(column / 32u, args.groups - 1u);
   let lane = column % 32u;
   let row0 = workgroup.y * LANES * TILES;
-  let x0 = (row0 + lane_row(subgroup_lane)) * args.x_quads;
+  let x0 = (row0 + lane_row(lanes)) * args.x_quads;
 
   var c: array<array<vec4f, LANES>, TILES>;
   let last = args.blocks * (split + 1u) / SPLITS;

@@ -29,7 +29,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     return;
   }
   let half = args.dims / 2u;
-  let from = row * args.qkv_pairs + head * half;
+  let base = row * args.qkv_pairs + head * half;
   let is_query = head < args.heads;
   let page = rows[row].kv / 32u;
   let token = rows[row].kv % 32u;
@@ -37,7 +37,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (head >= args.heads + args.kv_heads) {
     let kv_head = page * args.kv_heads + head - args.heads - args.kv_heads;
     for (var d = 0u; d < args.dims; d += 2u) {
-      write_value(kv_head, token, d, args.dims, qkv[from + d / 2u]);
+      write_value(kv_head, token, d, args.dims, qkv[base + d / 2u]);
     }
     return;
   }
@@ -46,7 +46,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (HEAD_NORM) {
     var sum = 0.0;
     for (var i = 0u; i < half; i++) {
-      let v = qkv[from + i];
+      let v = qkv[base + i];
       sum += dot(v, v);
     }
     norm = inverseSqrt(sum / f32(args.dims) + args.eps);
@@ -55,8 +55,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let kv_head = page * args.kv_heads + head - args.heads;
   for (var d = 0u; d < half; d += 2u) {
     let turn = rope[row * args.rope_quads + d / 2u];
-    let a = qkv[from + d / 2u] * scale * head_weight(!is_query, d);
-    let b = qkv[from + (d + half) / 2u] * scale * head_weight(!is_query, d + half);
+    let a = qkv[base + d / 2u] * scale * head_weight(!is_query, d);
+    let b = qkv[base + (d + half) / 2u] * scale * head_weight(!is_query, d + half);
     let low = a * turn.xz - b * turn.yw;
     let high = b * turn.xz + a * turn.yw;
     if (is_query) {

@@ -1,7 +1,11 @@
 // No subgroups: every invocation holds each row itself.
 const LANES = 1u;
 
-fn lane_row(lane: u32) -> u32 {
+struct Lanes {
+  @builtin(num_workgroups) unused: vec3u,
+}
+
+fn lane_row(lanes: Lanes) -> u32 {
   return 0u;
 }
 

@@ -2,8 +2,12 @@ enable subgroups;
 // 8 rows of a tile, one held by each of 8 lanes. Broadcasts want a constant lane, so they are written out.
 const LANES = 8u;
 
-fn lane_row(lane: u32) -> u32 {
-  return lane % LANES;
+struct Lanes {
+  @builtin(subgroup_invocation_id) id: u32,
+}
+
+fn lane_row(lanes: Lanes) -> u32 {
+  return lanes.id % LANES;
 }
 
 // c[i] += x of row i · w

@@ -24,7 +24,7 @@ export function attention(
   const { params, queries } = plain ? plainVariant(dims) : variant(tape, share, dims);
   tape.dispatch(plain ? 'attention-plain.wgsl' : 'attention.wgsl', {
     params: { ...params, KV: kv.format },
-    args: { heads, kv_heads: kvHeads, dims, q_quads: q.stride / 4, window: window ?? 0x7fffffff },
+    args: { heads, kv_heads: kvHeads, dims, q_quads: q.stride / 4, window: window ?? 1000000 },
     bind: {
       q,
       rows: batch.rows,

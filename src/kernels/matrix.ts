@@ -152,3 +152,26 @@ export function packRows(
   tape.finish();
   tape.run({});
 }
+
+/** The same for a vector: widens its values into `y`. */
+export function widen(
+  device: Device,
+  y: Tensor,
+  placement: Placement,
+  chunk: { raw: Region; source: SourceFormat; size: number },
+): void {
+  const tape = new Tape(device, {});
+  tape.dispatch('widen.wgsl', {
+    params: { SOURCE: chunk.source },
+    args: {
+      size: chunk.size,
+      unit: placement.unit,
+      unit_stride: placement.unitStride,
+      first: placement.firstColumn,
+    },
+    bind: { raw: chunk.raw, y },
+    groups: () => [Math.ceil(chunk.size / 64)],
+  });
+  tape.finish();
+  tape.run({});
+}

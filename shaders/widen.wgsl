@@ -1,0 +1,20 @@
+// Values of a checkpoint's vector as f32, placed unit by unit like the rows of pack.wgsl.
+#import "sources/$SOURCE.wgsl"
+
+struct Args {
+  size: u32,
+  unit: u32,        // values that stay together
+  unit_stride: u32, // places from one unit to the next
+  first: u32,
+}
+
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> args: Args;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  let i = id.x;
+  if (i < args.size) {
+    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(i);
+  }
+}

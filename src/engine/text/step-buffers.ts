@@ -1,0 +1,112 @@
+// The step's data on the device: one buffer, written once a step, in regions that the kernels bind (kernels/batch.ts).
+
+import type { Device } from '../../gpu/device.ts';
+import type { Region } from '../../gpu/tensor.ts';
+import { BIAS_WORDS, CHOICE_WORDS, ROW_WORDS, TILE_WORDS, type TextBatch } from '../../kernels/batch.ts';
+
+export interface StepCapacity {
+  rows: number;
+  tiles: number;
+  /** Entries of all page tables together. */
+  pages: number;
+  sampled: number;
+  biases: number;
+  /** Sequences that can run at once. */
+  slots: number;
+  /** Dimensions of a head. */
+  dims: number;
+}
+
+export interface StepBuffers {
+  batch: TextBatch;
+  /** Words of each region, to be filled before `upload`. */
+  words: {
+    rows: Uint32Array;
+    rope: Float32Array;
+    tiles: Uint32Array;
+    pages: Uint32Array;
+    wanted: Uint32Array;
+    choices: DataView;
+    biases: DataView;
+  };
+  /** Writes what the step uses of each region. */
+  upload(used: { rows: number; tiles: number; pages: number; sampled: number; biases: number }): void;
+  destroy(): void;
+}
+
+const ALIGNMENT = 256;
+
+export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
+  const lengths = {
+    rows: capacity.rows * ROW_WORDS,
+    rope: capacity.rows * capacity.dims,
+    tiles: capacity.tiles * TILE_WORDS,
+    pages: capacity.pages,
+    wanted: capacity.sampled,
+    choices: capacity.sampled * CHOICE_WORDS,
+    biases: Math.max(capacity.biases, 1) * BIAS_WORDS,
+  };
+  const names = Object.keys(lengths) as (keyof typeof lengths)[];
+  const offsets = {} as Record<keyof typeof lengths, number>;
+  let bytes = 0;
+  for (const name of names) {
+    offsets[name] = bytes;
+    bytes += Math.ceil((lengths[name] * 4) / ALIGNMENT) * ALIGNMENT;
+  }
+  const host = new ArrayBuffer(bytes);
+  const buffer = device.allocate('step', 'step data', bytes);
+  const results = device.allocate('step', 'sampled tokens', capacity.slots * 4);
+  const ids = device.allocate('step', 'tokens of the step', capacity.sampled * 4);
+  const region = (name: keyof typeof lengths): Region => ({
+    buffer,
+    offset: offsets[name],
+    size: lengths[name] * 4,
+  });
+  const whole = (held: GPUBuffer): Region => ({ buffer: held, offset: 0, size: held.size });
+  const u32 = (name: keyof typeof lengths): Uint32Array =>
+    new Uint32Array(host, offsets[name], lengths[name]);
+  const view = (name: keyof typeof lengths): DataView => new DataView(host, offsets[name], lengths[name] * 4);
+
+  return {
+    batch: {
+      rows: region('rows'),
+      rope: region('rope'),
+      tiles: region('tiles'),
+      pages: region('pages'),
+      wanted: region('wanted'),
+      choices: region('choices'),
+      biases: region('biases'),
+      sampled: whole(results),
+      ids: whole(ids),
+    },
+    words: {
+      rows: u32('rows'),
+      rope: new Float32Array(host, offsets.rope, lengths.rope),
+      tiles: u32('tiles'),
+      pages: u32('pages'),
+      wanted: u32('wanted'),
+      choices: view('choices'),
+      biases: view('biases'),
+    },
+    upload(used) {
+      const words = {
+        rows: used.rows * ROW_WORDS,
+        rope: used.rows * capacity.dims,
+        tiles: used.tiles * TILE_WORDS,
+        pages: used.pages,
+        wanted: used.sampled,
+        choices: used.sampled * CHOICE_WORDS,
+        biases: used.biases * BIAS_WORDS,
+      };
+      for (const name of names) {
+        if (words[name] > lengths[name])
+          throw new Error(`${words[name]} words of ${name} exceed ${lengths[name]}`);
+        if (words[name] > 0)
+          device.gpu.queue.writeBuffer(buffer, offsets[name], host, offsets[name], words[name] * 4);
+      }
+    },
+    destroy() {
+      for (const held of [buffer, results, ids]) device.free(held);
+    },
+  };
+}
