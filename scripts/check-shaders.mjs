@@ -28,7 +28,10 @@ const CAPABILITY_SETS = [[], ['shader-f16'], ['subgroups'], ['shader-f16', 'subg
 /** Parameter sets for every choice that the imports of a shader leave open. */
 function* variantsOf(name, params = {}) {
   const open = openImport(name, params);
-  if (open === null) return yield params;
+  if (open === null) {
+    yield params;
+    return;
+  }
   const [, key] = open.match(/\$(\w+)/);
   const pattern = new RegExp(
     `^${open.replaceAll('.', '\\.').replace(`$${key}`, '([\\w-]+)').replace(/\$\w+/g, '[\\w-]+')}$`,

@@ -82,8 +82,10 @@ function runTests(args, env = {}) {
     [
       bin('vitest/vitest.mjs'),
       'run',
-      ...['--config', 'scripts/vitest.config.ts'],
-      ...['--reporter', 'default', '--reporter', 'json', `--outputFile.json=${report}`],
+      '--config=scripts/vitest.config.ts',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
       ...args,
     ],
     { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'] },
