@@ -1,0 +1,103 @@
+// What a checkpoint decides about its use: sampling values, end tokens, the quantization and rows that fit.
+
+import type { Checkpoint } from '../../files/checkpoint.ts';
+import type { Tokenizer } from '../../files/tokenizer.ts';
+import { EngineError } from '../../files/error.ts';
+import { megabytes, type Device } from '../../gpu/device.ts';
+import { paddedColumns } from '../../gpu/tensor.ts';
+import { TILE_ROWS } from '../../kernels/batch.ts';
+import type { LlamaConfig } from '../../models/llama-config.ts';
+import type { Quantization, SamplingOptions, TextModelInfo } from './text-model.ts';
+
+export interface SamplingDefaults {
+  sampling: Required<SamplingOptions>;
+  source: TextModelInfo['samplingSource'];
+}
+
+const CONTRACT: Required<SamplingOptions> = { temperature: 1, topP: 1, topK: 0, minP: 0 };
+const GENERATION_NAMES: Record<keyof SamplingOptions, string> = {
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  minP: 'min_p',
+};
+
+/** generation_config.json over the contract's defaults, unless the contract is asked for. */
+export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
+  const sampling = { ...CONTRACT };
+  const source = {} as SamplingDefaults['source'];
+  for (const [key, name] of Object.entries(GENERATION_NAMES) as [keyof SamplingOptions, string][]) {
+    const value = from === 'model' ? checkpoint.generationConfig[name] : undefined;
+    const given = typeof value === 'number' && Number.isFinite(value);
+    if (given) sampling[key] = value;
+    source[key] = given ? 'generation_config.json' : 'contract';
+  }
+  return { sampling, source };
+}
+
+/** Every token that ends a reply: generation_config.json, config.json and the tokenizer each name some. */
+export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer): number[] {
+  const named = [
+    checkpoint.generationConfig['eos_token_id'],
+    checkpoint.config['eos_token_id'],
+    tokenizer.eosId,
+  ].flat();
+  return [...new Set(named.filter((id): id is number => typeof id === 'number'))];
+}
+
+/** Bytes of a weight as int8 and int4, their scales included. */
+const BYTES_PER_WEIGHT = { int8: 1.125, int4: 0.625 } as const;
+/** Room that `auto` leaves for pages and intermediates. */
+const SHARE_FOR_WEIGHTS = 0.8;
+
+/** `auto` takes the largest format that leaves room for pages. */
+export function chooseQuantization(
+  checkpoint: Checkpoint,
+  wanted: Quantization,
+  device: Device,
+): { quantization: Exclude<Quantization, 'auto'>; note: string | null } {
+  if (wanted !== 'auto') return { quantization: wanted, note: null };
+  const tensors = [...checkpoint.tensors.values()];
+  const stored = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  const weights = tensors.reduce(
+    (sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1),
+    0,
+  );
+  const room = device.memoryBudget * SHARE_FOR_WEIGHTS;
+  const sizes = {
+    none: stored,
+    int8: weights * BYTES_PER_WEIGHT.int8,
+    int4: weights * BYTES_PER_WEIGHT.int4,
+  };
+  for (const quantization of ['none', 'int8', 'int4'] as const) {
+    if (sizes[quantization] <= room) {
+      const budget = megabytes(device.memoryBudget);
+      return {
+        quantization,
+        note: `--quantization auto: ${quantization}, ${megabytes(sizes[quantization])} of weights in a budget of ${budget}`,
+      };
+    }
+  }
+  throw new EngineError(
+    'out_of_memory',
+    `the weights need ${megabytes(sizes.int4)} even as int4, the memory budget is ${megabytes(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
+  );
+}
+
+const CHUNK_SOFTWARE = 256;
+const CHUNK_GPU = 512;
+
+/** Rows of the largest step: the widest intermediate must fit one binding, and every running sequence needs a row. */
+export function stepRows(
+  device: Device,
+  config: LlamaConfig,
+  wanted: number | undefined,
+  slots: number,
+): number {
+  const { heads, kvHeads, dims } = config.heads;
+  const widest = paddedColumns(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
+  const fitting = Math.floor(device.capabilities.bindingLimit / (4 * widest));
+  const chunk = wanted ?? (device.summary.software ? CHUNK_SOFTWARE : CHUNK_GPU);
+  const rows = Math.max(Math.min(chunk, fitting), slots, TILE_ROWS);
+  return Math.floor(rows / TILE_ROWS) * TILE_ROWS;
+}

@@ -1,0 +1,168 @@
+// The engine's clock. While there is work: plan a step, submit it, and take in the tokens of the step before, which the
+// device computed meanwhile. At most two steps are on their way; a token that a stop makes superfluous is dropped.
+
+import { EngineError } from '../../files/error.ts';
+import type { Runner } from './runner.ts';
+import type { Part, Scheduler } from './scheduler.ts';
+import { acceptToken, finish, type Sequence } from './sequence.ts';
+
+export interface LoopCounters {
+  steps: number;
+  sharedSteps: number;
+  promptTokens: number;
+  generatedTokens: number;
+  deviceRestarts: number;
+}
+
+export interface Loop {
+  readonly counters: Readonly<LoopCounters>;
+  /** There is something new to do. */
+  wake(): void;
+  /** Ends a sequence now; its slot and pages are free at once. */
+  abort(sequence: Sequence): void;
+  /** Ends everything and stops. */
+  close(): Promise<void>;
+}
+
+export interface LoopOptions {
+  scheduler: Scheduler;
+  runner: Runner;
+  /** A new runner after the device was lost. */
+  restart(reason: string): Promise<Runner>;
+}
+
+interface Step {
+  parts: Part[];
+  ids: Promise<Uint32Array>;
+}
+
+const DEPTH = 2;
+
+export function createLoop({ scheduler, runner: first, restart }: LoopOptions): Loop {
+  const counters: LoopCounters = {
+    steps: 0,
+    sharedSteps: 0,
+    promptTokens: 0,
+    generatedTokens: 0,
+    deviceRestarts: 0,
+  };
+  let runner = first;
+  let running: Promise<void> | null = null;
+  let closed = false;
+
+  const submit = (parts: Part[]): Step => {
+    runner.clearPages(scheduler.pages.touched);
+    counters.steps++;
+    if (parts.length > 1) counters.sharedSteps++;
+    for (const { sequence, first: from, rows } of parts) {
+      if (from >= sequence.promptTokens) continue;
+      const processed = Math.min(from + rows, sequence.promptTokens);
+      counters.promptTokens += processed - from;
+      sequence.emit({ type: 'prefill', processed, promptTokens: sequence.promptTokens, cachedTokens: 0 });
+    }
+    const ids = runner.launch(parts);
+    ids.catch(() => {}); // read when its turn comes
+    return { parts, ids };
+  };
+
+  const takeIn = async (step: Step): Promise<void> => {
+    const ids = await step.ids;
+    let i = 0;
+    for (const { sequence, samples } of step.parts) {
+      if (!samples) continue;
+      const id = ids[i++]!;
+      sequence.inFlight--;
+      if (sequence.finished) continue;
+      if (id === NOT_A_TOKEN) {
+        fail(
+          sequence,
+          new EngineError(
+            'internal',
+            'the logits are not numbers: the weights or their precision do not fit this adapter; try --quantization none',
+          ),
+        );
+        continue;
+      }
+      counters.generatedTokens++;
+      acceptToken(sequence, id);
+    }
+    scheduler.sweep();
+  };
+
+  const run = async (): Promise<void> => {
+    const submitted: Step[] = [];
+    for (;;) {
+      const parts = submitted.length < DEPTH ? scheduler.plan() : [];
+      try {
+        if (parts.length > 0) submitted.push(submit(parts));
+        if (submitted.length === 0) return;
+        if (submitted.length === DEPTH || parts.length === 0) await takeIn(submitted.shift()!);
+      } catch (error) {
+        submitted.length = 0;
+        await recover(error);
+      }
+    }
+  };
+
+  const recover = async (error: unknown): Promise<void> => {
+    // Rejections of a lost device arrive before `lost` itself does.
+    const reason = await Promise.race([runner.device.lost, soon().then(() => null)]);
+    if (reason === null || closed) {
+      endAll(asError(error));
+      return;
+    }
+    try {
+      counters.deviceRestarts++;
+      scheduler.restart();
+      runner = await restart(reason);
+    } catch (cause) {
+      endAll(asError(cause));
+    }
+  };
+
+  const endAll = (error: Error): void => {
+    for (const sequence of [...scheduler.running, ...scheduler.waiting]) fail(sequence, error);
+    scheduler.restart();
+    scheduler.sweep();
+  };
+
+  const wake = (): void => {
+    if (running || closed) return;
+    running = run().finally(() => {
+      running = null;
+      if (scheduler.running.length + scheduler.waiting.length > 0) wake();
+    });
+  };
+
+  return {
+    counters,
+    wake,
+    abort(sequence) {
+      finish(sequence, 'abort', null);
+      scheduler.sweep();
+    },
+    async close() {
+      closed = true;
+      for (const sequence of [...scheduler.running, ...scheduler.waiting]) finish(sequence, 'abort', null);
+      scheduler.sweep();
+      await running;
+    },
+  };
+}
+
+/** What the sampler says when no logit is a number. */
+const NOT_A_TOKEN = 0xffffffff;
+
+function fail(sequence: Sequence, error: Error): void {
+  if (sequence.finished) return;
+  sequence.finished = true;
+  sequence.fail(error);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+function soon(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 50));
+}

@@ -1,0 +1,266 @@
+// Opens a text model in this thread: checkpoint, device, runner, scheduler and clock, behind the TextModel face.
+
+import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
+import { EngineError } from '../../files/error.ts';
+import { resolveModel } from '../../files/hub.ts';
+import { openDiskFolder } from '../../files/source-disk.ts';
+import { openChatTemplate } from '../../files/template.ts';
+import { megabytes, type Device } from '../../gpu/device.ts';
+import { openDevice } from '../../gpu/node.ts';
+import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
+import { chooseQuantization, endTokens, samplingDefaults, stepRows } from './defaults.ts';
+import { createLoop } from './loop.ts';
+import { createEventQueue } from './queue.ts';
+import { createSequences, renderPrompt, type RequestContext } from './request.ts';
+import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
+import { createScheduler } from './scheduler.ts';
+import type { Sequence } from './sequence.ts';
+import type {
+  OpenEvent,
+  TextEvent,
+  TextModel,
+  TextModelInfo,
+  TextModelOptions,
+  TextRequest,
+} from './text-model.ts';
+
+const RUNNING_REQUESTS = 16;
+const QUEUED_REQUESTS = 128;
+
+/** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network … */
+export async function openTextModelInline(
+  options: TextModelOptions,
+  onEvent: (event: OpenEvent) => void = () => {},
+): Promise<TextModel> {
+  const path = await fetchModel(options, onEvent);
+  const checkpoint = await openCheckpoint(await openDiskFolder(path), { architectures: LLAMA_ARCHITECTURES });
+  try {
+    return await openModel(checkpoint, options, onEvent);
+  } catch (error) {
+    await checkpoint.close();
+    throw error;
+  }
+}
+
+async function fetchModel(options: TextModelOptions, onEvent: (event: OpenEvent) => void): Promise<string> {
+  let resumedPercent: number | undefined;
+  const { path } = await resolveModel(options.model, {
+    ...(options.revision === undefined ? {} : { revision: options.revision }),
+    onProgress(event) {
+      if (event.type === 'resume') resumedPercent = event.percent;
+      if (event.type === 'offline')
+        onEvent({
+          type: 'note',
+          message: `the hub cannot be reached (${event.reason}); using the cached ${event.revision}`,
+        });
+      if (event.type !== 'progress') return;
+      const { received: bytes, total: totalBytes } = event;
+      onEvent({
+        type: 'download',
+        file: options.model,
+        bytes,
+        totalBytes,
+        ...(resumedPercent === undefined ? {} : { resumedPercent }),
+      });
+    },
+  });
+  return path;
+}
+
+async function openModel(
+  checkpoint: Checkpoint,
+  options: TextModelOptions,
+  onEvent: (event: OpenEvent) => void,
+): Promise<TextModel> {
+  const config = readConfig(checkpoint);
+  const tokenizer = await checkpoint.tokenizer();
+  const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
+  const start = async (): Promise<{
+    device: Device;
+    runner: Runner;
+    quantization: RunnerOptions['quantization'];
+  }> => {
+    const device = await openDevice(options);
+    const { quantization, note } = chooseQuantization(checkpoint, options.quantization ?? 'none', device);
+    if (note !== null) onEvent({ type: 'note', message: note });
+    const runner = await openRunner(
+      device,
+      checkpoint,
+      config,
+      {
+        quantization,
+        contextLength: Math.min(options.contextLength ?? config.context, config.context),
+        slots,
+        rows: stepRows(device, config, options.prefillChunk, slots),
+      },
+      (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    );
+    await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
+    return { device, runner, quantization };
+  };
+
+  const first = await start();
+  let { device, runner } = first;
+  noteContext(options, config, runner, onEvent);
+  const scheduler = createScheduler({
+    pages: runner.pages,
+    slots,
+    rows: stepRows(device, config, options.prefillChunk, slots),
+  });
+  const loop = createLoop({
+    scheduler,
+    runner,
+    async restart(reason) {
+      onEvent({ type: 'note', message: `the GPU device was lost (${reason}); loading the model again` });
+      ({ device, runner } = await start().catch((cause: unknown) => {
+        throw new EngineError(
+          'device_lost',
+          `the GPU device was lost (${reason}) and could not be opened again: restart the program`,
+          { cause },
+        );
+      }));
+      return runner;
+    },
+  });
+  const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
+  const context: RequestContext = {
+    tokenizer,
+    template: openChatTemplate(checkpoint.chatTemplate, tokenizer.specials),
+    vocabulary: config.vocabulary,
+    contextLength: runner.contextLength,
+    endIds: endTokens(checkpoint, tokenizer),
+    sampling: defaults.sampling,
+  };
+  const memory = device.memory();
+  const info: TextModelInfo = {
+    path: checkpoint.path,
+    name: modelName(options.model),
+    architecture: config.architecture,
+    parameters: runner.parameters,
+    quantization: first.quantization,
+    vocabSize: config.vocabulary,
+    contextLength: runner.contextLength,
+    modelContextLength: config.context,
+    maxRunningRequests: slots,
+    maxQueuedRequests: options.maxQueuedRequests ?? QUEUED_REQUESTS,
+    memory: {
+      budget: device.memoryBudget,
+      weights: memory.weights,
+      kv: memory.kv,
+      arena: memory.arena + memory.step,
+    },
+    sampling: defaults.sampling,
+    samplingSource: defaults.source,
+    hasChatTemplate: checkpoint.chatTemplate !== null,
+    adapter: device.summary,
+  };
+  const live = new Set<Sequence[]>();
+
+  async function* generate(
+    request: TextRequest,
+    { signal }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<TextEvent, void, void> {
+    const waitingRequests = [...live].filter((sequences) =>
+      sequences.every((sequence) => sequence.slot === null),
+    ).length;
+    if (waitingRequests >= info.maxQueuedRequests + (scheduler.running.length < slots ? 1 : 0)) {
+      throw new EngineError(
+        'overloaded',
+        `${waitingRequests} requests wait already, the most that --max-queued-requests allows: try again later`,
+      );
+    }
+    const queue = createEventQueue<TextEvent>();
+    const { ids } = renderPrompt(request.prompt, context);
+    let open = 0;
+    const sequences = createSequences(request, ids, context, {
+      emit(event) {
+        queue.push(event);
+        if (event.type === 'done' && --open === 0) queue.close();
+      },
+      fail: queue.fail,
+    });
+    open = sequences.length;
+    const abort = (): void => sequences.forEach((sequence) => !sequence.finished && loop.abort(sequence));
+    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+    signal?.addEventListener('abort', abort, { once: true });
+    live.add(sequences);
+    try {
+      sequences.forEach((sequence) => scheduler.add(sequence));
+      queue.push({ type: 'accepted', promptTokens: ids.length, maxTokens: sequences[0]!.maxTokens });
+      loop.wake();
+      yield* queue.read();
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      abort();
+      live.delete(sequences);
+    }
+  }
+
+  return {
+    info,
+    generate,
+    renderPrompt: async (prompt) => renderPrompt(prompt, context),
+    tokenize: async (text) => tokenizer.encode(text),
+    detokenize: async (ids) => tokenizer.decode(ids, { skipSpecialTokens: false }),
+    metrics: async () => ({
+      running: scheduler.running.length,
+      waiting: scheduler.waiting.length,
+      pages: {
+        used: scheduler.pages.total - scheduler.pages.free,
+        total: scheduler.pages.total,
+        tokensPerPage: 32,
+      },
+      ...loop.counters,
+      retractions: scheduler.retractions,
+    }),
+    async close() {
+      await loop.close();
+      device.destroy();
+      await checkpoint.close();
+    },
+  };
+}
+
+function readConfig(checkpoint: Checkpoint): LlamaConfig {
+  const named = checkpoint.config['architectures'];
+  const architecture = Array.isArray(named) ? String(named[0]) : 'none';
+  if (!LLAMA_ARCHITECTURES.includes(architecture)) {
+    throw new EngineError(
+      'unsupported',
+      `${checkpoint.path}: the architecture is ${architecture}; those that run are ${LLAMA_ARCHITECTURES.join(', ')}`,
+    );
+  }
+  return readLlamaConfig(checkpoint.config, architecture);
+}
+
+function noteContext(
+  options: TextModelOptions,
+  config: LlamaConfig,
+  runner: Runner,
+  onEvent: (event: OpenEvent) => void,
+): void {
+  const wanted = options.contextLength ?? config.context;
+  if (wanted > config.context) {
+    onEvent({
+      type: 'note',
+      message: `--context-length ${wanted} is beyond the ${config.context} tokens the model was made for; using those`,
+    });
+  }
+  if (runner.contextLength < Math.min(wanted, config.context)) {
+    const budget = megabytes(runner.device.memoryBudget);
+    onEvent({
+      type: 'note',
+      message: `the context is shortened from ${Math.min(wanted, config.context)} to ${runner.contextLength} tokens to fit the memory budget of ${budget}`,
+    });
+  }
+}
+
+/** Last segment of a folder or hub id. */
+function modelName(model: string): string {
+  return (
+    model
+      .replace(/[/\\]+$/, '')
+      .split(/[/\\]/)
+      .at(-1) ?? model
+  );
+}
