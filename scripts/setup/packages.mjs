@@ -9,21 +9,22 @@ export const root = fileURLToPath(new URL('../../', import.meta.url));
 export function installIfStale() {
   if (isInstalled()) return;
   console.log('Installing the dependencies (npm ci) ...');
-  // Under `npm start` the path of npm itself is known; npm.cmd on Windows needs a shell.
-  const npm = process.env.npm_execpath;
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-  const result = npm?.endsWith('.js')
-    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-    : spawnSync('npm', args, {
-        cwd: root,
-        stdio: ['ignore', 'inherit', 'inherit'],
-        shell: process.platform === 'win32',
-      });
+  const result = npm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   if (result.status !== 0 || !isInstalled()) {
     throw new Error(
       'npm ci did not install the dependencies (see above): it needs the npm registry or a filled npm cache; try again online.',
     );
   }
+}
+
+/** Runs npm. Under `npm start` the path of npm itself is known; otherwise npm.cmd on Windows needs a shell. */
+export function npm(args, options) {
+  const script = process.env.npm_execpath;
+  if (script?.endsWith('.js')) return spawnSync(process.execPath, [script, ...args], options);
+  return spawnSync('npm', args, { ...options, shell: process.platform === 'win32' });
 }
 
 /** npm notes what it installed in node_modules/.package-lock.json; packages for other platforms are optional and may be absent. */

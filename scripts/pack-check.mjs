@@ -1,0 +1,66 @@
+// What npm would publish, in an empty folder, with the published dependencies and no others: the command answers, the library imports,
+// and the shipped model holds a conversation from there. Needs no network: dependencies are linked from the clone.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { npm, root } from './setup/packages.mjs';
+
+const IMPORT = `
+  import { EngineError } from 'svc-engine';
+  if (!(new EngineError('internal', 'x') instanceof Error)) process.exit(1);`;
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const folder = mkdtempSync(join(tmpdir(), 'svc-pack-'));
+try {
+  install(pack());
+  const bin = join(folder, 'node_modules', manifest.name, manifest.bin[manifest.name]);
+  expect('version', run([bin, 'version']), (text) => text.trim() === manifest.version);
+  expect('import', run(['--input-type=module', '-e', IMPORT]), () => true);
+  expect('chat', run([bin, 'chat', '--temperature', '0'], 'Hello!\n'), (text) => /\w/.test(text));
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+/** @returns {string} the path of the tarball */
+function pack() {
+  const { status, stdout, stderr } = npm(['pack', '--json', '--silent', `--pack-destination=${folder}`], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
+  const [{ filename, files }] = JSON.parse(stdout);
+  const paths = files.map(({ path }) => path);
+  const wanted = ['package.json', 'README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts'];
+  const missing = wanted.filter((path) => !paths.includes(path));
+  const foreign = paths.filter((path) => !/^(dist|shaders|models)\//.test(path) && !wanted.includes(path));
+  if (missing.length > 0) throw new Error(`The package lacks ${missing.join(', ')}.`);
+  if (foreign.length > 0) throw new Error(`The package should not hold ${foreign.join(', ')}.`);
+  return join(folder, filename);
+}
+
+function install(tarball) {
+  const modules = join(folder, 'node_modules');
+  const target = join(modules, manifest.name);
+  mkdirSync(target, { recursive: true });
+  const tar = spawnSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'], { encoding: 'utf8' });
+  if (tar.status !== 0) throw new Error(`tar failed: ${tar.stderr}`);
+  for (const name of Object.keys(manifest.dependencies)) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
+  }
+}
+
+function run(args, input = '') {
+  return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', input, timeout: 120_000 });
+}
+
+function expect(what, { status, stdout, stderr }, isRight) {
+  if (status !== 0 || !isRight(stdout)) {
+    throw new Error(`${what}, from the installed package, ended with ${status}:\n${stdout}${stderr}`);
+  }
+}
