@@ -25,11 +25,17 @@ export class Tensor {
   readonly tape: Tape | null;
   readonly region: Region | null;
 
-  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape: Tape } | { region: Region }) {
+  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape?: Tape; region?: Region }) {
     this.shape = shape;
     this.dtype = dtype;
-    this.tape = 'tape' in owner ? owner.tape : null;
-    this.region = 'region' in owner ? owner.region : null;
+    this.tape = owner.tape ?? null;
+    this.region = owner.region ?? null;
+  }
+
+  /** The same bytes as an operand that launchers record on a tape. */
+  on(tape: Tape): Tensor {
+    if (!this.region) throw new Error('only a tensor with bytes of its own can be put on a tape');
+    return new Tensor(this.shape, this.dtype, { region: this.region, tape });
   }
 
   /** Elements of the last dimension. */

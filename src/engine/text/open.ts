@@ -90,6 +90,7 @@ async function openModel(
       {
         quantization,
         contextLength: Math.min(options.contextLength ?? config.context, config.context),
+        totalTokens: options.maxTotalTokens ?? Infinity,
         slots,
         rows: stepRows(device, config, options.prefillChunk, slots),
       },

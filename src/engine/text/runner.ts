@@ -22,6 +22,8 @@ export interface RunnerOptions {
   quantization: 'none' | 'int8' | 'int4';
   /** Tokens a request may have, if memory allows. */
   contextLength: number;
+  /** Tokens of all pages together; Infinity: as memory allows. */
+  totalTokens: number;
   /** Sequences at once. */
   slots: number;
   /** Rows of the largest step. */
@@ -65,6 +67,7 @@ export async function openRunner(
   const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
   const mostPages = Math.min(
     pagesFor(options.contextLength) * options.slots,
+    Math.max(pagesFor(options.totalTokens), 2),
     Math.floor(device.capabilities.bindingLimit / pageBytes(config, kvFormat)),
   );
   const buffers = createStepBuffers(device, {

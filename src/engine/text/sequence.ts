@@ -67,7 +67,7 @@ export function finish(sequence: Sequence, reason: FinishReason, matchedStop: st
   if (typeof matchedStop !== 'string') {
     const { text, matched } = sequence.stops.push(sequence.detokenizer.flush());
     const rest = matched === null ? text + sequence.stops.flush() : text;
-    if (rest !== '') send(sequence, rest);
+    if (rest !== '' || sequence.heldIds.length > 0) send(sequence, rest);
   }
   sequence.emit({
     type: 'done',

@@ -97,6 +97,8 @@ export interface TextModelOptions {
   contextLength?: number;
   maxRunningRequests?: number;
   maxQueuedRequests?: number;
+  /** Tokens that the KV cache holds for all requests together; left out: what the memory budget leaves. */
+  maxTotalTokens?: number;
   /** Prompt tokens of one step. */
   prefillChunk?: number;
   /** `contract`: generation_config.json is not read. */

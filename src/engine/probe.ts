@@ -1,0 +1,75 @@
+// Whether an adapter computes what it should: a norm and a matmul on small numbers, compared with the same in JavaScript.
+
+import type { Device } from '../gpu/device.ts';
+import { openDevice } from '../gpu/node.ts';
+import { Tape } from '../gpu/tape.ts';
+import { rmsnorm } from '../kernels/rmsnorm.ts';
+import { allocateMatrix, packRows, stacked } from '../kernels/matrix.ts';
+import { linear } from '../kernels/matmul.ts';
+
+export interface ProbeResult {
+  ok: boolean;
+  /** What went wrong, or null. */
+  problem: string | null;
+  /** From opening the device to the result. */
+  milliseconds: number;
+}
+
+const ROWS = 4;
+const K = 64;
+const COLUMNS = 32;
+
+/** `adapter`: as in TextModelOptions. */
+export async function probeAdapter(adapter?: string): Promise<ProbeResult> {
+  const started = performance.now();
+  const problem = await probe(adapter).catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
+  );
+  return { ok: problem === null, problem, milliseconds: performance.now() - started };
+}
+
+async function probe(adapter: string | undefined): Promise<string | null> {
+  const device = await openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) });
+  try {
+    const x = wave(ROWS * K, 1);
+    const weight = wave(COLUMNS * K, 2);
+    const actual = await compute(device, x, weight);
+    const error = device.takeError();
+    if (error !== null) return error;
+    const expected = reference(x, weight);
+    const worst = expected.reduce((most, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0);
+    return worst < 1e-4
+      ? null
+      : `a matmul is off by ${worst}: the driver miscomputes, update it or try another --adapter`;
+  } finally {
+    device.destroy();
+  }
+}
+
+/** norm(x) · Wᵀ, [ROWS, COLUMNS] */
+async function compute(device: Device, x: Float32Array, weight: Float32Array): Promise<Float32Array> {
+  const parts = stacked([{ name: 'probe', rows: COLUMNS }]);
+  const matrix = allocateMatrix(device, 'f32', K, parts, 'probe');
+  const raw = device.tensor('step', 'probe', [COLUMNS, K], weight).region!;
+  packRows(device, matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: COLUMNS });
+  const tape = new Tape(device, {});
+  const input = device.tensor('step', 'probe', [ROWS, K], x).on(tape);
+  const ones = device.tensor('step', 'probe', [K], new Float32Array(K).fill(1));
+  const y = tape.keep(linear(rmsnorm(input, ones, 0), matrix));
+  tape.finish();
+  tape.run({});
+  return new Float32Array(await device.read(tape.region(y)));
+}
+
+function reference(x: Float32Array, weight: Float32Array): number[] {
+  return Array.from({ length: ROWS * COLUMNS }, (_, i) => {
+    const row = x.subarray(Math.floor(i / COLUMNS) * K, Math.floor(i / COLUMNS) * K + K);
+    const column = weight.subarray((i % COLUMNS) * K, (i % COLUMNS) * K + K);
+    const norm = 1 / Math.sqrt(row.reduce((sum, value) => sum + value * value, 0) / K);
+    return row.reduce((sum, value, k) => sum + value * norm * column[k]!, 0);
+  });
+}
+
+function wave(length: number, seed: number): Float32Array {
+  return Float32Array.from({ length }, (_, i) => Math.sin(i * 0.7 + seed));
+}

@@ -1,0 +1,238 @@
+// A text model in another thread: the TextModel face over plain messages. `serveTextModels` is the far side's end,
+// `connectTextModel` the near side's; a port is anything that posts and receives.
+
+import { EngineError, type ErrorCode } from '../../files/error.ts';
+import { createEventQueue, type EventQueue } from './queue.ts';
+import type {
+  OpenEvent,
+  TextEvent,
+  TextMetrics,
+  TextModel,
+  TextModelInfo,
+  TextModelOptions,
+  TextPrompt,
+  TextRequest,
+} from './text-model.ts';
+
+export interface Port {
+  post(message: unknown): void;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
+type Method = 'renderPrompt' | 'tokenize' | 'detokenize' | 'metrics' | 'close';
+
+type ToFarSide =
+  | { type: 'open'; options: TextModelOptions }
+  | { type: 'generate'; id: number; request: TextRequest }
+  | { type: 'abort'; id: number }
+  | { type: 'call'; id: number; method: Method; argument: unknown };
+
+interface WireError {
+  code: ErrorCode;
+  message: string;
+  param: string | null;
+}
+
+type ToNearSide =
+  | { type: 'opening'; event: OpenEvent }
+  | { type: 'opened'; info: TextModelInfo }
+  | { type: 'failed'; error: WireError }
+  | { type: 'event'; id: number; event: TextEvent }
+  | { type: 'end'; id: number; error: WireError | null }
+  | { type: 'result'; id: number; value: unknown; error: WireError | null };
+
+export type OpenTextModel = (
+  options: TextModelOptions,
+  onEvent: (event: OpenEvent) => void,
+) => Promise<TextModel>;
+
+/** Serves one model to the other side of a port. */
+export function serveTextModel(port: Port, open: OpenTextModel): void {
+  const post = (message: ToNearSide): void => port.post(message);
+  const aborts = new Map<number, AbortController>();
+  let model: TextModel | null = null;
+
+  const generate = async (served: TextModel, id: number, request: TextRequest): Promise<void> => {
+    const controller = new AbortController();
+    aborts.set(id, controller);
+    try {
+      for await (const event of served.generate(request, { signal: controller.signal }))
+        post({ type: 'event', id, event });
+      post({ type: 'end', id, error: null });
+    } catch (error) {
+      post({ type: 'end', id, error: toWire(error) });
+    } finally {
+      aborts.delete(id);
+    }
+  };
+
+  port.onMessage((received) => {
+    const message = received as ToFarSide;
+    if (message.type === 'open') {
+      open(message.options, (event) => post({ type: 'opening', event })).then(
+        (opened) => {
+          model = opened;
+          post({ type: 'opened', info: opened.info });
+        },
+        (error: unknown) => post({ type: 'failed', error: toWire(error) }),
+      );
+    } else if (message.type === 'abort') {
+      aborts.get(message.id)?.abort();
+    } else if (message.type === 'generate') {
+      void generate(model!, message.id, message.request);
+    } else {
+      const { id } = message;
+      call(model!, message.method, message.argument).then(
+        (value) => post({ type: 'result', id, value, error: null }),
+        (error: unknown) => post({ type: 'result', id, value: null, error: toWire(error) }),
+      );
+    }
+  });
+}
+
+async function call(model: TextModel, method: Method, argument: unknown): Promise<unknown> {
+  switch (method) {
+    case 'renderPrompt':
+      return model.renderPrompt(argument as TextPrompt);
+    case 'tokenize':
+      return model.tokenize(argument as string);
+    case 'detokenize':
+      return model.detokenize(argument as number[]);
+    case 'metrics':
+      return model.metrics();
+    case 'close':
+      return model.close();
+  }
+}
+
+export interface Connection {
+  model: Promise<TextModel>;
+  /** The far side is gone: everything that waits on it fails. */
+  lost(error: Error): void;
+}
+
+/** Opens a model on the other side of a port. `onClosed` runs when it is closed. */
+export function connectTextModel(
+  port: Port,
+  options: TextModelOptions,
+  onEvent: (event: OpenEvent) => void,
+  onClosed: () => Promise<void>,
+): Connection {
+  const post = (message: ToFarSide): void => port.post(message);
+  const streams = new Map<number, EventQueue<TextEvent>>();
+  const calls = new Map<number, PromiseWithResolvers<unknown>>();
+  const opening = withResolvers<TextModel>();
+  let gone: Error | null = null;
+  let nextId = 0;
+
+  const invoke = <T>(method: Method, argument?: unknown): Promise<T> => {
+    if (gone) return Promise.reject(gone);
+    const id = nextId++;
+    const pending = withResolvers<unknown>();
+    calls.set(id, pending);
+    post({ type: 'call', id, method, argument });
+    return pending.promise as Promise<T>;
+  };
+
+  async function* generate(
+    request: TextRequest,
+    { signal }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<TextEvent, void, void> {
+    if (gone) throw gone;
+    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+    const id = nextId++;
+    const queue = createEventQueue<TextEvent>();
+    const abort = (): void => post({ type: 'abort', id });
+    streams.set(id, queue);
+    signal?.addEventListener('abort', abort, { once: true });
+    post({ type: 'generate', id, request });
+    try {
+      yield* queue.read();
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      if (streams.delete(id)) abort();
+    }
+  }
+
+  const open = (info: TextModelInfo): TextModel => ({
+    info,
+    generate,
+    renderPrompt: (prompt) => invoke('renderPrompt', prompt),
+    tokenize: (text) => invoke('tokenize', text),
+    detokenize: (ids) => invoke('detokenize', ids),
+    metrics: () => invoke<TextMetrics>('metrics'),
+    async close() {
+      if (gone) return;
+      await invoke('close');
+      gone = new EngineError('cancelled', 'the model is closed');
+      await onClosed();
+    },
+  });
+
+  port.onMessage((received) => {
+    const message = received as ToNearSide;
+    switch (message.type) {
+      case 'opening':
+        return onEvent(message.event);
+      case 'opened':
+        return opening.resolve(open(message.info));
+      case 'failed':
+        void onClosed();
+        return opening.reject(fromWire(message.error));
+      case 'event':
+        return streams.get(message.id)?.push(message.event);
+      case 'end': {
+        const queue = streams.get(message.id);
+        streams.delete(message.id);
+        return message.error ? queue?.fail(fromWire(message.error)) : queue?.close();
+      }
+      case 'result': {
+        const pending = calls.get(message.id);
+        calls.delete(message.id);
+        return message.error ? pending?.reject(fromWire(message.error)) : pending?.resolve(message.value);
+      }
+    }
+  });
+  post({ type: 'open', options });
+
+  return {
+    model: opening.promise,
+    lost(error) {
+      if (gone) return;
+      gone = error;
+      opening.reject(error);
+      for (const queue of streams.values()) queue.fail(error);
+      for (const pending of calls.values()) pending.reject(error);
+    },
+  };
+}
+
+interface PromiseWithResolvers<T> {
+  promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: Error): void;
+}
+
+/** Promise.withResolvers, which Node 20 lacks. */
+function withResolvers<T>(): PromiseWithResolvers<T> {
+  let resolve!: (value: T) => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+function toWire(error: unknown): WireError {
+  if (error instanceof EngineError) return { code: error.code, message: error.message, param: error.param };
+  return {
+    code: 'internal',
+    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    param: null,
+  };
+}
+
+function fromWire({ code, message, param }: WireError): EngineError {
+  return new EngineError(code, message, param === null ? {} : { param });
+}

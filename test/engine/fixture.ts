@@ -1,0 +1,88 @@
+// The golden checkpoints with a tokenizer and a chat template beside them, in a temporary folder: a token for each
+// printable byte, and fillers up to the vocabulary.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openTextModelInline } from '../../src/engine/text/open.ts';
+import type {
+  TextEvent,
+  TextModel,
+  TextModelOptions,
+  TextRequest,
+} from '../../src/engine/text/text-model.ts';
+import { byteLevel } from '../files/small-tokenizers.ts';
+
+export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3';
+
+export interface GoldenCase {
+  name: string;
+  weights: 'stored' | 'int8' | 'int4';
+  config: Record<string, unknown>;
+  rope: { rule: string; static_length?: number };
+  input_ids: number[];
+  greedy?: { prompt_ids: number[]; tokens: number[] };
+}
+
+const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
+
+export function goldenCases(name: GoldenName): GoldenCase[] {
+  return (JSON.parse(readFileSync(join(GOLDEN, `${name}.json`), 'utf8')) as { cases: GoldenCase[] }).cases;
+}
+
+const TEMPLATE = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>`;
+
+/** A folder that opens as a model; `overrides` are laid over config.json. */
+export function goldenModel(
+  name: GoldenName,
+  overrides: Record<string, unknown> = {},
+): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-golden-'));
+  for (const file of readdirSync(join(GOLDEN, name))) {
+    if (file !== 'config.json') symlinkSync(join(GOLDEN, name, file), join(path, file));
+  }
+  const config = JSON.parse(readFileSync(join(GOLDEN, name, 'config.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >;
+  writeFileSync(join(path, 'config.json'), JSON.stringify({ ...config, ...overrides }));
+  const { tokenizerJson, tokenizerConfig } = byteLevel();
+  writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(tokenizerJson));
+  writeFileSync(
+    join(path, 'tokenizer_config.json'),
+    JSON.stringify({ ...tokenizerConfig, chat_template: TEMPLATE }),
+  );
+  return { path, remove: () => rmSync(path, { recursive: true }) };
+}
+
+export async function openGolden(
+  name: GoldenName,
+  options: Partial<TextModelOptions> & { config?: Record<string, unknown> } = {},
+): Promise<TextModel> {
+  const { config, ...rest } = options;
+  const folder = goldenModel(name, config);
+  try {
+    return await openTextModelInline({ model: folder.path, safe: true, memoryBudget: 2 ** 30, ...rest });
+  } finally {
+    folder.remove();
+  }
+}
+
+/** All ids of a request by choice, and how each ended. */
+export async function collect(
+  events: AsyncIterable<TextEvent>,
+): Promise<{ ids: number[][]; text: string[]; ends: TextEvent[] }> {
+  const result = { ids: [] as number[][], text: [] as string[], ends: [] as TextEvent[] };
+  for await (const event of events) {
+    if (event.type === 'delta') {
+      (result.ids[event.choice] ??= []).push(...event.ids);
+      result.text[event.choice] = (result.text[event.choice] ?? '') + event.text;
+    } else if (event.type === 'done') result.ends.push(event);
+  }
+  return result;
+}
+
+export function greedy(ids: number[], maxTokens: number): TextRequest {
+  return { prompt: { ids }, temperature: 0, maxTokens, ignoreEos: true };
+}
