@@ -15,7 +15,10 @@ const ABORT_TIME = 1000;
 export interface RunningServer {
   /** Without a slash at the end. */
   readonly url: string;
-  readonly service: Service;
+  /** Names the model answers to; none before it is ready. */
+  names(): string[];
+  /** Requests with the engine. */
+  running(): number;
   /** How far the start has come; /readyz tells it. */
   progress(event: OpenEvent): void;
   /** From now on requests are answered. */
@@ -57,7 +60,8 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
 
   return {
     url: (server.url ?? '').replace(/\/$/, ''),
-    service,
+    names: () => (service.phase.name === 'ready' ? service.phase.names : []),
+    running: () => service.running.size,
     progress(event) {
       if (service.phase.name === 'starting') service.phase = { name: 'starting', progress: event };
     },

@@ -81,7 +81,7 @@ it.each([true, false])('ends the engine request when the client leaves (stream: 
   abort.abort();
   await expect(answer).rejects.toThrow();
   await eventually(() => model.running === 0, 'the request ends');
-  expect(server.service.running.size).toBe(0);
+  expect(server.running()).toBe(0);
   await eventually(() => lines.some((line) => line.includes('client left')), 'the log says so');
 });
 
@@ -103,7 +103,7 @@ it('loses no request over 200 streams that are left', async () => {
   }
   expect(model.requests).toHaveLength(200);
   await eventually(() => model.running === 0, 'every request ends');
-  expect(server.service.running.size).toBe(0);
+  expect(server.running()).toBe(0);
 });
 
 /** Sends a request over a bare socket and reads nothing until told to. */

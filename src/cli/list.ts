@@ -1,0 +1,34 @@
+// svc list: the models on this machine that can be served, the one that ships first.
+
+import { basename } from 'node:path';
+import { type CachedModel, listModels } from '../index.ts';
+import { createCommand } from './command.ts';
+import { findShippedModel } from './package.ts';
+import { sizeText, writeLine } from './terminal.ts';
+
+export const list = createCommand({
+  name: 'list',
+  summary: 'List the models on this machine.',
+  options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with paths and revisions.' } },
+  async run({ options }) {
+    const models = await listModels();
+    if (options.json) {
+      writeLine(JSON.stringify(models, null, 2));
+      return;
+    }
+    const shipped = findShippedModel();
+    const rows = [
+      ...(shipped === null ? [] : [[basename(shipped), '', 'ships with the package']]),
+      ...models.map(describe),
+    ];
+    const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+    for (const [name = '', size = '', state = ''] of rows) {
+      writeLine(`${name.padEnd(widths[0] ?? 0)}  ${size.padStart(widths[1] ?? 0)}  ${state}`);
+    }
+  },
+});
+
+function describe({ id, bytes, complete, revisions }: CachedModel): string[] {
+  const names = revisions.flatMap(({ refs, commit }) => (refs.length ? refs : [commit.slice(0, 12)]));
+  return [id, sizeText(bytes), complete ? names.join(', ') : 'incomplete: pull it again'];
+}

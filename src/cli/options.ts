@@ -1,0 +1,160 @@
+// The options of the commands, each set stated once: help, checks and defaults are read from here.
+
+import type { TextModelOptions } from '../index.ts';
+import type { OptionTable, Values } from './arguments.ts';
+
+export const ENGINE_OPTIONS = {
+  revision: {
+    kind: 'string',
+    group: 'Model',
+    value: 'name',
+    help: 'Branch, tag or commit on the hub.',
+    otherwise: "the hub's own",
+  },
+  quantization: {
+    kind: 'choice',
+    choices: ['none', 'int8', 'int4', 'auto'],
+    default: 'none',
+    group: 'Model',
+    help: 'Weights as stored, or packed smaller while loading; auto takes the largest that fits the budget.',
+  },
+  'context-length': {
+    kind: 'integer',
+    min: 1,
+    group: 'Model',
+    help: 'Tokens of prompt and answer together.',
+    otherwise: "the model's, shortened to fit memory",
+  },
+  'sampling-defaults': {
+    kind: 'choice',
+    choices: ['model', 'contract'],
+    default: 'model',
+    group: 'Model',
+    help: 'Where temperature and the like come from: generation_config.json first, or never.',
+  },
+  adapter: {
+    kind: 'string',
+    group: 'Device',
+    value: 'name|n',
+    help: 'Part of an adapter name, or its number in `svc doctor`.',
+    otherwise: 'the fastest',
+  },
+  'memory-budget': {
+    kind: 'bytes',
+    group: 'Device',
+    help: 'Memory for weights, cache and scratch together.',
+    otherwise: 'a share of free memory',
+  },
+  safe: {
+    kind: 'boolean',
+    group: 'Device',
+    help: "The GPU layer's validation and bounds checks on; slower.",
+    otherwise: 'off',
+  },
+} as const satisfies OptionTable;
+
+export const BATCH_OPTIONS = {
+  'max-running-requests': {
+    kind: 'integer',
+    default: 16,
+    min: 1,
+    max: 256,
+    group: 'Batching',
+    help: 'Requests computed together.',
+  },
+  'max-queued-requests': {
+    kind: 'integer',
+    default: 128,
+    min: 0,
+    group: 'Batching',
+    help: 'Requests that may wait; more get 429.',
+  },
+  'prefill-chunk': {
+    kind: 'integer',
+    min: 16,
+    group: 'Batching',
+    help: 'Prompt tokens computed in one step.',
+    otherwise: 'chosen for the adapter',
+  },
+} as const satisfies OptionTable;
+
+export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
+
+export const SERVER_OPTIONS = {
+  'model-path': {
+    kind: 'string',
+    group: 'Model',
+    value: 'folder|id',
+    help: 'Folder of a checkpoint, or its id on the hub.',
+    otherwise: 'the model that ships',
+  },
+  'served-model-name': {
+    kind: 'list',
+    group: 'Server',
+    help: 'Names the model answers to, besides "default".',
+    otherwise: 'its own',
+  },
+  host: {
+    kind: 'string',
+    default: '127.0.0.1',
+    group: 'Server',
+    value: 'address',
+    help: 'Address to listen on.',
+  },
+  port: {
+    kind: 'integer',
+    default: 30000,
+    min: 0,
+    max: 65535,
+    group: 'Server',
+    help: 'Port; 0 takes a free one.',
+  },
+  'api-key': {
+    kind: 'string',
+    group: 'Server',
+    value: 'key',
+    help: 'Asked for as a bearer token.',
+    otherwise: 'none',
+  },
+  'cors-origins': {
+    kind: 'list',
+    group: 'Server',
+    value: 'origin,...',
+    help: 'Web pages that may call, besides those on this machine; * is all.',
+    otherwise: 'localhost, app://, null',
+  },
+  strict: {
+    kind: 'boolean',
+    group: 'Server',
+    help: 'Refuse fields nobody knows instead of listing them in x-svc-ignored.',
+    otherwise: 'off',
+  },
+  'log-level': {
+    kind: 'choice',
+    choices: LOG_LEVELS,
+    default: 'info',
+    group: 'Server',
+    help: 'What the log shows.',
+  },
+} as const satisfies OptionTable;
+
+/** The engine's options under the engine's names. */
+export function toModelOptions(
+  model: string,
+  given: Values<typeof ENGINE_OPTIONS> & Partial<Values<typeof BATCH_OPTIONS>>,
+): TextModelOptions {
+  const named = {
+    model,
+    revision: given.revision,
+    quantization: given.quantization,
+    adapter: given.adapter,
+    memoryBudget: given['memory-budget'],
+    contextLength: given['context-length'],
+    maxRunningRequests: given['max-running-requests'],
+    maxQueuedRequests: given['max-queued-requests'],
+    prefillChunk: given['prefill-chunk'],
+    samplingDefaults: given['sampling-defaults'],
+    safe: given.safe,
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)) as typeof named;
+}

@@ -1,0 +1,96 @@
+// How far a download or a start has come: a bar on a terminal, a line every tenth elsewhere.
+
+import type { ConsolaInstance } from 'consola';
+import type { HubEvent, OpenEvent } from '../index.ts';
+import { setBar, sizeText } from './terminal.ts';
+
+interface Step {
+  /** Steps of equal label are one bar. */
+  label: string;
+  done: number;
+  total: number;
+  unit: 'bytes' | 'kernels';
+}
+
+const BAR_WIDTH = 24;
+
+/** Shows the steps of one start or download; `end` removes the bar. */
+export function createProgress(log: ConsolaInstance): { show: (step: Step) => void; end: () => void } {
+  let label = '';
+  let tenth = -1;
+  const show = (step: Step) => {
+    if (process.stderr.isTTY) {
+      setBar(barText(step));
+      return;
+    }
+    const reached = step.total > 0 ? Math.floor((10 * step.done) / step.total) : 0;
+    if (step.label === label && reached <= tenth) return;
+    label = step.label;
+    tenth = reached;
+    log.info(`${step.label}: ${amountText(step)}`);
+  };
+  return { show, end: () => setBar('') };
+}
+
+/** Turns the events of an opening model into bars, lines and notes. */
+export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) => void; end: () => void } {
+  const { show, end } = createProgress(log);
+  const event = (opening: OpenEvent) => {
+    if (opening.type === 'note') {
+      log.info(opening.message);
+    } else if (opening.type === 'warmup') {
+      show({ label: 'Preparing kernels', done: opening.done, total: opening.total, unit: 'kernels' });
+    } else {
+      const { bytes, totalBytes } = opening;
+      if (opening.type === 'download' && opening.resumedPercent !== undefined && bytes === 0) {
+        log.info(`Resuming ${opening.file} at ${opening.resumedPercent} %.`);
+      }
+      const label = opening.type === 'download' ? `Downloading ${opening.file}` : 'Loading weights';
+      show({ label, done: bytes, total: totalBytes, unit: 'bytes' });
+    }
+  };
+  return { event, end };
+}
+
+/** The same for the events of a download alone. */
+export function showDownload(log: ConsolaInstance): { event: (event: HubEvent) => void; end: () => void } {
+  const { show, end } = createProgress(log);
+  let id = '';
+  const event = (hub: HubEvent) => {
+    switch (hub.type) {
+      case 'start':
+        id = hub.id;
+        log.info(`${hub.id} at ${hub.revision.slice(0, 12)}: ${hub.files} files, ${sizeText(hub.total)}`);
+        break;
+      case 'resume':
+        log.info(`Going on at ${hub.percent} %.`);
+        break;
+      case 'progress':
+        show({ label: `Downloading ${id}`, done: hub.received, total: hub.total, unit: 'bytes' });
+        break;
+      case 'retry':
+        log.warn(`${hub.path}: ${hub.reason}; attempt ${hub.attempt} in ${(hub.waitMs / 1000).toFixed(1)} s`);
+        break;
+      case 'wait':
+        log.info(`Process ${hub.pid} is fetching ${hub.path}: waiting for it.`);
+        break;
+      case 'offline':
+        log.warn(`The hub cannot be reached (${hub.reason}): using the copy on this machine.`);
+        break;
+      default:
+    }
+  };
+  return { event, end };
+}
+
+function barText(step: Step): string {
+  const share = step.total > 0 ? Math.min(1, step.done / step.total) : 0;
+  const full = Math.round(BAR_WIDTH * share);
+  return `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${step.label}: ${amountText(step)}`;
+}
+
+function amountText({ done, total, unit }: Step): string {
+  if (unit === 'kernels') return `${done} of ${total}`;
+  const percent = total > 0 ? Math.floor((100 * done) / total) : 0;
+  return `${percent} % of ${sizeText(total)}`;
+}

@@ -1,0 +1,44 @@
+// svc pull: a model from the hub into the cache; its folder is printed.
+
+import { EngineError, resolveModel } from '../index.ts';
+import { createCommand } from './command.ts';
+import { ENGINE_OPTIONS, SERVER_OPTIONS } from './options.ts';
+import { showDownload } from './progress.ts';
+import { createLog, writeLine } from './terminal.ts';
+
+export const pull = createCommand({
+  name: 'pull',
+  summary: 'Download a model from the hub, or complete an interrupted download.',
+  positionals: [{ name: 'model', help: 'its id on the hub, as owner/name.', required: true }],
+  options: {
+    revision: ENGINE_OPTIONS.revision,
+    'log-level': { ...SERVER_OPTIONS['log-level'], group: 'Output' },
+  },
+  notes:
+    'HF_TOKEN, HF_ENDPOINT, HF_HOME and HF_HUB_OFFLINE are honoured; SVC_USE_MODELHUB=1 asks the second hub instead.',
+  async run({ options, positionals: [id = ''] }) {
+    const log = createLog(options['log-level']);
+    const { event, end } = showDownload(log);
+    const stop = new AbortController();
+    const interrupt = () => stop.abort();
+    process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+    try {
+      const { revision } = options;
+      const resolved = await resolveModel(id, {
+        ...(revision !== undefined && { revision }),
+        onProgress: event,
+        signal: stop.signal,
+      });
+      end();
+      writeLine(resolved.path);
+    } catch (error) {
+      end();
+      if (error instanceof EngineError && error.code === 'cancelled') {
+        log.info(`Stopped. What has arrived is kept: \`npx svc-engine pull ${id}\` goes on from there.`);
+      }
+      throw error;
+    } finally {
+      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    }
+  },
+});

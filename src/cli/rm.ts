@@ -1,0 +1,25 @@
+// svc rm: a model, or one revision of it, out of the cache.
+
+import { removeModel } from '../index.ts';
+import { createCommand } from './command.ts';
+import { createLog, sizeText } from './terminal.ts';
+
+export const rm = createCommand({
+  name: 'rm',
+  summary: 'Remove a downloaded model from this machine.',
+  positionals: [{ name: 'model', help: 'its id, as `svc list` shows it.', required: true }],
+  options: {
+    revision: {
+      kind: 'string',
+      group: 'Model',
+      value: 'name',
+      help: 'Only this branch, tag or commit.',
+      otherwise: 'all',
+    },
+  },
+  async run({ options, positionals: [id = ''] }) {
+    const { revision } = options;
+    const { bytes } = await removeModel(id, revision === undefined ? {} : { revision });
+    createLog().success(`Removed ${id}: ${sizeText(bytes)} are free again.`);
+  },
+});

@@ -1,0 +1,66 @@
+// Finds the command, runs it, and turns what it throws into one line and an exit code.
+
+import { type CommandDef, runCommand } from 'citty';
+import { EngineError } from '../index.ts';
+import { nearest } from './arguments.ts';
+import { asksForHelp, columns } from './command.ts';
+import { EXIT, exitCodeOf, UsageError } from './exit.ts';
+import { packageVersion } from './package.ts';
+import { createLog, writeLine } from './terminal.ts';
+
+export interface CommandEntry {
+  summary: string;
+  /** Called when the command is asked for: help and typing errors need no engine. */
+  load: () => Promise<CommandDef>;
+}
+
+export type Commands = Record<string, CommandEntry>;
+
+/** Milliseconds a command's leftovers may keep the process alive. */
+const LINGER = 1000;
+
+/** Sets the process's exit code and lets it end. */
+export async function run(args: string[], commands: Commands): Promise<void> {
+  // A reader that has seen enough, as `head` has, is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
+  );
+  await dispatch(args, commands).catch(report);
+  setTimeout(() => process.exit(), LINGER).unref();
+}
+
+async function dispatch([name, ...args]: string[], commands: Commands): Promise<void> {
+  if (name === 'help' && args[0] !== undefined) return dispatch([args[0], '--help'], commands);
+  if (name === undefined || name === 'help' || asksForHelp([name])) {
+    writeLine(generalHelp(commands));
+    process.exitCode = name === undefined ? EXIT.usage : EXIT.ok;
+  } else if (name === '--version' || name === '-V') {
+    writeLine(packageVersion());
+  } else {
+    const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (!entry) {
+      const near = nearest(name, Object.keys(commands));
+      throw new UsageError(`There is no command "${name}"${near === null ? '.' : `; did you mean ${near}?`}`);
+    }
+    await runCommand(await entry.load(), { rawArgs: args });
+  }
+}
+
+function generalHelp(commands: Commands): string {
+  const rows = Object.entries(commands).map(([name, { summary }]): [string, string] => [name, summary]);
+  return [
+    'Local AI on any GPU: language models computed by WGSL shaders.',
+    'Usage: svc <command> [options]      (not installed: npx svc-engine <command>)',
+    `Commands\n${columns(rows, 8)}`,
+    '`svc <command> --help` lists the options of a command.',
+    'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model not found or refused, 4 out of memory, 130 interrupted.',
+  ].join('\n\n');
+}
+
+function report(error: unknown): void {
+  process.exitCode = exitCodeOf(error);
+  const log = createLog();
+  if (error instanceof UsageError) log.error(`${error.message}\nSee \`svc --help\`.`);
+  else if (error instanceof EngineError && error.code === 'cancelled') return;
+  else log.error(error instanceof EngineError && error.code !== 'internal' ? error.message : error);
+}

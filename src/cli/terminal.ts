@@ -1,0 +1,46 @@
+// What a person sees: log lines and a progress bar share standard error, and data has standard output to itself.
+
+import { isatty } from 'node:tty';
+import { type ConsolaInstance, createConsola, LogLevels } from 'consola';
+import type { LOG_LEVELS } from './options.ts';
+
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The bar on the terminal's last line; log lines push it down. */
+let bar = '';
+
+const stderr: NodeJS.WriteStream = Object.create(process.stderr, {
+  write: {
+    value: (text: string) => process.stderr.write(bar === '' ? text : `\r\x1b[2K${text}${bar}`),
+  },
+});
+
+export function createLog(level: LogLevel = 'info'): ConsolaInstance {
+  return createConsola({
+    level: level === 'silent' ? LogLevels.silent : LogLevels[level],
+    stdout: stderr,
+    stderr,
+    throttle: 0,
+    fancy: isatty(2),
+  });
+}
+
+/** Replaces the bar; an empty one removes it. Does nothing where standard error is no terminal. */
+export function setBar(text: string): void {
+  if (!process.stderr.isTTY) return;
+  bar = text.slice(0, (process.stderr.columns ?? 80) - 1);
+  process.stderr.write(`\r\x1b[2K${bar}`);
+}
+
+export function writeLine(text = ''): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A size as people write it, in powers of 1000. */
+export function sizeText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 999.5 && unit < units.length - 1; unit += 1) value /= 1000;
+  return `${unit === 0 || value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]}`;
+}

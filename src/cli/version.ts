@@ -1,0 +1,15 @@
+// svc version: the version on standard output, and nothing else.
+
+import { createCommand } from './command.ts';
+import { packageVersion } from './package.ts';
+import { writeLine } from './terminal.ts';
+
+export const version = createCommand({
+  name: 'version',
+  summary: 'Print the version.',
+  options: {},
+  run() {
+    writeLine(packageVersion());
+    return Promise.resolve();
+  },
+});

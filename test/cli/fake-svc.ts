@@ -1,0 +1,30 @@
+// svc with the fake model in place of the engine, as a process of its own.
+//   SVC_FAKE_OPEN   "slow": opening takes until the process is stopped; an error code: opening fails with it
+
+import { createChat } from '../../src/cli/chat.ts';
+import { run } from '../../src/cli/run.ts';
+import { createServe, type OpenTextModel } from '../../src/cli/serve.ts';
+import { EngineError, type ErrorCode } from '../../src/index.ts';
+import { createFakeModel } from '../server/fake-model.ts';
+
+const mode = process.env['SVC_FAKE_OPEN'];
+
+const open: OpenTextModel = async (options, onEvent = () => {}) => {
+  onEvent({
+    type: 'download',
+    file: 'model.safetensors',
+    bytes: 0,
+    totalBytes: 2_000_000,
+    resumedPercent: 40,
+  });
+  for (let done = 0; done <= 20; done += 1) onEvent({ type: 'warmup', done, total: 20 });
+  onEvent({ type: 'note', message: `options ${JSON.stringify(options)}` });
+  if (mode === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000));
+  else if (mode) throw new EngineError(mode as ErrorCode, `opening failed with ${mode}.`);
+  return createFakeModel();
+};
+
+await run(process.argv.slice(2), {
+  serve: { summary: 'Serve.', load: () => Promise.resolve(createServe(open)) },
+  chat: { summary: 'Talk.', load: () => Promise.resolve(createChat(open)) },
+});
