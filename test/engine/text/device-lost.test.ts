@@ -1,0 +1,60 @@
+// A GPU device that dies under running and waiting requests: the model is loaded again once, and every request goes on to the
+// tokens it would have had.
+
+import { expect, test, vi } from 'vitest';
+import type { Device } from '../../../src/gpu/device.ts';
+import { throttlePolling } from '../../../src/gpu/polling.ts';
+import { collect, greedy, openGolden } from '../fixture.ts';
+
+throttlePolling();
+
+const devices: Device[] = [];
+let refuse = false;
+
+vi.mock('../../../src/gpu/node.ts', async (load) => {
+  const original = await load<typeof import('../../../src/gpu/node.ts')>();
+  return {
+    ...original,
+    openDevice: async (...options: Parameters<typeof original.openDevice>) => {
+      if (refuse) throw new Error('the driver is gone');
+      const device = await original.openDevice(...options);
+      devices.push(device);
+      return device;
+    },
+  };
+});
+
+const requests = Array.from({ length: 8 }, (_, i) => ({
+  ...greedy(Array.from({ length: 20 + i }, (_, k) => (k * 37 + i * 11) % 250), 60),
+  ...(i % 2 === 0 ? { temperature: 1, seed: i } : {}),
+}));
+
+test('4 running and 4 waiting requests survive the loss of the device, token for token', async () => {
+  const model = await openGolden('qwen3', { maxRunningRequests: 4 });
+  const run = async (request: (typeof requests)[number]) => (await collect(model.generate(request))).ids[0];
+  const expected = await Promise.all(requests.map(run));
+
+  const streams = requests.map(run);
+  while ((await model.metrics()).generatedTokens < 8 * 60 + 40) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(await model.metrics()).toMatchObject({ running: 4, waiting: 4 });
+  devices.at(-1)!.destroy();
+  expect(await Promise.all(streams)).toEqual(expected);
+
+  const metrics = await model.metrics();
+  expect(metrics).toMatchObject({ deviceRestarts: 1, running: 0, waiting: 0 });
+  expect(metrics.pages.used).toBe(0);
+  expect(await run(requests[3]!)).toEqual(expected[3]);
+  await model.close();
+});
+
+test('where no device comes back every request ends with device_lost, and the process lives', async () => {
+  const model = await openGolden('qwen3', { maxRunningRequests: 4 });
+  const streams = requests.map(async (request) => collect(model.generate(request)).catch((error: unknown) => error));
+  while ((await model.metrics()).generatedTokens < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+  refuse = true;
+  devices.at(-1)!.destroy();
+  for (const outcome of await Promise.all(streams)) expect(outcome).toMatchObject({ code: 'device_lost' });
+  refuse = false;
+  expect((await collect(model.generate(requests[0]!))).ids[0]).toHaveLength(60);
+  await model.close();
+});
