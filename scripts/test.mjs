@@ -21,6 +21,9 @@ const checks = [
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
 ];
 
+/** What also runs on the second adapter: four lanes, no f16, another compiler. */
+const onSecondAdapter = ['test/kernels', 'test/models'];
+
 const total = { passed: 0, failed: 0, skipped: 0 };
 const filter = process.argv.slice(2);
 
@@ -33,6 +36,7 @@ if (existsSync(bin('vitest'))) {
   swiftshader = await timed('second adapter', ensureSwiftShader);
   if (filter.length === 0) for (const [name, args] of checks) await timed(name, () => runQuietly(args));
   runTests(filter);
+  if (filter.length === 0 && swiftshader) runTests(onSecondAdapter, { SVC_VULKAN_DRIVER: 'swiftshader' });
 } else {
   console.log('The dependencies are missing, so nothing else can run.');
 }
