@@ -1,0 +1,41 @@
+// Devices for tests: validation and bounds checks on, a fixed budget, no busy polling.
+
+import { Device } from '../../src/gpu/device.ts';
+import { openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import { throttlePolling } from '../../src/gpu/polling.ts';
+
+export const TEST_BUDGET = 2 ** 30;
+
+export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  throttlePolling();
+  return openDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
+}
+
+export interface Disguise {
+  /** Pretends that subgroups may be this small. */
+  lanes?: number;
+  /** Pretends that subgroups may be this large. */
+  largestSubgroup?: number;
+  /** Pretends to be a GPU, for which matmuls split K. */
+  hardware?: boolean;
+  portable?: boolean;
+  bindingLimit?: number;
+  memoryBudget?: number;
+}
+
+/** The same adapter seen as another: kernels choose their variants by what the summary says. */
+export function disguise(device: Device, as: Disguise): Device {
+  const { summary } = device;
+  return new Device(device.gpu, {
+    shaders: readShader,
+    memoryBudget: as.memoryBudget ?? TEST_BUDGET,
+    ...(as.portable === undefined ? {} : { portable: as.portable }),
+    ...(as.bindingLimit === undefined ? {} : { bindingLimit: as.bindingLimit }),
+    summary: {
+      ...summary,
+      subgroupMinSize: as.lanes ?? summary.subgroupMinSize,
+      subgroupMaxSize: as.largestSubgroup ?? summary.subgroupMaxSize,
+      software: as.hardware ? false : summary.software,
+    },
+  });
+}

@@ -1,0 +1,63 @@
+// The goldens that scripts/reference made: cases of one tiny checkpoint, with the logits transformers computed.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readSafetensors } from '../../src/files/safetensors.ts';
+import { openDiskSource } from '../../src/files/source-disk.ts';
+
+export interface GoldenCase {
+  name: string;
+  /** Laid over the checkpoint's config.json. */
+  config: Record<string, unknown>;
+  weights: 'stored' | 'int8' | 'int4';
+  rope: { rule: 'fixed' | 'prefill' | 'cached' | 'static'; static_length?: number };
+  input_ids: number[];
+  /** Rows whose logits are kept. */
+  positions: number[];
+  greedy?: { prompt_ids: number[]; tokens: number[] };
+}
+
+export interface Golden {
+  /** The checkpoint's folder. */
+  folder: string;
+  storedAs: 'float32' | 'float16' | 'bfloat16';
+  cases: GoldenCase[];
+  /** [position][vocabulary] */
+  logits(name: string): Promise<Float32Array[]>;
+}
+
+export const GOLDENS = ['llama', 'mistral', 'qwen2', 'qwen3'];
+
+export function openGolden(name: string): Golden {
+  const path = fileURLToPath(new URL(`../golden/${name}`, import.meta.url));
+  const { cases, stored_as } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as {
+    cases: GoldenCase[];
+    stored_as: Golden['storedAs'];
+  };
+  return {
+    folder: path,
+    storedAs: stored_as,
+    cases,
+    async logits(caseName) {
+      const source = await openDiskSource(`${path}.safetensors`);
+      try {
+        const entry = (await readSafetensors(source)).tensors.get(caseName)!;
+        const values = new Float32Array((await source.read(entry.offset, entry.bytes)).buffer);
+        const vocabulary = entry.shape.at(-1)!;
+        return Array.from({ length: values.length / vocabulary }, (_, i) =>
+          values.slice(i * vocabulary, (i + 1) * vocabulary),
+        );
+      } finally {
+        await source.close();
+      }
+    },
+  };
+}
+
+/** The sequence length that rotates the row at a position, by the case's rule. */
+export function ropeLength({ rope, input_ids, greedy }: GoldenCase, position: number): number {
+  const prompt = greedy?.prompt_ids.length ?? input_ids.length;
+  if (rope.rule === 'static') return rope.static_length!;
+  if (rope.rule === 'cached') return Math.max(prompt, position + 1);
+  return input_ids.length;
+}
