@@ -1,0 +1,59 @@
+// The same goldens on a second driver with subgroups of four and no f16. A process has one driver, so they run in a child.
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { vulkanCacheFolder } from '../../src/gpu/vulkan-cache.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const cached = existsSync(join(vulkanCacheFolder(), 'swiftshader', 'libvk_swiftshader.so'));
+if (!cached) console.log('SwiftShader: NOT RUN');
+
+interface Outcome {
+  passed: number;
+  failed: number;
+  messages: string[];
+}
+
+/** Tests of llama.test.ts whose names match, on SwiftShader. */
+function runOnSwiftShader(names: string): Promise<Outcome> {
+  const args = [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--config=scripts/vitest.config.ts',
+    '--reporter=json',
+  ];
+  return new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      [...args, 'test/models/llama.test.ts', '-t', names],
+      { cwd: root, env: { ...process.env, SVC_VULKAN_DRIVER: 'swiftshader' }, maxBuffer: 2 ** 26 },
+      (error, stdout, stderr) => {
+        const report = stdout.indexOf('{"numTotal');
+        if (report < 0) return reject(new Error(`no report: ${error?.message}\n${stdout}\n${stderr}`));
+        const { numPassedTests, numFailedTests, testResults } = JSON.parse(stdout.slice(report)) as {
+          numPassedTests: number;
+          numFailedTests: number;
+          testResults: { assertionResults: { fullName: string; failureMessages: string[] }[] }[];
+        };
+        const messages = testResults.flatMap((file) =>
+          file.assertionResults.flatMap((test) =>
+            test.failureMessages.map((message) => `${test.fullName}: ${message.split('\n')[0]}`),
+          ),
+        );
+        resolve({ passed: numPassedTests, failed: numFailedTests, messages });
+      },
+    );
+  });
+}
+
+it.runIf(cached)('f32 goldens agree on SwiftShader as well', { timeout: 120_000 }, async () => {
+  const { passed, failed, messages } = await runOnSwiftShader(
+    'the adapter as it is llama (.*: logits|default: )',
+  );
+  expect(messages).toEqual([]);
+  expect(failed).toBe(0);
+  expect(passed).toBe(14); // logits of twelve cases; one of them in steps, and with KV in f16
+});
