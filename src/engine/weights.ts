@@ -3,9 +3,10 @@
 // must have been asked for, and every one asked for must be there with the right shape.
 
 import { EngineError } from '../files/error.ts';
+import type { PackedKey } from '../files/quantized-cache.ts';
 import type { TensorEntry } from '../files/safetensors.ts';
 import type { Device } from '../gpu/device.ts';
-import type { Region, Tensor } from '../gpu/tensor.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import {
   allocateMatrix,
   interleaved,
@@ -16,27 +17,24 @@ import {
   type Matrix,
   type MatrixPart,
   type Placement,
-  type SourceFormat,
 } from '../kernels/matrix.ts';
 import type { WeightTable } from '../models/weights.ts';
+import { loadPacked, savePacked, type PackedRegion } from './packed-weights.ts';
+import { SOURCES, uploadAll, type Wanted } from './upload.ts';
+
+export interface LoadOptions {
+  key?: PackedKey | null;
+  onProgress?: (bytes: number, totalBytes: number) => void;
+  /** The cache could not be written: the model runs all the same. */
+  onNote?: (message: string) => void;
+}
 
 export interface LoadableWeights extends WeightTable {
-  /** Reads and packs everything asked for. */
-  load(onProgress?: (bytes: number, totalBytes: number) => void): Promise<void>;
+  /** Reads and packs everything asked for. With a key, what was packed once is read from the cache from then on. */
+  load(options?: LoadOptions): Promise<void>;
   /** Elements of all tensors asked for. */
   parameters(): number;
 }
-
-interface Wanted {
-  entry: TensorEntry;
-  place(chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number }): void;
-}
-
-const CHUNK_BYTES = 8 * 2 ** 20;
-/** Dawn keeps a copy of what is written until the queue has taken it. */
-const BYTES_IN_FLIGHT = 64 * 2 ** 20;
-
-const SOURCES: Readonly<Record<string, SourceFormat>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' };
 
 /** `format` null: as stored. */
 export function openWeights(
@@ -45,6 +43,7 @@ export function openWeights(
   format: 'int8' | 'int4' | null,
 ): LoadableWeights {
   const wanted = new Map<string, Wanted>();
+  const packedRegions: PackedRegion[] = [];
   const ignored: RegExp[] = [];
 
   const find = (name: string, shape: number[]): TensorEntry => {
@@ -64,6 +63,7 @@ export function openWeights(
   const matrix = (parts: MatrixPart[], k: number): Matrix => {
     const entries = parts.map((part) => find(part.name, [part.rows, k]));
     const packed = allocateMatrix(device, format ?? storedFormat(entries), k, parts, parts[0]!.name);
+    packedRegions.push(...regionsOf(packed));
     parts.forEach((part, i) =>
       wanted.set(part.name, {
         entry: entries[i]!,
@@ -77,6 +77,7 @@ export function openWeights(
   const vectors = (parts: { name: string; size: number; placement: Placement }[]): Tensor => {
     const size = parts.reduce((sum, part) => sum + part.size, 0);
     const y = device.tensor('weights', parts[0]!.name, [size], new Float32Array(size));
+    packedRegions.push({ name: parts[0]!.name, region: y.region! });
     for (const part of parts) {
       const entry = find(part.name, [part.size]);
       wanted.set(part.name, {
@@ -113,7 +114,7 @@ export function openWeights(
     },
     ignore: (names) => void ignored.push(names),
     parameters: () => [...wanted.values()].reduce((sum, { entry }) => sum + elements(entry), 0),
-    async load(onProgress) {
+    async load({ key = null, onProgress = () => {}, onNote = () => {} } = {}) {
       const left = [...tensors.keys()].filter(
         (name) => !wanted.has(name) && !ignored.some((names) => names.test(name)),
       );
@@ -123,61 +124,19 @@ export function openWeights(
           `(and ${left.length - 1} more) is not part of the architecture that config.json names`,
         );
       }
-      await loadAll(device, [...wanted.values()], onProgress);
+      if (key && (await loadPacked(device, packedRegions, key, onProgress))) return;
+      await uploadAll(device, [...wanted.values()], onProgress);
+      if (key) await savePacked(device, packedRegions, key).catch((cause: Error) => onNote(cause.message));
     },
   };
 }
 
-async function loadAll(
-  device: Device,
-  wanted: Wanted[],
-  onProgress?: (bytes: number, total: number) => void,
-): Promise<void> {
-  const order = wanted.sort(
-    (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
-  );
-  const total = order.reduce((sum, { entry }) => sum + entry.bytes, 0);
-  const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit);
-  const host = new Uint8Array(capacity);
-  const raw = device.allocate('step', 'upload', capacity);
-  let done = 0;
-  let inFlight = 0;
-  try {
-    for (const { entry, place } of order) {
-      const rows = entry.shape.length > 1 ? entry.shape[0]! : 1;
-      const rowBytes = entry.bytes / rows;
-      const rowsAtOnce = evenly(Math.floor(capacity / rowBytes), rows);
-      if (rowsAtOnce === 0)
-        throw broken(entry.name, `has rows of ${rowBytes} bytes, above the ${capacity} read at once`);
-      for (let row = 0; row < rows; row += rowsAtOnce) {
-        const count = Math.min(rowsAtOnce, rows - row);
-        const bytes = host.subarray(0, count * rowBytes);
-        await entry.source.readInto(entry.offset + row * rowBytes, bytes);
-        device.gpu.queue.writeBuffer(raw, 0, host, 0, Math.ceil(bytes.length / 4) * 4);
-        place({
-          raw: { buffer: raw, offset: 0, size: raw.size },
-          source: SOURCES[entry.dtype]!,
-          firstRow: row,
-          rows: count,
-        });
-        done += bytes.length;
-        inFlight += bytes.length;
-        if (inFlight >= BYTES_IN_FLIGHT) {
-          await device.gpu.queue.onSubmittedWorkDone();
-          inFlight = 0;
-        }
-        onProgress?.(done, total);
-      }
-    }
-    await device.gpu.queue.onSubmittedWorkDone();
-  } finally {
-    device.free(raw);
-  }
-}
-
-/** An even number of rows, so that a chunk of 16-bit values starts on a whole word. */
-function evenly(atOnce: number, rows: number): number {
-  return atOnce >= rows ? rows : atOnce - (atOnce % 2);
+function regionsOf(matrix: Matrix): PackedRegion[] {
+  const name = matrix.parts[0]!.name;
+  return matrix.windows.flatMap(({ codes, scales }, i) => [
+    { name: `${name}/codes/${i}`, region: codes },
+    ...(scales ? [{ name: `${name}/scales/${i}`, region: scales }] : []),
+  ]);
 }
 
 /** Parts of one matrix share a format; parts stored differently meet in f32, which holds them all. */

@@ -94,7 +94,10 @@ async function openModel(
         slots,
         rows: stepRows(device, config, options.prefillChunk, slots),
       },
-      (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+      {
+        onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+        onNote: (message) => onEvent({ type: 'note', message }),
+      },
     );
     await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
     return { device, runner, quantization };

@@ -3,6 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Checkpoint } from '../../files/checkpoint.ts';
+import { packedKey, type PackedKey } from '../../files/quantized-cache.ts';
 import { megabytes, type Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
@@ -12,7 +13,7 @@ import { llama, type TextForward } from '../../models/llama.ts';
 import { ropeRows } from '../../models/rope.ts';
 import { sample } from '../../kernels/sample.ts';
 import { MOST_BIASES } from './request.ts';
-import { openWeights } from '../weights.ts';
+import { openWeights, type LoadOptions } from '../weights.ts';
 import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
 import { createStepBuffers } from './step-buffers.ts';
@@ -55,12 +56,12 @@ export async function openRunner(
   checkpoint: Checkpoint,
   config: LlamaConfig,
   options: RunnerOptions,
-  onProgress: (bytes: number, totalBytes: number) => void,
+  { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
 ): Promise<Runner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
   const weights = openWeights(device, checkpoint.tensors, quantized);
   const forward = llama(config, weights);
-  await weights.load(onProgress);
+  await weights.load({ key: await cacheKey(checkpoint, device, quantized), onProgress, onNote });
 
   const { dims } = config.heads;
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
@@ -128,6 +129,20 @@ export async function openRunner(
       return ids;
     },
   };
+}
+
+/** Changes whenever the packed layout does. */
+const PACKED_LAYOUT = 'columns128-block32';
+
+/** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
+async function cacheKey(
+  checkpoint: Checkpoint,
+  device: Device,
+  quantized: string | null,
+): Promise<PackedKey | null> {
+  if (quantized === null) return null;
+  const layout = `${PACKED_LAYOUT}-${device.capabilities.bindingLimit}`;
+  return packedKey({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
 }
 
 /** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */

@@ -1,0 +1,64 @@
+// Packed weights in the cache on disk: read back from the device once, region by region, and uploaded as they are from then on.
+
+import { readPacked, writePacked, type PackedEntry, type PackedKey } from '../files/quantized-cache.ts';
+import type { Device } from '../gpu/device.ts';
+import type { Region } from '../gpu/tensor.ts';
+
+export interface PackedRegion {
+  name: string;
+  region: Region;
+}
+
+const CHUNK_BYTES = 8 * 2 ** 20;
+
+/** False where the cache has nothing that fits. */
+export async function loadPacked(
+  device: Device,
+  regions: readonly PackedRegion[],
+  key: PackedKey,
+  onProgress: (bytes: number, totalBytes: number) => void,
+): Promise<boolean> {
+  const file = await readPacked(key);
+  if (!file) return false;
+  const entries = regions.map(({ name, region }) => ({ region, entry: file.tensors.get(name) }));
+  try {
+    if (!entries.every(({ entry, region }) => entry?.bytes === region.size)) return false;
+    const total = regions.reduce((sum, { region }) => sum + region.size, 0);
+    const host = new Uint8Array(CHUNK_BYTES);
+    let done = 0;
+    for (const { entry, region } of entries) {
+      for (let at = 0; at < region.size; at += CHUNK_BYTES) {
+        const bytes = host.subarray(0, Math.min(CHUNK_BYTES, region.size - at));
+        await entry!.source.readInto(entry!.offset + at, bytes);
+        device.gpu.queue.writeBuffer(region.buffer, region.offset + at, bytes);
+        done += bytes.length;
+        // Dawn keeps a copy until the queue has taken it.
+        if (done % (8 * CHUNK_BYTES) < bytes.length) await device.gpu.queue.onSubmittedWorkDone();
+        onProgress(done, total);
+      }
+    }
+    await device.gpu.queue.onSubmittedWorkDone();
+    return true;
+  } finally {
+    await file.close();
+  }
+}
+
+export async function savePacked(
+  device: Device,
+  regions: readonly PackedRegion[],
+  key: PackedKey,
+): Promise<void> {
+  await writePacked(
+    key,
+    regions.map(({ name, region }): PackedEntry => ({ name, chunks: chunksOf(device, region) })),
+  );
+}
+
+async function* chunksOf(device: Device, { buffer, offset, size }: Region): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    yield new Uint8Array(
+      await device.read({ buffer, offset: offset + at, size: Math.min(CHUNK_BYTES, size - at) }),
+    );
+  }
+}
