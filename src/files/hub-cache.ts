@@ -3,6 +3,7 @@
 //   models--org--name/blobs/<sha256 or etag>            the bytes, once each; <blob>.incomplete while they arrive
 //                    /refs/<branch or tag>              a text file: the commit it stood for
 //                    /snapshots/<commit>/<path>         relative links into blobs
+import { randomUUID } from 'node:crypto';
 import {
   copyFile,
   link,
@@ -45,9 +46,8 @@ export const sizeOf = (path: string): Promise<number | null> =>
     () => null,
   );
 
-/** A name made unique to this process, for files that are renamed into place. */
-let serial = 0;
-const temporary = (path: string): string => `${path}.${process.pid}-${serial++}.tmp`;
+/** A name nobody else uses, for files that are renamed into place. */
+const temporary = (path: string): string => `${path}.${randomUUID()}.tmp`;
 
 export const readRef = (repo: RepoCache, revision: string): Promise<string | null> =>
   readFile(join(repo.refs, revision), 'utf8').then(
@@ -59,9 +59,9 @@ export async function writeRef(repo: RepoCache, revision: string, commit: string
   const path = join(repo.refs, revision);
   if (revision === commit || (await readRef(repo, revision)) === commit) return;
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(temporary(path), commit).then(() =>
-    rename(`${path}.${process.pid}-${serial - 1}.tmp`, path),
-  );
+  const fresh = temporary(path);
+  await writeFile(fresh, commit);
+  await rename(fresh, path);
 }
 
 /** Puts a blob into a snapshot: a relative link, else a hard link, else a copy. */
@@ -79,24 +79,21 @@ export async function linkFile(
   // Nothing to link: the snapshot holds the file itself, as Python leaves it where links cannot be made.
   if (size === null) return;
   const present = await lstat(pointer).catch(() => null);
-  if (
-    present?.isSymbolicLink()
-      ? (await readlink(pointer)) === place
-      : present !== null && present.size === size
-  )
-    return;
+  const isLinked = present?.isSymbolicLink() && (await readlink(pointer)) === place;
+  if (isLinked || (present?.isFile() && present.size === size)) return;
 
   await mkdir(dirname(pointer), { recursive: true });
   const fresh = temporary(pointer);
-  const made =
-    symlinks &&
-    (await symlink(place, fresh).then(
-      () => true,
-      () => false,
-    ));
-  if (!made) await link(target, fresh).catch(() => copyFile(target, fresh));
+  const isMade = symlinks && (await succeeds(symlink(place, fresh)));
+  if (!isMade && !(await succeeds(link(target, fresh)))) await copyFile(target, fresh);
   await rename(fresh, pointer);
 }
+
+const succeeds = (work: Promise<void>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
 
 /** All files below a folder, as slash-separated paths. */
 export async function listFiles(dir: string): Promise<string[]> {

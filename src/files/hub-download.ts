@@ -64,7 +64,7 @@ async function fetchVerified(
       if (error instanceof Refused) {
         throw accessError(source, id, error.status, error.headers.get('x-error-code') === 'GatedRepo');
       }
-      if (!(error instanceof Corrupt)) throw diskError(error, download);
+      if (!(error instanceof Corrupt)) throw error;
       await rm(partial, { force: true });
       download.progress.set(file.path, 0);
       if (attempt === 2) {
@@ -132,6 +132,8 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']);
+
 /** Errors of the disk in the product's words; anything else as it came. */
 export function diskError(error: unknown, { id, source }: Pick<Download, 'id' | 'source'>): unknown {
   const code =
@@ -143,7 +145,7 @@ export function diskError(error: unknown, { id, source }: Pick<Download, 'id' | 
       { cause: error },
     );
   }
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+  if (typeof code === 'string' && UNWRITABLE.has(code)) {
     return new EngineError(
       'bad_request',
       `cannot write to the model cache ${source.cache} (${code}); point ${source.cacheVariable} at a folder that can be written`,
@@ -159,12 +161,8 @@ export async function prepareDisk(
   need: number,
 ): Promise<void> {
   const { id, source, repo } = download;
-  try {
-    await mkdir(repo.blobs, { recursive: true });
-    await mkdir(repo.snapshots, { recursive: true });
-  } catch (error) {
-    throw diskError(error, download);
-  }
+  await mkdir(repo.blobs, { recursive: true });
+  await mkdir(repo.snapshots, { recursive: true });
   const { bavail, bsize, blocks } = await statfs(dirname(repo.blobs));
   const free = bavail * bsize;
   // Some network file systems report no blocks at all.

@@ -145,8 +145,8 @@ async function fetchOnce(
       signal: watch.signal,
       headers: {
         'user-agent': 'svc-engine',
-        // A compressed answer would make sizes and ranges count something else.
-        'accept-encoding': 'identity',
+        // A compressed answer would make sizes count something else. With a range, fetch says so itself.
+        ...(options.headers?.['range'] ? {} : { 'accept-encoding': 'identity' }),
         ...(own ? session.credentials.headers : {}),
         ...options.headers,
       },

@@ -79,8 +79,12 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
     return { path: cached.path, id, revision: cached.commit };
   }
   const plan = { source, repo, session, id, revision, listing, onEvent };
-  const path = await fetchListing(plan, selectFiles(id, listing.files, listing.baseModel, options.allow));
-  return { path, id, revision: listing.commit };
+  const chosen = selectFiles(id, listing.files, listing.baseModel, options.allow);
+  try {
+    return { path: await fetchListing(plan, chosen), id, revision: listing.commit };
+  } catch (error) {
+    throw diskError(error, plan);
+  }
 }
 
 /** A misspelt id is often close to one that was fetched before. */
@@ -135,12 +139,8 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
     onEvent({ type: 'resume', id, files, percent });
   }
   const fetched = await fetchMissing(plan, states, total);
-  try {
-    for (const file of known) await linkFile(repo, commit, file.path, file.blob, source.symlinks);
-    await writeRef(repo, revision, commit);
-  } catch (error) {
-    throw diskError(error, plan);
-  }
+  for (const file of known) await linkFile(repo, commit, file.path, file.blob, source.symlinks);
+  await writeRef(repo, revision, commit);
   const path = join(repo.snapshots, commit);
   onEvent({ type: 'done', id, revision: commit, path, fetched });
   return path;

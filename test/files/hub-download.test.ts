@@ -1,44 +1,40 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { blobOf, noise, sha256, tinyModel, type Fault } from './mock-hub.ts';
-import { eventsOf, hubFixture, IMPATIENT, type Fixture } from './mock-hub-fixture.ts';
-
-const WEIGHTS = 'model.safetensors';
-const weightsOf = (files = tinyModel()): Buffer => files.get(WEIGHTS) ?? Buffer.alloc(0);
-const ONE_PART = { limits: { ...IMPATIENT, partBytes: 1 << 20 } };
-
-/** The first answers about the weights go wrong, the later ones do not. */
-const firstly =
-  (...faults: Fault[]) =>
-  (path: string, count: number): Fault | undefined =>
-    path === WEIGHTS ? faults[count] : undefined;
-
-async function expectWeights(fixture: Fixture, path: string, weights = weightsOf()): Promise<void> {
-  expect(sha256(await readFile(join(path, WEIGHTS)))).toBe(sha256(weights));
-  expect((await readdir(join(fixture.repo, 'blobs'))).filter((name) => name.endsWith('.incomplete'))).toEqual(
-    [],
-  );
-  expect(await readdir(join(fixture.home, 'hub', '.locks', 'models--acme--tiny'))).toEqual([]);
-}
-
-async function writePartial(fixture: Fixture, bytes: Buffer): Promise<void> {
-  await mkdir(join(fixture.repo, 'blobs'), { recursive: true });
-  await writeFile(join(fixture.repo, 'blobs', `${sha256(weightsOf())}.incomplete`), bytes);
-}
-
-const reasons = (fixture: Fixture): string[] => eventsOf(fixture, 'retry').map(({ reason }) => reason);
+import { noise, sha256, tinyModel, type Fault } from './mock-hub.ts';
+import {
+  eventsOf,
+  expectWeights,
+  firstly,
+  hubFixture,
+  IMPATIENT,
+  ONE_PART,
+  reasons,
+  WEIGHTS,
+  weightsOf,
+  writePartial,
+} from './mock-hub-fixture.ts';
 
 test('a large file comes in parts over several connections, the hub asked for it once', async () => {
   const weights = noise(1_000_000, 4);
   const fixture = await hubFixture(tinyModel(weights));
-  fixture.hub.fault = () => ({ pauseMs: 3 });
-  const { path } = await fixture.resolve();
+  let arrived = 0;
+  let allArrived = (): void => {};
+  const three = new Promise<void>((resolve) => (allArrived = resolve));
+  fixture.hub.fault = async (path, count) => {
+    if (path !== WEIGHTS || count === 0) return undefined;
+    if (++arrived === 3) allArrived();
+    // Nobody is served before three wait: one connection after the other would never get anywhere.
+    await three;
+    return undefined;
+  };
+  const { path } = await fixture.resolve({ limits: { ...IMPATIENT, stallMs: 2000 } });
   await expectWeights(fixture, path, weights);
   const parts = fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'store');
   expect(parts.length).toBe(Math.ceil(1_000_000 / 65_536));
   expect(parts.every(({ range }) => range !== undefined)).toBe(true);
-  expect(fixture.hub.mostAtOnce(WEIGHTS)).toBe(4);
+  expect(fixture.hub.mostAtOnce(WEIGHTS)).toBeLessThanOrEqual(4);
+  expect(new Set(fixture.hub.seen.map(({ encoding }) => encoding))).toEqual(new Set(['identity']));
   expect(fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'hub').length).toBe(1);
 });
 
@@ -84,22 +80,21 @@ test('a partial file of the full length is verified without a request', async ()
   expect(fixture.hub.seenOf(WEIGHTS)).toEqual([]);
 });
 
-test.each([
-  ['of other bytes', noise(100_000, 77)],
-  ['longer than the file', noise(300_001, 77)],
-])('a partial file %s is given up for a fresh one', async (_, bytes) => {
+test('a signed address that expires between parts is asked for anew', async () => {
   const fixture = await hubFixture();
-  await writePartial(fixture, bytes);
-  const { path } = await fixture.resolve();
+  fixture.hub.fault = (path, count) => (path === WEIGHTS && count === 1 ? { status: 403 } : undefined);
+  const { path } = await fixture.resolve({ limits: { ...IMPATIENT, partsAhead: 1 } });
   await expectWeights(fixture, path);
+  expect(reasons(fixture).length).toBe(1);
+  expect(fixture.hub.seenOf(WEIGHTS).filter(({ origin }) => origin === 'hub').length).toBe(2);
 });
 
 test.each([
-  ['stalls', { after: 32_768, then: 'stall' }, 'no bytes for 0.25 s'],
-  ['stalls before the first byte', { after: 0, then: 'stall' }, 'no bytes for 0.25 s'],
-  ['drops the connection', { after: 32_768, then: 'drop' }, 'other side closed'],
-  ['ends too early', { after: 50_000, then: 'end' }, 'other side closed'],
-  ['sends less than all as if it were all', { after: 50_000, then: 'end', chunked: true }, 'closed early'],
+  ['stalls', { after: 32_768, finish: 'stall' }, 'no bytes for 0.25 s'],
+  ['stalls before the first byte', { after: 0, finish: 'stall' }, 'no bytes for 0.25 s'],
+  ['drops the connection', { after: 32_768, finish: 'drop' }, 'other side closed'],
+  ['ends too early', { after: 50_000, finish: 'end' }, 'other side closed'],
+  ['sends less than all as if it were all', { after: 50_000, finish: 'end', chunked: true }, 'closed early'],
   ['answers 500', { status: 500 }, 'answered 500'],
   ['answers 429', { status: 429 }, 'answered 429'],
   ['answers 408', { status: 408 }, 'answered 408'],
@@ -121,9 +116,11 @@ test('faults in some of the parts leave the others alone', async () => {
   const fixture = await hubFixture(tinyModel(weights));
   fixture.hub.fault = (path, count) => {
     if (path !== WEIGHTS || count % 3 !== 1) return undefined;
-    return [{ after: 20_000, then: 'drop' } as const, { status: 503 }, { after: 1, then: 'stall' } as const][
-      (count % 4) % 3
-    ];
+    return [
+      { after: 20_000, finish: 'drop' } as const,
+      { status: 503 },
+      { after: 1, finish: 'stall' } as const,
+    ][(count % 4) % 3];
   };
   const { path } = await fixture.resolve();
   await expectWeights(fixture, path, weights);
@@ -151,7 +148,7 @@ test('a server that stays broken is given up after six tries without progress, w
   const fixture = await hubFixture();
   fixture.hub.fault = (path, count) => {
     if (path !== WEIGHTS) return undefined;
-    return count === 0 ? { after: 100_000, then: 'drop' } : { status: 502 };
+    return count === 0 ? { after: 100_000, finish: 'drop' } : { status: 502 };
   };
   const error = await fixture.resolve(ONE_PART).catch((e) => e);
   expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('answered 502, 6 times') });
@@ -165,7 +162,7 @@ test('a server that stays broken is given up after six tries without progress, w
 
 test('steady progress over a bad line never runs out of tries', async () => {
   const fixture = await hubFixture();
-  fixture.hub.fault = (path) => (path === WEIGHTS ? { after: 32_768, then: 'drop' } : undefined);
+  fixture.hub.fault = (path) => (path === WEIGHTS ? { after: 32_768, finish: 'drop' } : undefined);
   const { path } = await fixture.resolve(ONE_PART);
   await expectWeights(fixture, path);
   expect(reasons(fixture).length).toBeGreaterThan(6);
@@ -181,63 +178,7 @@ test('a server that ignores Range still delivers, also the rest of a partial fil
   await writePartial(second, weightsOf().subarray(0, 100_001));
   second.hub.fault = () => ({ ignoreRange: true });
   await expectWeights(second, (await second.resolve()).path);
-});
-
-test('a file that arrives corrupt is fetched once more', async () => {
-  const fixture = await hubFixture();
-  fixture.hub.fault = firstly({ corrupt: true });
-  const { path } = await fixture.resolve(ONE_PART);
-  await expectWeights(fixture, path);
-  expect(reasons(fixture)[0]).toMatch(/its sha256 is \w{64} instead of/);
-});
-
-test.each([WEIGHTS, 'config.json'])('%s is refused by name when it arrives corrupt twice', async (path) => {
-  const fixture = await hubFixture();
-  fixture.hub.fault = (asked) => (asked === path ? { corrupt: true } : undefined);
-  const error = await fixture.resolve(ONE_PART).catch((e) => e);
-  expect(error).toMatchObject({ code: 'bad_checkpoint', param: path });
-  expect(error.message).toContain(`${path} of acme/tiny arrived corrupt twice`);
-  const bytes = tinyModel().get(path) ?? Buffer.alloc(0);
-  const left = (await readdir(join(fixture.repo, 'blobs'))).filter((name) =>
-    name.startsWith(blobOf(path, bytes)),
-  );
-  expect(left).toEqual([]);
-  expect(await readdir(join(fixture.repo, 'snapshots'))).toEqual([]);
-  expect(
-    fixture.hub.seenOf(path).filter(({ origin }) => origin === (path === WEIGHTS ? 'store' : 'hub')).length,
-  ).toBe(2);
-});
-
-test.each([
-  ['lists more than there is', (size: number) => size + 1000, {}],
-  ['lists less than there is', (size: number) => size - 1000, {}],
-  ['claims another size when sending', (size: number) => size, { claim: 299_000 }],
-  ['sends more than it listed', (size: number) => size, { extra: 10 }],
-])('a hub that %s is refused', async (_, listed, fault) => {
-  const fixture = await hubFixture();
-  fixture.hub.editListing = (listing) => {
-    for (const file of listing.siblings ?? []) if (file.lfs) file.lfs.size = listed(file.lfs.size);
-  };
-  fixture.hub.fault = (path) => (path === WEIGHTS ? fault : undefined);
-  for (const limits of [IMPATIENT, ONE_PART.limits]) {
-    // Where the last part is asked for by its range, a server cannot send more.
-    if ('extra' in fault && limits === IMPATIENT) continue;
-    await expect(fixture.resolve({ limits })).rejects.toMatchObject({
-      code: 'bad_checkpoint',
-      param: WEIGHTS,
-    });
-  }
-});
-
-test('a model larger than the disk is refused before the first byte', async () => {
-  const fixture = await hubFixture();
-  fixture.hub.editListing = (listing) => {
-    for (const file of listing.siblings ?? []) if (file.lfs) file.lfs.size = 8e15;
-  };
-  const error = await fixture.resolve().catch((e) => e);
-  expect(error).toMatchObject({ code: 'disk_full' });
-  expect(error.message).toMatch(/needs 8000000\.0 GB more in .*, where [\d.]+ GB are free; .*HF_HOME/);
-  expect(fixture.hub.seen.map(({ path }) => path)).toEqual(['list']);
+  expect(reasons(second)).toEqual([]);
 });
 
 test('cancelling keeps what has arrived', async () => {

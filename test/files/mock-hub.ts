@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 export interface Fault {
-  /** Send this many bytes of the answer's body, then … */
+  /** Send this many bytes of the answer's body, and finish so. */
   after?: number;
-  then?: 'stall' | 'drop' | 'end';
+  finish?: 'stall' | 'drop' | 'end';
   /** Answer this instead. */
   status?: number;
   headers?: Record<string, string>;
@@ -30,6 +30,7 @@ export interface Seen {
   range: string | undefined;
   authorization: string | undefined;
   cookie: string | undefined;
+  encoding: string | undefined;
 }
 
 export interface MockHub {
@@ -116,8 +117,8 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
   };
 
   const note = (request: IncomingMessage, origin: Seen['origin'], path: string): void => {
-    const { range, authorization, cookie } = request.headers;
-    hub.seen.push({ method: request.method ?? '', origin, path, range, authorization, cookie });
+    const { range, authorization, cookie, 'accept-encoding': encoding } = request.headers;
+    hub.seen.push({ method: request.method ?? '', origin, path, range, authorization, cookie, encoding });
   };
   const revision = (name: string) =>
     hub.revisions.get(name) ?? [...hub.revisions.values()].find(({ commit }) => commit === name);
@@ -147,7 +148,7 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', 'http://hub');
-    const listing = /^\/api\/models\/acme\/tiny\/revision\/(.+)$/.exec(url.pathname);
+    const listing = /^\/api\/models\/acme\/tiny\/revision\/([^/]+)$/.exec(url.pathname);
     const second = url.pathname === '/api/v1/models/acme/tiny/repo/files';
     const resolve = /^\/acme\/tiny\/resolve\/([^/]+)\/(.+)$/.exec(url.pathname);
     const isSecondFile = url.pathname === '/api/v1/models/acme/tiny/repo';
@@ -165,7 +166,7 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
       counts.set('list', (counts.get('list') ?? 0) + 1);
       const found = revision(name);
       if (fault?.status) response.writeHead(fault.status, fault.headers).end('{}');
-      else if (fault?.then) request.socket.destroy();
+      else if (fault?.finish) request.socket.destroy();
       else if (found) sendJson(response, second ? listSecond(found.files) : listFirst(found, hub));
       else
         response.writeHead(404, { 'x-error-code': 'RevisionNotFound' }).end('{"Message":"no such revision"}');
@@ -180,11 +181,13 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
       return;
     }
     note(request, 'hub', path);
+    response.setHeader('x-repo-commit', revision(name ?? '')?.commit ?? '');
+    response.setHeader('etag', `"${blobOf(path, bytes)}"`);
     if (isLarge(path)) {
       const headers = { 'x-linked-etag': `"${sha256(bytes)}"`, 'x-linked-size': String(bytes.length) };
       response.writeHead(302, { ...headers, location: `${storeUrl}/store/${name}/${path}` }).end();
     } else if (request.method === 'HEAD') {
-      response.writeHead(200, { etag: `"${gitId(bytes)}"`, 'content-length': bytes.length }).end();
+      response.writeHead(200, { 'content-length': bytes.length }).end();
     } else await sendFile(request, response, path, bytes);
   };
   const front = createServer((request, response) => void answer(request, response));
@@ -261,8 +264,8 @@ async function sendBytes(
     if (at > 0 && fault.pauseMs) await new Promise((resolve) => setTimeout(resolve, fault.pauseMs));
     response.write(body.subarray(at, Math.min(at + 16_384, until)));
   }
-  if (fault.then === 'stall') return;
-  if (fault.then === 'drop') setTimeout(() => request.socket.destroy(), 20);
-  else if (fault.then === 'end' && !fault.chunked) request.socket.end();
+  if (fault.finish === 'stall') return;
+  if (fault.finish === 'drop') setTimeout(() => request.socket.destroy(), 20);
+  else if (fault.finish === 'end' && !fault.chunked) request.socket.end();
   else response.end();
 }

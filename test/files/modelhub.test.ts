@@ -47,7 +47,7 @@ test('the second hub fills a cache of its own, master by default, every file che
 test('its snapshots are named by content: a changed branch gets a new one', async () => {
   const { resolve, hub } = await secondHub();
   const first = await resolve();
-  hub.revisions.set('dev', { commit: commitOf('x'), files: tinyModel() });
+  hub.revisions.set('dev', { commit: commitOf('x'), files: new Map([...tinyModel()].toReversed()) });
   expect((await resolve({ revision: 'dev' })).revision).toBe(first.revision);
   hub.revisions.set('dev', {
     commit: commitOf('x'),
@@ -79,7 +79,7 @@ test('its token travels as header and cookie, to the hub alone, and is named whe
 test('its files are resumed, and refused when corrupt', async () => {
   const { resolve, hub } = await secondHub();
   hub.fault = (path, count) =>
-    path === 'model.safetensors' && count === 0 ? { after: 40_000, then: 'drop' } : undefined;
+    path === 'model.safetensors' && count === 0 ? { after: 40_000, finish: 'drop' } : undefined;
   await resolve();
   const broken = await secondHub();
   broken.hub.fault = (path) => (path === 'tokenizer.json' ? { corrupt: true } : undefined);
