@@ -1,0 +1,157 @@
+// Runs what a test records on a tape of its own, on given inputs, with every other byte of the operands poisoned.
+
+import { expect } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import type { Extent, Region, Sizes, Tensor } from '../../src/gpu/tensor.ts';
+import type { TextBatch } from '../../src/kernels/batch.ts';
+
+/** Makes a tensor of the tape that holds these values, row by row. */
+export type Input = (shape: Extent[], values: Float32Array) => Tensor;
+
+export interface Job {
+  device: Device;
+  capacity: Sizes;
+  sizes: Sizes;
+  /** Returns the output, which may be one of the inputs. */
+  record: (tape: Tape, input: Input) => Tensor;
+}
+
+/** The output's rows at `sizes`; padding columns must have come out as zeros. */
+export async function compute({ device, capacity, sizes, record }: Job): Promise<Float32Array[]> {
+  const tape = new Tape(device, capacity);
+  const inputs: { tensor: Tensor; values: Float32Array }[] = [];
+  const y = tape.keep(
+    record(tape, (shape, values) => {
+      const tensor = tape.tensor(shape);
+      inputs.push({ tensor, values });
+      return tensor;
+    }),
+  );
+  tape.finish();
+  device.arena.settle();
+  for (const tensor of [y, ...inputs.map((input) => input.tensor)]) poison(device, tape.region(tensor));
+  for (const { tensor, values } of inputs) {
+    const padded = paddedRows(values, tensor.columns, tensor.stride);
+    device.gpu.queue.writeBuffer(tape.region(tensor).buffer, 0, padded);
+  }
+  tape.run(sizes);
+  const floats = new Float32Array(await device.read(tape.region(y)));
+  expect(device.takeError()).toBeNull();
+  return Array.from({ length: y.rows(sizes) }, (_, row) => {
+    const padding = floats.subarray(row * y.stride + y.columns, (row + 1) * y.stride);
+    expect(padding.every((value) => value === 0)).toBe(true);
+    return floats.slice(row * y.stride, row * y.stride + y.columns);
+  });
+}
+
+function paddedRows(values: Float32Array, columns: number, stride: number): Float32Array<ArrayBuffer> {
+  const rows = values.length / columns;
+  const padded = new Float32Array(rows * stride);
+  for (let row = 0; row < rows; row++) {
+    padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
+  }
+  return padded;
+}
+
+/** NaN as f32, and as a pair of f16 or bf16. */
+export const POISON = 0x7fff7fff;
+
+export function poison(device: Device, { buffer }: Region): void {
+  device.gpu.queue.writeBuffer(buffer, 0, new Uint32Array(buffer.size / 4).fill(POISON));
+}
+
+/** A region that holds these words or floats, and poison after them. */
+export function upload(device: Device, data: Uint32Array | Float32Array | Uint8Array): Region {
+  const buffer = device.allocate('step', 'test data', Math.max(data.byteLength, 16));
+  const region = { buffer, offset: 0, size: buffer.size };
+  poison(device, region);
+  const bytes = new Uint8Array(Math.ceil(data.byteLength / 4) * 4);
+  bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  device.gpu.queue.writeBuffer(buffer, 0, bytes);
+  return region;
+}
+
+/** A step's data of which a kernel reads only what is given. */
+export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
+  const unused = upload(device, new Uint32Array(4));
+  return {
+    rows: unused,
+    rope: unused,
+    tiles: unused,
+    pages: unused,
+    wanted: unused,
+    choices: unused,
+    biases: unused,
+    sampled: unused,
+    ids: unused,
+    ...given,
+  };
+}
+
+/** The same numbers in every run (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  /** [0, 1) */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** 0 … below - 1 */
+  integer(below: number): number {
+    return Math.floor(this.next() * below);
+  }
+
+  /** ±[0.1, 1): never zero. */
+  float(): number {
+    return Math.fround((0.1 + 0.9 * this.next()) * (this.next() < 0.5 ? -1 : 1));
+  }
+
+  floats(count: number): Float32Array {
+    return Float32Array.from({ length: count }, () => this.float());
+  }
+
+  /** 0 … count - 1 in any order. */
+  permutation(count: number): number[] {
+    const order = Array.from({ length: count }, (_, i) => i);
+    for (let i = count - 1; i > 0; i--) {
+      const j = this.integer(i + 1);
+      [order[i], order[j]] = [order[j]!, order[i]!];
+    }
+    return order;
+  }
+}
+
+/** The 16 bits of a normal number that f16 holds exactly. */
+export function f16Bits(value: number): number {
+  const exponent = Math.floor(Math.log2(Math.abs(value)));
+  const mantissa = (Math.abs(value) / 2 ** exponent - 1) * 1024;
+  return (value < 0 ? 0x8000 : 0) | ((exponent + 15) << 10) | mantissa;
+}
+
+export function f16Value(bits: number): number {
+  const mantissa = bits & 0x3ff;
+  const exponent = (bits >> 10) & 31;
+  const size = exponent === 0 ? mantissa * 2 ** -24 : (1 + mantissa / 1024) * 2 ** (exponent - 15);
+  return bits & 0x8000 ? -size : size;
+}
+
+/** A number near `value` that f16 holds exactly. */
+export function toF16(value: number): number {
+  const step = 2 ** (Math.floor(Math.log2(Math.abs(value))) - 10);
+  return Math.trunc(value / step) * step;
+}
+
+/** Rows of `a` that differ from `b` in any bit. */
+export function differingRows(a: Float32Array[], b: Float32Array[]): number[] {
+  expect(a.length).toBe(b.length);
+  return a.flatMap((row, i) => (Buffer.from(row.buffer).equals(Buffer.from(b[i]!.buffer)) ? [] : [i]));
+}

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { rmsnorm, rmsnormRows } from '../../src/kernels/rmsnorm.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { compute, differingRows, Random, upload } from './compute.ts';
+
+const EPS = 1e-5;
+const TOLERANCE = 2e-6;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+function reference(x: Float32Array, weight: Float32Array): number[] {
+  const mean = x.reduce((sum, value) => sum + value * value, 0) / x.length;
+  return Array.from(x, (value, i) => (value / Math.sqrt(mean + EPS)) * weight[i]!);
+}
+
+function expectNear(y: Float32Array, wanted: number[]): void {
+  wanted.forEach((value, i) => expect(Math.abs(y[i]! - value)).toBeLessThan(TOLERANCE * Math.abs(value)));
+}
+
+for (const columns of [1, 31, 32, 33, 127, 128, 131, 1027]) {
+  it(`${columns} columns`, async () => {
+    const random = new Random(columns);
+    const values = random.floats(5 * columns);
+    const weight = random.floats(columns);
+    const gain = device.tensor('weights', 'gain', [columns], weight);
+    const y = await compute({
+      device,
+      capacity: { rows: 16 },
+      sizes: { rows: 5 },
+      record: (_, input) => rmsnorm(input(['rows', columns], values), gain, EPS),
+    });
+    expect(y.length).toBe(5);
+    y.forEach((row, i) =>
+      expectNear(row, reference(values.subarray(i * columns, (i + 1) * columns), weight)),
+    );
+
+    // Chosen rows, each as it came out among all.
+    const chosen = [4, 0, 4];
+    const index = upload(device, Uint32Array.from(chosen));
+    const picked = await compute({
+      device,
+      capacity: { rows: 16, sampled: 4 },
+      sizes: { rows: 5, sampled: 3 },
+      record: (_, input) => rmsnormRows(input(['rows', columns], values), gain, EPS, index, 'sampled'),
+    });
+    expect(
+      differingRows(
+        picked,
+        chosen.map((row) => y[row]!),
+      ),
+    ).toEqual([]);
+  });
+}
+
+it('values near the ends of f32 that squares still hold', async () => {
+  const values = Float32Array.from([1e-12, -3e-13, 2e-12, 5e-13, 1e15, -2e15, 3e14, 1e14]);
+  const gain = device.tensor('weights', 'gain', [4], Float32Array.from([1, 2, -1, 0.5]));
+  const y = await compute({
+    device,
+    capacity: { rows: 2 },
+    sizes: { rows: 2 },
+    record: (_, input) => rmsnorm(input(['rows', 4], values), gain, EPS),
+  });
+  expectNear(y[0]!, reference(values.subarray(0, 4), Float32Array.from([1, 2, -1, 0.5])));
+  expectNear(y[1]!, reference(values.subarray(4), Float32Array.from([1, 2, -1, 0.5])));
+});
