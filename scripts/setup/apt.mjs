@@ -29,7 +29,7 @@ export function downloadPackages(names, { closure, work }) {
     const Kind = /Unable to locate|no installation candidate|no candidate/i.test(stderr)
       ? NotInArchive
       : AptError;
-    throw new Kind(`apt could not download ${names.join(' and ')}: ${lastError(stderr)}`);
+    throw new Kind(`apt could not download ${names.join(' and ')}: ${reasonIn(stderr)}`);
   }
   return readdirSync(apt.archives)
     .filter((file) => file.endsWith('.deb') && !present.test(file))
@@ -54,7 +54,7 @@ function privateApt(work) {
   const update = (sources) => {
     writeFileSync(join(work, 'main.sources'), sources.map(stanza).join('\n'));
     const { status, stderr } = run('apt-get', ['update', '--error-on=any']);
-    if (status !== 0) throw new AptError(`apt could not read the package lists: ${lastError(stderr)}`);
+    if (status !== 0) throw new AptError(`apt could not read the package lists: ${reasonIn(stderr)}`);
   };
 
   const sources = systemSources();
@@ -178,11 +178,10 @@ function stanza(source) {
   ].join('\n');
 }
 
-function lastError(stderr) {
-  return (
-    stderr
-      .match(/^E: .*$/gm)
-      ?.at(-1)
-      ?.slice(3) ?? 'no reason given'
-  );
+/** The download that failed, if one did: apt's last error only says that something was wrong. */
+function reasonIn(stderr) {
+  const lines = stderr.match(/^[EW]: .*$/gm) ?? [];
+  const told =
+    lines.find((line) => line.includes('Failed to fetch')) ?? lines.findLast((line) => line[0] === 'E');
+  return told?.slice(3) ?? 'no reason given';
 }
