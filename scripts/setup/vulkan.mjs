@@ -14,7 +14,6 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
@@ -51,7 +50,7 @@ export function driverNote(name) {
 export function fetchDriver(name) {
   mkdirSync(cache, { recursive: true });
   removeLeftovers();
-  const work = mkdtempSync(join(cache, 'unpacking-'));
+  const work = mkdtempSync(join(cache, `unpacking-${process.pid}-`));
   const ready = join(work, 'ready');
   mkdirSync(ready);
   try {
@@ -129,11 +128,20 @@ function neededBy(library, folders) {
   return [...count.keys()].sort((a, b) => count.get(a) - count.get(b));
 }
 
-/** Folders that interrupted runs left; a run in progress is younger than an hour. */
+/** Folders of runs that were interrupted: their process is gone. */
 function removeLeftovers() {
-  for (const name of readdirSync(cache).filter((entry) => entry.startsWith('unpacking-'))) {
-    const folder = join(cache, name);
-    if (Date.now() - statSync(folder).mtimeMs > 3_600_000) rmSync(folder, { recursive: true, force: true });
+  for (const name of readdirSync(cache)) {
+    const pid = name.match(/^unpacking-(\d+)-/)?.[1];
+    if (pid && !isRunning(Number(pid))) rmSync(join(cache, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
   }
 }
 
