@@ -7,7 +7,6 @@ export interface AdapterSummary {
   architecture: string;
   device: string;
   description: string;
-  backend: string;
   /** Software: the adapter runs on the CPU. */
   software: boolean;
   features: string[];

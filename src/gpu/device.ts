@@ -33,6 +33,8 @@ export interface DeviceSettings {
   summary: AdapterSummary;
   /** Bytes for everything on the device. */
   memoryBudget: number;
+  /** The budget is a careful guess that `reserve` may raise by trying. */
+  mayGrow?: boolean;
   /** Lowers the binding limit; for tests of windowed tensors. */
   bindingLimit?: number;
   /** Kernels without subgroups even where the adapter has them. */
@@ -41,16 +43,18 @@ export interface DeviceSettings {
 
 const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
 const COMPUTE = 4;
+const TRIAL_BYTES = 2 ** 30;
 
 export class Device {
   readonly gpu: GPUDevice;
   readonly summary: AdapterSummary;
   readonly capabilities: Capabilities;
   readonly arena: Arena;
-  readonly memoryBudget: number;
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
   isLost = false;
+  #memoryBudget: number;
+  readonly #mayGrow: boolean;
   readonly #shaders: ShaderSource;
   readonly #pipelines = new Map<string, Pipeline>();
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
@@ -60,7 +64,8 @@ export class Device {
   constructor(gpu: GPUDevice, settings: DeviceSettings) {
     this.gpu = gpu;
     this.summary = settings.summary;
-    this.memoryBudget = settings.memoryBudget;
+    this.#memoryBudget = settings.memoryBudget;
+    this.#mayGrow = settings.mayGrow ?? false;
     this.#shaders = settings.shaders;
     this.capabilities = {
       lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
@@ -164,6 +169,30 @@ export class Device {
     this.#allocated.delete(buffer);
     this.#totals[kind] -= buffer.size;
     buffer.destroy();
+  }
+
+  /** Bytes for everything on the device. */
+  get memoryBudget(): number {
+    return this.#memoryBudget;
+  }
+
+  /**
+   * Raises a guessed budget to `bytes` if the device can give them. WebGPU tells only by trying: buffers of that size are
+   * made under an error scope and given back.
+   */
+  async reserve(bytes: number): Promise<boolean> {
+    if (bytes <= this.#memoryBudget) return true;
+    if (!this.#mayGrow) return false;
+    const piece = Math.min(this.capabilities.maxBufferSize, TRIAL_BYTES);
+    const trial: GPUBuffer[] = [];
+    this.gpu.pushErrorScope('out-of-memory');
+    for (let left = bytes - this.memoryUsed; left > 0; left -= piece) {
+      trial.push(this.gpu.createBuffer({ size: Math.ceil(Math.min(left, piece) / 4) * 4, usage: STORAGE }));
+    }
+    const error = await this.gpu.popErrorScope();
+    for (const buffer of trial) buffer.destroy();
+    if (!error) this.#memoryBudget = bytes;
+    return !error;
   }
 
   get memoryUsed(): number {

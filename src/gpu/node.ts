@@ -12,7 +12,7 @@ import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 export interface OpenDeviceOptions {
   /** Part of the adapter's name, or its index. */
   adapter?: string;
-  /** Bytes; left out: a share of free memory, or a stated figure where memory is the GPU's own. */
+  /** Bytes; left out: a share of free memory where the adapter is the CPU, else a guess that grows by trying. */
   memoryBudget?: number;
   /** Dawn's validation and bounds checks on. */
   safe?: boolean;
@@ -32,7 +32,8 @@ const SAFE_FLAGS = [
 ];
 
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
-const DISCRETE_BUDGET = 4 * 2 ** 30;
+/** To begin with, where memory may be the GPU's own; raised by trying. */
+const GPU_BUDGET = 4 * 2 ** 30;
 const SHARE_OF_FREE_RAM = 0.6;
 
 /** Objects of create() must stay reachable for the life of the process: collected ones take it down with them. */
@@ -71,14 +72,14 @@ async function enumerate(gpu: GPU): Promise<Found[]> {
     const adapter = await gpu.requestAdapter(preference);
     if (!adapter) continue;
     const summary = summarize(adapter, found.size);
-    const key = JSON.stringify([summary.vendor, summary.device, summary.description, summary.backend]);
+    const key = JSON.stringify([summary.vendor, summary.device, summary.description]);
     if (!found.has(key)) found.set(key, { adapter, summary });
   }
   return [...found.values()];
 }
 
 function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
-  const info = adapter.info as GPUAdapterInfo & { backendType?: string; adapterType?: string };
+  const { info } = adapter;
   const limits: Record<string, number> = {};
   for (const key in adapter.limits) {
     const value = adapter.limits[key as keyof GPUSupportedLimits];
@@ -90,9 +91,7 @@ function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
     architecture: info.architecture,
     device: info.device,
     description: info.description,
-    backend: info.backendType ?? '',
-    software:
-      info.adapterType === 'CPU' || /llvmpipe|swiftshader/i.test(info.description + info.architecture),
+    software: /llvmpipe|swiftshader/i.test(info.description + info.architecture),
     features: [...adapter.features].map(String).sort(),
     limits,
     subgroupMinSize: info.subgroupMinSize ?? 0,
@@ -114,10 +113,14 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
     requiredLimits,
   });
-  const memoryBudget =
-    options.memoryBudget ??
-    (sharesMemory(adapter) ? Math.floor(freemem() * SHARE_OF_FREE_RAM) : DISCRETE_BUDGET);
-  return new Device(gpu, { ...options, memoryBudget, shaders: readShader, summary });
+  const guess = summary.software ? Math.floor(freemem() * SHARE_OF_FREE_RAM) : GPU_BUDGET;
+  return new Device(gpu, {
+    ...options,
+    memoryBudget: options.memoryBudget ?? guess,
+    mayGrow: options.memoryBudget === undefined && !summary.software,
+    shaders: readShader,
+    summary,
+  });
 }
 
 const WANTED_LIMITS = [
@@ -152,11 +155,6 @@ function choose(found: Found[], wanted: string | undefined): Found {
     .map(({ summary }) => `${summary.index}: ${summary.description || summary.device}`)
     .join('; ');
   throw new EngineError('no_adapter', `no adapter matches ${wanted}: choose one of ${names}`);
-}
-
-function sharesMemory(adapter: GPUAdapter): boolean {
-  const { adapterType } = adapter.info as GPUAdapterInfo & { adapterType?: string };
-  return adapterType !== 'discrete GPU';
 }
 
 const shaderCache = new Map<string, string>();

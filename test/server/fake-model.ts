@@ -43,7 +43,6 @@ export const fakeInfo: TextModelInfo = {
     architecture: '',
     device: 'fake device',
     description: 'fake adapter',
-    backend: 'null',
     software: true,
     features: [],
     limits: {},

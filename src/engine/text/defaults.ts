@@ -50,6 +50,17 @@ const BYTES_PER_WEIGHT = { int8: 1.125, int4: 0.625 } as const;
 /** Room that `auto` leaves for pages and intermediates. */
 const SHARE_FOR_WEIGHTS = 0.8;
 
+/** Bytes of a checkpoint's weights on the device, about. */
+export function weightBytes(checkpoint: Checkpoint, quantization: Exclude<Quantization, 'auto'>): number {
+  const tensors = [...checkpoint.tensors.values()];
+  if (quantization === 'none') return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
+  const weights = tensors.reduce(
+    (sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1),
+    0,
+  );
+  return weights * BYTES_PER_WEIGHT[quantization];
+}
+
 /** `auto` takes the largest format that leaves room for pages. */
 export function chooseQuantization(
   checkpoint: Checkpoint,
@@ -57,30 +68,20 @@ export function chooseQuantization(
   device: Device,
 ): { quantization: Exclude<Quantization, 'auto'>; note: string | null } {
   if (wanted !== 'auto') return { quantization: wanted, note: null };
-  const tensors = [...checkpoint.tensors.values()];
-  const stored = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  const weights = tensors.reduce(
-    (sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1),
-    0,
-  );
   const room = device.memoryBudget * SHARE_FOR_WEIGHTS;
-  const sizes = {
-    none: stored,
-    int8: weights * BYTES_PER_WEIGHT.int8,
-    int4: weights * BYTES_PER_WEIGHT.int4,
-  };
   for (const quantization of ['none', 'int8', 'int4'] as const) {
-    if (sizes[quantization] <= room) {
+    const bytes = weightBytes(checkpoint, quantization);
+    if (bytes <= room) {
       const budget = megabytes(device.memoryBudget);
       return {
         quantization,
-        note: `--quantization auto: ${quantization}, ${megabytes(sizes[quantization])} of weights in a budget of ${budget}`,
+        note: `--quantization auto: ${quantization}, ${megabytes(bytes)} of weights in a budget of ${budget}`,
       };
     }
   }
   throw new EngineError(
     'out_of_memory',
-    `the weights need ${megabytes(sizes.int4)} even as int4, the memory budget is ${megabytes(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
+    `the weights need ${megabytes(weightBytes(checkpoint, 'int4'))} even as int4, the memory budget is ${megabytes(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
   );
 }
 

@@ -14,6 +14,7 @@ import { ropeRows } from '../../models/rope.ts';
 import { sample } from '../../kernels/sample.ts';
 import { MOST_BIASES } from './request.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
+import { weightBytes } from './defaults.ts';
 import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
 import { createStepBuffers } from './step-buffers.ts';
@@ -59,6 +60,7 @@ export async function openRunner(
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
 ): Promise<Runner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
+  await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, quantized);
   const forward = llama(config, weights);
   await weights.load({ key: await cacheKey(checkpoint, device, quantized), onProgress, onNote });
@@ -129,6 +131,22 @@ export async function openRunner(
       return ids;
     },
   };
+}
+
+/** Room for intermediates and step data when memory is asked for. */
+const RESERVE_BYTES = 2 ** 29;
+
+/** Asks for full contexts in every slot, or else for one. */
+async function reserveMemory(
+  device: Device,
+  checkpoint: Checkpoint,
+  config: LlamaConfig,
+  options: RunnerOptions,
+): Promise<void> {
+  const perContext = 2 * config.windows.length * pagesFor(options.contextLength) * pageBytes(config, 'f16');
+  const least = weightBytes(checkpoint, options.quantization) + RESERVE_BYTES;
+  if (await device.reserve(least + perContext * options.slots)) return;
+  await device.reserve(least + perContext);
 }
 
 /** Changes whenever the packed layout does. */

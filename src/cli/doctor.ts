@@ -1,0 +1,90 @@
+// svc doctor: the adapters that answer, what they offer, whether they compute what they should, and what is missing.
+
+import { arch, release } from 'node:os';
+import { type AdapterSummary, adapters, probeAdapter, type ProbeResult } from '../index.ts';
+import { createCommand } from './command.ts';
+import { EXIT } from './exit.ts';
+import { packageVersion } from './package.ts';
+import { remedies, thisSystem } from './remedy.ts';
+import { createLog, sizeText, writeLine } from './terminal.ts';
+
+export interface Examined {
+  adapter: AdapterSummary;
+  probe: ProbeResult;
+}
+
+export const doctor = createCommand({
+  name: 'doctor',
+  summary: 'Show the GPU adapters, check that they compute, and say what is missing.',
+  options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with all features and limits.' } },
+  async run({ options }) {
+    const log = createLog();
+    const examined: Examined[] = [];
+    for (const adapter of await adapters()) {
+      examined.push({ adapter, probe: await probeAdapter(String(adapter.index)) });
+    }
+    if (options.json) {
+      writeLine(
+        JSON.stringify({ version: packageVersion(), node: process.version, adapters: examined }, null, 2),
+      );
+    } else {
+      writeLine(
+        `svc-engine ${packageVersion()}, Node ${process.version}, ${process.platform} ${release()} ${arch()}`,
+      );
+      for (const one of examined) writeLine(`\n${describeAdapter(one)}`);
+    }
+    const { healthy, complaint } = verdict(examined);
+    if (complaint !== null) {
+      log.warn([complaint, ...remedies(thisSystem()).map((sentence) => `- ${sentence}`)].join('\n'));
+    }
+    return healthy ? EXIT.ok : EXIT.failed;
+  },
+});
+
+export function verdict(examined: Examined[]): { healthy: boolean; complaint: string | null } {
+  if (examined.length === 0) return { healthy: false, complaint: 'No GPU adapter answers.' };
+  const working = examined.filter(({ probe }) => probe.ok);
+  if (working.length === 0)
+    return { healthy: false, complaint: 'Adapters answer, but none computes what it should.' };
+  const software = working.every(({ adapter }) => adapter.software);
+  return {
+    healthy: true,
+    complaint: software
+      ? 'Only software adapters work: models run on the CPU. Where this machine has a GPU:'
+      : null,
+  };
+}
+
+/** Features that choose the kernels, with what happens without them. */
+const FEATURES: Record<string, string> = {
+  'shader-f16': 'half precision inside kernels',
+  subgroups: 'kernels without barriers',
+  'timestamp-query': 'times per kernel',
+};
+
+export function describeAdapter({ adapter, probe }: Examined): string {
+  const { index, description, device, vendor, architecture, software, features, limits } = adapter;
+  const subgroups =
+    adapter.subgroupMaxSize === 0 ? 'unknown' : `${adapter.subgroupMinSize} to ${adapter.subgroupMaxSize}`;
+  const has = Object.keys(FEATURES).filter((feature) => features.includes(feature));
+  const lacks = Object.entries(FEATURES).filter(([feature]) => !features.includes(feature));
+  const rows: [string, string][] = [
+    ['vendor', [...new Set([vendor, architecture, software ? 'software' : ''])].filter(Boolean).join(', ')],
+    ['driver', description || 'not named'],
+    ['features', has.join(', ') || 'none of those that kernels use'],
+    ...lacks.map(([feature, use]): [string, string] => ['missing', `${feature}: ${use}`]),
+    ['subgroups', subgroups],
+    [
+      'limits',
+      `${size(limits['maxStorageBufferBindingSize'])} a binding, ${size(limits['maxBufferSize'])} a buffer, ` +
+        `${size(limits['maxComputeWorkgroupStorageSize'])} shared, ${limits['maxComputeInvocationsPerWorkgroup']} invocations`,
+    ],
+    ['probe', probe.ok ? `right, in ${probe.milliseconds.toFixed(0)} ms` : `FAILED: ${probe.problem}`],
+  ];
+  const title = `Adapter ${index}: ${device || description || vendor}`;
+  return [title, ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`)].join('\n');
+}
+
+function size(bytes: number | undefined): string {
+  return bytes === undefined ? '?' : sizeText(bytes);
+}
