@@ -1,0 +1,288 @@
+// What packing lays down, read back code by code: every source in every format, parts side by side and interleaved, windows.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import {
+  allocateMatrix,
+  hasScales,
+  interleaved,
+  matrixBytes,
+  packRows,
+  stacked,
+  widen,
+  type Format,
+  type Matrix,
+  type SourceFormat,
+} from '../../src/kernels/matrix.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { f16Bits, f16Value, poison, Random, toF16, upload } from './compute.ts';
+
+const FORMATS: Format[] = ['f32', 'f16', 'bf16', 'int8', 'int4'];
+const SOURCES: SourceFormat[] = ['f32', 'f16', 'bf16'];
+const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+const words = new DataView(new ArrayBuffer(4));
+function floatOf(bits: number): number {
+  words.setUint32(0, bits);
+  return words.getFloat32(0);
+}
+function bitsOf(value: number): number {
+  words.setFloat32(0, value);
+  return words.getUint32(0);
+}
+
+/** Random values as a checkpoint holds them: the bytes, and what they stand for. */
+function stored(
+  source: SourceFormat,
+  count: number,
+  random: Random,
+): { bytes: Uint8Array; values: number[] } {
+  if (source === 'f32') {
+    const floats = random.floats(count);
+    return { bytes: new Uint8Array(floats.buffer), values: Array.from(floats) };
+  }
+  const values = Array.from(random.floats(count), (value) =>
+    source === 'f16' ? toF16(value) : floatOf((bitsOf(value) & 0xffff0000) >>> 0),
+  );
+  const halves = Uint16Array.from(values, (value) =>
+    source === 'f16' ? f16Bits(value) : bitsOf(value) >>> 16,
+  );
+  return { bytes: new Uint8Array(halves.buffer), values };
+}
+
+interface Code {
+  value: number;
+  scale: number;
+  code: number;
+}
+
+/** Reads [column][k] by the layout that shaders/weights documents. */
+async function unpack(matrix: Matrix): Promise<(column: number, k: number) => Code> {
+  const perWord = 32 / BITS[matrix.format];
+  const windows = await Promise.all(
+    matrix.windows.map(async ({ codes, scales, firstGroup, groups }) => ({
+      codes: new Uint32Array(await device.read(codes)),
+      scales: scales ? new Float32Array(await device.read(scales)) : null,
+      firstGroup,
+      groups,
+    })),
+  );
+  return (column, k) => {
+    const group = Math.floor(column / 128);
+    const window = windows.find((held) => group >= held.firstGroup && group < held.firstGroup + held.groups)!;
+    const row = (group - window.firstGroup) * matrix.blocks * (32 / perWord) + Math.floor(k / perWord);
+    const code =
+      (window.codes[row * 128 + (column % 128)]! >>> ((k % perWord) * BITS[matrix.format])) &
+      (2 ** BITS[matrix.format] - 1);
+    const block = (group - window.firstGroup) * matrix.blocks + Math.floor(k / 32);
+    const scale = window.scales?.[block * 128 + (column % 128)] ?? 1;
+    return { code, scale, value: decode(matrix.format, code, scale) };
+  };
+}
+
+function decode(format: Format, code: number, scale: number): number {
+  if (format === 'f32') return floatOf(code >>> 0);
+  if (format === 'f16') return f16Value(code);
+  if (format === 'bf16') return floatOf((code << 16) >>> 0);
+  return format === 'int8' ? scale * ((code << 24) >> 24) : scale * (code - 8);
+}
+
+/** The larger; NaN counts as infinitely large. */
+function worse(a: number, b: number): number {
+  return b <= a ? a : Number.isNaN(b) ? Infinity : b;
+}
+
+/** How far a decoded value may lie from the one that was packed. */
+function tolerance(format: Format, source: SourceFormat, wanted: number, { code, scale }: Code): number {
+  if (format === 'f32' || format === source) return 0;
+  if (format === 'f16') return Math.abs(wanted) * 2 ** -10; // WGSL lets it round either way
+  if (format === 'bf16') return Math.abs(wanted) * 2 ** -8;
+  // The largest of four bits, 7, also takes what would round to 8.
+  const steps = format === 'int4' && code === 15 ? 1 : 0.5;
+  return Math.abs(scale) * steps * 1.0001;
+}
+
+for (const source of SOURCES) {
+  it.each(FORMATS)(`${source} packed as %s`, async (format) => {
+    const random = new Random(7);
+    const [rows, k] = [131, 67];
+    const { bytes, values } = stored(source, rows * k, random);
+    const parts = stacked([{ name: 'w', rows }]);
+    const matrix = allocateMatrix(device, format, k, parts, 'w');
+    for (const { codes, scales } of matrix.windows) {
+      expect([codes.size, scales?.size ?? 0].reduce((a, b) => a + b)).toBe(matrixBytes(format, rows, k));
+    }
+    packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source, firstRow: 0, rows });
+    const at = await unpack(matrix);
+    let [excess, scaleError] = [0, 0];
+    for (let row = 0; row < rows; row++) {
+      const extremes = [0, 0, 0];
+      for (let i = 0; i < k; i++) {
+        const wanted = values[row * k + i]!;
+        const got = at(row, i);
+        excess = worse(excess, Math.abs(got.value - wanted) - tolerance(format, source, wanted, got));
+        const block = Math.floor(i / 32);
+        extremes[block] = Math.max(extremes[block]!, Math.abs(wanted));
+      }
+      // The extreme of a block is exact but for the scale's rounding: a smaller scale would cut it, a larger one waste codes.
+      if (!hasScales(format)) continue;
+      extremes.forEach((extreme, block) => {
+        const scale = Math.abs(at(row, block * 32).scale);
+        scaleError = worse(scaleError, Math.abs((scale * (format === 'int8' ? 127 : 8)) / extreme - 1));
+      });
+    }
+    expect(excess).toBe(0);
+    expect(scaleError).toBeLessThan(1e-6);
+    expect(device.takeError()).toBeNull();
+  });
+}
+
+it('bf16 rounds to nearest, ties to even', async () => {
+  const bits = [0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0xbf818000, 0x3fffffff];
+  const parts = stacked([{ name: 'w', rows: 1 }]);
+  const matrix = allocateMatrix(device, 'bf16', bits.length, parts, 'w');
+  const raw = upload(device, Uint32Array.from(bits));
+  packRows(device, matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: 1 });
+  const at = await unpack(matrix);
+  expect(bits.map((_, k) => at(0, k).code)).toEqual([0x3f80, 0x3f82, 0x3f80, 0x3f81, 0xbf82, 0x4000]);
+});
+
+it.each(FORMATS)('columns and k’s that pad %s are zero, whatever the buffer held', async (format) => {
+  const random = new Random(8);
+  const [rows, k] = [5, 33];
+  const old = allocateMatrix(device, format, k, stacked([{ name: 'old', rows: 128 }]), 'old');
+  old.windows.forEach(({ codes }) => poison(device, codes));
+  old.windows.forEach(({ codes }) => device.free(codes.buffer));
+  const parts = stacked([{ name: 'w', rows }]);
+  const matrix = allocateMatrix(device, format, k, parts, 'w');
+  const { bytes } = stored('f32', rows * k, random);
+  packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
+  const at = await unpack(matrix);
+  let largest = 0;
+  for (let column = 0; column < 128; column++) {
+    for (let i = column < rows ? k : 0; i < 64; i++) largest = worse(largest, Math.abs(at(column, i).value));
+  }
+  expect(largest).toBe(0);
+});
+
+it.each(['int8', 'int4'] as const)('a block of zeros in %s is zeros', async (format) => {
+  const parts = stacked([{ name: 'w', rows: 1 }]);
+  const matrix = allocateMatrix(device, format, 64, parts, 'w');
+  const values = new Float32Array(64).fill(1, 32);
+  packRows(device, matrix, parts[0]!, { raw: upload(device, values), source: 'f32', firstRow: 0, rows: 1 });
+  const at = await unpack(matrix);
+  values.forEach((value, i) => expect(Math.abs(at(0, i).value - value)).toBeLessThan(0.13));
+  for (let i = 0; i < 32; i++) expect(Math.abs(at(0, i).value)).toBe(0);
+});
+
+describe('parts', () => {
+  it('stand one after the other, and come in chunks', async () => {
+    const random = new Random(9);
+    const k = 20;
+    const parts = stacked([
+      { name: 'q', rows: 100 },
+      { name: 'k', rows: 37 },
+      { name: 'v', rows: 1 },
+    ]);
+    const matrix = allocateMatrix(device, 'f32', k, parts, 'qkv');
+    expect(matrix.columns).toBe(138);
+    const all: number[] = [];
+    for (const part of parts) {
+      const { bytes, values } = stored('bf16', part.rows * k, random);
+      for (let row = 0; row < part.rows; row += 30) {
+        const rows = Math.min(30, part.rows - row);
+        const raw = upload(device, bytes.subarray(row * k * 2, (row + rows) * k * 2));
+        packRows(device, matrix, part, { raw, source: 'bf16', firstRow: row, rows });
+      }
+      all.push(...values);
+    }
+    const at = await unpack(matrix);
+    const got = Array.from({ length: 138 * k }, (_, i) => at(Math.floor(i / k), i % k).value);
+    expect(got).toEqual(all);
+  });
+
+  it.each([1, 2, 37, 64, 65])('interleave by two: %i rows each', async (rows) => {
+    const random = new Random(rows);
+    const k = 5;
+    const parts = interleaved('gate', 'up', rows);
+    const matrix = allocateMatrix(device, 'f32', k, parts, 'gate-up');
+    const sides = parts.map((part) => {
+      const { bytes, values } = stored('f32', rows * k, random);
+      packRows(device, matrix, part, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
+      return values;
+    });
+    const at = await unpack(matrix);
+    for (let row = 0; row < rows; row++) {
+      sides.forEach((values, side) => {
+        const column = 4 * Math.floor(row / 2) + 2 * side + (row % 2);
+        for (let i = 0; i < k; i++) expect(at(column, i).value).toBe(values[row * k + i]);
+      });
+    }
+  });
+});
+
+describe('windows of 256 KiB', () => {
+  it.each(FORMATS)('%s', async (format) => {
+    const narrow = disguise(device, { bindingLimit: 256 << 10 });
+    const random = new Random(11);
+    const [rows, k] = [700, format === 'int4' ? 1100 : 330];
+    const { bytes, values } = stored('f16', rows * k, random);
+    const parts = stacked([{ name: 'w', rows }]);
+    const matrix = allocateMatrix(narrow, format, k, parts, 'w');
+    expect(matrix.windows.length).toBeGreaterThan(1);
+    expect(matrix.windows.reduce((sum, { groups }) => sum + groups, 0)).toBe(6);
+    for (let row = 0; row < rows; row += 100) {
+      const raw = upload(device, bytes.subarray(row * k * 2, (row + 100) * k * 2));
+      packRows(narrow, matrix, parts[0]!, { raw, source: 'f16', firstRow: row, rows: 100 });
+    }
+    expect(device.takeError()).toBeNull();
+    const at = await unpack(matrix);
+    let excess = 0;
+    for (let row = 0; row < rows; row++) {
+      for (let i = 0; i < k; i += 7) {
+        const wanted = values[row * k + i]!;
+        const got = at(row, i);
+        excess = worse(excess, Math.abs(got.value - wanted) - tolerance(format, 'f16', wanted, got));
+      }
+    }
+    expect(excess).toBe(0);
+  });
+
+  it('128 rows that exceed a binding are refused', () => {
+    const narrow = disguise(device, { bindingLimit: 256 << 10 });
+    expect(() => allocateMatrix(narrow, 'f32', 1000, stacked([{ name: 'w', rows: 3 }]), 'wide')).toThrow(
+      /wide: 128 rows of 1000 exceed one binding/,
+    );
+  });
+});
+
+describe('widen', () => {
+  for (const source of SOURCES) {
+    it.each([1, 63, 64, 65, 131])(`${source}: %i values`, async (size) => {
+      const { bytes, values } = stored(source, size, new Random(size));
+      const y = device.tensor('weights', 'y', [size + 3], new Float32Array(size + 3));
+      const raw = upload(device, bytes);
+      widen(device, y, { firstColumn: 3, unit: size, unitStride: size }, { raw, source, size });
+      const got = new Float32Array(await device.read(y.region!)).slice(0, size + 4);
+      expect(Array.from(got)).toEqual([0, 0, 0, ...values, 0]);
+    });
+  }
+
+  it('places values like the rows of two interleaved matrices', async () => {
+    const [gate, up] = interleaved('gate', 'up', 5);
+    const y = device.tensor('weights', 'y', [10], new Float32Array(10));
+    [gate!, up!].forEach(({ placement }, side) => {
+      const raw = upload(
+        device,
+        Float32Array.from([1, 2, 3, 4, 5], (value) => value + 10 * side),
+      );
+      widen(device, y, placement, { raw, source: 'f32', size: 5 });
+    });
+    const got = new Float32Array(await device.read(y.region!)).slice(0, 12);
+    expect(Array.from(got)).toEqual([1, 2, 11, 12, 3, 4, 13, 14, 5, 0, 15, 0]);
+  });
+});
