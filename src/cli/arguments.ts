@@ -166,21 +166,23 @@ export function placeholder(option: Option): string {
   return option.kind === 'boolean' ? '' : `<${words[option.kind]}>`;
 }
 
-/** The name that shares the most pairs of letters with what was typed, if that is half of them or more. */
+/** The name most like what was typed, by the letters and pairs of letters they share; null where none is much like it. */
 export function nearest(typed: string, names: string[]): string | null {
   let best: { name: string; share: number } | null = null;
   for (const name of names) {
-    const share = sharedPairs(typed, name);
-    if (share >= 0.5 && share > (best?.share ?? 0)) best = { name, share };
+    const share = likeness(typed, name);
+    if (share >= 0.6 && share > (best?.share ?? 0)) best = { name, share };
   }
   return best?.name ?? null;
 }
 
-function sharedPairs(a: string, b: string): number {
-  const pairs = (text: string) =>
-    Array.from({ length: text.length + 1 }, (_, at) => ` ${text} `.slice(at, at + 2));
-  const left = pairs(a);
-  const right = pairs(b);
-  const shared = left.filter((pair) => right.includes(pair)).length;
+function likeness(a: string, b: string): number {
+  const [left, right] = [pieces(a), pieces(b)];
+  const shared = left.filter((piece) => right.includes(piece)).length;
   return (2 * shared) / (left.length + right.length);
+}
+
+function pieces(text: string): string[] {
+  const pairs = Array.from({ length: text.length + 1 }, (_, at) => ` ${text} `.slice(at, at + 2));
+  return [...text, ...pairs];
 }

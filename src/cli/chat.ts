@@ -3,12 +3,17 @@
 
 import { createInterface, type Interface } from 'node:readline';
 import type { CommandDef } from 'citty';
-import { type ChatMessage, EngineError, type TextModel, type TextRequest } from '../index.ts';
+import {
+  type ChatMessage,
+  EngineError,
+  shippedModelPath,
+  type TextModel,
+  type TextRequest,
+} from '../index.ts';
 import type { OptionTable, Values } from './arguments.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './options.ts';
-import { shippedModelPath } from './package.ts';
 import { showOpening } from './progress.ts';
 import type { OpenTextModel } from './serve.ts';
 import { createLog } from './terminal.ts';

@@ -1,9 +1,9 @@
 // svc list: the models on this machine that can be served, the one that ships first.
 
-import { basename } from 'node:path';
-import { type CachedModel, listModels } from '../index.ts';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type CachedModel, listModels, shippedModelPath } from '../index.ts';
 import { createCommand } from './command.ts';
-import { findShippedModel } from './package.ts';
 import { sizeText, writeLine } from './terminal.ts';
 
 export const list = createCommand({
@@ -16,9 +16,11 @@ export const list = createCommand({
       writeLine(JSON.stringify(models, null, 2));
       return;
     }
-    const shipped = findShippedModel();
+    const shipped = shippedModelPath();
     const rows = [
-      ...(shipped === null ? [] : [[basename(shipped), '', 'ships with the package']]),
+      ...(existsSync(join(shipped, 'config.json'))
+        ? [[basename(shipped), '', 'ships with the package']]
+        : []),
       ...models.map(describe),
     ];
     const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -1,23 +1,13 @@
 #!/usr/bin/env node
-// svc: the commands there are.
+// svc. Where the GPU binding cannot be loaded, nothing else can: then this file says what the system needs.
 
-import { run } from './run.ts';
+import { remedies, thisSystem } from './remedy.ts';
 
-await run(process.argv.slice(2), {
-  pull: {
-    summary: 'Download a model from the hub.',
-    load: async () => (await import('./pull.ts')).pull,
-  },
-  list: {
-    summary: 'List the models on this machine.',
-    load: async () => (await import('./list.ts')).list,
-  },
-  rm: {
-    summary: 'Remove a downloaded model.',
-    load: async () => (await import('./rm.ts')).rm,
-  },
-  version: {
-    summary: 'Print the version.',
-    load: async () => (await import('./version.ts')).version,
-  },
-});
+try {
+  const [{ run }, { COMMANDS }] = await Promise.all([import('./run.ts'), import('./commands.ts')]);
+  await run(process.argv.slice(2), COMMANDS);
+} catch (error) {
+  const reason = error instanceof Error ? error.message : String(error);
+  console.error(['The GPU binding cannot be loaded.', reason, ...remedies(thisSystem())].join('\n'));
+  process.exitCode = 1;
+}

@@ -35,6 +35,7 @@ export function createProgress(log: ConsolaInstance): { show: (step: Step) => vo
 /** Turns the events of an opening model into bars, lines and notes. */
 export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) => void; end: () => void } {
   const { show, end } = createProgress(log);
+  let resumed = false;
   const event = (opening: OpenEvent) => {
     if (opening.type === 'note') {
       log.info(opening.message);
@@ -42,8 +43,9 @@ export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) =
       show({ label: 'Preparing kernels', done: opening.done, total: opening.total, unit: 'kernels' });
     } else {
       const { bytes, totalBytes } = opening;
-      if (opening.type === 'download' && opening.resumedPercent !== undefined && bytes === 0) {
-        log.info(`Resuming ${opening.file} at ${opening.resumedPercent} %.`);
+      if (opening.type === 'download' && opening.resumedPercent !== undefined && !resumed) {
+        resumed = true;
+        log.info(`Going on with ${opening.file} at ${opening.resumedPercent} %.`);
       }
       const label = opening.type === 'download' ? `Downloading ${opening.file}` : 'Loading weights';
       show({ label, done: bytes, total: totalBytes, unit: 'bytes' });

@@ -2,14 +2,19 @@
 
 import { existsSync } from 'node:fs';
 import type { CommandDef } from 'citty';
-import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from '../index.ts';
+import {
+  type OpenEvent,
+  shippedModelPath,
+  type TextModel,
+  type TextModelInfo,
+  type TextModelOptions,
+} from '../index.ts';
 import { startServer, untilSignal } from '../server/lifecycle.ts';
 import type { ServerOptions } from '../server/service.ts';
 import type { Values } from './arguments.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS, toModelOptions } from './options.ts';
-import { shippedModelPath } from './package.ts';
 import { showOpening } from './progress.ts';
 import { createLog, sizeText } from './terminal.ts';
 

@@ -63,6 +63,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     names: () => (service.phase.name === 'ready' ? service.phase.names : []),
     running: () => service.running.size,
     progress(event) {
+      if (event.type === 'note') return;
       if (service.phase.name === 'starting') service.phase = { name: 'starting', progress: event };
     },
     ready(model) {

@@ -1,0 +1,34 @@
+// The commands of svc. What they need is loaded when they are asked for.
+
+import type { Commands } from './run.ts';
+
+export const COMMANDS: Commands = {
+  serve: {
+    summary: 'Serve a model over HTTP, for OpenAI-style clients.',
+    load: async () => (await import('./serve.ts')).createServe((await import('../index.ts')).openTextModel),
+  },
+  chat: {
+    summary: 'Talk to a model in the terminal.',
+    load: async () => (await import('./chat.ts')).createChat((await import('../index.ts')).openTextModel),
+  },
+  pull: {
+    summary: 'Download a model from the hub.',
+    load: async () => (await import('./pull.ts')).pull,
+  },
+  list: {
+    summary: 'List the models on this machine.',
+    load: async () => (await import('./list.ts')).list,
+  },
+  rm: {
+    summary: 'Remove a downloaded model.',
+    load: async () => (await import('./rm.ts')).rm,
+  },
+  doctor: {
+    summary: 'Show the GPU adapters, check them, and say what is missing.',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  version: {
+    summary: 'Print the version.',
+    load: async () => (await import('./version.ts')).version,
+  },
+};

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { describeAdapter, verdict } from '../../src/cli/doctor.ts';
+import { remedies, type System } from '../../src/cli/remedy.ts';
+import { fakeInfo } from '../server/fake-model.ts';
+
+const right = { ok: true, problem: null, milliseconds: 12.3 };
+const wrong = { ok: false, problem: 'a matmul is off by 3', milliseconds: 9 };
+const gpu = {
+  ...fakeInfo.adapter,
+  software: false,
+  description: 'Driver 1.2',
+  features: ['shader-f16', 'subgroups'],
+  limits: {
+    maxStorageBufferBindingSize: 128 * 2 ** 20,
+    maxBufferSize: 2 ** 30,
+    maxComputeWorkgroupStorageSize: 32768,
+    maxComputeInvocationsPerWorkgroup: 256,
+  },
+};
+
+describe('an adapter', () => {
+  it('is described with driver, features, what is missing, limits and the probe', () => {
+    expect(describeAdapter({ adapter: gpu, probe: right }).split('\n')).toEqual([
+      'Adapter 0: fake device',
+      '  vendor     fake',
+      '  driver     Driver 1.2',
+      '  features   shader-f16, subgroups',
+      '  missing    timestamp-query: times per kernel',
+      '  subgroups  4 to 4',
+      '  limits     134 MB a binding, 1.1 GB a buffer, 32.8 kB shared, 256 invocations',
+      '  probe      right, in 12 ms',
+    ]);
+  });
+
+  it('that miscomputes is shown with the reason', () => {
+    expect(describeAdapter({ adapter: gpu, probe: wrong })).toContain('FAILED: a matmul is off by 3');
+  });
+});
+
+describe('the verdict', () => {
+  it('is good with one GPU that works', () => {
+    const broken = { adapter: gpu, probe: wrong };
+    expect(verdict([broken, { adapter: gpu, probe: right }])).toEqual({ healthy: true, complaint: null });
+  });
+  it('asks for a driver where only software works', () => {
+    const { healthy, complaint } = verdict([{ adapter: { ...gpu, software: true }, probe: right }]);
+    expect(healthy).toBe(true);
+    expect(complaint).toContain('software');
+  });
+  it.each([[[]], [[{ adapter: gpu, probe: wrong }]]])('is bad where nothing works', (examined) => {
+    expect(verdict(examined).healthy).toBe(false);
+  });
+});
+
+describe('the remedy', () => {
+  const system: System = {
+    platform: 'linux',
+    distribution: ['debian'],
+    musl: false,
+    container: false,
+    wsl: false,
+    lockedDevice: null,
+  };
+  it.each<[Partial<System>, string]>([
+    [{}, 'apt install mesa-vulkan-drivers'],
+    [{ distribution: ['linuxmint', 'ubuntu', 'debian'] }, 'apt install'],
+    [{ distribution: ['fedora'] }, 'dnf install'],
+    [{ distribution: ['opensuse-tumbleweed', 'suse'] }, 'zypper install'],
+    [{ distribution: ['arch'] }, 'pacman'],
+    [{ distribution: ['gentoo'] }, 'libvulkan.so.1'],
+    [{ musl: true, distribution: ['alpine'] }, 'glibc'],
+    [{ container: true }, '--device /dev/dri'],
+    [{ wsl: true }, 'WSL'],
+    [{ lockedDevice: '/dev/dri/renderD128' }, 'usermod -aG render,video'],
+    [{ platform: 'darwin' }, 'Metal'],
+    [{ platform: 'win32' }, 'driver of your GPU'],
+  ])('for %j names %s', (change, text) => {
+    expect(remedies({ ...system, ...change }).join('\n')).toContain(text);
+  });
+  it('mentions containers only in one', () => {
+    expect(remedies(system).join('\n')).not.toContain('container');
+  });
+});

@@ -1,0 +1,165 @@
+// Whole processes: exit codes, what goes to which stream, signals. The engine is the fake model's.
+
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const FAKE = fileURLToPath(new URL('fake-svc.ts', import.meta.url));
+
+/** Each process loads its TypeScript anew, which takes long where the machine is busy. */
+vi.setConfig({ testTimeout: 30_000 });
+const PATIENCE = { timeout: 15_000 };
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+function launch(script: string, args: string[], env: Record<string, string> = {}) {
+  const child: ChildProcessWithoutNullStreams = spawn(
+    process.execPath,
+    ['--import', 'tsx', script, ...args],
+    {
+      env: { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1', ...env },
+    },
+  );
+  const seen = { out: '', err: '' };
+  child.stdout.on('data', (bytes) => (seen.out += String(bytes)));
+  child.stderr.on('data', (bytes) => (seen.err += String(bytes)));
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...seen })));
+  return { child, seen, ended };
+}
+
+function run(script: string, args: string[], input = '', env: Record<string, string> = {}): Promise<Ended> {
+  const { child, ended } = launch(script, args, env);
+  child.stdin.end(input);
+  return ended;
+}
+
+describe('svc', () => {
+  it('prints its version on standard output', async () => {
+    const { code, out, err } = await run(MAIN, ['version']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('lists its commands', async () => {
+    const { code, out } = await run(MAIN, ['--help']);
+    expect(code).toBe(0);
+    for (const name of ['serve', 'chat', 'pull', 'list', 'rm', 'doctor', 'version'])
+      expect(out).toContain(`\n  ${name} `);
+  });
+
+  it('groups a command’s options and shows their defaults', async () => {
+    const { code, out } = await run(MAIN, ['serve', '--port', 'x', '--help']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/\nServer\n(.*\n)+.*--port <n> .*\[30000\]\n/);
+    expect(out).toMatch(/--max-running-requests <n> .*\[16\]/);
+  });
+
+  it.each([
+    [['serve', '--prot', '1'], 2, 'did you mean --port?'],
+    [['pull', 'org/none'], 3, 'org/none'],
+  ])('%j ends with %d', async (args, expected, message) => {
+    const { code, out, err } = await run(MAIN, args);
+    expect({ code, out }).toEqual({ code: expected, out: '' });
+    expect(err).toContain(message);
+  });
+
+  it('lists nothing from an empty cache', async () => {
+    const { code, out } = await run(MAIN, ['list', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual([]);
+  });
+});
+
+describe('svc chat', () => {
+  it('answers what is piped in on standard output, and keeps the rest to standard error', async () => {
+    const input = 'hello there\n\n/what\n/reset\n/system be brief\nwell now\n/exit\nnever said\n';
+    const { code, out, err } = await run(FAKE, ['chat', '/m', '--seed', '1'], input);
+    expect({ code, out }).toEqual({ code: 0, out: 'hello there\nwell now\n' });
+    expect(err).toContain('/reset forgets');
+    expect(err).toContain('Preparing kernels: 20 of 20');
+  });
+
+  it('goes on after a question that failed', async () => {
+    const { code, out, err } = await run(FAKE, ['chat', '/m'], 'refuse context_length_exceeded\nhello\n');
+    expect({ code, out }).toEqual({ code: 0, out: 'hello\n' });
+    expect(err).toContain('/reset starts anew');
+  });
+
+  it('stops an answer at the first interrupt and leaves at the second', async () => {
+    const { child, seen, ended } = launch(FAKE, ['chat', '/m']);
+    child.stdin.write('hang here\n');
+    await expect.poll(() => seen.out, PATIENCE).toContain('hang');
+    child.kill('SIGINT');
+    await expect.poll(() => seen.out, PATIENCE).toContain('hang\n');
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+  });
+});
+
+describe('svc serve', () => {
+  const serve = (env: Record<string, string> = {}) => {
+    const { child, seen, ended } = launch(
+      FAKE,
+      ['serve', '--model-path', 'org/fake', '--port', '0', '--strict'],
+      env,
+    );
+    const url = async () => {
+      await expect.poll(() => seen.err, PATIENCE).toContain('Listening on');
+      return /http:\/\/[\d.:]+/.exec(seen.err)?.[0] ?? '';
+    };
+    return { child, seen, ended, url };
+  };
+
+  it('tells what is in force, serves, and ends with 0 on SIGTERM', async () => {
+    const { child, seen, ended, url } = serve();
+    const base = await url();
+    await expect.poll(() => seen.err, PATIENCE).toContain('Ready:');
+    expect(seen.err).toContain('Preparing kernels: 10 of 20');
+    expect(seen.err).toContain('temperature 0.4 (generation_config.json)');
+    expect(seen.err).toContain("context 4096 (the model's own is 8192)");
+    const models = (await (await fetch(`${base}/v1/models`)).json()) as { data: { id: string }[] };
+    expect(models.data.map(({ id }) => id)).toEqual(['org/fake']);
+    const refused = await fetch(`${base}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'fake', messages: [{ role: 'user', content: 'x' }], wibble: 1 }),
+    });
+    expect(refused.status).toBe(400);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0, out: '' });
+  });
+
+  it('answers 503 while the model opens, and can be interrupted then', async () => {
+    const { child, seen, ended, url } = serve({ SVC_FAKE_OPEN: 'slow' });
+    const base = await url();
+    await expect.poll(() => seen.err, PATIENCE).toContain('Preparing kernels: 20 of 20');
+    const response = await fetch(`${base}/v1/models`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await response.text()).toContain('20 of 20');
+    expect((await fetch(`${base}/livez`)).status).toBe(200);
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+  });
+
+  it('leaves with the code of an opening that failed', async () => {
+    const { ended } = serve({ SVC_FAKE_OPEN: 'bad_checkpoint' });
+    const { code, err } = await ended;
+    expect(code).toBe(3);
+    expect(err).toContain('opening failed with bad_checkpoint.');
+  });
+});
