@@ -23,10 +23,11 @@ export const ROOMS = {
     packages: ['h3', 'srvx', 'zod', 'consola'],
     node: true,
   },
-  'index.ts': { does: 'the public face; nothing else is public', rooms: ['engine', 'files'], types: ['gpu'] },
+  'index.ts': { does: 'the public face; nothing else is public', rooms: ['engine', 'files', 'gpu'] },
   engine: {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu'],
+    packages: ['tsx'], // starts a worker from the sources
     node: [/^worker-node\.ts$/],
   },
   models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
@@ -41,7 +42,13 @@ export const ROOMS = {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
     packages: ['@huggingface/jinja', '@huggingface/tokenizers'],
-    node: [/^source-disk\.ts$/, /^hub-/, /^modelhub\.ts$/],
+    node: [
+      /^source-disk\.ts$/,
+      /^hub(-.*)?\.ts$/,
+      /^modelhub\.ts$/,
+      /^quantized-cache\.ts$/,
+      /^shipped\.ts$/,
+    ],
   },
 };
 
