@@ -19,6 +19,7 @@ const checks = [
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
   ['imports', [join(root, 'scripts/check-imports.mjs')]],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
+  ['readme', [join(root, 'scripts/check-readme.mjs')]],
 ];
 
 /** What also runs on the second adapter: four lanes, no f16, another compiler. */

@@ -69,6 +69,13 @@ export const BATCH_OPTIONS = {
     group: 'Batching',
     help: 'Requests that may wait; more get 429.',
   },
+  'max-total-tokens': {
+    kind: 'integer',
+    min: 64,
+    group: 'Batching',
+    help: 'Tokens that the KV cache holds for all requests together.',
+    otherwise: 'what the memory budget leaves',
+  },
   'prefill-chunk': {
     kind: 'integer',
     min: 16,
@@ -152,6 +159,7 @@ export function toModelOptions(
     contextLength: given['context-length'],
     maxRunningRequests: given['max-running-requests'],
     maxQueuedRequests: given['max-queued-requests'],
+    maxTotalTokens: given['max-total-tokens'],
     prefillChunk: given['prefill-chunk'],
     samplingDefaults: given['sampling-defaults'],
     safe: given.safe,

@@ -1,0 +1,53 @@
+// The README's tables of options and request fields come from the tables the program itself reads.
+//   node scripts/check-readme.mjs            says where they differ
+//   node scripts/check-readme.mjs --write    writes them
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from '../dist/cli/options.js';
+import { FIELDS } from '../dist/server/schema.js';
+
+const file = new URL('../README.md', import.meta.url);
+
+const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ');
+const table = (head, rows) =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+
+function optionValue(option) {
+  if (option.kind === 'choice') return option.choices.join(', ');
+  return option.value ?? option.kind;
+}
+
+const tables = {
+  options: table(
+    ['Option', 'Value', 'Default', 'Meaning'],
+    Object.entries({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }).map(([name, option]) => [
+      `\`--${name}\``,
+      optionValue(option),
+      option.default ?? option.otherwise ?? (option.kind === 'boolean' ? 'off' : ''),
+      option.help,
+    ]),
+  ),
+  fields: table(
+    ['Field', 'Status', 'Default', 'Rule'],
+    Object.entries(FIELDS).map(([name, field]) => [
+      `\`${name}\``,
+      field.status,
+      field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``,
+      field.help ?? '',
+    ]),
+  ),
+};
+
+const before = readFileSync(file, 'utf8');
+let after = before;
+for (const [name, text] of Object.entries(tables)) {
+  const part = new RegExp(`(<!-- ${name} -->\n)[^]*?(<!-- /${name} -->)`);
+  if (!part.test(before)) throw new Error(`README.md has no place for the table of ${name}`);
+  after = after.replace(part, (_, open, close) => `${open}${text}\n${close}`);
+}
+if (process.argv.includes('--write')) {
+  writeFileSync(file, after);
+} else if (after !== before) {
+  console.error("README.md: its tables are not the program's: run node scripts/check-readme.mjs --write");
+  process.exitCode = 1;
+}
