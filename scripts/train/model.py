@@ -1,0 +1,161 @@
+"""The Qwen3 decoder in plain torch, for training.
+
+Parameter names are the checkpoint's own, so `state_dict()` is the checkpoint.
+A batch is a list of blocks; a block holds conversations of nearly one length,
+so there is no packing mask and almost no padding: everything but attention
+runs on the tokens of all blocks laid end to end.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Config:
+    vocab_size: int = 2048
+    hidden_size: int = 256
+    intermediate_size: int = 640
+    num_hidden_layers: int = 6
+    num_attention_heads: int = 4
+    num_key_value_heads: int = 2
+    head_dim: int = 64
+    rms_norm_eps: float = 1e-6
+    rope_theta: float = 10000.0
+    max_position_embeddings: int = 4096
+
+    def to_huggingface(self, bos: int, eos: int) -> dict:
+        """The checkpoint's config.json."""
+        return {
+            "architectures": ["Qwen3ForCausalLM"],
+            "model_type": "qwen3",
+            **self.__dict__,
+            "hidden_act": "silu",
+            "attention_bias": False,
+            "attention_dropout": 0.0,
+            "tie_word_embeddings": True,
+            "use_sliding_window": False,
+            "sliding_window": None,
+            "max_window_layers": self.num_hidden_layers,
+            "rope_scaling": None,
+            "initializer_range": 0.02,
+            "bos_token_id": bos,
+            "eos_token_id": eos,
+            "use_cache": True,
+            "torch_dtype": "bfloat16",
+        }
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, size: int, eps: float):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, (x.shape[-1],), self.weight, self.eps)
+
+
+def rope_angles(c: Config, positions: Tensor) -> tuple[Tensor, Tensor]:
+    """cos and sin of the rotary angles, each (tokens, 1, head_dim)."""
+    frequencies = c.rope_theta ** (-torch.arange(0, c.head_dim, 2).float() / c.head_dim)
+    angles = positions[:, None].float() * frequencies
+    angles = torch.cat([angles, angles], dim=-1)[:, None, :]
+    return angles.cos(), angles.sin()
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    first, second = x.chunk(2, dim=-1)
+    return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
+class Attention(nn.Module):
+    def __init__(self, c: Config):
+        super().__init__()
+        self.c = c
+        heads, kv_heads, size = c.num_attention_heads, c.num_key_value_heads, c.head_dim
+        self.q_proj = nn.Linear(c.hidden_size, heads * size, bias=False)
+        self.k_proj = nn.Linear(c.hidden_size, kv_heads * size, bias=False)
+        self.v_proj = nn.Linear(c.hidden_size, kv_heads * size, bias=False)
+        self.o_proj = nn.Linear(heads * size, c.hidden_size, bias=False)
+        self.q_norm = RMSNorm(size, c.rms_norm_eps)
+        self.k_norm = RMSNorm(size, c.rms_norm_eps)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]]) -> Tensor:
+        size = self.c.head_dim
+        q = rotate(self.q_norm(self.q_proj(x).view(len(x), -1, size)), cos, sin)  # (tokens, heads, size)
+        k = rotate(self.k_norm(self.k_proj(x).view(len(x), -1, size)), cos, sin)
+        v = self.v_proj(x).view(len(x), -1, size)
+        group = self.c.num_attention_heads // self.c.num_key_value_heads
+        k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+        outputs, start = [], 0
+        for rows, length in shapes:
+            end = start + rows * length
+            block = [t[start:end].view(rows, length, -1, size).transpose(1, 2) for t in (q, k, v)]
+            attended = F.scaled_dot_product_attention(*block, is_causal=True)
+            outputs.append(attended.transpose(1, 2).reshape(rows * length, -1))
+            start = end
+        return self.o_proj(torch.cat(outputs))
+
+
+class MLP(nn.Module):
+    def __init__(self, c: Config):
+        super().__init__()
+        self.gate_proj = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
+        self.up_proj = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
+        self.down_proj = nn.Linear(c.intermediate_size, c.hidden_size, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    def __init__(self, c: Config):
+        super().__init__()
+        self.input_layernorm = RMSNorm(c.hidden_size, c.rms_norm_eps)
+        self.self_attn = Attention(c)
+        self.post_attention_layernorm = RMSNorm(c.hidden_size, c.rms_norm_eps)
+        self.mlp = MLP(c)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]]) -> Tensor:
+        x = x + self.self_attn(self.input_layernorm(x), cos, sin, shapes)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Decoder(nn.Module):
+    def __init__(self, c: Config):
+        super().__init__()
+        self.embed_tokens = nn.Embedding(c.vocab_size, c.hidden_size)
+        self.layers = nn.ModuleList(Layer(c) for _ in range(c.num_hidden_layers))
+        self.norm = RMSNorm(c.hidden_size, c.rms_norm_eps)
+
+
+class ChatModel(nn.Module):
+    """Qwen3ForCausalLM with tied embeddings."""
+
+    def __init__(self, c: Config):
+        super().__init__()
+        self.c = c
+        self.model = Decoder(c)
+        residual = 0.02 / (2 * c.num_hidden_layers) ** 0.5
+        for name, weight in self.named_parameters():
+            if weight.ndim == 2:
+                narrow = name.endswith(("o_proj.weight", "down_proj.weight"))
+                nn.init.normal_(weight, std=residual if narrow else c.hidden_size**-0.5 if "layers" in name else 0.02)
+
+    def forward(self, blocks: list[Tensor], chosen: Tensor | None = None) -> Tensor:
+        """Logits of the tokens in `chosen`, indices into the laid-out blocks (all when None).
+
+        Each block is (rows, length) of token ids whose rows start at position 0.
+        """
+        shapes = [(block.shape[0], block.shape[1]) for block in blocks]
+        positions = torch.cat([torch.arange(length).repeat(rows) for rows, length in shapes])
+        cos, sin = rope_angles(self.c, positions)
+        x = self.model.embed_tokens(torch.cat([block.reshape(-1) for block in blocks]))  # (tokens, hidden)
+        for layer in self.model.layers:
+            x = layer(x, cos, sin, shapes)
+        if chosen is not None:
+            x = x[chosen]
+        return F.linear(self.model.norm(x), self.model.embed_tokens.weight)
