@@ -27,5 +27,5 @@ export function throttlePolling(): void {
       callback(...args);
     }, 1);
   };
-  globalThis.setImmediate = Object.assign(throttled, immediate) as typeof setImmediate;
+  globalThis.setImmediate = Object.assign<typeof throttled, typeof immediate>(throttled, immediate);
 }

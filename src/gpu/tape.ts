@@ -153,7 +153,7 @@ export class Tape {
       const [x, y, z] = groups(sizes);
       if (x === 0 || y === 0 || z === 0) continue;
       if (pipeline.gpu !== bound) pass.setPipeline((bound = pipeline.gpu));
-      pass.setBindGroup(0, this.#bindGroups[i]!);
+      pass.setBindGroup(0, this.#bindGroups[i]);
       pass.dispatchWorkgroups(x, y, z);
     }
   }
