@@ -184,5 +184,5 @@ function likeness(a: string, b: string): number {
 
 function pieces(text: string): string[] {
   const pairs = Array.from({ length: text.length + 1 }, (_, at) => ` ${text} `.slice(at, at + 2));
-  return [...text, ...pairs];
+  return [...text.split(''), ...pairs];
 }

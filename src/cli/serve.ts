@@ -91,9 +91,10 @@ function settingsInForce(info: TextModelInfo): string[] {
   const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
   const { temperature, topP, topK, minP } = info.sampling;
   const { samplingSource: source } = info;
+  const used = memory.weights + memory.kv + memory.arena;
   return [
     `Model: ${architecture}, ${millions} M parameters, weights ${quantization === 'none' ? 'as stored' : quantization}, context ${contextLength}${shortened}`,
-    `Memory: ${sizeText(memory.budget)} = ${sizeText(memory.weights)} weights + ${sizeText(memory.kv)} cache + ${sizeText(memory.arena)} scratch, on ${adapter.description || adapter.device}`,
+    `Memory: ${sizeText(used)} of ${sizeText(memory.budget)}: ${sizeText(memory.weights)} weights, ${sizeText(memory.kv)} cache, ${sizeText(memory.arena)} scratch; on ${adapter.description || adapter.device}`,
     `Sampling: temperature ${temperature} (${source.temperature}), top_p ${topP} (${source.topP}), top_k ${topK} (${source.topK}), min_p ${minP} (${source.minP})`,
   ];
 }

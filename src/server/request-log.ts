@@ -34,7 +34,8 @@ export function logCall(log: Log, call: Call, clientLeft: boolean): void {
   const parts = [`${method} ${path} ${outcome}`, call.detail(), duration(performance.now() - startedAt), id];
   const line = parts.filter(Boolean).join(' · ');
   if (PROBES.has(path)) log.debug(line);
-  else if (status >= 500) log.error(line);
+  else if (status === 500) log.error(line);
+  else if (status > 500) log.warn(line);
   else log.info(line);
 }
 
