@@ -18,7 +18,7 @@ export function createStopMatcher(stops: readonly string[]): StopMatcher {
   return {
     push(text) {
       held += text;
-      const match = earliest(held, stops);
+      const match = firstComplete(held, stops);
       if (match) {
         const before = held.slice(0, match.at);
         held = '';
@@ -37,11 +37,17 @@ export function createStopMatcher(stops: readonly string[]): StopMatcher {
   };
 }
 
-function earliest(text: string, stops: readonly string[]): { at: number; stop: string } | null {
-  let best: { at: number; stop: string } | null = null;
+/**
+ * The stop whose last character comes first; of several that end there, the longest. So the match does not depend on how
+ * the text was cut into tokens.
+ */
+function firstComplete(text: string, stops: readonly string[]): { at: number; stop: string } | null {
+  let best: { at: number; stop: string; end: number } | null = null;
   for (const stop of stops) {
     const at = text.indexOf(stop);
-    if (at >= 0 && (best === null || at < best.at)) best = { at, stop };
+    const end = at + stop.length;
+    if (at >= 0 && (best === null || end < best.end || (end === best.end && at < best.at)))
+      best = { at, stop, end };
   }
   return best;
 }
