@@ -9,10 +9,12 @@ import { megabytes, type Device } from '../../gpu/device.ts';
 import { openDevice } from '../../gpu/node.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { chooseQuantization, endTokens, samplingDefaults, stepRows } from './defaults.ts';
+import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createEventQueue } from './queue.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
+import type { Port } from './remote.ts';
 import { createScheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
 import type {
@@ -31,11 +33,12 @@ const QUEUED_REQUESTS = 128;
 export async function openTextModelInline(
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
+  threads: { tokenizer?: () => Port } = {},
 ): Promise<TextModel> {
   const path = await fetchModel(options, onEvent);
   const checkpoint = await openCheckpoint(await openDiskFolder(path), { architectures: LLAMA_ARCHITECTURES });
   try {
-    return await openModel(checkpoint, options, onEvent);
+    return await openModel(checkpoint, options, onEvent, threads.tokenizer ?? null);
   } catch (error) {
     await checkpoint.close();
     throw error;
@@ -71,6 +74,7 @@ async function openModel(
   checkpoint: Checkpoint,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
+  tokenizerThread: (() => Port) | null,
 ): Promise<TextModel> {
   const config = readConfig(checkpoint);
   const tokenizer = await checkpoint.tokenizer();
@@ -129,6 +133,7 @@ async function openModel(
   const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
   const context: RequestContext = {
     tokenizer,
+    longText: tokenizerThread && connectTokenizer(checkpoint.path, tokenizerThread),
     template: openChatTemplate(checkpoint.chatTemplate, tokenizer.specials),
     vocabulary: config.vocabulary,
     contextLength: runner.contextLength,
@@ -174,7 +179,7 @@ async function openModel(
       );
     }
     const queue = createEventQueue<TextEvent>();
-    const { ids } = renderPrompt(request.prompt, context);
+    const { ids } = await renderPrompt(request.prompt, context);
     let open = 0;
     const sequences = createSequences(request, ids, context, {
       emit(event) {
@@ -203,7 +208,7 @@ async function openModel(
   return {
     info,
     generate,
-    renderPrompt: async (prompt) => renderPrompt(prompt, context),
+    renderPrompt: (prompt) => renderPrompt(prompt, context),
     tokenize: async (text) => tokenizer.encode(text),
     detokenize: async (ids) => tokenizer.decode(ids, { skipSpecialTokens: false }),
     metrics: async () => ({

@@ -1,7 +1,7 @@
 // A text model in another thread: the TextModel face over plain messages. `serveTextModels` is the far side's end,
 // `connectTextModel` the near side's; a port is anything that posts and receives.
 
-import { EngineError, type ErrorCode } from '../../files/error.ts';
+import { EngineError } from '../../files/error.ts';
 import { createEventQueue, type EventQueue } from './queue.ts';
 import type {
   OpenEvent,
@@ -13,10 +13,13 @@ import type {
   TextPrompt,
   TextRequest,
 } from './text-model.ts';
+import { fromWire, toWire, type WireError } from './wire-error.ts';
 
 export interface Port {
   post(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
+  /** The other side is gone. */
+  onLost(listener: (error: Error) => void): void;
 }
 
 type Method = 'renderPrompt' | 'tokenize' | 'detokenize' | 'metrics' | 'close';
@@ -26,12 +29,6 @@ type ToFarSide =
   | { type: 'generate'; id: number; request: TextRequest }
   | { type: 'abort'; id: number }
   | { type: 'call'; id: number; method: Method; argument: unknown };
-
-interface WireError {
-  code: ErrorCode;
-  message: string;
-  param: string | null;
-}
 
 type ToNearSide =
   | { type: 'opening'; event: OpenEvent }
@@ -105,19 +102,13 @@ async function call(model: TextModel, method: Method, argument: unknown): Promis
   }
 }
 
-export interface Connection {
-  model: Promise<TextModel>;
-  /** The far side is gone: everything that waits on it fails. */
-  lost(error: Error): void;
-}
-
 /** Opens a model on the other side of a port. `onClosed` runs when it is closed. */
 export function connectTextModel(
   port: Port,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
-): Connection {
+): Promise<TextModel> {
   const post = (message: ToFarSide): void => port.post(message);
   const streams = new Map<number, EventQueue<TextEvent>>();
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
@@ -195,16 +186,14 @@ export function connectTextModel(
   });
   post({ type: 'open', options });
 
-  return {
-    model: opening.promise,
-    lost(error) {
-      if (gone) return;
-      gone = error;
-      opening.reject(error);
-      for (const queue of streams.values()) queue.fail(error);
-      for (const pending of calls.values()) pending.reject(error);
-    },
-  };
+  port.onLost((error) => {
+    if (gone) return;
+    gone = error;
+    opening.reject(error);
+    for (const queue of streams.values()) queue.fail(error);
+    for (const pending of calls.values()) pending.reject(error);
+  });
+  return opening.promise;
 }
 
 interface PromiseWithResolvers<T> {
@@ -222,17 +211,4 @@ function withResolvers<T>(): PromiseWithResolvers<T> {
     reject = no;
   });
   return { promise, resolve, reject };
-}
-
-function toWire(error: unknown): WireError {
-  if (error instanceof EngineError) return { code: error.code, message: error.message, param: error.param };
-  return {
-    code: 'internal',
-    message: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    param: null,
-  };
-}
-
-function fromWire({ code, message, param }: WireError): EngineError {
-  return new EngineError(code, message, param === null ? {} : { param });
 }

@@ -4,6 +4,7 @@ import { createDetokenizer } from '../../files/detokenizer.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ChatTemplate } from '../../files/template.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
+import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
@@ -14,6 +15,8 @@ const MOST_CHOICES = 128;
 
 export interface RequestContext {
   tokenizer: Tokenizer;
+  /** For texts that would hold up the thread; null: there is no other. */
+  longText: LongTextEncoder | null;
   template: ChatTemplate;
   vocabulary: number;
   contextLength: number;
@@ -22,10 +25,11 @@ export interface RequestContext {
 }
 
 /** The prompt as the model sees it. */
-export function renderPrompt(
+export async function renderPrompt(
   prompt: TextPrompt,
-  { tokenizer, template, vocabulary }: RequestContext,
-): { text: string; ids: number[] } {
+  context: RequestContext,
+): Promise<{ text: string; ids: number[] }> {
+  const { tokenizer, template, vocabulary } = context;
   if ('ids' in prompt) {
     const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
     if (bad !== undefined) {
@@ -35,13 +39,22 @@ export function renderPrompt(
     }
     return { text: tokenizer.decode(prompt.ids, { skipSpecialTokens: false }), ids: prompt.ids };
   }
-  if ('text' in prompt) return { text: prompt.text, ids: tokenizer.encode(prompt.text) };
+  if ('text' in prompt) return { text: prompt.text, ids: await encode(prompt.text, true, context) };
   const text = template.render({
     messages: prompt.messages,
     ...(prompt.tools ? { tools: prompt.tools } : {}),
     ...(prompt.templateKwargs ? { kwargs: prompt.templateKwargs } : {}),
   });
-  return { text, ids: tokenizer.encode(text, { addSpecialTokens: false }) };
+  return { text, ids: await encode(text, false, context) };
+}
+
+async function encode(
+  text: string,
+  addSpecialTokens: boolean,
+  { tokenizer, longText }: RequestContext,
+): Promise<number[]> {
+  if (longText && text.length > LONG_TEXT) return longText.encode(text, addSpecialTokens);
+  return tokenizer.encode(text, { addSpecialTokens });
 }
 
 /** Sequences of a request, ready to be scheduled. */

@@ -74,11 +74,15 @@ export function createScheduler(limits: SchedulerLimits): Scheduler {
     return true;
   };
 
+  /** Pages that the running sequences still need for the tokens they have. */
+  const promised = (): number =>
+    running.reduce((sum, { ids, pages }) => sum + Math.max(0, pagesFor(ids.length + 1) - pages.length), 0);
+
+  /** First come, first served: nobody passes a sequence that waits for pages, or for its last token after a retraction. */
   const admit = (): void => {
-    while (running.length < limits.slots) {
-      const next = waiting.find((sequence) => sequence.inFlight === 0);
-      if (!next || pages.free < pagesFor(next.ids.length + 1)) return;
-      waiting = waiting.filter((sequence) => sequence !== next);
+    for (let next = waiting[0]; next && running.length < limits.slots; next = waiting[0]) {
+      if (next.inFlight > 0 || pages.free - promised() < pagesFor(next.ids.length + 1)) return;
+      waiting.shift();
       next.slot = freeSlots.pop()!;
       running.push(next);
     }

@@ -1,0 +1,19 @@
+// An EngineError as plain data, across a thread's border.
+
+import { EngineError, type ErrorCode } from '../../files/error.ts';
+
+export interface WireError {
+  code: ErrorCode;
+  message: string;
+  param: string | null;
+}
+
+export function toWire(error: unknown): WireError {
+  if (error instanceof EngineError) return { code: error.code, message: error.message, param: error.param };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: 'internal', message, param: null };
+}
+
+export function fromWire({ code, message, param }: WireError): EngineError {
+  return new EngineError(code, message, param === null ? {} : { param });
+}
