@@ -80,7 +80,7 @@ export function watchSilence(session: Session): Watch {
 
 /** Says why a read failed in words a person can use, as something to retry. */
 export function transientOf(error: unknown, watch: Watch, session: Session): unknown {
-  if (session.signal?.aborted || error instanceof EngineError || error instanceof Transient) return error;
+  if (error instanceof EngineError || error instanceof Transient) return error;
   if (watch.stalled()) return new Transient(`no bytes for ${session.limits.stallMs / 1000} s`);
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';

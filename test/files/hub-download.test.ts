@@ -1,6 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { HUB_LIMITS, type Session } from '../../src/files/hub-http.ts';
+import { makeSlots, orderedBytes } from '../../src/files/hub-parts.ts';
 import { noise, sha256, tinyModel, type Fault } from './mock-hub.ts';
 import {
   eventsOf,
@@ -221,4 +224,38 @@ test('a loop of redirects ends', async () => {
     code: 'network',
     message: expect.stringContaining('redirects more than'),
   });
+});
+
+test('the first failure ends the other files at once', async () => {
+  const fixture = await hubFixture();
+  fixture.hub.fault = (path) => (path === 'config.json' ? { status: 404 } : { after: 0, finish: 'stall' });
+  const began = Date.now();
+  await expect(fixture.resolve({ limits: { ...IMPATIENT, stallMs: 60_000 } })).rejects.toMatchObject({
+    code: 'network',
+  });
+  expect(Date.now() - began).toBeLessThan(3000);
+});
+
+test('a slow disk holds the connection back instead of filling memory', async () => {
+  const weights = noise(8_000_000, 6);
+  const { hub } = await hubFixture(tinyModel(weights));
+  hub.fault = () => ({ ignoreRange: true });
+  const session: Session = {
+    limits: { ...HUB_LIMITS, ...IMPATIENT, stallMs: 5000 },
+    signal: undefined,
+    credentials: { origin: hub.url, headers: {} },
+    onRetry: () => {},
+  };
+  let arrived = 0;
+  let written = 0;
+  let most = 0;
+  const file = { path: WEIGHTS, url: `${hub.url}/acme/tiny/resolve/main/${WEIGHTS}`, size: weights.length };
+  for await (const chunk of orderedBytes(file, 0, session, makeSlots(4), (count) => (arrived += count))) {
+    if (written < 500_000) await setTimeout(5);
+    most = Math.max(most, arrived - written);
+    written += chunk.length;
+  }
+  expect(written).toBe(weights.length);
+  // One part may wait, and the chunks then under way.
+  expect(most).toBeLessThan(1_000_000);
 });

@@ -13,6 +13,7 @@ import {
   ONE_PART,
   reasons,
   WEIGHTS,
+  weightsOf,
   writePartial,
 } from './mock-hub-fixture.ts';
 
@@ -102,4 +103,14 @@ test('a disk that fills up or cannot be written is named', async () => {
     code: 'bad_request',
     message: expect.stringMatching(/cannot write to the model cache .*file\/below.*HF_HOME/),
   });
+});
+
+test('a partial file that is longer than what the server has is refused', async () => {
+  const fixture = await hubFixture();
+  await writePartial(fixture, weightsOf());
+  fixture.hub.editListing = (listing) => {
+    for (const file of listing.siblings ?? []) if (file.lfs) file.lfs.size += 1000;
+  };
+  await expect(fixture.resolve()).rejects.toMatchObject({ code: 'bad_checkpoint', param: WEIGHTS });
+  expect(reasons(fixture)[0]).toContain('no bytes from 300000 on');
 });
