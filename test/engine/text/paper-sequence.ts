@@ -1,0 +1,42 @@
+// Sequences for tests without a tokenizer: every token is one letter.
+
+import { createStopMatcher } from '../../../src/engine/text/stops.ts';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
+import type { TextEvent } from '../../../src/engine/text/text-model.ts';
+
+export interface PaperSequence extends Sequence {
+  events: TextEvent[];
+  failure: Error | null;
+}
+
+export function paperSequence(
+  prompt: readonly number[],
+  maxTokens: number,
+  { seed = 0, stopIds = [], stop = [] }: { seed?: number; stopIds?: number[]; stop?: string[] } = {},
+): PaperSequence {
+  const sequence: PaperSequence = {
+    choice: 0,
+    promptTokens: prompt.length,
+    ids: [...prompt],
+    computed: 0,
+    inFlight: 0,
+    pages: [],
+    slot: null,
+    maxTokens,
+    sampling: { temperature: 0, topP: 1, topK: 0, minP: 0, seedLow: seed, seedHigh: 0, bias: [] },
+    stopIds: new Set(stopIds),
+    stops: createStopMatcher(stop),
+    detokenizer: { push: (id) => String.fromCharCode(97 + (id % 26)), flush: () => '' },
+    heldIds: [],
+    finished: false,
+    events: [],
+    failure: null,
+    emit: (event) => void sequence.events.push(event),
+    fail: (error) => void (sequence.failure = error),
+  };
+  return sequence;
+}
+
+export function generated(sequence: Sequence): number[] {
+  return sequence.ids.slice(sequence.promptTokens);
+}

@@ -1,0 +1,184 @@
+// The scheduler alone, step by step, against what must hold whatever is asked of it.
+
+import assert from 'node:assert/strict';
+import { describe, expect, it } from 'vitest';
+import { createScheduler, pagesFor, type Part, type Scheduler } from '../../../src/engine/text/scheduler.ts';
+import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
+import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
+import { randomInteger } from '../random.ts';
+import { paperSequence } from './paper-sequence.ts';
+
+const LIMITS = { pages: 12, slots: 4, rows: 48 };
+
+function add(scheduler: Scheduler, promptTokens: number, maxTokens: number): Sequence {
+  const sequence = paperSequence(
+    Array.from({ length: promptTokens }, (_, i) => i),
+    maxTokens,
+  );
+  scheduler.add(sequence);
+  return sequence;
+}
+
+/** The device's answer to a step: a token for each part that asked for one. */
+function answer(scheduler: Scheduler, parts: readonly Part[]): void {
+  for (const { sequence, samples } of parts) {
+    if (!samples) continue;
+    sequence.inFlight--;
+    if (!sequence.finished) acceptToken(sequence, 7);
+  }
+  scheduler.sweep();
+}
+
+function distinct(values: readonly unknown[]): boolean {
+  return new Set(values).size === values.length;
+}
+
+function checkInvariants(scheduler: Scheduler, limits = LIMITS): void {
+  const { running, waiting, pages } = scheduler;
+  const owned = running.flatMap((sequence) => sequence.pages);
+  assert(distinct(owned), 'a page is owned twice');
+  assert(owned.every((page) => page >= 0 && page < limits.pages));
+  assert.equal(pages.free, limits.pages - owned.length, 'pages are lost');
+  const slots = running.map(({ slot }) => slot);
+  assert(distinct(slots), 'a slot is owned twice');
+  assert(slots.every((slot) => slot !== null && slot >= 0 && slot < limits.slots));
+  assert(distinct([...running, ...waiting]));
+  for (const { slot, pages: held, computed } of waiting)
+    assert.deepEqual([slot, held, computed], [null, [], 0], 'a waiting sequence holds something');
+  for (const { pages: held, computed } of running) assert(held.length >= pagesFor(computed));
+}
+
+function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>, rows: number): void {
+  assert(parts.reduce((sum, part) => sum + part.rows, 0) <= rows);
+  assert(distinct(parts.map(({ sequence }) => sequence)));
+  for (const { sequence, first, rows: count } of parts) {
+    assert(count > 0);
+    assert([0, before.get(sequence)].includes(first), 'positions are skipped or computed twice');
+    assert(sequence.pages.length >= pagesFor(first + count));
+    assert(sequence.ids.length + sequence.inFlight - sequence.promptTokens <= sequence.maxTokens);
+  }
+}
+
+describe('any requests, tight pages, aborts at any moment', () => {
+  it.each([1, 2, 3, 4, 5])('seed %d', (seed) => {
+    const random = randomInteger(seed);
+    const scheduler = createScheduler(LIMITS);
+    const all: Sequence[] = [];
+    const admitted: Sequence[] = [];
+    const submitted: Part[][] = [];
+    const busy = () => submitted.length + scheduler.running.length + scheduler.waiting.length > 0;
+    for (let round = 0; all.length < 60 || busy(); round++) {
+      assert(round < 20_000, 'no end');
+      if (all.length < 60 && random(3) === 0) all.push(add(scheduler, 1 + random(200), 1 + random(150)));
+      if (random(60) === 0 && all.length > 0) {
+        finish(all[random(all.length)]!, 'abort', null);
+        scheduler.sweep();
+        checkInvariants(scheduler);
+      }
+      const before = new Map(all.map((sequence) => [sequence, sequence.computed]));
+      const parts = submitted.length < 2 ? scheduler.plan() : [];
+      checkInvariants(scheduler);
+      checkStep(parts, before, LIMITS.rows);
+      for (const sequence of scheduler.running) if (!admitted.includes(sequence)) admitted.push(sequence);
+      if (parts.length > 0) submitted.push(parts);
+      if (submitted.length === 2 || parts.length === 0 || random(3) === 0)
+        answer(scheduler, submitted.shift() ?? []);
+    }
+    const { retractions } = scheduler;
+    expect(retractions).toBeGreaterThan(0);
+    expect(scheduler.pages.free).toBe(LIMITS.pages);
+    expect(scheduler.waiting).toEqual([]);
+    for (const sequence of all) {
+      expect(sequence.finished).toBe(true);
+      expect(sequence.ids.length - sequence.promptTokens).toBeLessThanOrEqual(sequence.maxTokens);
+    }
+    // First come, first served: whoever ran first got in in the order of coming.
+    expect(admitted.map((sequence) => all.indexOf(sequence))).toEqual(
+      admitted.map((sequence) => all.indexOf(sequence)).sort((a, b) => a - b),
+    );
+  });
+});
+
+describe('a step', () => {
+  it('decodes every running sequence before it takes up prompts, oldest first', () => {
+    const scheduler = createScheduler({ pages: 64, slots: 4, rows: 40 });
+    const [a, b] = [add(scheduler, 8, 50), add(scheduler, 8, 50)];
+    answer(scheduler, scheduler.plan());
+    const [c, d] = [add(scheduler, 60, 50), add(scheduler, 60, 50)];
+    const shape = (parts: Part[]) =>
+      parts.map(({ sequence, first, rows, samples }) => [[a, b, c, d].indexOf(sequence), first, rows, samples]);
+    expect(shape(scheduler.plan())).toEqual([
+      [0, 8, 1, true],
+      [1, 8, 1, true],
+      [2, 0, 38, false],
+    ]);
+    expect(shape(scheduler.plan())).toEqual([
+      [0, 9, 1, true],
+      [1, 9, 1, true],
+      [2, 38, 22, true],
+      [3, 0, 16, false],
+    ]);
+  });
+
+  it('asks for no token beyond the most a request may have, though tokens are on their way', () => {
+    const scheduler = createScheduler(LIMITS);
+    add(scheduler, 4, 2);
+    const steps = [scheduler.plan(), scheduler.plan(), scheduler.plan()];
+    expect(steps.map((parts) => parts.length)).toEqual([1, 1, 0]);
+    steps.forEach((parts) => answer(scheduler, parts));
+    expect(scheduler.running).toEqual([]);
+  });
+
+  it('leaves a sequence waiting while its pages are missing, and lets nobody younger past it', () => {
+    const scheduler = createScheduler(LIMITS);
+    const long = add(scheduler, PAGE_TOKENS * 8, 4);
+    const large = add(scheduler, PAGE_TOKENS * 12 - 2, 1);
+    const small = add(scheduler, 3, 1);
+    for (let step = 0; step < 6; step++) answer(scheduler, scheduler.plan());
+    expect(scheduler.running).toEqual([long]);
+    expect(scheduler.waiting).toEqual([large, small]);
+  });
+});
+
+describe('when pages run out', () => {
+  it('the youngest gives its pages back and is the next to run', () => {
+    const scheduler = createScheduler({ pages: 6, slots: 4, rows: 256 });
+    const sequences = [0, 1, 2].map(() => add(scheduler, PAGE_TOKENS * 2 - 2, 40));
+    const later = add(scheduler, 4, 4);
+    while (scheduler.retractions === 0) answer(scheduler, scheduler.plan());
+    expect(scheduler.running).toEqual(sequences.slice(0, 2));
+    expect(scheduler.waiting).toEqual([sequences[2], later]);
+    const kept = sequences[2]!.ids.length;
+    while (scheduler.running.length + scheduler.waiting.length > 0) answer(scheduler, scheduler.plan());
+    expect(sequences[2]!.ids.length).toBeGreaterThan(kept);
+    expect(sequences.every((sequence) => sequence.ids.length === sequence.promptTokens + 40)).toBe(true);
+  });
+
+  it('a retracted sequence comes back only when its last token has arrived', () => {
+    const scheduler = createScheduler({ pages: 4, slots: 2, rows: 256 });
+    const [old, young] = [add(scheduler, PAGE_TOKENS * 2 - 1, 60), add(scheduler, PAGE_TOKENS * 2 - 1, 60)];
+    const first = scheduler.plan();
+    const second = scheduler.plan();
+    answer(scheduler, first);
+    const third = scheduler.plan();
+    expect(third.map(({ sequence }) => sequence)).toEqual([old]);
+    expect(young).toMatchObject({ slot: null, inFlight: 1 });
+    answer(scheduler, second);
+    expect(young).toMatchObject({ inFlight: 0, computed: 0 });
+    answer(scheduler, third);
+  });
+});
+
+it('after a restart everything waits again, in order, nothing on its way', () => {
+  const scheduler = createScheduler(LIMITS);
+  const sequences = [5, 40, 7, 9, 3].map((length) => add(scheduler, length, 9));
+  answer(scheduler, scheduler.plan());
+  scheduler.plan();
+  scheduler.restart();
+  expect(scheduler.running).toEqual([]);
+  expect(scheduler.waiting).toEqual(sequences);
+  expect(sequences.every(({ inFlight, computed }) => inFlight === 0 && computed === 0)).toBe(true);
+  checkInvariants(scheduler);
+  for (let step = 0; step < 100; step++) answer(scheduler, scheduler.plan());
+  expect(sequences.every(({ finished }) => finished)).toBe(true);
+});
