@@ -10,9 +10,6 @@ import type { HubEvent } from '../../src/files/hub.ts';
 import { noise, sha256, tinyModel } from './mock-hub.ts';
 import { eventsOf, hubFixture, WEIGHTS, type Fixture } from './mock-hub-fixture.ts';
 
-// Starting a process takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 20_000 });
-
 const weights = noise(600_000, 8);
 const blob = sha256(weights);
 
