@@ -97,6 +97,7 @@ async function converse(model: TextModel, options: ChatOptions): Promise<number>
       return;
     }
     interrupted = true;
+    if (isTerminal) process.stderr.write('\n');
     lines.close();
   };
   lines.on('SIGINT', interrupt);

@@ -82,7 +82,7 @@ function helpText(option: Option): string {
 /** Two columns, the first up to `longest` wide; the second is wrapped at the width of the terminal. */
 export function columns(rows: [string, string][], longest: number): string {
   const left = Math.min(34, longest + 2);
-  const width = Math.max(40, Math.min(process.stdout.columns ?? 100, 120) - left - 3);
+  const width = Math.max(40, Math.min(process.stdout.columns || 100, 120) - left - 3);
   const indent = `\n${' '.repeat(left + 2)}`;
   return rows
     .map(([first, second]) => {

@@ -28,7 +28,10 @@ export function createLog(level: LogLevel = 'info'): ConsolaInstance {
 /** Replaces the bar; an empty one removes it. Does nothing where standard error is no terminal. */
 export function setBar(text: string): void {
   if (!process.stderr.isTTY) return;
-  bar = text.slice(0, (process.stderr.columns ?? 80) - 1);
+  // Some terminals do not tell their width, or say 0.
+  const shown = text.slice(0, (process.stderr.columns || 80) - 1);
+  if (shown === bar) return;
+  bar = shown;
   process.stderr.write(`\r\x1b[2K${bar}`);
 }
 
