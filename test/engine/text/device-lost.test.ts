@@ -25,7 +25,10 @@ vi.mock('../../../src/gpu/node.ts', async (load) => {
 });
 
 const requests = Array.from({ length: 8 }, (_, i) => ({
-  ...greedy(Array.from({ length: 20 + i }, (_, k) => (k * 37 + i * 11) % 250), 60),
+  ...greedy(
+    Array.from({ length: 20 + i }, (_, k) => (k * 37 + i * 11) % 250),
+    60,
+  ),
   ...(i % 2 === 0 ? { temperature: 1, seed: i } : {}),
 }));
 
@@ -35,7 +38,8 @@ test('4 running and 4 waiting requests survive the loss of the device, token for
   const expected = await Promise.all(requests.map(run));
 
   const streams = requests.map(run);
-  while ((await model.metrics()).generatedTokens < 8 * 60 + 40) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((await model.metrics()).generatedTokens < 8 * 60 + 40)
+    await new Promise((resolve) => setTimeout(resolve, 5));
   expect(await model.metrics()).toMatchObject({ running: 4, waiting: 4 });
   devices.at(-1)!.destroy();
   expect(await Promise.all(streams)).toEqual(expected);
@@ -49,7 +53,9 @@ test('4 running and 4 waiting requests survive the loss of the device, token for
 
 test('where no device comes back every request ends with device_lost, and the process lives', async () => {
   const model = await openGolden('qwen3', { maxRunningRequests: 4 });
-  const streams = requests.map(async (request) => collect(model.generate(request)).catch((error: unknown) => error));
+  const streams = requests.map(async (request) =>
+    collect(model.generate(request)).catch((error: unknown) => error),
+  );
   while ((await model.metrics()).generatedTokens < 10) await new Promise((resolve) => setTimeout(resolve, 5));
   refuse = true;
   devices.at(-1)!.destroy();

@@ -106,7 +106,12 @@ describe('a step', () => {
     answer(scheduler, scheduler.plan());
     const [c, d] = [add(scheduler, 60, 50), add(scheduler, 60, 50)];
     const shape = (parts: Part[]) =>
-      parts.map(({ sequence, first, rows, samples }) => [[a, b, c, d].indexOf(sequence), first, rows, samples]);
+      parts.map(({ sequence, first, rows, samples }) => [
+        [a, b, c, d].indexOf(sequence),
+        first,
+        rows,
+        samples,
+      ]);
     expect(shape(scheduler.plan())).toEqual([
       [0, 8, 1, true],
       [1, 8, 1, true],

@@ -5,10 +5,12 @@ import { randomInteger, randomOf } from '../random.ts';
 /** All ways to cut a text into pieces. */
 function* splits(text: string): Generator<string[]> {
   for (let cuts = 0; cuts < 2 ** (text.length - 1); cuts++) {
-    const pieces = [''];
-    for (let i = 0; i < text.length; i++) {
-      pieces[pieces.length - 1] += text[i];
-      if ((cuts >> i) & 1 && i < text.length - 1) pieces.push('');
+    const pieces: string[] = [];
+    let begin = 0;
+    for (let end = 1; end <= text.length; end++) {
+      if (end < text.length && !((cuts >> (end - 1)) & 1)) continue;
+      pieces.push(text.slice(begin, end));
+      begin = end;
     }
     yield pieces;
   }

@@ -1,0 +1,171 @@
+// The clock, the schedule and what a step writes, together, on a device of paper: whatever happens to a request, its tokens
+// are those it would have had alone.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createLoop, type Loop } from '../../../src/engine/text/loop.ts';
+import { createScheduler, type Scheduler } from '../../../src/engine/text/scheduler.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { randomInteger } from '../random.ts';
+import { createPaperRunner, paperTokens, type PaperRunner } from './paper-runner.ts';
+import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
+
+interface Engine {
+  scheduler: Scheduler;
+  runner: PaperRunner;
+  loop: Loop;
+  start(sequence: PaperSequence): PaperSequence;
+}
+
+function createEngine(
+  limits: { pages: number; slots: number; rows: number },
+  random = randomInteger(0),
+): Engine {
+  const pause = async (): Promise<void> => {
+    for (let turn = random(3); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const scheduler = createScheduler(limits);
+  const runner = createPaperRunner({ ...limits, pause });
+  const loop = createLoop({
+    scheduler,
+    runner,
+    restart: () => Promise.reject(new EngineError('device_lost', 'no device')),
+  });
+  return {
+    scheduler,
+    runner,
+    loop,
+    start(sequence) {
+      scheduler.add(sequence);
+      loop.wake();
+      return sequence;
+    },
+  };
+}
+
+async function allFinished(sequences: readonly PaperSequence[]): Promise<void> {
+  while (sequences.some(({ finished }) => !finished)) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function randomPrompt(random: (below: number) => number, most: number): number[] {
+  return Array.from({ length: 1 + random(most) }, () => random(250));
+}
+
+describe('tokens are those of the request alone', () => {
+  it.each([1, 2, 3, 4])('with random requests, aborts and few pages: seed %d', async (seed) => {
+    const random = randomInteger(seed);
+    const engine = createEngine({ pages: 14, slots: 5, rows: 32 }, random);
+    const all: PaperSequence[] = [];
+    for (let i = 0; i < 50; i++) {
+      const sequence = paperSequence(randomPrompt(random, 150), 1 + random(120), { seed: random(1000) });
+      all.push(engine.start(sequence));
+      for (let turn = random(40); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+      if (random(6) === 0) engine.loop.abort(all[random(all.length)]!);
+    }
+    await allFinished(all);
+    let whole = 0;
+    for (const sequence of all) {
+      expect(sequence.failure).toBeNull();
+      const ids = generated(sequence);
+      const prompt = sequence.ids.slice(0, sequence.promptTokens);
+      expect(ids).toEqual(paperTokens(prompt, ids.length, sequence.sampling.seedLow));
+      const end = sequence.events.at(-1)!;
+      expect(end).toMatchObject({ type: 'done', completionTokens: ids.length });
+      if (end.type === 'done' && end.finishReason === 'length') {
+        expect(ids).toHaveLength(sequence.maxTokens);
+        whole++;
+      }
+    }
+    expect(whole).toBeGreaterThan(25);
+    expect(engine.scheduler.retractions).toBeGreaterThan(0);
+    expect(engine.loop.counters.sharedSteps).toBeGreaterThan(20);
+    expect(engine.scheduler.pages.free).toBe(14);
+    expect(engine.scheduler.running).toEqual([]);
+  });
+});
+
+it('submits the next step before the tokens of the last have come back', async () => {
+  let release = (): void => {};
+  const limits = { pages: 4, slots: 2, rows: 32 };
+  const scheduler = createScheduler(limits);
+  const runner = createPaperRunner({ ...limits, pause: () => new Promise((resolve) => (release = resolve)) });
+  const loop = createLoop({ scheduler, runner, restart: () => Promise.resolve(runner) });
+  const sequence = paperSequence([1, 2, 3], 4);
+  scheduler.add(sequence);
+  loop.wake();
+  await sleep(5);
+  expect(runner.steps.map((parts) => parts.map(({ first, rows }) => [first, rows]))).toEqual([
+    [[0, 3]],
+    [[3, 1]],
+  ]);
+  expect(generated(sequence)).toEqual([]);
+  while (!sequence.finished) {
+    release();
+    await sleep(1);
+  }
+  expect(generated(sequence)).toEqual(paperTokens([1, 2, 3], 4, 0));
+});
+
+it('drops the token that a stop made superfluous', async () => {
+  const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+  const expected = paperTokens([9, 8], 12, 5);
+  const at = expected.findIndex((id, i) => i > 3 && expected.indexOf(id) === i);
+  const sequence = engine.start(paperSequence([9, 8], 100, { seed: 5, stopIds: [expected[at]!] }));
+  await allFinished([sequence]);
+  await engine.loop.close();
+  expect(generated(sequence)).toEqual(expected.slice(0, at + 1));
+  expect(sequence.events.at(-1)).toMatchObject({ finishReason: 'stop', matchedStop: expected[at] });
+  expect(engine.loop.counters.generatedTokens).toBe(at + 1);
+});
+
+it('says how far a prompt is', async () => {
+  const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+  const prompt = Array.from({ length: 80 }, (_, i) => i);
+  const sequence = engine.start(paperSequence(prompt, 1));
+  await allFinished([sequence]);
+  expect(sequence.events.filter(({ type }) => type === 'prefill')).toEqual(
+    [32, 64, 80].map((processed) => ({ type: 'prefill', processed, promptTokens: 80, cachedTokens: 0 })),
+  );
+  expect(engine.loop.counters.promptTokens).toBe(80);
+});
+
+it('a step is made of rows, tiles of at most 16, and tables of the pages that hold them', async () => {
+  const engine = createEngine({ pages: 16, slots: 4, rows: 64 });
+  const first = engine.start(paperSequence(Array(40).fill(3), 5));
+  expect(engine.runner.sizes[0]).toEqual({ rows: 40, sampled: 1, tiles: 3, tileRows: 16 });
+  const others = [engine.start(paperSequence([5], 3)), engine.start(paperSequence(Array(20).fill(4), 3))];
+  await allFinished([first, ...others]);
+  const shapes = engine.runner.steps.map((parts) => parts.map(({ rows }) => rows).join());
+  expect(shapes[0]).toBe('40');
+  const mixed = engine.runner.sizes[shapes.indexOf('1,1,20')];
+  expect(mixed).toEqual({ rows: 22, sampled: 3, tiles: 4, tileRows: 16 });
+});
+
+describe('where a step fails', () => {
+  it('every request ends with the error, and the next one works', async () => {
+    const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+    const sequences = [1, 2, 3].map((token) => engine.start(paperSequence([token], 50)));
+    while (generated(sequences[0]!).length < 5) await sleep(1);
+    engine.runner.broken = new EngineError('internal', 'the GPU layer reported: broken');
+    while (sequences.some(({ failure }) => failure === null)) await sleep(5);
+    expect(sequences.map(({ failure }) => failure?.message)).toEqual(
+      Array(3).fill('the GPU layer reported: broken'),
+    );
+    expect(engine.scheduler.pages.free).toBe(8);
+    engine.runner.broken = null;
+    const next = engine.start(paperSequence([4], 6));
+    await allFinished([next]);
+    expect(generated(next)).toEqual(paperTokens([4], 6, 0));
+  });
+});
+
+it('closing ends what runs and what waits', async () => {
+  const engine = createEngine({ pages: 8, slots: 1, rows: 32 });
+  const sequences = [1, 2].map((token) => engine.start(paperSequence([token], 200)));
+  while (generated(sequences[0]!).length < 3) await sleep(1);
+  await engine.loop.close();
+  await engine.loop.close();
+  for (const { events } of sequences)
+    expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: 'abort' });
+  expect(engine.scheduler.pages.free).toBe(8);
+});

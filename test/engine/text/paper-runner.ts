@@ -1,0 +1,145 @@
+// A runner without a GPU. It reads what a step writes for the device, keeps the KV pages and the slots as the device would,
+// and draws each token from a hash of what attention would see: a wrong page, position or slot changes the text.
+
+import type { Device } from '../../../src/gpu/device.ts';
+import { FROM_SLOT, PAGE_TOKENS, ROW_WORDS, TILE_WORDS, CHOICE_WORDS } from '../../../src/kernels/batch.ts';
+import type { Runner } from '../../../src/engine/text/runner.ts';
+import { writeStep, type StepSizes } from '../../../src/engine/text/step.ts';
+import type { StepBuffers } from '../../../src/engine/text/step-buffers.ts';
+import type { Part } from '../../../src/engine/text/scheduler.ts';
+
+export const PAPER_VOCABULARY = 250;
+
+export interface PaperRunner extends Runner {
+  /** Parts of every step, in order. */
+  readonly steps: { sequence: number; first: number; rows: number; samples: boolean }[][];
+  /** What each of them told the device. */
+  readonly sizes: StepSizes[];
+  /** The next launches fail. */
+  broken: Error | null;
+}
+
+export interface PaperOptions {
+  pages: number;
+  slots: number;
+  rows: number;
+  /** Waits before a step's tokens come back. */
+  pause?: () => Promise<void>;
+}
+
+/** The token after a history. */
+export function paperToken(history: readonly number[], seed: number): number {
+  let hash = seed | 1;
+  for (const token of history) hash = Math.imul(hash ^ token, 0x01000193) >>> 0;
+  return (hash >>> 8) % PAPER_VOCABULARY;
+}
+
+/** What a sequence generates alone. */
+export function paperTokens(prompt: readonly number[], count: number, seed: number): number[] {
+  const history = [...prompt];
+  for (let i = 0; i < count; i++) history.push(paperToken(history, seed));
+  return history.slice(prompt.length);
+}
+
+export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): PaperRunner {
+  const kv = new Map<number, { position: number; token: number }>();
+  const last: number[] = [];
+  const numbers = new Map<object, number>();
+  const numberOf = (sequence: object): number => {
+    if (!numbers.has(sequence)) numbers.set(sequence, numbers.size);
+    return numbers.get(sequence)!;
+  };
+  let queue = Promise.resolve();
+
+  const launch = (parts: readonly Part[]): Promise<Uint32Array> => {
+    if (runner.broken) return Promise.reject(runner.broken);
+    const buffers = hostBuffers(rows, pages, slots);
+    const sizes = writeStep(buffers, parts, () => {}, 0);
+    runner.sizes.push(sizes);
+    runner.steps.push(
+      parts.map(({ sequence, first, rows, samples }) => ({
+        sequence: numberOf(sequence),
+        first,
+        rows,
+        samples,
+      })),
+    );
+    const ids = compute(buffers.words, sizes, kv, last);
+    const done = queue.then(() => pause?.());
+    queue = done.then(() => {});
+    return done.then(() => ids);
+  };
+
+  const runner: PaperRunner = {
+    device: { lost: new Promise(() => {}) } as unknown as Device,
+    pages,
+    contextLength: pages * PAGE_TOKENS,
+    parameters: 0,
+    dispatchesPerStep: 0,
+    steps: [],
+    sizes: [],
+    broken: null,
+    warmUp: () => Promise.resolve(),
+    clearPages: () => {},
+    launch,
+  };
+  return runner;
+}
+
+function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
+  const u32 = (words: number): Uint32Array => new Uint32Array(words);
+  const view = (words: number): DataView => new DataView(new ArrayBuffer(words * 4));
+  return {
+    batch: {} as StepBuffers['batch'],
+    words: {
+      rows: u32(rows * ROW_WORDS),
+      rope: new Float32Array(0),
+      tiles: u32(rows * TILE_WORDS),
+      pages: u32(pages),
+      wanted: u32(slots),
+      choices: view(slots * CHOICE_WORDS),
+      biases: view(slots * 64),
+    },
+    upload: () => {},
+    destroy: () => {},
+  };
+}
+
+function compute(
+  words: StepBuffers['words'],
+  sizes: StepSizes,
+  kv: Map<number, { position: number; token: number }>,
+  last: number[],
+): Uint32Array {
+  const row = (index: number) => {
+    const [source, position, place] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 3);
+    const token = source! >= FROM_SLOT ? last[source! - FROM_SLOT]! : source!;
+    return { token, position: position!, place: place! };
+  };
+  const tableOf = new Map<number, number>();
+  for (let tile = 0; tile < sizes.tiles; tile++) {
+    const [first, count, table] = words.tiles.subarray(tile * TILE_WORDS, tile * TILE_WORDS + 3);
+    for (let i = first!; i < first! + count!; i++) tableOf.set(i, table!);
+  }
+  // All rows are written before any attends: no two may share a place.
+  const written = new Set<number>();
+  for (let i = 0; i < sizes.rows; i++) {
+    const { token, position, place } = row(i);
+    if (written.has(place)) throw new Error(`place ${place} is written twice in a step`);
+    written.add(place);
+    kv.set(place, { position, token });
+  }
+  return Uint32Array.from({ length: sizes.sampled }, (_, i) => {
+    const index = words.wanted[i]!;
+    const history = Array.from({ length: row(index).position + 1 }, (_, position) => {
+      const page = words.pages[tableOf.get(index)! + Math.floor(position / PAGE_TOKENS)]!;
+      const entry = kv.get(page * PAGE_TOKENS + (position % PAGE_TOKENS));
+      if (entry?.position !== position)
+        throw new Error(`position ${position} of page ${page} holds ${entry?.position}`);
+      return entry.token;
+    });
+    const token = paperToken(history, words.choices.getUint32(i * CHOICE_WORDS * 4 + 16, true));
+    last[words.choices.getUint32(i * CHOICE_WORDS * 4 + 28, true)] = token;
+    return token;
+  });
+}

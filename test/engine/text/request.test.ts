@@ -1,0 +1,194 @@
+// Requests as sequences: what is clamped, what is refused and by which name, seeds and biases.
+
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
+import {
+  createSequences,
+  MOST_BIASES,
+  renderPrompt,
+  type RequestContext,
+} from '../../../src/engine/text/request.ts';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
+import type { TextRequest } from '../../../src/engine/text/text-model.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { openChatTemplate } from '../../../src/files/template.ts';
+import { openTokenizer } from '../../../src/files/tokenizer.ts';
+import { byteLevel } from '../../files/small-tokenizers.ts';
+
+let context: RequestContext;
+beforeAll(() => {
+  const tokenizer = openTokenizer(byteLevel());
+  context = {
+    tokenizer,
+    longText: null,
+    template: openChatTemplate(
+      { default: '{% for m in messages %}{{ m.content }}{% endfor %}' },
+      tokenizer.specials,
+    ),
+    vocabulary: 300,
+    contextLength: 32,
+    endIds: [261],
+    sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 },
+  };
+});
+
+const listener = { emit: () => {}, fail: () => {} };
+
+function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
+  const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
+  return createSequences({ prompt: { ids }, ...request }, ids, context, listener);
+}
+
+function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {
+  return create(request, promptTokens)[0]!;
+}
+
+function refusal(action: () => unknown): { code: string; param: string | null; message: string } {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof EngineError) return { code: error.code, param: error.param, message: error.message };
+    throw error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('length', () => {
+  it.each([
+    [undefined, 4, 28],
+    [5, 4, 5],
+    [28, 4, 28],
+    [1000, 4, 28],
+    [Infinity, 4, 28],
+    [1000, 31, 1],
+  ])('max tokens %s after %d of prompt are %d', (maxTokens, promptTokens, expected) => {
+    const request = maxTokens === undefined ? {} : { maxTokens };
+    expect(one(request, promptTokens).maxTokens).toBe(expected);
+  });
+
+  it.each([32, 33, 500])('a prompt of %d tokens leaves no room in 32', (promptTokens) => {
+    const { code, message } = refusal(() => create({}, promptTokens));
+    expect(code).toBe('context_length_exceeded');
+    expect(message).toContain(`${promptTokens} tokens`);
+    expect(message).toContain('32');
+  });
+
+  it('an empty prompt is refused', () => {
+    expect(refusal(() => create({}, 0)).code).toBe('bad_request');
+  });
+});
+
+describe('sampling', () => {
+  it("takes the model's values where the request names none", () => {
+    expect(one({}).sampling).toMatchObject({ temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 });
+    expect(one({ temperature: 0, topP: 1, topK: -1, minP: 0 }).sampling).toMatchObject({
+      temperature: 0,
+      topP: 1,
+      topK: -1,
+      minP: 0,
+    });
+  });
+
+  it.each<[Partial<TextRequest>, string]>([
+    [{ temperature: -0.1 }, 'temperature'],
+    [{ temperature: 2.1 }, 'temperature'],
+    [{ temperature: NaN }, 'temperature'],
+    [{ topP: 0 }, 'top_p'],
+    [{ topP: 1.01 }, 'top_p'],
+    [{ topK: -2 }, 'top_k'],
+    [{ topK: 1.5 }, 'top_k'],
+    [{ minP: -0.1 }, 'min_p'],
+    [{ maxTokens: 0 }, 'max_tokens'],
+    [{ maxTokens: 1.5 }, 'max_tokens'],
+    [{ n: 0 }, 'n'],
+    [{ n: 129 }, 'n'],
+    [{ seed: 0.5 }, 'seed'],
+  ])('%j is refused by name', (request, param) => {
+    expect(refusal(() => create(request))).toMatchObject({ code: 'bad_request', param });
+  });
+});
+
+describe('seeds', () => {
+  const seedOf = ({ sampling }: Sequence): string => `${sampling.seedHigh}:${sampling.seedLow}`;
+
+  it('are 64 bits, negative ones included', () => {
+    expect(seedOf(one({ seed: 0 }))).toBe('0:0');
+    expect(seedOf(one({ seed: 2 ** 32 + 7 }))).toBe('1:7');
+    expect(seedOf(one({ seed: -1 }))).toBe('4294967295:4294967295');
+  });
+
+  it('differ for each choice, and are the same again', () => {
+    const seeds = create({ seed: 5, n: 128 }).map(seedOf);
+    expect(new Set(seeds).size).toBe(128);
+    expect(create({ seed: 5, n: 128 }).map(seedOf)).toEqual(seeds);
+    expect(create({ n: 1, seed: 5 }).map(seedOf)).toEqual(seeds.slice(0, 1));
+  });
+
+  it('are drawn at random where none is given', () => {
+    expect(new Set(Array.from({ length: 20 }, () => seedOf(one({})))).size).toBeGreaterThan(18);
+  });
+});
+
+describe('logit_bias', () => {
+  it('is taken as pairs', () => {
+    expect(one({ logitBias: { 0: -100, 299: 100, 7: 0.5 } }).sampling.bias).toEqual([
+      [0, -100],
+      [7, 0.5],
+      [299, 100],
+    ]);
+  });
+
+  it('has a limit that is exact', () => {
+    context = { ...context, vocabulary: 5000 };
+    const entries = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
+    expect(one({ logitBias: entries(MOST_BIASES) }).sampling.bias).toHaveLength(MOST_BIASES);
+    expect(refusal(() => create({ logitBias: entries(MOST_BIASES + 1) })).message).toContain(
+      `${MOST_BIASES + 1}`,
+    );
+    context = { ...context, vocabulary: 300 };
+  });
+
+  it.each([[{ 300: 1 }], [{ '-1': 1 }], [{ 1.5: 1 }], [{ x: 1 }], [{ '': 1 }], [{ 5: 101 }], [{ 5: NaN }]])(
+    '%j is refused',
+    (logitBias) => {
+      const { code, param } = refusal(() => create({ logitBias }));
+      expect({ code, param }).toEqual({ code: 'bad_request', param: 'logit_bias' });
+    },
+  );
+});
+
+describe('ends', () => {
+  it('are those of the model and of the request', () => {
+    expect([...one({ stopTokenIds: [7, 8] }).stopIds].toSorted((a, b) => a - b)).toEqual([7, 8, 261]);
+    expect([...one({ stopTokenIds: [7], ignoreEos: true }).stopIds]).toEqual([7]);
+  });
+});
+
+describe('prompts', () => {
+  it.each([[-1], [300], [1.5], [NaN]])('the token id %d is refused', async (id) => {
+    const rendered = renderPrompt({ ids: [1, id] }, context);
+    await expect(rendered).rejects.toMatchObject({ code: 'bad_request', param: 'prompt' });
+  });
+
+  it('text gets the special tokens of the tokenizer, a conversation those of its template', async () => {
+    expect((await renderPrompt({ text: 'ab' }, context)).ids).toEqual([262, 97, 98]);
+    const conversation = await renderPrompt({ messages: [{ role: 'user', content: 'ab' }] }, context);
+    expect(conversation).toEqual({ text: 'ab', ids: [97, 98] });
+  });
+
+  it('a long text goes to where it holds nobody up', async () => {
+    const asked: [number, boolean][] = [];
+    const longText: RequestContext['longText'] = {
+      encode(text, addSpecialTokens) {
+        asked.push([text.length, addSpecialTokens]);
+        return Promise.resolve([1]);
+      },
+    };
+    for (const length of [LONG_TEXT, LONG_TEXT + 1]) {
+      const prompt = { messages: [{ role: 'user' as const, content: 'a'.repeat(length) }] };
+      const { ids } = await renderPrompt(prompt, { ...context, longText });
+      expect(ids).toHaveLength(length === LONG_TEXT ? LONG_TEXT : 1);
+    }
+    expect(asked).toEqual([[LONG_TEXT + 1, false]]);
+  });
+});

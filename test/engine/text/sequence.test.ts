@@ -1,0 +1,114 @@
+// What a sequence says to its client: text and ids as they come, and how it ended.
+
+import { describe, expect, it } from 'vitest';
+import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
+import { createStopMatcher } from '../../../src/engine/text/stops.ts';
+import type { TextEvent } from '../../../src/engine/text/text-model.ts';
+import { createDetokenizer } from '../../../src/files/detokenizer.ts';
+import { openTokenizer } from '../../../src/files/tokenizer.ts';
+import { byteLevel } from '../../files/small-tokenizers.ts';
+import { paperSequence } from './paper-sequence.ts';
+
+const tokenizer = openTokenizer(byteLevel());
+const END = 261;
+const bytes = (text: string): number[] => [...new TextEncoder().encode(text)];
+
+interface Options {
+  maxTokens?: number;
+  stop?: string[];
+  stopIds?: number[];
+}
+
+function start({ maxTokens = 100, stop = [], stopIds = [END] }: Options = {}): {
+  sequence: Sequence;
+  events: TextEvent[];
+} {
+  const sequence = paperSequence([1, 2], maxTokens, { stopIds });
+  sequence.detokenizer = createDetokenizer(tokenizer);
+  sequence.stops = createStopMatcher(stop);
+  return { sequence, events: sequence.events };
+}
+
+/** Takes in tokens until the sequence ends. */
+function feed(ids: number[], options?: Options): { text: string; ids: number[]; end: TextEvent | undefined } {
+  const { sequence, events } = start(options);
+  for (const id of ids) if (!sequence.finished) acceptToken(sequence, id);
+  const deltas = events.filter((event) => event.type === 'delta');
+  return {
+    text: deltas.map(({ text }) => text).join(''),
+    ids: deltas.flatMap((delta) => delta.ids),
+    end: events.find((event) => event.type === 'done'),
+  };
+}
+
+describe('a sequence ends', () => {
+  it('at the most tokens it may have', () => {
+    const { text, ids, end } = feed(bytes('abcdef'), { maxTokens: 3 });
+    expect({ text, ids }).toEqual({ text: 'abc', ids: bytes('abc') });
+    expect(end).toEqual({
+      type: 'done',
+      choice: 0,
+      finishReason: 'length',
+      matchedStop: null,
+      completionTokens: 3,
+    });
+  });
+
+  it('at a stop token, which is counted and not told', () => {
+    const { text, ids, end } = feed([...bytes('ab'), END, ...bytes('c')]);
+    expect({ text, ids }).toEqual({ text: 'ab', ids: bytes('ab') });
+    expect(end).toMatchObject({ finishReason: 'stop', matchedStop: END, completionTokens: 3 });
+  });
+
+  it('at a stop token even where that is the last it may have', () => {
+    expect(feed([...bytes('a'), END], { maxTokens: 2 }).end).toMatchObject({ finishReason: 'stop' });
+  });
+
+  it('before a stop string that spans tokens', () => {
+    const { text, end } = feed(bytes('one two three'), { stop: ['two', 'three'] });
+    expect(text).toBe('one ');
+    expect(end).toMatchObject({ finishReason: 'stop', matchedStop: 'two', completionTokens: 7 });
+  });
+
+  it('once: an abort after the end says nothing more', () => {
+    const { sequence, events } = start({ maxTokens: 1 });
+    acceptToken(sequence, 97);
+    const count = events.length;
+    finish(sequence, 'abort', null);
+    expect(events).toHaveLength(count);
+  });
+});
+
+describe('what is held back', () => {
+  it('comes out where the stop string does not follow, with its ids', () => {
+    const { sequence, events } = start({ stop: ['<end>'] });
+    for (const id of bytes('a<e')) acceptToken(sequence, id);
+    expect(events).toEqual([{ type: 'delta', choice: 0, text: 'a', ids: bytes('a') }]);
+    acceptToken(sequence, 120);
+    expect(events.at(-1)).toEqual({ type: 'delta', choice: 0, text: '<ex', ids: bytes('<ex') });
+  });
+
+  it.each([['length'], ['abort'], ['stop']] as const)('comes out at the end by %s', (reason) => {
+    const { sequence, events } = start({ stop: ['<end>'], maxTokens: 3 });
+    for (const id of bytes('a<')) acceptToken(sequence, id);
+    if (reason === 'length') acceptToken(sequence, 101);
+    if (reason === 'stop') acceptToken(sequence, END);
+    if (reason === 'abort') finish(sequence, 'abort', null);
+    const text = events.map((event) => (event.type === 'delta' ? event.text : '')).join('');
+    expect(text).toBe(reason === 'length' ? 'a<e' : 'a<');
+    expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: reason });
+  });
+
+  it('is never half a character', () => {
+    const { sequence, events } = start();
+    for (const id of bytes('é中😀')) acceptToken(sequence, id);
+    expect(events.map((event) => event.type === 'delta' && event.text)).toEqual(['é', '中', '😀']);
+    expect(events.map((event) => event.type === 'delta' && event.ids.length)).toEqual([2, 3, 4]);
+  });
+
+  it('is U+FFFD where the rest of a character never comes', () => {
+    const { text, ids } = feed(bytes('a中').slice(0, 3), { maxTokens: 3 });
+    expect(text).toBe('a\ufffd');
+    expect(ids).toHaveLength(3);
+  });
+});
