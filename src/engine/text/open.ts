@@ -79,12 +79,14 @@ async function openModel(
   const config = readConfig(checkpoint);
   const tokenizer = await checkpoint.tokenizer();
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
+  // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
+  let budget: { memoryBudget?: number } = {};
   const start = async (): Promise<{
     device: Device;
     runner: Runner;
     quantization: RunnerOptions['quantization'];
   }> => {
-    const device = await openDevice(options);
+    const device = await openDevice({ ...options, ...budget });
     const { quantization, note } = chooseQuantization(checkpoint, options.quantization ?? 'none', device);
     if (note !== null) onEvent({ type: 'note', message: note });
     const runner = await openRunner(
@@ -109,6 +111,7 @@ async function openModel(
 
   const first = await start();
   let { device, runner } = first;
+  budget = { memoryBudget: device.memoryBudget };
   noteContext(options, config, runner, onEvent);
   const scheduler = createScheduler({
     pages: runner.pages,
@@ -164,22 +167,30 @@ async function openModel(
     adapter: device.summary,
   };
   const live = new Set<Sequence[]>();
+  let closed = false;
+
+  const refuseIfFull = (): void => {
+    if (closed) throw new EngineError('cancelled', 'the model is closed: open it again');
+    const waits = (sequences: Sequence[]): boolean =>
+      sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
+    const waiting = [...live].filter(waits).length;
+    // Those that take the free slots at the next step do not wait.
+    if (waiting >= info.maxQueuedRequests + slots - scheduler.running.length) {
+      throw new EngineError(
+        'overloaded',
+        `${waiting} requests wait already, the most that --max-queued-requests allows: try again later`,
+      );
+    }
+  };
 
   async function* generate(
     request: TextRequest,
     { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<TextEvent, void, void> {
-    const waitingRequests = [...live].filter((sequences) =>
-      sequences.every((sequence) => sequence.slot === null),
-    ).length;
-    if (waitingRequests >= info.maxQueuedRequests + (scheduler.running.length < slots ? 1 : 0)) {
-      throw new EngineError(
-        'overloaded',
-        `${waitingRequests} requests wait already, the most that --max-queued-requests allows: try again later`,
-      );
-    }
+    refuseIfFull();
     const queue = createEventQueue<TextEvent>();
     const { ids } = await renderPrompt(request.prompt, context);
+    refuseIfFull(); // others may have come meanwhile
     let open = 0;
     const sequences = createSequences(request, ids, context, {
       emit(event) {
@@ -223,6 +234,8 @@ async function openModel(
       retractions: scheduler.retractions,
     }),
     async close() {
+      if (closed) return;
+      closed = true;
       await loop.close();
       device.destroy();
       await checkpoint.close();

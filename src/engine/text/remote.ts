@@ -114,7 +114,27 @@ export function connectTextModel(
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
   const opening = withResolvers<TextModel>();
   let gone: Error | null = null;
+  let closing: Promise<void> | null = null;
   let nextId = 0;
+
+  /** The far side answers nothing any more: everything that waits on it fails. */
+  const leave = (reason: Error): void => {
+    if (gone) return;
+    gone = reason;
+    opening.reject(reason);
+    for (const queue of streams.values()) queue.fail(reason);
+    for (const pending of calls.values()) pending.reject(reason);
+    streams.clear();
+    calls.clear();
+  };
+
+  const close = async (): Promise<void> => {
+    await invoke('close').catch((error: unknown) => {
+      if (!gone) throw error; // a thread that has ended needs no closing
+    });
+    leave(new EngineError('cancelled', 'the model is closed: open it again'));
+    await onClosed();
+  };
 
   const invoke = <T>(method: Method, argument?: unknown): Promise<T> => {
     if (gone) return Promise.reject(gone);
@@ -152,12 +172,7 @@ export function connectTextModel(
     tokenize: (text) => invoke('tokenize', text),
     detokenize: (ids) => invoke('detokenize', ids),
     metrics: () => invoke<TextMetrics>('metrics'),
-    async close() {
-      if (gone) return;
-      await invoke('close');
-      gone = new EngineError('cancelled', 'the model is closed');
-      await onClosed();
-    },
+    close: () => (gone ? Promise.resolve() : (closing ??= close())),
   });
 
   port.onMessage((received) => {
@@ -186,13 +201,7 @@ export function connectTextModel(
   });
   post({ type: 'open', options });
 
-  port.onLost((error) => {
-    if (gone) return;
-    gone = error;
-    opening.reject(error);
-    for (const queue of streams.values()) queue.fail(error);
-    for (const pending of calls.values()) pending.reject(error);
-  });
+  port.onLost(leave);
   return opening.promise;
 }
 

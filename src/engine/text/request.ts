@@ -142,7 +142,7 @@ function readBias(bias: Readonly<Record<string, number>>, vocabulary: number): S
   }
   return entries.map(([token, value]) => {
     const id = Number(token);
-    if (!Number.isInteger(id) || id < 0 || id >= vocabulary) {
+    if (!/^\d+$/.test(token) || id >= vocabulary) {
       throw new EngineError(
         'bad_request',
         `logit_bias names token ${token}, ids go from 0 to ${vocabulary - 1}`,
