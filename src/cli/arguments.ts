@@ -106,7 +106,7 @@ function readOption(token: OptionToken, table: OptionTable): { name: string; val
     throw new UsageError(`${rawName} is on or off and takes no value, got "${value}".`);
   }
   if (value === undefined || value === '' || (!token.inlineValue && /^--./.test(value))) {
-    throw new UsageError(`${rawName} needs a value: ${rawName} ${placeholder(option)}.`);
+    throw new UsageError(`${rawName} needs a value: ${rawName} ${valueText(option)}.`);
   }
   return { name, value: convert(rawName, option, value) };
 }
@@ -159,7 +159,7 @@ function checkPositionals(given: string[], positionals: Positional[]): void {
   if (missing?.required) throw new UsageError(`The ${missing.name} is missing: ${missing.help}`);
 }
 
-export function placeholder(option: Option): string {
+export function valueText(option: Option): string {
   if (option.value !== undefined) return `<${option.value}>`;
   if (option.kind === 'choice') return `<${option.choices.join('|')}>`;
   const words = { string: 'text', boolean: '', integer: 'n', number: 'x', bytes: 'size', list: 'name,...' };

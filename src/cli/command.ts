@@ -5,7 +5,7 @@ import {
   type Arguments,
   type Option,
   type OptionTable,
-  placeholder,
+  valueText,
   type Positional,
   readArguments,
 } from './arguments.ts';
@@ -71,7 +71,7 @@ function commandHelp<T extends OptionTable>({
 
 function flagText(name: string, option: Option): string {
   const short = option.alias ? `-${option.alias}, ` : '';
-  return `${short}--${name} ${placeholder(option)}`.trimEnd();
+  return `${short}--${name} ${valueText(option)}`.trimEnd();
 }
 
 function helpText(option: Option): string {

@@ -58,7 +58,7 @@ function sortFields(body: object): { honoured: Record<string, unknown>; ignored:
         field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
       throw new RequestError(
         'unsupported',
-        `${name} = ${show(value)} is not supported by this server; ${remedy}.`,
+        `${name} = ${show(value)} asks for what this server does not do; ${remedy}.`,
         {
           param: name,
         },
