@@ -18,7 +18,12 @@ let home: string;
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'svc-cli-'));
 });
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+/** None outlives a test that failed half-way. */
+const children: ChildProcessWithoutNullStreams[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(home, { recursive: true, force: true });
+});
 
 interface Ended {
   code: number | null;
@@ -34,6 +39,7 @@ function launch(script: string, args: string[], env: Record<string, string> = {}
       env: { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1', ...env },
     },
   );
+  children.push(child);
   const seen = { out: '', err: '' };
   child.stdout.on('data', (bytes) => (seen.out += String(bytes)));
   child.stderr.on('data', (bytes) => (seen.err += String(bytes)));

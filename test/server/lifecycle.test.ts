@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../src/server/lifecycle.ts';
 import { createFakeModel } from './fake-model.ts';
 import { ask, eventually, readChunks, start } from './harness.ts';
@@ -63,6 +63,7 @@ describe('while it stops', () => {
     const child = spawn(process.execPath, ['--import', 'tsx', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    onTestFinished(() => void child.kill('SIGKILL'));
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
     const url = await new Promise<string>((resolve) =>
       child.stdout.once('data', (data) => resolve(String(data).trim())),
