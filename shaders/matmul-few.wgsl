@@ -7,7 +7,8 @@ enable subgroups;
 #import "lib/splits.wgsl"
 
 const ROWS = 1u;
-const RUN = 8u; // quads of k's held at a time, at most the subgroup's size
+const RUN = 8u; // quads of k's held at a time: 4 or 8, at most the subgroup's size
+const UNROLL = min(STEPS_AT_ONCE, 4u * RUN / STEP);
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 
@@ -17,6 +18,7 @@ struct Args {
   blocks: u32,      // K / 32
   first_group: u32, // groups of 128 columns before this window
   groups: u32,      // groups in this window
+  steps: u32,       // steps in a run; an argument so that drivers do not unroll the loop, which costs speed and compile time
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -36,27 +38,26 @@ fn main(
 
   var c: array<vec4f, ROWS>;
   var held: array<vec4f, ROWS>;
-  let last = args.blocks * (split + 1u) / SPLITS;
-  for (var b = args.blocks * split / SPLITS; b < last; b++) {
-    let block = group * args.blocks + b;
-    let scale = load_scale(block, lane);
-    for (var s = 0u; s < 32u / STEP; s++) {
-      let in_run = s * (STEP / 4u) % RUN;
-      if (in_run == 0u) {
-        let quad = b * 8u + s * (STEP / 4u) + subgroup_lane % RUN;
-        for (var r = 0u; r < ROWS; r++) {
-          held[r] = x[(row0 + r) * args.x_quads + quad];
-        }
-      }
-      let pack = load_pack(block * (32u / STEP) + s, lane);
-      for (var h = 0u; h < STEP / 4u; h++) {
-        let w = unpack(pack, scale, h);
-        for (var r = 0u; r < ROWS; r++) {
-          let xs = subgroupShuffle(held[r], in_run + h);
-          var acc = fma(vec4f(xs.x), w[0], c[r]);
-          acc = fma(vec4f(xs.y), w[1], acc);
-          acc = fma(vec4f(xs.z), w[2], acc);
-          c[r] = fma(vec4f(xs.w), w[3], acc);
+  let runs = args.blocks * (8u / RUN);
+  let last = args.blocks * (split + 1u) / SPLITS * (8u / RUN);
+  for (var run = args.blocks * split / SPLITS * (8u / RUN); run < last; run++) {
+    for (var r = 0u; r < ROWS; r++) {
+      held[r] = x[(row0 + r) * args.x_quads + run * RUN + subgroup_lane % RUN];
+    }
+    let scale = load_scale(group * args.blocks + run * RUN / 8u, lane);
+    let first_step = (group * runs + run) * args.steps;
+    for (var s = 0u; s < args.steps; s += UNROLL) {
+      for (var i = 0u; i < UNROLL; i++) {
+        let pack = load_pack(first_step + s + i, lane);
+        for (var h = 0u; h < STEP / 4u; h++) {
+          let w = unpack(pack, scale, h);
+          for (var r = 0u; r < ROWS; r++) {
+            let xs = subgroupShuffle(held[r], (s + i) * (STEP / 4u) + h);
+            var acc = fma(vec4f(xs.x), w[0], c[r]);
+            acc = fma(vec4f(xs.y), w[1], acc);
+            acc = fma(vec4f(xs.z), w[2], acc);
+            c[r] = fma(vec4f(xs.w), w[3], acc);
+          }
         }
       }
     }

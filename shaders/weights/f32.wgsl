@@ -1,5 +1,6 @@
 // Weights as f32: codes[group of 128 columns][k][lane of 32][4 columns].
 const STEP = 4u;
+const STEPS_AT_ONCE = 1u; // in a loop over few rows: about four loads
 alias Pack = array<vec4f, 4>;
 alias Scale = f32;
 

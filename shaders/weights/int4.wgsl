@@ -1,6 +1,7 @@
 // Weights as 4-bit codes, w = scale · (code - 8) with a scale for 32 k's: codes[group of 128 columns][k / 8][lane of 32][4 columns],
 // eight codes a word, k in the lowest bits; scales[group][k / 32][lane][4 columns].
 const STEP = 8u;
+const STEPS_AT_ONCE = 4u; // in a loop over few rows: about four loads
 alias Pack = vec4u;
 alias Scale = vec4f;
 
@@ -20,9 +21,9 @@ fn load_pack(step: u32, lane: u32) -> Pack {
 // Four columns at each of the k's 4·h to 4·h + 3 of a pack.
 fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
   var w: array<vec4f, 4>;
-  let half = pack >> vec4u(16u * h);
+  let signed = (pack ^ vec4u(0x88888888u)) << vec4u(16u - 16u * h);
   for (var i = 0u; i < 4u; i++) {
-    w[i] = fma(vec4f((half >> vec4u(4u * i)) & vec4u(15u)), scale, -8.0 * scale);
+    w[i] = vec4f(bitcast<vec4i>(signed << vec4u(12u - 4u * i)) >> vec4u(28u)) * scale;
   }
   return w;
 }

@@ -1,6 +1,7 @@
 // Weights as 8-bit codes, w = scale · code with a scale for 32 k's: codes[group of 128 columns][k / 4][lane of 32][4 columns],
 // four codes a word, k in the lowest byte; scales[group][k / 32][lane][4 columns].
 const STEP = 4u;
+const STEPS_AT_ONCE = 2u; // in a loop over few rows: about four loads
 alias Pack = vec4u;
 alias Scale = vec4f;
 

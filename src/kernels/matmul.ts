@@ -51,12 +51,16 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
         blocks: weight.blocks,
         first_group: window.firstGroup,
         groups: window.groups,
+        ...(shader === 'matmul-few.wgsl' ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] } : {}),
       },
       bind: { x, y, ...weightOperands(window), ...(weight.bias ? { bias: weight.bias } : {}) },
       groups: (sizes) => [Math.ceil((window.groups * 32) / columnLanes), Math.ceil(x.rows(sizes) / rows)],
     });
   }
 }
+
+/** k's in one step of weights/$W.wgsl. */
+const STEP = { f32: 4, f16: 4, bf16: 4, int8: 4, int4: 8 } as const;
 
 const BIASED: Record<Store, string> = { none: 'bias', add: 'add-bias', swiglu: 'swiglu-bias' };
 
