@@ -23,8 +23,19 @@ export interface Disguise {
   memoryBudget?: number;
 }
 
-/** The same adapter seen as another: kernels choose their variants by what the summary says. */
+const disguised = new WeakMap<Device, Map<string, Device>>();
+
+/** The same adapter seen as another, made once: kernels choose their variants by what the summary says. */
 export function disguise(device: Device, as: Disguise): Device {
+  const made = disguised.get(device) ?? new Map<string, Device>();
+  disguised.set(device, made);
+  const key = JSON.stringify(as);
+  const seen = made.get(key) ?? wrap(device, as);
+  made.set(key, seen);
+  return seen;
+}
+
+function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
   return new Device(device.gpu, {
     shaders: readShader,

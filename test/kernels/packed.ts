@@ -41,6 +41,8 @@ function gridWeights(format: 'int8' | 'int4', rows: number, k: number, random: R
   return values;
 }
 
+const CHUNK_ROWS = 100;
+
 /** A matrix of these parts, whose values lie one after the other in f32. */
 export function packMatrix(
   device: Device,
@@ -52,8 +54,11 @@ export function packMatrix(
   const matrix = allocateMatrix(device, format, k, parts, 'test matrix');
   let first = 0;
   for (const part of parts) {
-    const raw = upload(device, values.subarray(first * k, (first + part.rows) * k));
-    packRows(device, matrix, part, { raw, source: 'f32', firstRow: 0, rows: part.rows });
+    for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {
+      const rows = Math.min(CHUNK_ROWS, part.rows - firstRow);
+      const raw = upload(device, values.subarray((first + firstRow) * k, (first + firstRow + rows) * k));
+      packRows(device, matrix, part, { raw, source: 'f32', firstRow, rows });
+    }
     first += part.rows;
   }
   return matrix;
