@@ -107,7 +107,7 @@ class Task:
 
 def _parameter(rng: random.Random, name: str, kind: str) -> dict:
     schema: dict = {"type": rng.choice(["integer", "integer", "number"]) if kind in NUMERIC else "string"}
-    if rng.random() < 0.25:
+    if rng.random() < 0.15:
         schema["description"] = f"The {name}"
     if kind == "switch" and rng.random() < 0.6:
         schema["enum"] = ["on", "off"]

@@ -48,6 +48,24 @@ class Config:
         }
 
 
+@torch.compile(dynamic=True)
+def normalized(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight
+
+
+@torch.compile(dynamic=True)
+def gated(gate: Tensor, up: Tensor) -> Tensor:
+    return F.silu(gate) * up
+
+
+@torch.compile(dynamic=True)
+def turned(x: Tensor, weight: Tensor, eps: float, cos: Tensor, sin: Tensor) -> Tensor:
+    """Norm and rotary embedding of the heads x (tokens, heads, size)."""
+    x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
 class RMSNorm(nn.Module):
     def __init__(self, size: int, eps: float):
         super().__init__()
@@ -55,20 +73,14 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, (x.shape[-1],), self.weight, self.eps)
+        return normalized(x, self.weight, self.eps)
 
 
 def rope_angles(c: Config, positions: Tensor) -> tuple[Tensor, Tensor]:
-    """cos and sin of the rotary angles, each (tokens, 1, head_dim)."""
+    """cos and sin of the rotary angles, each (tokens, 1, head_dim / 2)."""
     frequencies = c.rope_theta ** (-torch.arange(0, c.head_dim, 2).float() / c.head_dim)
-    angles = positions[:, None].float() * frequencies
-    angles = torch.cat([angles, angles], dim=-1)[:, None, :]
+    angles = (positions[:, None].float() * frequencies)[:, None, :]
     return angles.cos(), angles.sin()
-
-
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat([-second, first], dim=-1) * sin
 
 
 class Attention(nn.Module):
@@ -83,21 +95,20 @@ class Attention(nn.Module):
         self.q_norm = RMSNorm(size, c.rms_norm_eps)
         self.k_norm = RMSNorm(size, c.rms_norm_eps)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]]) -> Tensor:
-        size = self.c.head_dim
-        q = rotate(self.q_norm(self.q_proj(x).view(len(x), -1, size)), cos, sin)  # (tokens, heads, size)
-        k = rotate(self.k_norm(self.k_proj(x).view(len(x), -1, size)), cos, sin)
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]], chosen: Tensor | None) -> Tensor:
+        size, eps = self.c.head_dim, self.c.rms_norm_eps
+        q = turned(self.q_proj(x).view(len(x), -1, size), self.q_norm.weight, eps, cos, sin)  # (tokens, heads, size)
+        k = turned(self.k_proj(x).view(len(x), -1, size), self.k_norm.weight, eps, cos, sin)
         v = self.v_proj(x).view(len(x), -1, size)
-        group = self.c.num_attention_heads // self.c.num_key_value_heads
-        k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
         outputs, start = [], 0
         for rows, length in shapes:
             end = start + rows * length
             block = [t[start:end].view(rows, length, -1, size).transpose(1, 2) for t in (q, k, v)]
-            attended = F.scaled_dot_product_attention(*block, is_causal=True)
+            attended = F.scaled_dot_product_attention(*block, is_causal=True, enable_gqa=True)
             outputs.append(attended.transpose(1, 2).reshape(rows * length, -1))
             start = end
-        return self.o_proj(torch.cat(outputs))
+        attended = torch.cat(outputs)
+        return self.o_proj(attended if chosen is None else attended[chosen])
 
 
 class MLP(nn.Module):
@@ -108,7 +119,7 @@ class MLP(nn.Module):
         self.down_proj = nn.Linear(c.intermediate_size, c.hidden_size, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return self.down_proj(gated(self.gate_proj(x), self.up_proj(x)))
 
 
 class Layer(nn.Module):
@@ -119,8 +130,9 @@ class Layer(nn.Module):
         self.post_attention_layernorm = RMSNorm(c.hidden_size, c.rms_norm_eps)
         self.mlp = MLP(c)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]]) -> Tensor:
-        x = x + self.self_attn(self.input_layernorm(x), cos, sin, shapes)
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]], chosen: Tensor | None) -> Tensor:
+        attended = self.self_attn(self.input_layernorm(x), cos, sin, shapes, chosen)
+        x = (x if chosen is None else x[chosen]) + attended
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
@@ -154,8 +166,7 @@ class ChatModel(nn.Module):
         positions = torch.cat([torch.arange(length).repeat(rows) for rows, length in shapes])
         cos, sin = rope_angles(self.c, positions)
         x = self.model.embed_tokens(torch.cat([block.reshape(-1) for block in blocks]))  # (tokens, hidden)
+        last = self.model.layers[-1]
         for layer in self.model.layers:
-            x = layer(x, cos, sin, shapes)
-        if chosen is not None:
-            x = x[chosen]
+            x = layer(x, cos, sin, shapes, chosen if layer is last else None)  # beyond the keys, the last layer is only needed where it is read
         return F.linear(self.model.norm(x), self.model.embed_tokens.weight)

@@ -29,7 +29,7 @@ def _distinct(rng: random.Random, count: int) -> list[Task]:
 
 def conversation(rng: random.Random, held_out: bool) -> dict:
     """Up to four tools, one or two requests; sometimes a request that no tool fits."""
-    tasks = _distinct(rng, rng.choice([1, 2, 2, 3, 3, 4]))
+    tasks = _distinct(rng, rng.choice([1, 2, 2, 2, 3, 3, 4]))
     shown = [t.schema for t in tasks]
     rng.shuffle(shown)
     if len(tasks) > 1 and rng.random() < 0.06:

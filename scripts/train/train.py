@@ -5,11 +5,12 @@
 Each worker is one process with one thread and its own share of a step; they meet once a step
 to add their gradients. On cores that others use too this beats threads, which meet at every
 operation. The learning rate follows the training time spent, so a run on a slow machine is a whole run
-with fewer steps. It resumes from `--state`, waits while `--pause-file` exists, and writes its
+with fewer steps. It resumes from `--state`, saves and waits while `--pause-file` exists, and writes its
 weights there every few minutes; `export.py` turns them into the checkpoint.
 """
 
 import argparse
+import datetime
 import os
 import random
 import time
@@ -84,7 +85,7 @@ def average_gradients(model: ChatModel, loss: torch.Tensor, stop: bool) -> tuple
 def work(rank: int, args: argparse.Namespace) -> None:
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "29871")
-    dist.init_process_group("gloo", rank=rank, world_size=args.workers)
+    dist.init_process_group("gloo", rank=rank, world_size=args.workers, timeout=datetime.timedelta(days=2))
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     tokenizer = Tokenizer.from_file(str(args.model / "tokenizer.json"))
@@ -110,8 +111,11 @@ def work(rank: int, args: argparse.Namespace) -> None:
     stream = data.Stream(tokenizer, args.seed + 1000 * done["step"] + rank, args.tokens // args.workers)
     budget, running, last_save, stop = args.minutes * 60, 0.0, time.time(), False
     while not stop:
-        while args.pause_file and args.pause_file.exists():
-            time.sleep(1)
+        if args.pause_file and args.pause_file.exists():
+            if rank == 0:
+                save()
+            while args.pause_file.exists():
+                time.sleep(1)
         began = time.time()
         progress = min(1.0, done["seconds"] / budget)
         if progress > LONG_FROM:
