@@ -1,8 +1,18 @@
 // The golden checkpoints with a tokenizer and a chat template beside them, in a temporary folder: a token for each
 // printable byte, and fillers up to the vocabulary.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
@@ -25,6 +35,20 @@ export interface GoldenCase {
   greedy?: { prompt_ids: number[]; tokens: number[] };
 }
 
+/** Packed weights go to a cache that ends with the process; drivers and their compiled shaders stay where they are. */
+export const CACHE = mkdtempSync(join(tmpdir(), 'svc-cache-'));
+keepDrivers();
+process.env['XDG_CACHE_HOME'] = CACHE;
+process.on('exit', () => rmSync(CACHE, { recursive: true, force: true }));
+
+function keepDrivers(): void {
+  const own = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+  mkdirSync(join(CACHE, 'svc-engine'));
+  for (const name of ['svc-engine/vulkan', 'mesa_shader_cache', 'mesa_shader_cache_db']) {
+    if (existsSync(join(own, name))) symlinkSync(join(own, name), join(CACHE, name));
+  }
+}
+
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
 
 export function goldenCases(name: GoldenName): GoldenCase[] {
@@ -33,27 +57,31 @@ export function goldenCases(name: GoldenName): GoldenCase[] {
 
 const TEMPLATE = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>`;
 
-/** A folder that opens as a model; `overrides` are laid over config.json. */
+/** A folder that opens as a model; `overrides` are laid over config.json. The weights are copies. */
 export function goldenModel(
   name: GoldenName,
   overrides: Record<string, unknown> = {},
 ): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'svc-golden-'));
   for (const file of readdirSync(join(GOLDEN, name))) {
-    if (file !== 'config.json') symlinkSync(join(GOLDEN, name, file), join(path, file));
+    if (file !== 'config.json') copyFileSync(join(GOLDEN, name, file), join(path, file));
   }
   const config = JSON.parse(readFileSync(join(GOLDEN, name, 'config.json'), 'utf8')) as Record<
     string,
     unknown
   >;
   writeFileSync(join(path, 'config.json'), JSON.stringify({ ...config, ...overrides }));
+  writeTokenizer(path);
+  return { path, remove: () => rmSync(path, { recursive: true }) };
+}
+
+export function writeTokenizer(path: string): void {
   const { tokenizerJson, tokenizerConfig } = byteLevel();
   writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(tokenizerJson));
   writeFileSync(
     join(path, 'tokenizer_config.json'),
     JSON.stringify({ ...tokenizerConfig, chat_template: TEMPLATE }),
   );
-  return { path, remove: () => rmSync(path, { recursive: true }) };
 }
 
 export async function openGolden(

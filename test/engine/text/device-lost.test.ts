@@ -2,6 +2,7 @@
 // tokens it would have had.
 
 import { expect, test, vi } from 'vitest';
+import type * as deviceStarter from '../../../src/gpu/node.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
@@ -12,7 +13,7 @@ const devices: Device[] = [];
 let refuse = false;
 
 vi.mock('../../../src/gpu/node.ts', async (load) => {
-  const original = await load<typeof import('../../../src/gpu/node.ts')>();
+  const original = await load<typeof deviceStarter>();
   return {
     ...original,
     openDevice: async (...options: Parameters<typeof original.openDevice>) => {

@@ -6,8 +6,7 @@ describe('the page pool', () => {
   it('hands out every page once, then none', () => {
     const pool = createPagePool(5);
     const pages = Array.from({ length: 6 }, () => pool.take());
-    expect(pages.slice(0, 5).toSorted()).toEqual([0, 1, 2, 3, 4]);
-    expect(pages[5]).toBeUndefined();
+    expect(new Set(pages)).toEqual(new Set([0, 1, 2, 3, 4, undefined]));
     expect(pool).toMatchObject({ total: 5, free: 0, touched: 5 });
   });
 
@@ -16,7 +15,7 @@ describe('the page pool', () => {
     const first = [pool.take()!, pool.take()!, pool.take()!];
     pool.give(first);
     const again = [pool.take(), pool.take(), pool.take()];
-    expect(again.toSorted()).toEqual(first.toSorted());
+    expect(new Set(again)).toEqual(new Set(first));
     expect(pool.touched).toBe(3);
     expect(pool.take()).toBe(3);
     expect(pool.touched).toBe(4);

@@ -1,0 +1,122 @@
+// Checkpoints made for a test: a golden one with some of its tensors changed, or a Llama of any size with random weights.
+
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { safetensorsHead, type TensorSpec } from '../../src/files/safetensors.ts';
+import { writeTokenizer } from './fixture.ts';
+import { randomInteger } from './random.ts';
+
+export interface StoredTensor {
+  dtype: TensorSpec['dtype'];
+  shape: number[];
+  bytes: Uint8Array;
+}
+
+/** Rewrites a folder's model.safetensors with its tensors edited. */
+export function editTensors(path: string, edit: (tensors: Map<string, StoredTensor>) => void): void {
+  const file = join(path, 'model.safetensors');
+  const stored = readFileSync(file);
+  const length = Number(stored.readBigUInt64LE(0));
+  const header = JSON.parse(stored.toString('utf8', 8, 8 + length)) as Record<
+    string,
+    { dtype: TensorSpec['dtype']; shape: number[]; data_offsets: [number, number] }
+  >;
+  delete header['__metadata__'];
+  const tensors = new Map(
+    Object.entries(header).map(
+      ([
+        name,
+        {
+          dtype,
+          shape,
+          data_offsets: [begin, end],
+        },
+      ]) => [name, { dtype, shape, bytes: stored.subarray(8 + length + begin, 8 + length + end) }],
+    ),
+  );
+  edit(tensors);
+  const specs = [...tensors].map(([name, { dtype, shape }]) => ({ name, dtype, shape }));
+  const data = [...tensors.values()].map(({ bytes }) => bytes);
+  writeFileSync(file, Buffer.concat([safetensorsHead(specs, {}), ...data]));
+}
+
+export interface LlamaSize {
+  hidden: number;
+  layers: number;
+  heads: number;
+  kvHeads: number;
+  ffn: number;
+  vocabulary: number;
+  context: number;
+}
+
+/** A tied Llama with random F16 weights. */
+export function randomLlama(size: LlamaSize): { path: string; bytes: number; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-llama-'));
+  const config = {
+    architectures: ['LlamaForCausalLM'],
+    hidden_size: size.hidden,
+    intermediate_size: size.ffn,
+    num_hidden_layers: size.layers,
+    num_attention_heads: size.heads,
+    num_key_value_heads: size.kvHeads,
+    vocab_size: size.vocabulary,
+    max_position_embeddings: size.context,
+    rms_norm_eps: 1e-5,
+    rope_theta: 10000,
+    tie_word_embeddings: true,
+  };
+  writeFileSync(join(path, 'config.json'), JSON.stringify(config));
+  writeTokenizer(path);
+  const bytes = writeRandom(join(path, 'model.safetensors'), shapesOf(size));
+  return { path, bytes, remove: () => rmSync(path, { recursive: true }) };
+}
+
+function shapesOf({ hidden, layers, heads, kvHeads, ffn, vocabulary }: LlamaSize): [string, number[]][] {
+  const kv = (hidden / heads) * kvHeads;
+  const layer = (i: number): [string, number[]][] =>
+    Object.entries({
+      'input_layernorm.weight': [hidden],
+      'self_attn.q_proj.weight': [hidden, hidden],
+      'self_attn.k_proj.weight': [kv, hidden],
+      'self_attn.v_proj.weight': [kv, hidden],
+      'self_attn.o_proj.weight': [hidden, hidden],
+      'post_attention_layernorm.weight': [hidden],
+      'mlp.gate_proj.weight': [ffn, hidden],
+      'mlp.up_proj.weight': [ffn, hidden],
+      'mlp.down_proj.weight': [hidden, ffn],
+    }).map(([name, shape]) => [`model.layers.${i}.${name}`, shape]);
+  return [
+    ['model.embed_tokens.weight', [vocabulary, hidden]],
+    ...Array.from({ length: layers }, (_, i) => layer(i)).flat(),
+    ['model.norm.weight', [hidden]],
+  ];
+}
+
+const BLOCK = 2 ** 19;
+
+function writeRandom(file: string, shapes: [string, number[]][]): number {
+  const random = randomInteger(7);
+  // Sign, an exponent of 2^-7 or 2^-6, mantissa: about 0.02 each. One value more than a power of two, so that rows differ.
+  const block = Uint16Array.from({ length: BLOCK + 1 }, () => {
+    const bits = random(2 ** 32);
+    return ((bits & 1) << 15) | ((8 + ((bits >> 1) & 1)) << 10) | ((bits >> 2) & 0x3ff);
+  });
+  const ones = new Uint16Array(2 ** 16).fill(0x3c00);
+  const specs = shapes.map(([name, shape]): TensorSpec => ({ name, dtype: 'F16', shape }));
+  const out = openSync(file, 'w');
+  let total = 0;
+  try {
+    writeSync(out, safetensorsHead(specs, {}));
+    for (const [, shape] of shapes) {
+      const source = shape.length === 1 ? ones : block;
+      const count = shape.reduce((product, extent) => product * extent, 1);
+      for (let at = 0; at < count; at += source.length)
+        total += writeSync(out, source.subarray(0, Math.min(source.length, count - at)));
+    }
+  } finally {
+    closeSync(out);
+  }
+  return total;
+}
