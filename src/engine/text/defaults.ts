@@ -7,7 +7,7 @@ import { megabytes, type Device } from '../../gpu/device.ts';
 import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
-import type { Quantization, SamplingOptions, TextModelInfo } from './text-model.ts';
+import type { Quantization, SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
 
 export interface SamplingDefaults {
   sampling: Required<SamplingOptions>;
@@ -101,4 +101,28 @@ export function stepRows(
   const chunk = wanted ?? (device.summary.software ? CHUNK_SOFTWARE : CHUNK_GPU);
   const rows = Math.max(Math.min(chunk, fitting), slots, TILE_ROWS);
   return Math.floor(rows / TILE_ROWS) * TILE_ROWS;
+}
+
+/** Why the context in force is not the one asked for, or the model's own. */
+export function contextNotes(
+  { contextLength, maxTotalTokens = Infinity }: TextModelOptions,
+  modelContext: number,
+  inForce: number,
+  device: Device,
+): string[] {
+  const notes: string[] = [];
+  const wanted = Math.min(contextLength ?? modelContext, modelContext);
+  if (contextLength !== undefined && contextLength > modelContext) {
+    notes.push(
+      `--context-length ${contextLength} is beyond the ${modelContext} tokens the model was made for; using those`,
+    );
+  }
+  if (inForce < wanted) {
+    const limit =
+      inForce >= maxTotalTokens
+        ? `maxTotalTokens ${maxTotalTokens}`
+        : `the memory budget of ${megabytes(device.memoryBudget)}`;
+    notes.push(`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
+  }
+  return notes;
 }

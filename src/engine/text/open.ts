@@ -5,10 +5,10 @@ import { EngineError } from '../../files/error.ts';
 import { resolveModel } from '../../files/hub.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';
 import { openChatTemplate } from '../../files/template.ts';
-import { megabytes, type Device } from '../../gpu/device.ts';
+import type { Device } from '../../gpu/device.ts';
 import { openDevice } from '../../gpu/node.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
-import { chooseQuantization, endTokens, samplingDefaults, stepRows } from './defaults.ts';
+import { chooseQuantization, contextNotes, endTokens, samplingDefaults, stepRows } from './defaults.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createEventQueue } from './queue.ts';
@@ -81,38 +81,21 @@ async function openModel(
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
-  const start = async (): Promise<{
-    device: Device;
-    runner: Runner;
-    quantization: RunnerOptions['quantization'];
-  }> => {
+  const start = async (): Promise<Loaded> => {
     const device = await openDevice({ ...options, ...budget });
-    const { quantization, note } = chooseQuantization(checkpoint, options.quantization ?? 'none', device);
-    if (note !== null) onEvent({ type: 'note', message: note });
-    const runner = await openRunner(
-      device,
-      checkpoint,
-      config,
-      {
-        quantization,
-        contextLength: Math.min(options.contextLength ?? config.context, config.context),
-        totalTokens: options.maxTotalTokens ?? Infinity,
-        slots,
-        rows: stepRows(device, config, options.prefillChunk, slots),
-      },
-      {
-        onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
-        onNote: (message) => onEvent({ type: 'note', message }),
-      },
-    );
-    await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
-    return { device, runner, quantization };
+    try {
+      return await loadOnto(device, checkpoint, config, { ...options, slots }, onEvent);
+    } catch (error) {
+      device.destroy();
+      throw error;
+    }
   };
 
   const first = await start();
   let { device, runner } = first;
   budget = { memoryBudget: device.memoryBudget };
-  noteContext(options, config, runner, onEvent);
+  for (const message of contextNotes(options, config.context, runner.contextLength, device))
+    onEvent({ type: 'note', message });
   const scheduler = createScheduler({
     pages: runner.pages,
     slots,
@@ -243,6 +226,37 @@ async function openModel(
   };
 }
 
+interface Loaded {
+  device: Device;
+  runner: Runner;
+  quantization: RunnerOptions['quantization'];
+}
+
+async function loadOnto(
+  device: Device,
+  checkpoint: Checkpoint,
+  config: LlamaConfig,
+  options: TextModelOptions & { slots: number },
+  onEvent: (event: OpenEvent) => void,
+): Promise<Loaded> {
+  const { slots } = options;
+  const { quantization, note } = chooseQuantization(checkpoint, options.quantization ?? 'none', device);
+  if (note !== null) onEvent({ type: 'note', message: note });
+  const sizes = {
+    quantization,
+    contextLength: Math.min(options.contextLength ?? config.context, config.context),
+    totalTokens: options.maxTotalTokens ?? Infinity,
+    slots,
+    rows: stepRows(device, config, options.prefillChunk, slots),
+  };
+  const runner = await openRunner(device, checkpoint, config, sizes, {
+    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    onNote: (message) => onEvent({ type: 'note', message }),
+  });
+  await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
+  return { device, runner, quantization };
+}
+
 function readConfig(checkpoint: Checkpoint): LlamaConfig {
   const named = checkpoint.config['architectures'];
   const architecture = Array.isArray(named) ? String(named[0]) : 'none';
@@ -253,28 +267,6 @@ function readConfig(checkpoint: Checkpoint): LlamaConfig {
     );
   }
   return readLlamaConfig(checkpoint.config, architecture);
-}
-
-function noteContext(
-  options: TextModelOptions,
-  config: LlamaConfig,
-  runner: Runner,
-  onEvent: (event: OpenEvent) => void,
-): void {
-  const wanted = options.contextLength ?? config.context;
-  if (wanted > config.context) {
-    onEvent({
-      type: 'note',
-      message: `--context-length ${wanted} is beyond the ${config.context} tokens the model was made for; using those`,
-    });
-  }
-  if (runner.contextLength < Math.min(wanted, config.context)) {
-    const budget = megabytes(runner.device.memoryBudget);
-    onEvent({
-      type: 'note',
-      message: `the context is shortened from ${Math.min(wanted, config.context)} to ${runner.contextLength} tokens to fit the memory budget of ${budget}`,
-    });
-  }
 }
 
 /** Last segment of a folder or hub id. */
