@@ -80,4 +80,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       y[q0 + quad] = out[k] / total;
     }
   }
+  if (head + 1u == args.heads) { // whose row's padding follows its columns
+    for (var quad = args.heads * args.dims / 4u + local; quad < args.q_quads; quad += 32u) {
+      y[row * args.q_quads + quad] = vec4f(0.0);
+    }
+  }
 }

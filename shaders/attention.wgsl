@@ -124,4 +124,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
   }
+
+  if (workgroup.y + 1u == args.kv_heads) { // whose rows' padding follows its columns
+    for (var query = first; query <= last_query; query++) {
+      let y0 = (tile.first_row + query / share) * args.q_quads;
+      for (var quad = args.heads * args.dims / 4u + lane; quad < args.q_quads; quad += 8u) {
+        y[y0 + quad] = vec4f(0.0);
+      }
+    }
+  }
 }

@@ -67,4 +67,9 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
       write_key(kv_head, token, d + half, args.dims, high);
     }
   }
+  if (head + 1u == args.heads) { // whose row's padding follows its columns
+    for (var i = args.heads * half; i < args.q_pairs; i++) {
+      q[row * args.q_pairs + i] = vec2f(0.0);
+    }
+  }
 }
