@@ -10,12 +10,16 @@ import {
   type WorkerOptions,
 } from 'node:worker_threads';
 import { EngineError } from '../files/error.ts';
+import { destroyDevices } from '../gpu/node.ts';
 import { throttlePolling } from '../gpu/polling.ts';
 import { openTextModelInline } from './text/open.ts';
 import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
 import { serveTokenizer } from './text/long-text.ts';
-import { connectTextModel, serveTextModel, type Port } from './text/remote.ts';
+import { connectTextModel, serveTextModel, waitUntilReleased, type Port } from './text/remote.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
+
+/** Milliseconds that a process waits at its end for steps on the device. */
+const LEAVE_TIME = 5000;
 
 const ENGINE_THREAD = 'svc-engine';
 const TOKENIZER_THREAD = 'svc-tokenizer';
@@ -26,8 +30,15 @@ export function openTextModelInWorker(
   onEvent: (event: OpenEvent) => void = () => {},
 ): Promise<TextModel> {
   const worker = startThread(ENGINE_THREAD);
-  return connectTextModel(portOf(worker), options, onEvent, async () => void (await worker.terminate()));
+  const port = portOf(worker);
+  engines.add(port);
+  worker.once('exit', () => engines.delete(port));
+  return connectTextModel(port, options, onEvent, async () => void (await worker.terminate()));
 }
+
+/** Engines in threads of this one. Where process.exit() came while one computes, its thread would take the process down. */
+const engines = new Set<Port>();
+process.on('exit', () => engines.forEach((port) => waitUntilReleased(port, LEAVE_TIME)));
 
 /** The environment is shared, or a driver's settings would not reach its C code. */
 function startThread(kind: string): Worker {
@@ -60,8 +71,10 @@ function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
 if (!isMainThread && parentPort && workerData === ENGINE_THREAD) {
   throttlePolling();
   const tokenizer = (): Port => portOf(startThread(TOKENIZER_THREAD));
-  serveTextModel(portOf(parentPort), (options, onEvent) =>
-    openTextModelInline(options, onEvent, { tokenizer }),
+  serveTextModel(
+    portOf(parentPort),
+    (options, onEvent) => openTextModelInline(options, onEvent, { tokenizer }),
+    destroyDevices,
   );
 } else if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD) {
   serveTokenizer(portOf(parentPort), LLAMA_ARCHITECTURES);

@@ -104,6 +104,18 @@ export async function listAdapters(): Promise<AdapterSummary[]> {
   return (await find(SAFE_FLAGS)).map(({ summary }) => summary);
 }
 
+const opened = new Set<Device>();
+let leaving = false;
+
+/**
+ * For a thread that is about to end: a promise of Dawn's that is still pending then takes the whole process down. Every
+ * device is destroyed, which settles its promises soon, and none opens any more.
+ */
+export function destroyDevices(): void {
+  leaving = true;
+  for (const device of opened) device.destroy();
+}
+
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const found = await find(options.safe ? SAFE_FLAGS : FAST_FLAGS);
   const { adapter, summary } = choose(found, options.adapter);
@@ -113,14 +125,21 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
     requiredLimits,
   });
+  if (leaving) {
+    gpu.destroy();
+    throw new EngineError('cancelled', 'the process is ending');
+  }
   const guess = summary.software ? Math.floor(freemem() * SHARE_OF_FREE_RAM) : GPU_BUDGET;
-  return new Device(gpu, {
+  const device = new Device(gpu, {
     ...options,
     memoryBudget: options.memoryBudget ?? guess,
     mayGrow: options.memoryBudget === undefined && !summary.software,
     shaders: readShader,
     summary,
   });
+  opened.add(device);
+  void device.lost.then(() => opened.delete(device));
+  return device;
 }
 
 const WANTED_LIMITS = [

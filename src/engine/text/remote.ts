@@ -28,7 +28,9 @@ type ToFarSide =
   | { type: 'open'; options: TextModelOptions }
   | { type: 'generate'; id: number; request: TextRequest }
   | { type: 'abort'; id: number }
-  | { type: 'call'; id: number; method: Method; argument: unknown };
+  | { type: 'call'; id: number; method: Method; argument: unknown }
+  /** The process ends. `done` is on memory that both sides see. */
+  | { type: 'leave'; done: Int32Array };
 
 type ToNearSide =
   | { type: 'opening'; event: OpenEvent }
@@ -43,11 +45,20 @@ export type OpenTextModel = (
   onEvent: (event: OpenEvent) => void,
 ) => Promise<TextModel>;
 
-/** Serves one model to the other side of a port. */
-export function serveTextModel(port: Port, open: OpenTextModel): void {
+/** Serves one model to the other side of a port. `release` lets go of the devices, whatever the model is doing. */
+export function serveTextModel(port: Port, open: OpenTextModel, release: () => void): void {
   const post = (message: ToNearSide): void => port.post(message);
   const aborts = new Map<number, AbortController>();
   let model: TextModel | null = null;
+  let opening = Promise.resolve();
+
+  const leave = async (done: Int32Array): Promise<void> => {
+    release();
+    await opening;
+    await model?.close();
+    Atomics.store(done, 0, 1);
+    Atomics.notify(done, 0);
+  };
 
   const generate = async (served: TextModel, id: number, request: TextRequest): Promise<void> => {
     const controller = new AbortController();
@@ -66,7 +77,7 @@ export function serveTextModel(port: Port, open: OpenTextModel): void {
   port.onMessage((received) => {
     const message = received as ToFarSide;
     if (message.type === 'open') {
-      open(message.options, (event) => post({ type: 'opening', event })).then(
+      opening = open(message.options, (event) => post({ type: 'opening', event })).then(
         (opened) => {
           model = opened;
           post({ type: 'opened', info: opened.info });
@@ -75,6 +86,8 @@ export function serveTextModel(port: Port, open: OpenTextModel): void {
       );
     } else if (message.type === 'abort') {
       aborts.get(message.id)?.abort();
+    } else if (message.type === 'leave') {
+      void leave(message.done);
     } else if (message.type === 'generate') {
       void generate(model!, message.id, message.request);
     } else {
@@ -100,6 +113,13 @@ async function call(model: TextModel, method: Method, argument: unknown): Promis
     case 'close':
       return model.close();
   }
+}
+
+/** Blocks this thread until the far side holds no device any more, or for so many milliseconds. */
+export function waitUntilReleased(port: Port, milliseconds: number): void {
+  const done = new Int32Array(new SharedArrayBuffer(4));
+  port.post({ type: 'leave', done } satisfies ToFarSide);
+  Atomics.wait(done, 0, 0, milliseconds);
 }
 
 /** Opens a model on the other side of a port. `onClosed` runs when it is closed. */
