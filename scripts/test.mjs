@@ -22,8 +22,14 @@ const checks = [
   ['readme', [join(root, 'scripts/check-readme.mjs')]],
 ];
 
+/** The same, but slower, so that they come after the tests. */
+const lastChecks = [
+  ['package', [join(root, 'scripts/pack-check.mjs')]],
+  ['soak, short form', [join(root, 'scripts/soak.mjs'), '--short']],
+];
+
 /** What also runs on the second adapter: four lanes, no f16, another compiler. */
-const onSecondAdapter = ['test/kernels', 'test/models'];
+const onSecondAdapter = ['test/kernels', 'test/models/llama.test.ts'];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const filter = process.argv.slice(2);
@@ -37,7 +43,10 @@ if (existsSync(bin('vitest'))) {
   swiftshader = await timed('second adapter', ensureSwiftShader);
   if (filter.length === 0) for (const [name, args] of checks) await timed(name, () => runQuietly(args));
   runTests(filter);
-  if (filter.length === 0 && swiftshader) runTests(onSecondAdapter, { SVC_VULKAN_DRIVER: 'swiftshader' });
+  if (filter.length === 0) {
+    if (swiftshader) runTests(onSecondAdapter, { SVC_VULKAN_DRIVER: 'swiftshader' });
+    for (const [name, args] of lastChecks) await timed(name, () => runQuietly(args));
+  }
 } else {
   console.log('The dependencies are missing, so nothing else can run.');
 }
