@@ -14,7 +14,8 @@ import {
   type KvPages,
 } from '../../src/kernels/batch.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { batchOf, compute, differingRows, f16Bits, Random, toF16, upload } from './compute.ts';
+import { batchOf, compute, differingRows, Random, toF16, upload } from './compute.ts';
+import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
 
 let device: Device;
 let plain: Device;
@@ -31,7 +32,6 @@ const SEQUENCES = [
   { from: 30, rows: 7 },
   { from: 0, rows: 1 },
 ];
-const PAGES = 12;
 const CAPACITY = { rows: 48, tiles: 8, tileRows: TILE_ROWS };
 
 interface Problem {
@@ -71,63 +71,6 @@ function problem(on: Device, shape: HeadShape, format: KvFormat, window: number 
     values: storeValues(on, format, shape, values, tables),
   };
   return { shape, window, kv, q, keys, values, tables, rows };
-}
-
-/** Large and finite, as f32 and as a pair of f16: what places without a token may hold. */
-const GARBAGE = 0x70007000;
-
-/** Pages as shaders/kv lays them out: `place` finds the element within its page and head. */
-function store(
-  on: Device,
-  format: KvFormat,
-  { kvHeads, dims }: HeadShape,
-  sequences: Float32Array[][],
-  tables: number[][],
-  place: (token: number, d: number) => { word: number; half: number },
-) {
-  const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
-  const words = new Uint32Array(PAGES * kvHeads * perHead).fill(GARBAGE);
-  const halves = new Uint16Array(words.buffer);
-  const floats = new Float32Array(words.buffer);
-  sequences.forEach((tokens, sequence) =>
-    tokens.forEach((row, position) =>
-      row.forEach((value, i) => {
-        const page = tables[sequence]![Math.floor(position / PAGE_TOKENS)]!;
-        const { word, half } = place(position % PAGE_TOKENS, i % dims);
-        const at = (page * kvHeads + Math.floor(i / dims)) * perHead + word;
-        if (format === 'f16') halves[2 * at + half] = f16Bits(value);
-        else floats[at] = value;
-      }),
-    ),
-  );
-  return upload(on, words);
-}
-
-function storeKeys(
-  on: Device,
-  format: KvFormat,
-  shape: HeadShape,
-  keys: Float32Array[][],
-  tables: number[][],
-) {
-  return store(on, format, shape, keys, tables, (token, d) =>
-    format === 'f16'
-      ? { word: (d >> 1) * PAGE_TOKENS + token, half: d & 1 }
-      : { word: d * PAGE_TOKENS + token, half: 0 },
-  );
-}
-
-function storeValues(
-  on: Device,
-  format: KvFormat,
-  shape: HeadShape,
-  values: Float32Array[][],
-  tables: number[][],
-) {
-  return store(on, format, shape, values, tables, (token, d) => {
-    const at = token * shape.dims + d;
-    return format === 'f16' ? { word: at >> 1, half: at & 1 } : { word: at, half: 0 };
-  });
 }
 
 /** Attends the given rows of a problem in one step. */

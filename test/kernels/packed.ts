@@ -41,7 +41,7 @@ function gridWeights(format: 'int8' | 'int4', rows: number, k: number, random: R
   return values;
 }
 
-const CHUNK_ROWS = 100;
+const CHUNK_ROWS = 32;
 
 /** A matrix of these parts, whose values lie one after the other in f32. */
 export function packMatrix(

@@ -1,0 +1,59 @@
+// Rows of the embedding in every format: of given tokens and of those last sampled, from one window and from several.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { FROM_SLOT, ROW_WORDS } from '../../src/kernels/batch.ts';
+import { embed } from '../../src/kernels/embed.ts';
+import { stacked, type Format } from '../../src/kernels/matrix.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { batchOf, compute, Random, upload } from './compute.ts';
+import { packMatrix, weightsFor } from './packed.ts';
+
+const VOCABULARY = 401;
+/** Slots and the tokens last sampled in them. */
+const SAMPLED = [400, 3, 127];
+/** First and last tokens of groups of 128, and one from each slot. */
+const SOURCES = [0, 400, 127, 128, 129, 255, 256, 3, 131, FROM_SLOT + 2, FROM_SLOT, FROM_SLOT + 1];
+const TOKENS = SOURCES.map((source) => (source >= FROM_SLOT ? SAMPLED[source - FROM_SLOT]! : source));
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+async function embedded(on: Device, format: Format, k: number, scale: number) {
+  const values = weightsFor(format, VOCABULARY, k, new Random(k));
+  const matrix = packMatrix(on, format, k, stacked([{ name: 'embedding', rows: VOCABULARY }]), values);
+  const rows = new Uint32Array(SOURCES.length * ROW_WORDS);
+  SOURCES.forEach((source, i) => rows.set([source, 0, 0, 0], i * ROW_WORDS));
+  const batch = batchOf(on, { rows: upload(on, rows), sampled: upload(on, Uint32Array.from(SAMPLED)) });
+  const y = await compute({
+    device: on,
+    capacity: { rows: 16 },
+    sizes: { rows: SOURCES.length },
+    record: (tape) => embed(tape, batch, matrix, scale),
+  });
+  return { y, values, windows: matrix.windows.length };
+}
+
+for (const format of ['f32', 'f16', 'bf16', 'int8', 'int4'] as const) {
+  it.each([1, 31, 32, 33, 131])(`${format}, %i columns`, async (k) => {
+    const { y, values } = await embedded(device, format, k, 0.5);
+    y.forEach((row, i) => {
+      const wanted = Array.from(values.subarray(TOKENS[i]! * k, (TOKENS[i]! + 1) * k), (value) => value / 2);
+      if (format !== 'int8') return expect(Array.from(row)).toEqual(wanted);
+      // A scale of 127ths of the extreme is exact but for its division.
+      wanted.forEach((value, d) => expect(Math.abs(row[d]! - value)).toBeLessThan(1e-6));
+    });
+  });
+
+  it(`${format} in windows`, async () => {
+    const k = format === 'int4' ? 1280 : 320;
+    const limit = format === 'int8' ? 64 << 10 : 256 << 10;
+    const { y, values, windows } = await embedded(disguise(device, { bindingLimit: limit }), format, k, 1);
+    expect(windows).toBeGreaterThan(1);
+    const error = y.map((row, i) =>
+      row.reduce((most, got, d) => Math.max(most, Math.abs(got - values[TOKENS[i]! * k + d]!)), 0),
+    );
+    expect(Math.max(...error)).toBeLessThan(format === 'int8' ? 1e-6 : 1e-30);
+  });
+}

@@ -1,0 +1,144 @@
+// Splitting, norming and rotating heads and the writes into pages, against f64; places that no row names stay untouched.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import type { Region } from '../../src/gpu/tensor.ts';
+import { PAGE_TOKENS, ROW_WORDS, type HeadShape, type KvFormat } from '../../src/kernels/batch.ts';
+import { ropeKv } from '../../src/kernels/rope-kv.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { batchOf, compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
+
+const EPS = 1e-6;
+const PAGES = 3;
+const TOLERANCE: Record<KvFormat, number> = { f32: 3e-6, f16: 2 ** -10 };
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+/** One head normed (with weights) and rotated, half-split. */
+function turned(x: ArrayLike<number>, angles: number[], norm: Float32Array | null): number[] {
+  const values = Array.from(x);
+  const mean = values.reduce((sum, value) => sum + value * value, 0) / values.length;
+  const normed = norm ? values.map((value, d) => (value / Math.sqrt(mean + EPS)) * norm[d]!) : values;
+  const half = values.length / 2;
+  return normed.map((value, d) => {
+    const [cos, sin] = [Math.cos(angles[d % half]!), Math.sin(angles[d % half]!)];
+    return d < half ? value * cos - normed[d + half]! * sin : value * cos + normed[d - half]! * sin;
+  });
+}
+
+interface Pages {
+  /** Undefined where nothing was written. */
+  key(place: number, head: number, d: number): number | undefined;
+  value(place: number, head: number, d: number): number | undefined;
+}
+
+/** Reads pages by the layouts that shaders/kv documents. */
+async function readPages(
+  keys: Region,
+  values: Region,
+  format: KvFormat,
+  { kvHeads, dims }: HeadShape,
+): Promise<Pages> {
+  const [k, v] = await Promise.all(
+    [keys, values].map(async (held) => new Uint32Array(await device.read(held))),
+  );
+  const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
+  const at = (words: Uint32Array, index: number, half: number): number | undefined => {
+    const word = words[index]!;
+    if (word === POISON) return undefined;
+    return format === 'f16'
+      ? f16Value((word >>> (16 * half)) & 0xffff)
+      : new Float32Array(Uint32Array.of(word).buffer)[0];
+  };
+  const start = (place: number, head: number) => (Math.floor(place / PAGE_TOKENS) * kvHeads + head) * perHead;
+  return {
+    key: (place, head, d) =>
+      format === 'f16'
+        ? at(k!, start(place, head) + (d >> 1) * PAGE_TOKENS + (place % PAGE_TOKENS), d & 1)
+        : at(k!, start(place, head) + d * PAGE_TOKENS + (place % PAGE_TOKENS), 0),
+    value: (place, head, d) => {
+      const element = (place % PAGE_TOKENS) * dims + d;
+      return format === 'f16'
+        ? at(v!, start(place, head) + (element >> 1), element & 1)
+        : at(v!, start(place, head) + element, 0);
+    },
+  };
+}
+
+const SHAPES: HeadShape[] = [
+  { heads: 1, kvHeads: 1, dims: 4 },
+  { heads: 3, kvHeads: 3, dims: 20 },
+  { heads: 6, kvHeads: 2, dims: 16 },
+  { heads: 28, kvHeads: 4, dims: 24 }, // heads just over a workgroup
+  { heads: 2, kvHeads: 1, dims: 128 },
+];
+
+for (const format of ['f32', 'f16'] as const) {
+  for (const hasNorm of [false, true]) {
+    describe(`pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads`, () => {
+      it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
+        const { heads, kvHeads, dims } = shape;
+        const random = new Random(heads * 100 + dims);
+        const width = (heads + 2 * kvHeads) * dims;
+        const places = [64, 31, 32, 5, 95];
+        const qkv = random.floats(places.length * width);
+        const angles = places.map(() => Array.from({ length: dims / 2 }, () => random.float() * 3));
+        const norms = hasNorm ? { q: random.floats(dims), k: random.floats(dims) } : null;
+
+        const rows = new Uint32Array(places.length * ROW_WORDS);
+        places.forEach((place, i) => rows.set([0, 0, place, 0], i * ROW_WORDS));
+        const rope = Float32Array.from(angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]));
+        const bytes = (PAGES * kvHeads * PAGE_TOKENS * dims * 4) / (format === 'f16' ? 2 : 1);
+        const keys = upload(device, new Uint8Array(bytes));
+        const values = upload(device, new Uint8Array(bytes));
+        for (const region of [keys, values]) poison(device, region);
+        const weight = (of: Float32Array) => device.tensor('weights', 'norm', [dims], of);
+        const y = await compute({
+          device,
+          capacity: { rows: 8 },
+          sizes: { rows: places.length },
+          record: (_, input) =>
+            ropeKv(
+              input(['rows', width], qkv),
+              batchOf(device, { rows: upload(device, rows), rope: upload(device, rope) }),
+              shape,
+              { format, keys, values },
+              norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
+            ),
+        });
+
+        const pages = await readPages(keys, values, format, shape);
+        let [ofQ, ofK, ofV] = [0, 0, 0];
+        const worse = (a: number, b: number) => (b <= a ? a : Number.isNaN(b) ? Infinity : b);
+        places.forEach((place, row) => {
+          const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
+          for (let i = 0; i < heads; i++) {
+            turned(head(i), angles[row]!, norms && norms.q).forEach((wanted, d) => {
+              ofQ = worse(ofQ, Math.abs(y[row]![i * dims + d]! - wanted / Math.sqrt(dims)));
+            });
+          }
+          for (let i = 0; i < kvHeads; i++) {
+            turned(head(heads + i), angles[row]!, norms && norms.k).forEach((wanted, d) => {
+              const got = pages.key(place, i, d) ?? NaN;
+              ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
+            });
+            head(heads + kvHeads + i).forEach((wanted, d) => {
+              ofV = worse(ofV, Math.abs((pages.value(place, i, d) ?? NaN) - wanted));
+            });
+          }
+        });
+        expect(ofQ).toBeLessThan(TOLERANCE.f32);
+        expect(ofK).toBeLessThan(TOLERANCE[format]);
+        expect(ofV).toBeLessThanOrEqual(format === 'f32' ? 0 : TOLERANCE.f16);
+
+        const untouched = Array.from({ length: PAGES * PAGE_TOKENS }, (_, place) => place).filter((place) => {
+          const element = [place, kvHeads - 1, dims - 1] as const;
+          return pages.key(...element) === undefined && pages.value(...element) === undefined;
+        });
+        expect(untouched.length).toBe(PAGES * PAGE_TOKENS - places.length);
+      });
+    });
+  }
+}

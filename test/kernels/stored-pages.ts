@@ -1,0 +1,66 @@
+// Keys and values of several sequences in pages, as rope-kv.wgsl would have left them; layouts in shaders/kv.
+
+import type { Device } from '../../src/gpu/device.ts';
+import type { Region } from '../../src/gpu/tensor.ts';
+import { PAGE_TOKENS, type HeadShape, type KvFormat } from '../../src/kernels/batch.ts';
+import { f16Bits, upload } from './compute.ts';
+
+/** Pages of the pool. */
+export const PAGES = 12;
+
+/** Large and finite, as f32 and as a pair of f16: what places without a token may hold. */
+const GARBAGE = 0x70007000;
+
+/** Pages as shaders/kv lays them out: `place` finds the element within its page and head. */
+function store(
+  on: Device,
+  format: KvFormat,
+  { kvHeads, dims }: HeadShape,
+  sequences: Float32Array[][],
+  tables: number[][],
+  place: (token: number, d: number) => { word: number; half: number },
+): Region {
+  const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
+  const words = new Uint32Array(PAGES * kvHeads * perHead).fill(GARBAGE);
+  const halves = new Uint16Array(words.buffer);
+  const floats = new Float32Array(words.buffer);
+  sequences.forEach((tokens, sequence) =>
+    tokens.forEach((row, position) =>
+      row.forEach((value, i) => {
+        const page = tables[sequence]![Math.floor(position / PAGE_TOKENS)]!;
+        const { word, half } = place(position % PAGE_TOKENS, i % dims);
+        const at = (page * kvHeads + Math.floor(i / dims)) * perHead + word;
+        if (format === 'f16') halves[2 * at + half] = f16Bits(value);
+        else floats[at] = value;
+      }),
+    ),
+  );
+  return upload(on, words);
+}
+
+export function storeKeys(
+  on: Device,
+  format: KvFormat,
+  shape: HeadShape,
+  keys: Float32Array[][],
+  tables: number[][],
+): Region {
+  return store(on, format, shape, keys, tables, (token, d) =>
+    format === 'f16'
+      ? { word: (d >> 1) * PAGE_TOKENS + token, half: d & 1 }
+      : { word: d * PAGE_TOKENS + token, half: 0 },
+  );
+}
+
+export function storeValues(
+  on: Device,
+  format: KvFormat,
+  shape: HeadShape,
+  values: Float32Array[][],
+  tables: number[][],
+): Region {
+  return store(on, format, shape, values, tables, (token, d) => {
+    const at = token * shape.dims + d;
+    return format === 'f16' ? { word: at >> 1, half: at & 1 } : { word: at, half: 0 };
+  });
+}
