@@ -1,0 +1,161 @@
+// The two ends of a model in another thread, on a port of paper, with a model that answers as it is told.
+
+import { describe, expect, it } from 'vitest';
+import { connectTextModel, serveTextModel, type Port } from '../../../src/engine/text/remote.ts';
+import type { TextModel, TextModelOptions } from '../../../src/engine/text/text-model.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { createFakeModel, fakeInfo } from '../../server/fake-model.ts';
+import { collect } from '../fixture.ts';
+
+type Listener = (message: unknown) => void;
+
+/** Two ports; what one posts the other gets, copied, in a later tick. */
+function portPair(): { near: Port; far: Port; break(error: Error): void } {
+  const listeners: { near: Listener[]; far: Listener[] } = { near: [], far: [] };
+  const lost: ((error: Error) => void)[] = [];
+  let broken = false;
+  const port = (to: Listener[], own: Listener[]): Port => ({
+    post(message) {
+      const copy: unknown = structuredClone(message);
+      queueMicrotask(() => !broken && to.forEach((listener) => listener(copy)));
+    },
+    onMessage: (listener) => void own.push(listener),
+    onLost: (listener) => void lost.push(listener),
+  });
+  return {
+    near: port(listeners.far, listeners.near),
+    far: port(listeners.near, listeners.far),
+    break(error) {
+      broken = true;
+      lost.forEach((listener) => listener(error));
+    },
+  };
+}
+
+const OPTIONS: TextModelOptions = { model: 'any' };
+const ask = (content: string) => ({ prompt: { messages: [{ role: 'user' as const, content }] } });
+
+async function connect() {
+  const ports = portPair();
+  const fake = createFakeModel();
+  let closed = 0;
+  serveTextModel(
+    ports.far,
+    () => Promise.resolve(fake),
+    () => {},
+  );
+  const onClosed = () => Promise.resolve(void closed++);
+  const model = await connectTextModel(ports.near, OPTIONS, () => {}, onClosed);
+  return { model, fake, ports, closed: () => closed };
+}
+
+describe('over a port', () => {
+  it('a model looks as it is', async () => {
+    const { model } = await connect();
+    expect(model.info).toEqual(fakeInfo);
+    expect(await model.tokenize('ab')).toEqual([97, 98]);
+    expect(await model.detokenize([97, 98])).toBe('ab');
+    const { text, ends } = await collect(model.generate({ ...ask('one two three'), n: 2 }));
+    expect(text).toEqual(['one two three', 'one two three']);
+    expect(ends).toHaveLength(2);
+  });
+
+  it('events of many requests find their own reader', async () => {
+    const { model } = await connect();
+    const texts = Array.from({ length: 20 }, (_, i) => `request number ${i} of many`);
+    const results = await Promise.all(texts.map((text) => collect(model.generate(ask(text)))));
+    expect(results.map(({ text }) => text[0])).toEqual(texts);
+  });
+
+  it.each([
+    ['refuse overloaded', 'overloaded', 0],
+    ['fail out_of_memory', 'out_of_memory', 1],
+  ])('%s arrives as an EngineError, after what came before it', async (content, code, deltas) => {
+    const { model } = await connect();
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const event of model.generate(ask(content))) seen.push(event.type);
+    })();
+    await expect(reading).rejects.toBeInstanceOf(EngineError);
+    await expect(reading).rejects.toMatchObject({ code });
+    expect(seen.filter((type) => type === 'delta')).toHaveLength(deltas);
+  });
+
+  it('what nobody foresaw arrives as internal, with where it came from', async () => {
+    const { model } = await connect();
+    const error: unknown = await collect(model.generate(ask('crash now'))).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ code: 'internal' });
+    expect((error as Error).message).toMatch(/secret detail[^]*fake-model/);
+  });
+
+  it('a reader that leaves aborts the request on the far side', async () => {
+    const { model, fake } = await connect();
+    for await (const event of model.generate(ask('hang here'))) if (event.type === 'delta') break;
+    while (fake.running > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+describe('an opening that fails', () => {
+  it('rejects with the far side’s error and lets the thread go', async () => {
+    const ports = portPair();
+    let closed = 0;
+    const open = (): Promise<TextModel> =>
+      Promise.reject(new EngineError('bad_checkpoint', 'tensor x is missing', { param: 'x' }));
+    serveTextModel(ports.far, open, () => {});
+    const model = connectTextModel(
+      ports.near,
+      OPTIONS,
+      () => {},
+      () => Promise.resolve(void closed++),
+    );
+    await expect(model).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'x' });
+    expect(closed).toBe(1);
+  });
+
+  it('rejects where the far side is lost', async () => {
+    const ports = portPair();
+    const model = connectTextModel(
+      ports.near,
+      OPTIONS,
+      () => {},
+      () => Promise.resolve(),
+    );
+    ports.break(new EngineError('internal', 'the thread ended'));
+    await expect(model).rejects.toThrow('the thread ended');
+  });
+});
+
+describe('a far side that is lost', () => {
+  it('fails everything that waits on it, and what comes later', async () => {
+    const { model, ports, closed } = await connect();
+    const stream = model.generate(ask('hang here'));
+    const seen = [await stream.next(), await stream.next(), await stream.next()];
+    expect(seen.map(({ value }) => value?.type)).toEqual(['accepted', 'prefill', 'delta']);
+    const waiting = [stream.next(), model.metrics(), model.tokenize('a')];
+    const error = new EngineError('internal', 'the thread ended');
+    ports.break(error);
+    for (const promise of waiting) await expect(promise).rejects.toBe(error);
+    await expect(model.metrics()).rejects.toBe(error);
+    await expect(model.generate(ask('x')).next()).rejects.toBe(error);
+    await model.close();
+    expect(closed()).toBe(0);
+  });
+
+  it('while it closes is closed', async () => {
+    const { model, ports } = await connect();
+    const closing = model.close();
+    ports.break(new EngineError('internal', 'the thread ended'));
+    await closing;
+  });
+});
+
+it('closing twice, at once or later, closes once', async () => {
+  const { model, fake, closed } = await connect();
+  const stream = model.generate(ask('hang here'));
+  await stream.next();
+  await Promise.all([model.close(), model.close()]);
+  await model.close();
+  expect([fake.closed, closed()]).toEqual([true, 1]);
+  for (const promise of [model.metrics(), model.generate(ask('x')).next()])
+    await expect(promise).rejects.toMatchObject({ code: 'cancelled' });
+});
