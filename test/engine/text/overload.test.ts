@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import { throttlePolling } from '../../../src/gpu/polling.ts';
+import { collect, greedy, openGolden } from '../fixture.ts';
+
+throttlePolling();
+
+test('of a burst as many requests are taken as may run and wait, and the others are told to come later', async () => {
+  const model = await openGolden('llama', { maxRunningRequests: 2, maxQueuedRequests: 3 });
+  for (let round = 0; round < 2; round++) {
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        collect(model.generate(greedy([i], 20))).catch((error: unknown) => error),
+      ),
+    );
+    const refused = outcomes.filter((outcome) => outcome instanceof EngineError);
+    expect(refused).toHaveLength(5);
+    for (const { code, message } of refused) {
+      expect(code).toBe('overloaded');
+      expect(message).toContain('--max-queued-requests');
+    }
+    for (const outcome of outcomes.slice(0, 5)) expect(outcome).toMatchObject({ ids: [{ length: 20 }] });
+  }
+  await model.close();
+});
+
+test('no queue at all still fills every slot', async () => {
+  const model = await openGolden('llama', { maxRunningRequests: 4, maxQueuedRequests: 0 });
+  const outcomes = await Promise.all(
+    [1, 2, 3, 4, 5].map((id) =>
+      collect(model.generate(greedy([id], 10))).catch((error: EngineError) => error.code),
+    ),
+  );
+  expect(outcomes.map((outcome) => (typeof outcome === 'string' ? outcome : outcome.ids[0]!.length))).toEqual(
+    [10, 10, 10, 10, 'overloaded'],
+  );
+  await model.close();
+});
