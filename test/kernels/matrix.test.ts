@@ -72,14 +72,14 @@ async function unpack(matrix: Matrix): Promise<(column: number, k: number) => Co
     })),
   );
   return (column, k) => {
-    const group = Math.floor(column / 128);
+    const group = Math.floor(column / 32);
     const window = windows.find((held) => group >= held.firstGroup && group < held.firstGroup + held.groups)!;
     const row = (group - window.firstGroup) * matrix.blocks * (32 / perWord) + Math.floor(k / perWord);
     const code =
-      (window.codes[row * 128 + (column % 128)]! >>> ((k % perWord) * BITS[matrix.format])) &
+      (window.codes[row * 32 + (column % 32)]! >>> ((k % perWord) * BITS[matrix.format])) &
       (2 ** BITS[matrix.format] - 1);
     const block = (group - window.firstGroup) * matrix.blocks + Math.floor(k / 32);
-    const scale = window.scales?.[block * 128 + (column % 128)] ?? 1;
+    const scale = window.scales?.[block * 32 + (column % 32)] ?? 1;
     return { code, scale, value: decode(matrix.format, code, scale) };
   };
 }
@@ -163,7 +163,7 @@ it.each(FORMATS)('columns and k’s that pad %s are zero, whatever the buffer he
   packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
   const at = await unpack(matrix);
   let largest = 0;
-  for (let column = 0; column < 128; column++) {
+  for (let column = 0; column < 32; column++) {
     for (let i = column < rows ? k : 0; i < 64; i++) largest = worse(largest, Math.abs(at(column, i).value));
   }
   expect(largest).toBe(0);
@@ -227,7 +227,7 @@ describe('parts', () => {
 
 describe('windows of 256 KiB', () => {
   it.each(FORMATS)('%s', async (format) => {
-    const narrow = disguise(device, { bindingLimit: 256 << 10 });
+    const narrow = disguise(device, { bindingLimit: 64 << 10 });
     const random = new Random(11);
     const [rows, k] = [700, format === 'int4' ? 1100 : 330];
     const { bytes, values } = stored('f16', rows * k, random);
@@ -252,10 +252,10 @@ describe('windows of 256 KiB', () => {
     expect(excess).toBe(0);
   });
 
-  it('128 rows that exceed a binding are refused', () => {
-    const narrow = disguise(device, { bindingLimit: 256 << 10 });
+  it('32 rows that exceed a binding are refused', () => {
+    const narrow = disguise(device, { bindingLimit: 64 << 10 });
     expect(() => allocateMatrix(narrow, 'f32', 1000, stacked([{ name: 'w', rows: 3 }]), 'wide')).toThrow(
-      /wide: 128 rows of 1000 exceed one binding/,
+      /wide: 32 rows of 1000 exceed one binding/,
     );
   });
 });
