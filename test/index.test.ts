@@ -1,0 +1,81 @@
+// The public face: what stands there, and that a program can be written with it alone.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import * as face from '../src/index.ts';
+
+it('is these names and no more', () => {
+  expect(Object.keys(face).toSorted((a, b) => a.localeCompare(b))).toEqual([
+    'adapters',
+    'EngineError',
+    'listModels',
+    'openTextModel',
+    'probeAdapter',
+    'removeModel',
+    'resolveModel',
+    'shippedModelPath',
+  ]);
+});
+
+it('names the adapters, which compute what they should', async () => {
+  const adapters = await face.adapters();
+  expect(adapters.length).toBeGreaterThan(0);
+  for (const [i, adapter] of adapters.entries()) {
+    expect(adapter.index).toBe(i);
+    expect(adapter.limits['maxStorageBufferBindingSize']).toBeGreaterThanOrEqual(128 * 2 ** 20);
+    expect(await face.probeAdapter(String(i))).toMatchObject({ ok: true, problem: null });
+  }
+});
+
+it('an adapter that is not there is named with those that are', async () => {
+  const result = await face.probeAdapter('no such adapter');
+  expect(result.ok).toBe(false);
+  expect(result.problem).toContain('no such adapter');
+  const opening = face.openTextModel({ model: face.shippedModelPath(), adapter: '17' });
+  await expect(opening).rejects.toMatchObject({ code: 'no_adapter' });
+});
+
+it('the model that ships is where it says, and resolves to itself', async () => {
+  const path = face.shippedModelPath();
+  expect(existsSync(join(path, 'config.json'))).toBe(true);
+  expect((await face.resolveModel(path)).path).toBe(path);
+});
+
+it('a folder that is none is refused by the name that was given', async () => {
+  const opening = face.openTextModel({ model: './no/such/folder' });
+  await expect(opening).rejects.toMatchObject({ code: 'model_not_found' });
+  await expect(opening).rejects.toThrow('no/such/folder');
+});
+
+it('a conversation needs nothing else', async () => {
+  const notes: face.OpenEvent[] = [];
+  const model = await face.openTextModel({ model: face.shippedModelPath(), memoryBudget: 2 ** 29 }, (event) =>
+    notes.push(event),
+  );
+  try {
+    expect(model.info).toMatchObject({ name: 'svc-chat-mini', hasChatTemplate: true, quantization: 'none' });
+    const messages: face.ChatMessage[] = [{ role: 'user', content: 'Hello!' }];
+    const ask = async (request: Partial<face.TextRequest>): Promise<string> => {
+      let text = '';
+      let end: face.TextEvent | null = null;
+      for await (const event of model.generate({ prompt: { messages }, maxTokens: 40, ...request })) {
+        if (event.type === 'delta') text += event.text;
+        if (event.type === 'done') end = event;
+      }
+      expect(end).toMatchObject({ type: 'done', choice: 0 });
+      return text;
+    };
+    const greedy = await ask({ temperature: 0 });
+    expect(greedy).not.toBe('');
+    expect(await ask({ temperature: 0 })).toBe(greedy);
+    expect(await ask({ temperature: 1.5, seed: 4 })).toBe(await ask({ temperature: 1.5, seed: 4 }));
+    expect(await ask({ temperature: 0, stop: [greedy.slice(2, 5)] })).toBe(greedy.slice(0, 2));
+    const { text, ids } = await model.renderPrompt({ messages });
+    expect(text).toContain('Hello!');
+    expect(await model.detokenize(ids)).toBe(text);
+    expect(notes.some(({ type }) => type === 'warmup')).toBe(true);
+  } finally {
+    await model.close();
+  }
+});
