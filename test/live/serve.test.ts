@@ -1,0 +1,181 @@
+// The whole program on the model that ships, through the `openai` client: what requests do to one another, and how it ends.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import OpenAI, { APIUserAbortError, BadRequestError, NotFoundError } from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { build, launch, serve, type ServedModel } from './process.ts';
+
+type Request = OpenAI.ChatCompletionCreateParamsNonStreaming & Record<string, unknown>;
+
+function ask(content: string, more: Record<string, unknown> = {}): Request {
+  return { model: 'default', messages: [{ role: 'user', content }], max_tokens: 24, ...more };
+}
+
+const connect = (url: string): OpenAI =>
+  new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
+
+let served: ServedModel;
+let client: OpenAI;
+beforeAll(async () => {
+  build();
+  served = await serve([]);
+  client = connect(served.url);
+});
+afterAll(async () => {
+  served.child.kill('SIGKILL');
+  await served.ended;
+});
+
+/** What each choice said and how it ended; a stream and a plain reply alike. */
+async function answers(request: Request, stream: boolean): Promise<string[]> {
+  const said: string[] = Array<string>(request.n ?? 1).fill('');
+  if (stream) {
+    for await (const { choices } of await client.chat.completions.create({ ...request, stream: true }))
+      for (const { index, delta, finish_reason } of choices)
+        said[index] += (delta.content ?? '') + (finish_reason === null ? '' : ` [${finish_reason}]`);
+  } else {
+    const { choices } = await client.chat.completions.create(request);
+    for (const { index, message, finish_reason } of choices)
+      said[index] = `${message.content} [${finish_reason}]`;
+  }
+  return said;
+}
+
+it('is soon ready, its kernels being compiled', () => {
+  // 3 s on quiet cores; tests share theirs with whatever else runs.
+  expect(served.readyAfter).toBeLessThan(15_000);
+});
+
+describe('requests side by side', () => {
+  const mixed: Request[] = [
+    ask('What is the capital of France?', { temperature: 0 }),
+    ask('Tell me a story.', { temperature: 0, stop: ['e', '.'] }),
+    ask('Hello!', { temperature: 1, seed: 1, n: 3 }),
+    ask('Hello!', { temperature: 1, seed: 2 }),
+    ask('Count from one to ten.', { temperature: 0.7, seed: 3, top_p: 0.5, min_p: 0.1 }),
+    ask('Say something.', { temperature: 2, seed: 4, top_k: 3 }),
+    ask('x'.repeat(900), { temperature: 0, max_tokens: 8 }),
+    ask('What colour is the sky?', { temperature: 0, logit_bias: { 5: 50 }, max_tokens: 5 }),
+    ask('Who are you?', { temperature: 0, ignore_eos: true, max_tokens: 60 }),
+    ask('What is two and two?', { temperature: 0, stop_token_ids: [40, 41, 42] }),
+  ];
+
+  it('each says what it says alone, streamed or not', async () => {
+    const alone: string[][] = [];
+    for (const request of mixed) alone.push(await answers(request, false));
+    const together = await Promise.all(mixed.map((request, i) => answers(request, i % 2 === 0)));
+    expect(together).toEqual(alone);
+    expect(alone[1]![0]).toMatch(/^[^e.]* \[stop\]$/);
+    expect(new Set(alone[2]).size).toBeGreaterThan(1);
+    expect(alone[8]![0]).toMatch(/\[length\]$/);
+  });
+
+  it('a seed is a text, another seed another', async () => {
+    const one = (seed: number) => answers(ask('Tell me a story.', { temperature: 1.5, seed }), true);
+    const [a, b, c] = await Promise.all([one(11), one(11), one(12)]);
+    expect(a).toEqual(b);
+    expect(a).not.toEqual(c);
+  });
+
+  it('max_tokens beyond the context is what the context leaves', async () => {
+    const request = ask('Hello!', { temperature: 0, max_tokens: 1_000_000 });
+    const { choices } = await client.chat.completions.create(request);
+    expect(choices[0]!.finish_reason).toBe('stop');
+  });
+});
+
+describe('the openai client', () => {
+  it('aborts a stream, and the next request works', async () => {
+    const controller = new AbortController();
+    const stream = await client.chat.completions.create(
+      { ...ask('Tell me a story.', { ignore_eos: true, max_tokens: 2000 }), stream: true },
+      { signal: controller.signal },
+    );
+    let chunks = 0;
+    for await (const _ of stream) if (++chunks === 3) controller.abort();
+    expect(chunks).toBeLessThan(2000);
+    const aborted = client.chat.completions.create(ask('Hi'), { signal: AbortSignal.abort() });
+    await expect(aborted).rejects.toBeInstanceOf(APIUserAbortError);
+    expect((await answers(ask('Hello!', { temperature: 0 }), true))[0]).not.toBe('');
+  });
+
+  it('reads usage at the end of a stream', async () => {
+    const stream = await client.chat.completions.create({
+      ...ask('Hello!', { ignore_eos: true, max_tokens: 7 }),
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let usage: OpenAI.CompletionUsage | null | undefined;
+    for await (const chunk of stream) usage = chunk.usage;
+    expect(usage).toMatchObject({ completion_tokens: 7 });
+  });
+
+  it('reads errors', async () => {
+    const refused = client.chat.completions.create(ask('Hi', { temperature: 3 }));
+    await expect(refused).rejects.toBeInstanceOf(BadRequestError);
+    await expect(refused).rejects.toMatchObject({ param: 'temperature' });
+    const missing = client.chat.completions.create(ask('Hi', { model: 'no-such-model' }));
+    await expect(missing).rejects.toBeInstanceOf(NotFoundError);
+    await expect(missing).rejects.toThrow('svc-chat-mini');
+  });
+
+  it('lists the model, with the sampling values in force', async () => {
+    const { data } = await client.models.list();
+    expect(data.map(({ id }) => id)).toEqual(['svc-chat-mini']);
+    expect(await client.models.retrieve('svc-chat-mini')).toEqual(data[0]);
+  });
+});
+
+describe('the end', () => {
+  it('SIGTERM lets a stream end, takes nothing new and exits with 0', async () => {
+    const server = await serve([]);
+    const stream = await connect(server.url).chat.completions.create({
+      ...ask('Tell me a story.', { ignore_eos: true, max_tokens: 150 }),
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let tokens = 0;
+    let chunks = 0;
+    for await (const { usage } of stream) {
+      if (++chunks === 3) {
+        server.child.kill('SIGTERM');
+        await sleep(50);
+        const late = await fetch(`${server.url}/v1/models`).then(
+          ({ status }) => status,
+          () => 'refused',
+        );
+        expect(['refused', 503]).toContain(late);
+      }
+      tokens = usage?.completion_tokens ?? tokens;
+    }
+    expect(tokens).toBe(150);
+    expect(await server.ended).toEqual([0, null]);
+  });
+
+  it('a second SIGINT stops at once, with 130, whatever is being computed', async () => {
+    const server = await serve([]);
+    const stream = await connect(server.url).chat.completions.create({
+      ...ask('Tell me a story.', { ignore_eos: true, max_tokens: 3000 }),
+      stream: true,
+    });
+    const reading = (async () => {
+      let chunks = 0;
+      for await (const _ of stream) if (++chunks === 2) server.child.kill('SIGINT');
+    })().catch(() => {});
+    while (!server.log().includes('SIGINT')) await sleep(10);
+    server.child.kill('SIGINT');
+    expect(await server.ended).toEqual([130, null]);
+    await reading;
+  });
+
+  it('SIGTERM while the model opens exits with 0, after 503 and Retry-After', async () => {
+    const server = await launch([]);
+    let reply: Response | null = null;
+    while (!reply) reply = await fetch(`${server.url}/v1/models`).catch(() => null);
+    expect(reply.status).toBe(503);
+    expect(reply.headers.get('retry-after')).toBe('1');
+    while (!/Loading|kernels/.test(server.log())) await sleep(5);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual([0, null]);
+  });
+});
