@@ -5,7 +5,7 @@
 struct Args {
   y_quads: u32,
   blocks: u32,      // K / 32
-  first_group: u32, // groups of 128 tokens before this window
+  first_group: u32, // groups of 32 tokens before this window
   groups: u32,      // groups in this window
   scale: f32,
 }
@@ -21,11 +21,11 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let row = id.y;
   let source = rows[row].source;
   let token = select(source, sampled[source & ~FROM_SLOT], (source & FROM_SLOT) != 0u);
-  let group = token / 128u - args.first_group;
-  if (step >= args.blocks * (32u / STEP) || token / 128u < args.first_group || group >= args.groups) {
+  let group = token / 32u - args.first_group;
+  if (step >= args.blocks * (32u / STEP) || token / 32u < args.first_group || group >= args.groups) {
     return;
   }
-  let lane = token % 128u / 4u;
+  let lane = token % 32u / 4u;
   let column = token % 4u;
   let block = group * args.blocks + step * STEP / 32u;
   let scale = load_scale(block, lane);

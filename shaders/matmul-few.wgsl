@@ -16,7 +16,7 @@ struct Args {
   x_quads: u32,     // quads of columns from one row of x to the next
   y_quads: u32,     // the same of y; of pairs where the store halves the columns
   blocks: u32,      // K / 32
-  first_group: u32, // groups of 128 columns before this window
+  first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
   steps: u32,       // steps in a run; an argument so that drivers do not unroll the loop, which costs speed and compile time
 }
@@ -32,8 +32,8 @@ fn main(
 ) {
   let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
   let split = local / COLUMN_LANES;
-  let group = min(column / 32u, args.groups - 1u);
-  let lane = column % 32u;
+  let group = min(column / 8u, args.groups - 1u);
+  let lane = column % 8u;
   let row0 = workgroup.y * ROWS;
 
   var c: array<vec4f, ROWS>;
@@ -63,8 +63,8 @@ fn main(
     }
   }
 
-  let y_quad = args.first_group * 32u + column;
-  let inside = column / 32u < args.groups && y_quad < args.y_quads;
+  let y_quad = args.first_group * 8u + column;
+  let inside = column / 8u < args.groups && y_quad < args.y_quads;
   for (var r = 0u; r < ROWS; r++) {
     let acc = sum_splits(c[r], local, split);
     if (inside && split == 0u) {

@@ -15,7 +15,7 @@ struct Args {
   x_quads: u32,     // quads of columns from one row of x to the next
   y_quads: u32,     // the same of y; of pairs where the store halves the columns
   blocks: u32,      // K / 32
-  first_group: u32, // groups of 128 columns before this window
+  first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
 }
 
@@ -30,8 +30,8 @@ fn main(
 ) {
   let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
   let split = local / COLUMN_LANES;
-  let group = min(column / 32u, args.groups - 1u);
-  let lane = column % 32u;
+  let group = min(column / 8u, args.groups - 1u);
+  let lane = column % 8u;
   let row0 = workgroup.y * LANES * TILES;
   let x0 = (row0 + lane_row(lanes)) * args.x_quads;
 
@@ -56,8 +56,8 @@ fn main(
     }
   }
 
-  let y_quad = args.first_group * 32u + column;
-  let inside = column / 32u < args.groups && y_quad < args.y_quads;
+  let y_quad = args.first_group * 8u + column;
+  let inside = column / 8u < args.groups && y_quad < args.y_quads;
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
       let acc = sum_splits(c[t][i], local, split);

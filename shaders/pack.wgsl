@@ -11,7 +11,7 @@ struct Args {
   unit: u32,        // rows that stay together
   unit_stride: u32, // columns from one unit to the next
   first_column: u32,
-  first_group: u32, // groups of 128 columns before this window
+  first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
 }
 
@@ -21,7 +21,7 @@ struct Args {
 var<private> word0: u32;
 
 fn put(i: u32, word: u32) {
-  codes[word0 + i * 128u] = word;
+  codes[word0 + i * 32u] = word;
 }
 
 @compute @workgroup_size(64)
@@ -33,8 +33,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   let matrix_row = args.first_row + row;
   let column = args.first_column + matrix_row / args.unit * args.unit_stride + matrix_row % args.unit;
-  let group = column / 128u - args.first_group;
-  if (column / 128u < args.first_group || group >= args.groups) {
+  let group = column / 32u - args.first_group;
+  if (column / 32u < args.first_group || group >= args.groups) {
     return;
   }
   var values: array<f32, 32>;
@@ -45,6 +45,6 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     }
   }
   let block = group * args.blocks + b;
-  word0 = block * WORDS * 128u + column % 128u;
-  encode(&values, block, column % 128u);
+  word0 = block * WORDS * 32u + column % 32u;
+  encode(&values, block, column % 32u);
 }

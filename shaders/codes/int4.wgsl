@@ -19,5 +19,5 @@ fn encode(values: ptr<function, array<f32, 32>>, block: u32, column: u32) {
     }
     put(i, word);
   }
-  scales[block * 128u + column] = scale;
+  scales[block * 32u + column] = scale;
 }

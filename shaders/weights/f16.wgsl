@@ -1,4 +1,4 @@
-// Weights as f16 pairs: codes[group of 128 columns][k / 2][lane of 32][4 columns]; k in the low half. Needs no shader-f16.
+// Weights as f16 pairs: codes[group of 32 columns][k / 2][lane of 8][4 columns]; k in the low half. Needs no shader-f16.
 const STEP = 4u;
 const STEPS_AT_ONCE = 2u; // in a loop over few rows: about four loads
 alias Pack = array<vec4u, 2>;
@@ -12,8 +12,8 @@ fn load_scale(block: u32, lane: u32) -> Scale {
 
 // `step` counts steps of STEP k's over all groups.
 fn load_pack(step: u32, lane: u32) -> Pack {
-  let i = step * 64u + lane;
-  return Pack(codes[i], codes[i + 32u]);
+  let i = step * 16u + lane;
+  return Pack(codes[i], codes[i + 8u]);
 }
 
 // Four columns at each of the k's 4·h to 4·h + 3 of a pack.

@@ -1,4 +1,4 @@
-// Weights as f32: codes[group of 128 columns][k][lane of 32][4 columns].
+// Weights as f32: codes[group of 32 columns][k][lane of 8][4 columns].
 const STEP = 4u;
 const STEPS_AT_ONCE = 1u; // in a loop over few rows: about four loads
 alias Pack = array<vec4f, 4>;
@@ -12,8 +12,8 @@ fn load_scale(block: u32, lane: u32) -> Scale {
 
 // `step` counts steps of STEP k's over all groups.
 fn load_pack(step: u32, lane: u32) -> Pack {
-  let i = step * 128u + lane;
-  return Pack(codes[i], codes[i + 32u], codes[i + 64u], codes[i + 96u]);
+  let i = step * 32u + lane;
+  return Pack(codes[i], codes[i + 8u], codes[i + 16u], codes[i + 24u]);
 }
 
 // Four columns at each of the k's 4·h to 4·h + 3 of a pack.

@@ -1,4 +1,4 @@
-// Weights as 4-bit codes, w = scale · (code - 8) with a scale for 32 k's: codes[group of 128 columns][k / 8][lane of 32][4 columns],
+// Weights as 4-bit codes, w = scale · (code - 8) with a scale for 32 k's: codes[group of 32 columns][k / 8][lane of 8][4 columns],
 // eight codes a word, k in the lowest bits; scales[group][k / 32][lane][4 columns].
 const STEP = 8u;
 const STEPS_AT_ONCE = 4u; // in a loop over few rows: about four loads
@@ -10,12 +10,12 @@ alias Scale = vec4f;
 
 // `block` counts blocks of 32 k's over all groups.
 fn load_scale(block: u32, lane: u32) -> Scale {
-  return scales[block * 32u + lane];
+  return scales[block * 8u + lane];
 }
 
 // `step` counts steps of STEP k's over all groups.
 fn load_pack(step: u32, lane: u32) -> Pack {
-  return codes[step * 32u + lane];
+  return codes[step * 8u + lane];
 }
 
 // Four columns at each of the k's 4·h to 4·h + 3 of a pack.

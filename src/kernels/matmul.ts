@@ -54,7 +54,7 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
         ...(shader === 'matmul-few.wgsl' ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] } : {}),
       },
       bind: { x, y, ...weightOperands(window), ...(weight.bias ? { bias: weight.bias } : {}) },
-      groups: (sizes) => [Math.ceil((window.groups * 32) / columnLanes), Math.ceil(x.rows(sizes) / rows)],
+      groups: (sizes) => [Math.ceil((window.groups * 8) / columnLanes), Math.ceil(x.rows(sizes) / rows)],
     });
   }
 }

@@ -1,4 +1,4 @@
-// A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 128 columns, blocks of
+// A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 32 columns, blocks of
 // 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds.
 
 import type { Device } from '../gpu/device.ts';
@@ -43,7 +43,7 @@ export interface Matrix {
 }
 
 const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
-const GROUP = 128;
+const GROUP = 32;
 const BLOCK = 32;
 
 export function hasScales(format: Format): boolean {
@@ -53,7 +53,12 @@ export function hasScales(format: Format): boolean {
 /** Bytes on the device. */
 export function matrixBytes(format: Format, columns: number, k: number): number {
   const blocks = Math.ceil(k / BLOCK);
-  return Math.ceil(columns / GROUP) * blocks * (codeBytes(format) + (hasScales(format) ? GROUP * 4 : 0));
+  return groupsOf(columns) * blocks * (codeBytes(format) + (hasScales(format) ? GROUP * 4 : 0));
+}
+
+/** Even, so that two interleaved matrices reach the padding of what they make together. */
+function groupsOf(columns: number): number {
+  return 2 * Math.ceil(columns / (2 * GROUP));
 }
 
 /** Bytes of one group's block. */
@@ -89,9 +94,9 @@ export function allocateMatrix(
 ): Matrix {
   const columns = parts.reduce((sum, part) => sum + part.rows, 0);
   const blocks = Math.ceil(k / BLOCK);
-  const groups = Math.ceil(columns / GROUP);
+  const groups = groupsOf(columns);
   const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
-  if (perWindow === 0) throw new Error(`${label}: 128 rows of ${k} exceed one binding`);
+  if (perWindow === 0) throw new Error(`${label}: 32 rows of ${k} exceed one binding`);
   const windows: MatrixWindow[] = [];
   for (let firstGroup = 0; firstGroup < groups; firstGroup += perWindow) {
     const count = Math.min(perWindow, groups - firstGroup);
@@ -106,11 +111,13 @@ export function allocateMatrix(
       groups: count,
     });
   }
-  if (columns % GROUP !== 0) clear(device, windows.at(-1)!);
+  for (const window of windows) {
+    if ((window.firstGroup + window.groups) * GROUP > columns) clear(device, window);
+  }
   return { format, columns, k, blocks, windows, parts, bias: null };
 }
 
-/** Columns that pad the last group must be zero: they become the padding of activations. */
+/** Columns that pad the last groups must be zero: they become the padding of activations. */
 function clear(device: Device, window: MatrixWindow): void {
   const encoder = device.gpu.createCommandEncoder();
   encoder.clearBuffer(window.codes.buffer);

@@ -150,7 +150,7 @@ async function reserveMemory(
 }
 
 /** Changes whenever the packed layout does. */
-const PACKED_LAYOUT = 'columns128-block32';
+const PACKED_LAYOUT = 'columns32-block32';
 
 /** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
 async function cacheKey(

@@ -1,0 +1,49 @@
+// Where a replay's time goes: each dispatch in a pass of its own, between two timestamps, summed by kernel. Passes of one
+// dispatch cost more than a shared one, so the sum exceeds the time of an ordinary replay.
+
+import type { Device } from './device.ts';
+import type { Tape } from './tape.ts';
+import type { Sizes } from './tensor.ts';
+
+export interface KernelTime {
+  /** File of the shader. */
+  name: string;
+  dispatches: number;
+  ms: number;
+}
+
+const QUERY_RESOLVE = 0x200;
+const COPY_SRC = 0x4;
+
+/** Replays the tape once; kernels that took longest first. */
+export async function profile(device: Device, tape: Tape, sizes: Sizes): Promise<KernelTime[]> {
+  if (!device.capabilities.timestamps) throw new Error('the adapter has no timestamps');
+  const steps = tape.encodables(sizes).filter(({ groups }) => groups.every((count) => count !== 0));
+  const querySet = device.gpu.createQuerySet({ type: 'timestamp', count: 2 * steps.length });
+  const size = 16 * steps.length;
+  const resolved = device.gpu.createBuffer({ size, usage: QUERY_RESOLVE | COPY_SRC });
+  const encoder = device.gpu.createCommandEncoder();
+  steps.forEach(({ pipeline, bindGroup, groups }, i) => {
+    const pass = encoder.beginComputePass({
+      timestampWrites: { querySet, beginningOfPassWriteIndex: 2 * i, endOfPassWriteIndex: 2 * i + 1 },
+    });
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroups(...groups);
+    pass.end();
+  });
+  encoder.resolveQuerySet(querySet, 0, 2 * steps.length, resolved, 0);
+  device.gpu.queue.submit([encoder.finish()]);
+  const stamps = new BigUint64Array(await device.read({ buffer: resolved, offset: 0, size }));
+  querySet.destroy();
+  resolved.destroy();
+
+  const kernels = new Map<string, KernelTime>();
+  steps.forEach(({ name }, i) => {
+    const kernel = kernels.get(name) ?? { name, dispatches: 0, ms: 0 };
+    kernel.dispatches++;
+    kernel.ms += Number(stamps[2 * i + 1]! - stamps[2 * i]!) / 1e6;
+    kernels.set(name, kernel);
+  });
+  return [...kernels.values()].sort((a, b) => b.ms - a.ms);
+}
