@@ -114,7 +114,8 @@ function literal(value: Param, fallback: string, key: string): string {
     if (/^\d+u$/.test(fallback) && Number.isInteger(value) && value >= 0) return `${value}u`;
     if (/^-?\d+i?$/.test(fallback) && Number.isInteger(value))
       return fallback.endsWith('i') ? `${value}i` : `${value}`;
-    if (/^-?[\d.]+(e[-+]?\d+)?f?$/.test(fallback)) return Number.isInteger(value) ? `${value}.0` : `${value}`;
+    if (/^-?(?=.*[.e])[\d.]+(e[-+]?\d+)?$/.test(fallback))
+      return Number.isInteger(value) ? `${value}.0` : `${value}`;
   }
   throw new Error(`parameter ${key}: ${String(value)} is not of the kind of its default ${fallback}`);
 }

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { assignSlots, type Life } from '../../src/gpu/arena.ts';
+import { Random } from '../kernels/compute.ts';
+
+function randomLives(random: Random): Life[] {
+  const dispatches = 1 + random.integer(40);
+  return Array.from({ length: 1 + random.integer(60) }, () => {
+    const first = random.integer(dispatches);
+    const last = Math.min(dispatches, first + random.integer(1 + random.integer(dispatches)));
+    return { bytes: 4 * (1 + random.integer(10000)), first, last };
+  });
+}
+
+const overlap = (a: Life, b: Life): boolean => a.first <= b.last && b.first <= a.last;
+
+/** The most lives at one dispatch: no assignment can do with fewer slots. */
+function mostAlive(lives: Life[]): number {
+  const alive = lives.map(({ first }) => lives.filter((life) => life.first <= first && first <= life.last));
+  return Math.max(...alive.map((at) => at.length));
+}
+
+it('no two lives that overlap share a slot, every slot is large enough, and there are no more than needed', () => {
+  const random = new Random(1);
+  for (let round = 0; round < 500; round++) {
+    const lives = randomLives(random);
+    const slotBytes: number[] = [];
+    const slots = assignSlots(lives, slotBytes);
+    expect(slots.length).toBe(lives.length);
+    lives.forEach((a, i) => {
+      if (slotBytes[slots[i]!]! < a.bytes)
+        expect.fail(`slot ${slots[i]} holds ${slotBytes[slots[i]!]}, not ${a.bytes}`);
+      lives.forEach((b, j) => {
+        if (i < j && slots[i] === slots[j] && overlap(a, b))
+          expect.fail(`lives ${i} and ${j} share slot ${slots[i]}`);
+      });
+    });
+    expect(slotBytes.length).toBe(mostAlive(lives));
+  }
+});
+
+it('a second tape shares the slots of the first, which only grow', () => {
+  const random = new Random(2);
+  for (let round = 0; round < 200; round++) {
+    const slotBytes: number[] = [];
+    assignSlots(randomLives(random), slotBytes);
+    const before = [...slotBytes];
+    const lives = randomLives(random);
+    const slots = assignSlots(lives, slotBytes);
+    before.forEach((bytes, slot) => expect(slotBytes[slot]).toBeGreaterThanOrEqual(bytes));
+    expect(slotBytes.length).toBe(Math.max(before.length, mostAlive(lives)));
+    expect(slots.every((slot, i) => slotBytes[slot]! >= lives[i]!.bytes)).toBe(true);
+  }
+});
+
+it('takes the slot that fits best, and grows one rather than open another', () => {
+  const slotBytes = [1000, 400, 100];
+  const at = (bytes: number): Life => ({ bytes, first: 0, last: 0 });
+  expect(assignSlots([at(300)], slotBytes)).toEqual([1]);
+  expect(assignSlots([at(1200)], slotBytes)).toEqual([0]);
+  expect(slotBytes).toEqual([1200, 400, 100]);
+  expect(assignSlots([at(100), at(100), at(100), at(100)], slotBytes)).toEqual([2, 1, 0, 3]);
+});
