@@ -3,12 +3,14 @@
 //   npm run soak -- --short                  a minute or two in all, as npm test runs it
 //   npm run soak -- --model-path <folder>    another model than the shipped one
 
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
+import { root } from './setup/packages.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -22,8 +24,29 @@ const minutes = Number(options.minutes ?? (short ? 0 : 30));
 const STREAMS = 64;
 const ABORTS = short ? 50 : 200;
 // ms, 99th percentile. The short form runs beside other work, where only a blocked event loop is news.
-const LIVEZ_LIMIT = short ? 100 : 20;
+const LIVEZ_LIMIT = short ? 250 : 20;
+// s until the first request is answered, all kernels compiled anew.
+const COLD_LIMIT = short ? 90 : 30;
 const TOPICS = ['cats', 'Paris', 'the sea', 'Monday', 'iron', 'bread', 'the moon', 'seven'];
+
+const user = (content) => [{ role: 'user', content }];
+/** None of these is a request; each must be refused in the terms of the interface. */
+const MALFORMED = [
+  ...['', '{', '[]', 'null', '"text"', '{"messages":[]}', '{"messages":"hi"}', '\u0000', '[['.repeat(50_000)],
+  ...[null, 7, [], [null], [{}], [{ role: 'user' }], [{ role: 'robot', content: 'x' }]].map((messages) =>
+    JSON.stringify({ model: 'default', messages }),
+  ),
+  ...[
+    { max_tokens: -1 },
+    { temperature: 'hot' },
+    { n: 1e9 },
+    { stop: [''] },
+    { logit_bias: { x: 1 } },
+    { model: 'nobody' },
+    { messages: user([{ type: 'image_url', image_url: { url: 'http://localhost/x' } }]) },
+    { messages: user('x'.repeat(2 ** 20)) },
+  ].map((field) => JSON.stringify({ model: 'default', messages: user('hi'), ...field })),
+];
 
 /** Greedy, so that the same request has one right answer. */
 const requestFor = (i) => ({
@@ -55,8 +78,10 @@ try {
   await load(`${ABORTS} streams given up by the client`, givenUp);
   await load('as many streams again', manyStreams);
   await load('/livez during a long prompt', longPrompt);
+  await load(`${MALFORMED.length} bodies that are no request`, allMalformed);
   if (minutes > 0) await load(`mixed load for ${minutes} minutes`, mixedLoad);
   await load('SIGTERM ends it with code 0', stopped);
+  if (!short) await load('memory of loading 500 MB', loadLarge);
 } finally {
   await server.stop();
   rmSync(shaderCache, { recursive: true });
@@ -78,8 +103,12 @@ async function load(name, run) {
 }
 
 async function coldStart() {
-  const ready = whenReady(base, server);
-  return livezDuring(ready);
+  const started = performance.now();
+  let seconds = Infinity;
+  const ready = whenReady(base, server).then(() => (seconds = (performance.now() - started) / 1000));
+  const said = `ready after ${await livezDuring(ready).then((awake) => `${seconds.toFixed(1)} s, ${awake}`)}`;
+  if (seconds > COLD_LIMIT) throw new Error(`${said}, allowed ${COLD_LIMIT} s`);
+  return said;
 }
 
 async function oneByOne() {
@@ -154,7 +183,7 @@ async function mixedLoad() {
   const client = async (seed) => {
     for (let i = seed; Date.now() < end; i += 7) {
       if (i % 5 === 0) count.left += (await giveUp(i, i % 3), 1);
-      else if (i % 5 === 1) count.refused += (await refused(), 1);
+      else if (i % 5 === 1) count.refused += (await malformed(MALFORMED[i % MALFORMED.length]), 1);
       else if (i % 5 === 2)
         count.free += (await streamChat(base, { ...requestFor(i), temperature: 1, seed: i }), 1);
       else {
@@ -177,10 +206,28 @@ async function mixedLoad() {
   return said;
 }
 
-async function refused() {
-  const reply = await fetch(`${base}/v1/chat/completions`, { method: 'POST', body: '{"messages":[]}' });
-  await reply.arrayBuffer();
-  if (reply.status !== 400) throw new Error(`an empty conversation was answered with ${reply.status}`);
+async function allMalformed() {
+  for (const body of MALFORMED) await malformed(body);
+}
+
+async function malformed(body) {
+  const headers = { 'content-type': 'application/json' };
+  const reply = await fetch(`${base}/v1/chat/completions`, { method: 'POST', headers, body });
+  const { error } = await reply.json();
+  const envelope = ['message', 'type', 'param', 'code'].every((name) => name in (error ?? {}));
+  if (reply.status < 400 || reply.status > 499 || !envelope)
+    throw new Error(`${body.slice(0, 100)} was answered with ${reply.status}: ${JSON.stringify(error)}`);
+}
+
+/** In a process of its own, which is over once it has been measured. */
+function loadLarge() {
+  const script = join(root, 'test/engine/load-500mb.ts');
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stdout + stderr);
+  return stdout.trim();
 }
 
 /** Resident memory, where the system tells (Linux); 0 elsewhere. */
