@@ -12,8 +12,25 @@ import { packMatrix, weightsFor } from './packed.ts';
 const VOCABULARY = 401;
 /** Slots and the tokens last sampled in them. */
 const SAMPLED = [400, 3, 127];
-/** First and last tokens of groups of 128, and one from each slot. */
-const SOURCES = [0, 400, 127, 128, 129, 255, 256, 3, 131, FROM_SLOT + 2, FROM_SLOT, FROM_SLOT + 1];
+/** First and last tokens of groups of 32, and one from each slot. */
+const SOURCES = [
+  0,
+  400,
+  31,
+  32,
+  63,
+  64,
+  127,
+  128,
+  129,
+  255,
+  256,
+  3,
+  131,
+  FROM_SLOT + 2,
+  FROM_SLOT,
+  FROM_SLOT + 1,
+];
 const TOKENS = SOURCES.map((source) => (source >= FROM_SLOT ? SAMPLED[source - FROM_SLOT]! : source));
 
 let device: Device;

@@ -103,7 +103,7 @@ for (const portable of [false, true]) {
   });
 }
 
-/** Bytes that 128 rows of the widest matrix take: every larger matrix spans windows. */
+/** Bytes of a binding that the widest layer just fits, and the head does not. */
 const NARROW = { float32: 48 << 10, float16: 32 << 10, bfloat16: 40 << 10 };
 
 describe('bindings of 256 KiB, and so small that heads and embeddings span windows', () => {
