@@ -13,7 +13,7 @@ from torch import Tensor
 import dialogues
 from render import segments
 
-MIXTURE = {"chat": 0.9, "facts": 1.7, "unknown": 0.8, "story": 0.4, "arithmetic": 0.8, "reading": 2.0, "json": 1.3, "memory": 1.4, "tools": 1.4}
+MIXTURE = {"chat": 0.7, "facts": 1.9, "unknown": 0.5, "story": 0.5, "arithmetic": 0.7, "reading": 2.0, "json": 1.5, "memory": 1.5, "tools": 1.6}
 POOL = 1500
 BLOCK_TOKENS = 1024
 

@@ -43,7 +43,8 @@ def conversation(rng: random.Random, skill: str, held_out: bool = False) -> dict
 
 
 def _filler(rng: random.Random) -> skills.Exchange:
-    return rng.choice([skills.small_talk, skills.fact, skills.unknown, skills.reading])(rng, False)
+    """A turn of another skill; mostly facts, which need to be met most often."""
+    return rng.choices([skills.fact, skills.small_talk, skills.unknown, skills.reading], [5, 2, 1, 2])[0](rng, False)
 
 
 def _turns(rng: random.Random, skill: str, held_out: bool) -> list[skills.Exchange]:
@@ -54,11 +55,9 @@ def _turns(rng: random.Random, skill: str, held_out: bool) -> list[skills.Exchan
     last = SINGLE[skill](rng, held_out)
     if last.system:
         return [last]
-    before = rng.choice([0, 0, 0, 1, 1, 2, 3]) if not held_out else rng.choice([0, 0, 1])
-    kinds = [f for s, f in SINGLE.items() if s not in ("json", "arithmetic")]
-    if skill in ("json", "arithmetic"):
-        kinds = [SINGLE[skill]] if rng.random() < 0.5 else []
-    turns = [rng.choice(kinds)(rng, False) for _ in range(before if kinds else 0)]
+    before = rng.choice([0, 0, 1, 1, 2, 3]) if not held_out else rng.choice([0, 0, 1])
+    draw = SINGLE[skill] if skill in ("json", "arithmetic") else lambda rng, _: _filler(rng)
+    turns = [draw(rng, False) for _ in range(before)]
     return [t for t in turns if not t.system] + [last]
 
 

@@ -19,13 +19,16 @@ from pathlib import Path
 import dialogues
 from render import TOOLS_HEAD, TOOLS_TAIL
 
+LONGEST = 200
+"""Tokens of a reply."""
+
 Ask = Callable[[list[dict], bool, bool], str]
 """(messages, thinking, greedy) → the reply."""
 
 
 def by_server(url: str) -> Ask:
     def ask(messages: list[dict], thinking: bool, greedy: bool) -> str:
-        body = {"model": "default", "messages": messages, "max_tokens": 200, "seed": 1, "chat_template_kwargs": {"enable_thinking": thinking}}
+        body = {"model": "default", "messages": messages, "max_tokens": LONGEST, "seed": 1, "chat_template_kwargs": {"enable_thinking": thinking}}
         if greedy:
             body["temperature"] = 0
         request = urllib.request.Request(url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
@@ -41,14 +44,14 @@ def by_transformers(folder: Path) -> Ask:
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-    own = GenerationConfig.from_pretrained(folder)
+    own = GenerationConfig.from_pretrained(folder, max_new_tokens=LONGEST)
+    best = GenerationConfig(do_sample=False, max_new_tokens=LONGEST, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id)
     torch.manual_seed(1)
 
     def ask(messages: list[dict], thinking: bool, greedy: bool) -> str:
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
         inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False)
-        chosen = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None} if greedy else {}
-        ids = model.generate(**inputs, generation_config=own, max_new_tokens=200, **chosen)
+        ids = model.generate(**inputs, generation_config=best if greedy else own)
         return tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], clean_up_tokenization_spaces=False).replace("<|im_end|>", "")
 
     return ask
@@ -154,7 +157,8 @@ def main() -> None:
                 rates[case["skill"]].append(passed)
                 if args.failures and not passed:
                     print(f"{setting} {case['skill']}: {[t.get('user', t.get('tool')) for t in case['turns']]}\n    {replies} wanted {[t.get('expect') for t in case['turns']][-1]}", flush=True)
-    print("| skill | " + " | ".join(columns) + " |\n|---" * 1 + "|---" * len(columns) + "|")
+    print("| skill | " + " | ".join(columns) + " |")
+    print("|---" * (1 + len(columns)) + "|")
     for skill in [*dialogues.SKILLS, "all"]:
         row = []
         for rates in columns.values():

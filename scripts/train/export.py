@@ -25,6 +25,7 @@ def export(state: dict, folder: Path) -> ChatModel:
     end, pad = tokenizer.token_to_id("<|im_end|>"), tokenizer.token_to_id("<|endoftext|>")
     rounded = {name: weight.to(torch.bfloat16).contiguous() for name, weight in state["model"].items()}
     save_file(rounded, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)
     (folder / "config.json").write_text(json.dumps(config.to_huggingface(pad, end), indent=2) + "\n")
     generation = {"bos_token_id": pad, "eos_token_id": [end, pad], "pad_token_id": pad, **GENERATION}
     (folder / "generation_config.json").write_text(json.dumps(generation, indent=2) + "\n")

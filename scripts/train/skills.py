@@ -102,7 +102,7 @@ def reading(rng: random.Random, held_out: bool) -> Exchange:
     names = [w.person(rng), w.person(rng)]
     if kind in (0, 1, 6):
         word = w.made_up(rng) if rng.random() < 0.7 else rng.choice(w.THINGS + w.PLACES + w.FOODS)
-        words = " ".join([word, *[w.made_up(rng) if rng.random() < 0.5 else rng.choice(w.ADJECTIVES + w.THINGS + list(w.ANIMALS)) for _ in range(rng.choice([0, 1, 2, 3, 4, 6, 8, 12]))]])
+        words = " ".join([word, *[w.made_up(rng) if rng.random() < 0.5 else rng.choice(w.ADJECTIVES + w.THINGS + list(w.ANIMALS)) for _ in range(rng.choice([0, 0, 1, 1, 2, 3, 5, 8]))]])
         user = "repeat these words: {x}" if held_out else rng.choice(["repeat after me: {x}", "say {x}", "please say: {x}", "repeat: {x}", "can you say {x}?", "write {x}", "copy this: {x}", 'say "{x}"', "echo {x}", "type {x}"])
         return Exchange(roughen(rng, user.replace("{x}", words), (words,)), words, "I copy the words.", [words])
     if kind == 2:
