@@ -63,13 +63,16 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     for (var i = 0u; i < QUADS; i++) {
       out[i] *= kept;
     }
-    for (var i = 0u; i < 32u; i++) {
-      let weight = select(0.0, exp(weights[i] - now), weights[i] > MASKED);
-      total += weight;
+    for (var i = 0u; i < 32u; i += 2u) {
+      let scores = vec2f(weights[i], weights[i + 1u]);
+      let weight = select(vec2f(0.0), exp(scores - now), scores > vec2f(MASKED));
+      total += weight.x + weight.y;
       for (var k = 0u; k < QUADS; k++) {
         let quad = local + 32u * k;
-        if (quad < args.dims / 4u && weight > 0.0) {
-          out[k] += weight * value_quad(stored, i, quad, args.dims);
+        if (quad < args.dims / 4u && any(weight > vec2f(0.0))) {
+          let v = value_quads(stored, i / 2u, quad, args.dims);
+          out[k] += select(vec4f(0.0), weight.x * v[0], weight.x > 0.0);
+          out[k] += select(vec4f(0.0), weight.y * v[1], weight.y > 0.0);
         }
       }
     }

@@ -26,6 +26,19 @@ struct Args {
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 @group(0) @binding(7) var<storage, read> pages: array<u32>;
 
+// Over the eight lanes, by halves: drivers on the CPU take subgroupMax and subgroupAdd lane by lane.
+fn largest_of_lanes(value: f32) -> f32 {
+  let two = max(value, subgroupShuffleXor(value, 1u));
+  let four = max(two, subgroupShuffleXor(two, 2u));
+  return max(four, subgroupShuffleXor(four, 4u));
+}
+
+fn sum_of_lanes(value: f32) -> f32 {
+  let two = value + subgroupShuffleXor(value, 1u);
+  let four = two + subgroupShuffleXor(two, 2u);
+  return four + subgroupShuffleXor(four, 4u);
+}
+
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {
   let tile = tiles[workgroup.x];
@@ -36,6 +49,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     return;
   }
 
+  let start = rows[tile.first_row].position;
   // Where this lane's queries lie in q, and how far each query of the workgroup may look.
   var q0: array<u32, TILES>;
   var position: array<array<u32, LANES>, TILES>;
@@ -44,12 +58,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     q0[t] = (tile.first_row + mine / share) * args.q_quads + (workgroup.y * share + mine % share) * args.dims / 4u;
     for (var i = 0u; i < LANES; i++) {
       let query = min(first + t * LANES + i, queries - 1u);
-      position[t][i] = rows[tile.first_row + query / share].position;
+      position[t][i] = start + query / share;
     }
   }
   let last_query = min(first + LANES * TILES, queries) - 1u;
-  let earliest = rows[tile.first_row + first / share].position;
-  let latest = rows[tile.first_row + last_query / share].position;
+  let earliest = start + first / share;
+  let latest = start + last_query / share;
   let first_page = (earliest - min(earliest, args.window - 1u)) / 32u;
 
   var largest: array<array<f32, LANES>, TILES>;
@@ -83,10 +97,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         let seen = (tokens <= vec4u(at)) & (tokens + args.window > vec4u(at));
         let scores = select(vec4f(MASKED), s[t][i], seen);
         let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
-        let now = max(largest[t][i], subgroupMax(best));
+        let now = max(largest[t][i], largest_of_lanes(best));
         let share_kept = exp(largest[t][i] - now);
         let weights = select(vec4f(0.0), exp(scores - now), seen);
-        total[t][i] = fma(total[t][i], share_kept, subgroupAdd((weights.x + weights.y) + (weights.z + weights.w)));
+        total[t][i] = fma(total[t][i], share_kept, (weights.x + weights.y) + (weights.z + weights.w));
         largest[t][i] = now;
         s[t][i] = weights;
         for (var part = 0u; part < PASSES; part++) {
@@ -96,13 +110,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
 
     for (var j = 0u; j < 8u; j++) {
-      for (var u = 0u; u < 4u; u++) {
+      for (var u = 0u; u < 4u; u += 2u) {
         for (var part = 0u; part < PASSES; part++) {
           let quad = min(part * 8u + lane, args.dims / 4u - 1u);
-          let v = value_quad(head, j * 4u + u, quad, args.dims);
+          let v = value_quads(head, j * 2u + u / 2u, quad, args.dims);
           for (var t = 0u; t < TILES; t++) {
             for (var i = 0u; i < LANES; i++) {
-              out[part][t][i] = fma(vec4f(subgroupShuffle(s[t][i][u], j)), v, out[part][t][i]);
+              let first = fma(vec4f(subgroupShuffle(s[t][i][u], j)), v[0], out[part][t][i]);
+              out[part][t][i] = fma(vec4f(subgroupShuffle(s[t][i][u + 1u], j)), v[1], first);
             }
           }
         }
@@ -112,13 +127,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
+      let sum = sum_of_lanes(total[t][i]);
       let query = first + t * LANES + i;
       if (query < queries) {
         let y0 = (tile.first_row + query / share) * args.q_quads + (workgroup.y * share + query % share) * args.dims / 4u;
         for (var part = 0u; part < PASSES; part++) {
           let quad = part * 8u + lane;
           if (quad < args.dims / 4u) {
-            y[y0 + quad] = out[part][t][i] / total[t][i];
+            y[y0 + quad] = out[part][t][i] / sum;
           }
         }
       }

@@ -1,6 +1,6 @@
 // Reads what kv/write.f16.wgsl lays down.
 @group(0) @binding(5) var<storage, read> keys: array<vec4u>;
-@group(0) @binding(6) var<storage, read> values: array<vec2u>;
+@group(0) @binding(6) var<storage, read> values: array<vec4u>;
 
 // Four tokens from 4 · lane on, at d and d + 1.
 fn key_pair(head: u32, d: u32, dims: u32, lane: u32) -> array<vec4f, 2> {
@@ -12,8 +12,9 @@ fn key_pair(head: u32, d: u32, dims: u32, lane: u32) -> array<vec4f, 2> {
   return array<vec4f, 2>(vec4f(a.x, b.x, c.x, e.x), vec4f(a.y, b.y, c.y, e.y));
 }
 
-// The d's 4 · quad to 4 · quad + 3 of a token.
-fn value_quad(head: u32, token: u32, quad: u32, dims: u32) -> vec4f {
-  let q = values[(head * 32u + token) * (dims / 4u) + quad];
-  return vec4f(unpack2x16float(q.x), unpack2x16float(q.y));
+// The d's 4 · quad to 4 · quad + 3 of the tokens 2 · pair and the next.
+fn value_quads(head: u32, pair: u32, quad: u32, dims: u32) -> array<vec4f, 2> {
+  let q = values[(head * 16u + pair) * (dims / 4u) + quad];
+  let first = vec4f(unpack2x16float(q.x), unpack2x16float(q.y));
+  return array<vec4f, 2>(first, vec4f(unpack2x16float(q.z), unpack2x16float(q.w)));
 }

@@ -8,7 +8,8 @@ fn key_pair(head: u32, d: u32, dims: u32, lane: u32) -> array<vec4f, 2> {
   return array<vec4f, 2>(keys[i], keys[i + 8u]);
 }
 
-// The d's 4 · quad to 4 · quad + 3 of a token.
-fn value_quad(head: u32, token: u32, quad: u32, dims: u32) -> vec4f {
-  return values[(head * 32u + token) * (dims / 4u) + quad];
+// The d's 4 · quad to 4 · quad + 3 of the tokens 2 · pair and the next.
+fn value_quads(head: u32, pair: u32, quad: u32, dims: u32) -> array<vec4f, 2> {
+  let i = (head * 32u + 2u * pair) * (dims / 4u) + quad;
+  return array<vec4f, 2>(values[i], values[i + dims / 4u]);
 }

@@ -1,5 +1,5 @@
-// Pages of 32 tokens in f16 pairs. Keys lie [page][head][d / 2][token], values [page][head][token][d / 2], so that a lane
-// of the reader holds four tokens of a key and four d's of a value.
+// Pages of 32 tokens in f16 pairs. Keys lie [page][head][d / 2][token], values [page][head][token / 2][d / 4][two
+// tokens][two pairs], so that a lane of the reader loads four tokens of a key, four d's of two values.
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> values: array<u32>;
 
@@ -9,5 +9,6 @@ fn write_key(head: u32, token: u32, d: u32, dims: u32, pair: vec2f) {
 }
 
 fn write_value(head: u32, token: u32, d: u32, dims: u32, pair: vec2f) {
-  values[((head * 32u + token) * dims + d) / 2u] = pack2x16float(pair);
+  let quad = (head * 16u + token / 2u) * (dims / 4u) + d / 4u;
+  values[quad * 4u + token % 2u * 2u + d % 4u / 2u] = pack2x16float(pair);
 }

@@ -8,7 +8,7 @@ struct Row {
   pad: u32,
 }
 
-// At most 16 rows of one sequence.
+// At most 16 rows of one sequence, each a position after the one before.
 struct Tile {
   first_row: u32,
   rows: u32,

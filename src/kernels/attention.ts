@@ -46,9 +46,12 @@ interface Variant {
   queries: number;
 }
 
-/** Tapes too small for a tile of rows meet decode rows only: one row, `share` queries a key head. */
+/**
+ * Small tapes meet decode rows most: one row, `share` queries a key head. Larger ones read a page once for sixteen
+ * queries of a prompt.
+ */
 function variant(tape: Tape, share: number, dims: number): Variant {
-  const small = (tape.capacity['rows'] ?? 0) < TILE_ROWS;
+  const small = (tape.capacity['rows'] ?? 0) <= TILE_ROWS;
   const rowLanes = !small || share > 4 ? 8 : share > 1 ? 4 : 1;
   const tiles = !small || share > 8 ? 2 : 1;
   return {

@@ -59,10 +59,10 @@ async function readPages(
         ? at(k!, start(place, head) + (d >> 1) * PAGE_TOKENS + (place % PAGE_TOKENS), d & 1)
         : at(k!, start(place, head) + d * PAGE_TOKENS + (place % PAGE_TOKENS), 0),
     value: (place, head, d) => {
-      const element = (place % PAGE_TOKENS) * dims + d;
-      return format === 'f16'
-        ? at(v!, start(place, head) + (element >> 1), element & 1)
-        : at(v!, start(place, head) + element, 0);
+      const token = place % PAGE_TOKENS;
+      if (format === 'f32') return at(v!, start(place, head) + token * dims + d, 0);
+      const quad = (token >> 1) * (dims / 4) + (d >> 2);
+      return at(v!, start(place, head) + 4 * quad + 2 * (token & 1) + ((d & 3) >> 1), d & 1);
     },
   };
 }

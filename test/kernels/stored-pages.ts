@@ -60,7 +60,8 @@ export function storeValues(
   tables: number[][],
 ): Region {
   return store(on, format, shape, values, tables, (token, d) => {
-    const at = token * shape.dims + d;
-    return format === 'f16' ? { word: at >> 1, half: at & 1 } : { word: at, half: 0 };
+    if (format === 'f32') return { word: token * shape.dims + d, half: 0 };
+    const quad = (token >> 1) * (shape.dims / 4) + (d >> 2);
+    return { word: 4 * quad + 2 * (token & 1) + ((d & 3) >> 1), half: d & 1 };
   });
 }
