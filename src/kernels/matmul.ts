@@ -90,12 +90,14 @@ function variant(tape: Tape, capacity: number, weight: Matrix): Variant {
 
 /**
  * Parts that K is shared out among, from (N, K) alone: a GPU wants some ten thousand lanes busy, and a column group
- * has 32. Software adapters have no lanes to spare.
+ * has 32. A workgroup holds all parts. Software adapters have no lanes to spare.
  */
 function splitsFor(tape: Tape, weight: Matrix): number {
   if (tape.device.summary.software) return 1;
   const lanes = weight.columns / 4;
+  const { capabilities, gpu } = tape.device;
+  const most = Math.min(8, gpu.limits.maxComputeInvocationsPerWorkgroup / capabilities.columnLanes);
   let splits = 1;
-  while (splits < 8 && lanes * splits < 8192 && weight.blocks >= 4 * splits) splits *= 2;
+  while (2 * splits <= most && lanes * splits < 8192 && weight.blocks >= 4 * splits) splits *= 2;
   return splits;
 }
