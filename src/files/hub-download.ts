@@ -39,7 +39,10 @@ export async function downloadBlob(file: KnownFile, url: string, download: Downl
     if ((await sizeOf(blob)) !== file.size) {
       onEvent({ type: 'file', path: file.path, size: file.size, state: 'started' });
       await fetchVerified(file, url, partial, download);
-      await rename(partial, blob);
+      await rename(partial, blob).catch(async (error: unknown) => {
+        // Another process, which took this one for dead, was first.
+        if ((await sizeOf(blob)) !== file.size) throw error;
+      });
     }
   } finally {
     await lock.release();

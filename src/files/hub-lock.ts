@@ -11,7 +11,7 @@ const TOUCH_MS = 2000;
 const SILENT_MS = 10_000;
 const POLL_MS = 100;
 
-export interface Lock {
+interface Lock {
   release(): Promise<void>;
 }
 
@@ -40,24 +40,24 @@ export async function acquireLock(
     }
     const holder = await lockHolder(path);
     if (holder === 'dead') {
-      // Whoever renames first clears it away; the others find nothing there.
-      const stale = `${path}.${process.pid}.stale`;
-      await rename(path, stale).then(
-        () => rm(stale, { force: true }),
-        () => {},
-      );
-    } else if (holder) {
+      if (await clearAway(path)) continue;
+    } else if (holder !== null) {
       await onWait(holder.pid);
-      await sleep(POLL_MS, undefined, { signal }).catch(() => throwIfCancelled(signal));
-    } else {
-      // Whoever renames first clears it away; the others find nothing there.
-      const stale = `${path}.${process.pid}.stale`;
-      await rename(path, stale).then(
-        () => rm(stale, { force: true }),
-        () => {},
-      );
     }
+    await sleep(POLL_MS, undefined, { signal }).catch(() => throwIfCancelled(signal));
   }
+}
+
+/** Whoever renames first clears it away; the others find nothing there. False also where the system forbids it. */
+async function clearAway(path: string): Promise<boolean> {
+  const stale = `${path}.${process.pid}.stale`;
+  try {
+    await rename(path, stale);
+  } catch {
+    return false;
+  }
+  await rm(stale, { force: true });
+  return true;
 }
 
 function keep(path: string): Lock {
