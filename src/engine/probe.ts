@@ -35,7 +35,7 @@ async function probe(adapter: string | undefined): Promise<string | null> {
     const weight = wave(COLUMNS * K, 2);
     const actual = await compute(device, x, weight);
     const error = device.takeError();
-    if (error !== null) return error;
+    if (error !== null) return error.message;
     const expected = reference(x, weight);
     const worst = expected.reduce((most, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0);
     return worst < 1e-4

@@ -71,11 +71,17 @@ function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
 if (!isMainThread && parentPort && workerData === ENGINE_THREAD) {
   throttlePolling();
   const tokenizer = (): Port => portOf(startThread(TOKENIZER_THREAD));
-  serveTextModel(
+  const fail = serveTextModel(
     portOf(parentPort),
     (options, onEvent) => openTextModelInline(options, onEvent, { tokenizer }),
     destroyDevices,
   );
+  // What nobody caught ends this thread, but only once nothing of the GPU binding is pending.
+  process.once('uncaughtException', (error) => {
+    void fail(error).finally(() => {
+      throw error;
+    });
+  });
 } else if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD) {
   serveTokenizer(portOf(parentPort), LLAMA_ARCHITECTURES);
 }

@@ -20,6 +20,10 @@ export interface Capabilities {
   bindingLimit: number;
   maxBufferSize: number;
   timestamps: boolean;
+  /** Workgroups along one dimension of a dispatch. */
+  maxWorkgroups: number;
+  /** Invocations of one workgroup. */
+  maxInvocations: number;
 }
 
 export interface Pipeline {
@@ -52,14 +56,13 @@ export class Device {
   readonly arena: Arena;
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
-  isLost = false;
   #memoryBudget: number;
   readonly #mayGrow: boolean;
   readonly #shaders: ShaderSource;
   readonly #pipelines = new Map<string, Pipeline>();
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
-  #error: string | null = null;
+  #error: EngineError | null = null;
 
   constructor(gpu: GPUDevice, settings: DeviceSettings) {
     this.gpu = gpu;
@@ -74,20 +77,21 @@ export class Device {
       bindingLimit: Math.min(settings.bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
       maxBufferSize: gpu.limits.maxBufferSize,
       timestamps: gpu.features.has('timestamp-query'),
+      maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
+      maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
     };
     this.arena = new Arena(this);
     gpu.addEventListener('uncapturederror', (event) => {
       event.preventDefault();
-      this.#error ??= event.error.message;
+      this.#error ??= toEngineError(event.error);
     });
     this.lost = gpu.lost.then((info) => {
-      this.isLost = true;
       return info.message || info.reason;
     });
   }
 
   /** The first error the GPU layer reported outside any scope, once. */
-  takeError(): string | null {
+  takeError(): EngineError | null {
     const error = this.#error;
     this.#error = null;
     return error;
@@ -102,10 +106,6 @@ export class Device {
       this.#pipelines.set(key, pipeline);
     }
     return pipeline;
-  }
-
-  get pipelineCount(): number {
-    return this.#pipelines.size;
   }
 
   #compile(shader: LinkedShader): Pipeline {
@@ -161,6 +161,11 @@ export class Device {
     this.#allocated.set(buffer, kind);
     this.#totals[kind] += size;
     return buffer;
+  }
+
+  /** Whether a buffer was allocated here and not freed. */
+  owns(buffer: GPUBuffer): boolean {
+    return this.#allocated.has(buffer);
   }
 
   free(buffer: GPUBuffer): void {
@@ -240,6 +245,16 @@ export class Device {
 function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
   if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
   return Math.min(subgroupMinSize, 16);
+}
+
+/** What the GPU layer reports on its own; running out of memory keeps its name. */
+function toEngineError(error: GPUError): EngineError {
+  return error instanceof GPUOutOfMemoryError
+    ? new EngineError(
+        'out_of_memory',
+        `the GPU is out of memory (${error.message}): lower --memory-budget, or choose --quantization int4`,
+      )
+    : new EngineError('internal', `the GPU layer reported: ${error.message}`);
 }
 
 export function megabytes(bytes: number): string {

@@ -106,9 +106,16 @@ export class Tape {
       usage: 0x40 | 0x8,
     });
     this.device.gpu.queue.writeBuffer(this.#argsBuffer, 0, this.#args.buffer, 0, this.#argsBytes);
+    for (const { pipeline, groups } of this.#dispatches)
+      this.#checkGroups(pipeline.shader.name, groups(this.capacity));
     const lives = this.#lives();
     const slots = this.device.arena.assign([...lives.values()]);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
+  }
+
+  /** Gives back what the tape holds of its own. What it has submitted still runs. */
+  destroy(): void {
+    this.#argsBuffer?.destroy();
   }
 
   /** Where a kept tensor lies now. */
@@ -232,8 +239,21 @@ export class Tape {
       }
       const size =
         operand instanceof Tensor ? (operand.region?.size ?? operand.bytes(this.capacity)) : operand.size;
+      const region = operand instanceof Tensor ? operand.region : operand;
+      if (region && !this.device.owns(region.buffer))
+        throw new Error(`${name}: ${key} lies on another device`);
       const limit = this.device.capabilities.bindingLimit;
       if (size > limit) throw new Error(`${name}: ${key} spans ${size} bytes, a binding at most ${limit}`);
+    }
+  }
+
+  /** Without validation a count above the limit is undefined; groups grow with the sizes, so the capacity decides. */
+  #checkGroups(shader: string, groups: Groups): void {
+    const { maxWorkgroups } = this.device.capabilities;
+    if (groups.some((count) => count !== undefined && count > maxWorkgroups)) {
+      throw new Error(
+        `${shader}: ${groups.join(' × ')} workgroups, the adapter takes ${maxWorkgroups} a dimension`,
+      );
     }
   }
 

@@ -158,6 +158,7 @@ export function packRows(
   }
   tape.finish();
   tape.run({});
+  tape.destroy();
 }
 
 /** The same for a vector: widens its values into `y`. */
@@ -181,4 +182,5 @@ export function widen(
   });
   tape.finish();
   tape.run({});
+  tape.destroy();
 }

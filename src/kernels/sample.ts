@@ -3,6 +3,9 @@
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
+/** The token of a row in which no logit is a number. */
+export const NOT_A_TOKEN = 0xffffffff;
+
 /** logits [sampled, vocabulary] → batch.ids and batch.sampled. The logits take up the bias. */
 export function sample(logits: Tensor, batch: TextBatch): void {
   tapeOf(logits).dispatch('sample.wgsl', {

@@ -175,6 +175,19 @@ describe('at the end', () => {
     await model.close();
   });
 
+  it('an error nobody caught ends the thread and what waits on it, and nothing else', async () => {
+    const model = await open('qwen3');
+    const thread = threads.at(-1)!;
+    const failed = new Promise((resolve) => thread.once('error', resolve));
+    const running = collect(model.generate(greedy([1], 120)));
+    const refused = expect(running).rejects.toThrow('TypeError');
+    await model.metrics();
+    thread.postMessage(null);
+    await refused;
+    expect(await failed).toBeInstanceOf(TypeError);
+    await model.close();
+  });
+
   it.each(['opening', 'generating'])('a program may exit while %s', { timeout: 30_000 }, async (when) => {
     const script = fileURLToPath(new URL('leave-early.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', script, folders.qwen3.path, when], {

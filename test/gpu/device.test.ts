@@ -142,7 +142,7 @@ describe('errors', () => {
       device.gpu.createBuffer({ label, size: 16, usage: 0x1 | 0x80 }); // MAP_READ | STORAGE: not allowed
     }
     await device.gpu.queue.onSubmittedWorkDone();
-    expect(device.takeError()).toMatch(/first/);
+    expect(device.takeError()?.message).toMatch(/first/);
     expect(device.takeError()).toBeNull();
   });
 
@@ -175,14 +175,11 @@ describe('errors', () => {
     const first = on.pipeline('rmsnorm.wgsl', { PICK: 'all' });
     expect(on.pipeline('rmsnorm.wgsl', { PICK: 'all' })).toBe(first);
     expect(on.pipeline('rmsnorm.wgsl', { PICK: 'index' })).not.toBe(first);
-    expect(on.pipelineCount).toBe(2);
   });
 
   it('a device that is gone says so', async () => {
     const gone = await openTestDevice();
-    expect(gone.isLost).toBe(false);
     gone.destroy();
     expect(await gone.lost).not.toBe('');
-    expect(gone.isLost).toBe(true);
   });
 });

@@ -102,7 +102,7 @@ export async function openForward(
       past += ids.length;
       const floats = new Float32Array(await device.read(tape.region(logits)));
       const error = device.takeError();
-      if (error) throw new Error(error);
+      if (error) throw error;
       return ids.map((_, i) => floats.slice(i * logits.stride, i * logits.stride + config.vocabulary));
     },
     close() {

@@ -2,6 +2,7 @@
 // device computed meanwhile. At most two steps are on their way; a token that a stop makes superfluous is dropped.
 
 import { EngineError } from '../../files/error.ts';
+import { NOT_A_TOKEN } from '../../kernels/sample.ts';
 import type { Runner } from './runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
 import { acceptToken, finish, type Sequence } from './sequence.ts';
@@ -111,8 +112,20 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       endAll(asError(error));
       return;
     }
+    // A request that was running at two losses may well be their cause.
+    for (const sequence of scheduler.running) {
+      if (++sequence.losses > 1)
+        fail(
+          sequence,
+          new EngineError(
+            'device_lost',
+            `the GPU device was lost twice under this request (${reason}): send a smaller one`,
+          ),
+        );
+    }
     try {
       counters.deviceRestarts++;
+      scheduler.sweep();
       scheduler.restart();
       runner = await restart(reason);
     } catch (cause) {
@@ -149,9 +162,6 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
     },
   };
 }
-
-/** What the sampler says when no logit is a number. */
-const NOT_A_TOKEN = 0xffffffff;
 
 function fail(sequence: Sequence, error: Error): void {
   if (sequence.finished) return;

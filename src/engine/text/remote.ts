@@ -36,6 +36,7 @@ type ToNearSide =
   | { type: 'opening'; event: OpenEvent }
   | { type: 'opened'; info: TextModelInfo }
   | { type: 'failed'; error: WireError }
+  | { type: 'lost'; error: WireError }
   | { type: 'event'; id: number; event: TextEvent }
   | { type: 'end'; id: number; error: WireError | null }
   | { type: 'result'; id: number; value: unknown; error: WireError | null };
@@ -45,19 +46,24 @@ export type OpenTextModel = (
   onEvent: (event: OpenEvent) => void,
 ) => Promise<TextModel>;
 
-/** Serves one model to the other side of a port. `release` lets go of the devices, whatever the model is doing. */
-export function serveTextModel(port: Port, open: OpenTextModel, release: () => void): void {
+/**
+ * Serves one model to the other side of a port. `release` lets go of the devices, whatever the model is doing. What comes
+ * back is for an error nobody caught: the other side is told, and the thread may end once the promise is settled.
+ */
+export function serveTextModel(
+  port: Port,
+  open: OpenTextModel,
+  release: () => void,
+): (error: unknown) => Promise<void> {
   const post = (message: ToNearSide): void => port.post(message);
   const aborts = new Map<number, AbortController>();
   let model: TextModel | null = null;
   let opening = Promise.resolve();
 
-  const leave = async (done: Int32Array): Promise<void> => {
+  const leave = async (): Promise<void> => {
     release();
     await opening;
     await model?.close();
-    Atomics.store(done, 0, 1);
-    Atomics.notify(done, 0);
   };
 
   const generate = async (served: TextModel, id: number, request: TextRequest): Promise<void> => {
@@ -87,7 +93,10 @@ export function serveTextModel(port: Port, open: OpenTextModel, release: () => v
     } else if (message.type === 'abort') {
       aborts.get(message.id)?.abort();
     } else if (message.type === 'leave') {
-      void leave(message.done);
+      void leave().finally(() => {
+        Atomics.store(message.done, 0, 1);
+        Atomics.notify(message.done, 0);
+      });
     } else if (message.type === 'generate') {
       void generate(model!, message.id, message.request);
     } else {
@@ -98,6 +107,10 @@ export function serveTextModel(port: Port, open: OpenTextModel, release: () => v
       );
     }
   });
+  return (error) => {
+    post({ type: 'lost', error: toWire(error) });
+    return leave();
+  };
 }
 
 async function call(model: TextModel, method: Method, argument: unknown): Promise<unknown> {
@@ -161,7 +174,12 @@ export function connectTextModel(
     const id = nextId++;
     const pending = withResolvers<unknown>();
     calls.set(id, pending);
-    post({ type: 'call', id, method, argument });
+    try {
+      post({ type: 'call', id, method, argument });
+    } catch (cause) {
+      calls.delete(id);
+      pending.reject(notData(cause));
+    }
     return pending.promise as Promise<T>;
   };
 
@@ -176,7 +194,13 @@ export function connectTextModel(
     const abort = (): void => post({ type: 'abort', id });
     streams.set(id, queue);
     signal?.addEventListener('abort', abort, { once: true });
-    post({ type: 'generate', id, request });
+    try {
+      post({ type: 'generate', id, request });
+    } catch (cause) {
+      streams.delete(id);
+      signal?.removeEventListener('abort', abort);
+      throw notData(cause);
+    }
     try {
       yield* queue.read();
     } finally {
@@ -205,6 +229,8 @@ export function connectTextModel(
       case 'failed':
         void onClosed();
         return opening.reject(fromWire(message.error));
+      case 'lost':
+        return leave(fromWire(message.error));
       case 'event':
         return streams.get(message.id)?.push(message.event);
       case 'end': {
@@ -223,6 +249,16 @@ export function connectTextModel(
 
   port.onLost(leave);
   return opening.promise;
+}
+
+/** Functions and the like cannot cross to another thread. */
+function notData(cause: unknown): EngineError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new EngineError(
+    'bad_request',
+    `the request is not plain data (${reason}): leave out functions and class instances`,
+    { cause },
+  );
 }
 
 interface PromiseWithResolvers<T> {

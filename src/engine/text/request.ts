@@ -39,13 +39,24 @@ export async function renderPrompt(
     }
     return { text: tokenizer.decode(prompt.ids, { skipSpecialTokens: false }), ids: prompt.ids };
   }
-  if ('text' in prompt) return { text: prompt.text, ids: await encode(prompt.text, true, context) };
+  if ('text' in prompt)
+    return { text: prompt.text, ids: checkIds(await encode(prompt.text, true, context), vocabulary) };
   const text = template.render({
     messages: prompt.messages,
     ...(prompt.tools ? { tools: prompt.tools } : {}),
     ...(prompt.templateKwargs ? { kwargs: prompt.templateKwargs } : {}),
   });
-  return { text, ids: await encode(text, false, context) };
+  return { text, ids: checkIds(await encode(text, false, context), vocabulary) };
+}
+
+/** A tokenizer may know more tokens than the model has rows for. */
+function checkIds(ids: number[], vocabulary: number): number[] {
+  const beyond = ids.find((id) => id >= vocabulary);
+  if (beyond === undefined) return ids;
+  throw new EngineError(
+    'bad_checkpoint',
+    `the tokenizer gives token ${beyond}, the model has ${vocabulary}: tokenizer.json does not belong to config.json, fetch the checkpoint again`,
+  );
 }
 
 async function encode(
@@ -96,6 +107,7 @@ export function createSequences(
     detokenizer: createDetokenizer(tokenizer),
     heldIds: [],
     finished: false,
+    losses: 0,
     ...listener,
   }));
 }

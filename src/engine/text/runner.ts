@@ -43,7 +43,6 @@ export interface Runner {
   clearPages(touched: number): void;
   /** Submits a step; resolves with the sampled tokens, in order. */
   launch(parts: readonly Part[]): Promise<Uint32Array>;
-  dispatchesPerStep: number;
 }
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
@@ -105,7 +104,6 @@ export async function openRunner(
     pages,
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
     parameters: weights.parameters(),
-    dispatchesPerStep: tapes[0]!.dispatchCount,
     warmUp: (progress) => warmUp(device, tapes, progress),
     clearPages(touched) {
       if (touched <= cleared) return;
@@ -127,7 +125,7 @@ export async function openRunner(
       const ids = await readback.read(staging, sizes.sampled);
       pace.took(sizes.rows, tape.segmentCount, performance.now() - started);
       const error = device.takeError();
-      if (error !== null) throw new EngineError('internal', `the GPU layer reported: ${error}`);
+      if (error !== null) throw error;
       return ids;
     },
   };
@@ -248,7 +246,7 @@ async function warmUp(
     await device.gpu.queue.onSubmittedWorkDone();
   }
   const error = device.takeError();
-  if (error !== null) throw new EngineError('internal', `a kernel cannot run on this adapter: ${error}`);
+  if (error !== null) throw error;
   onProgress(done, first.size);
 }
 

@@ -32,6 +32,8 @@ export interface Sequence {
   /** Ids whose text is still held back. */
   heldIds: number[];
   finished: boolean;
+  /** Times the device was lost while it ran. */
+  losses: number;
   emit: (event: TextEvent) => void;
   fail: (error: Error) => void;
 }

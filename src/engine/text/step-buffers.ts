@@ -57,6 +57,10 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   const buffer = device.allocate('step', 'step data', bytes);
   const results = device.allocate('step', 'sampled tokens', capacity.slots * 4);
   const ids = device.allocate('step', 'tokens of the step', capacity.sampled * 4);
+  // Kernels are compiled by running them on what stands here before the first step: it must mean something.
+  const encoder = device.gpu.createCommandEncoder();
+  for (const held of [buffer, results, ids]) encoder.clearBuffer(held);
+  device.gpu.queue.submit([encoder.finish()]);
   const region = (name: keyof typeof lengths): Region => ({
     buffer,
     offset: offsets[name],

@@ -1,9 +1,10 @@
-// An EngineError as plain data, across a thread's border.
+// An error as plain data, across a thread's border.
 
 import { EngineError, type ErrorCode } from '../../files/error.ts';
 
 export interface WireError {
-  code: ErrorCode;
+  /** null: not one of ours. */
+  code: ErrorCode | null;
   message: string;
   param: string | null;
 }
@@ -11,9 +12,10 @@ export interface WireError {
 export function toWire(error: unknown): WireError {
   if (error instanceof EngineError) return { code: error.code, message: error.message, param: error.param };
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { code: 'internal', message, param: null };
+  return { code: null, message, param: null };
 }
 
-export function fromWire({ code, message, param }: WireError): EngineError {
+export function fromWire({ code, message, param }: WireError): Error {
+  if (code === null) return new Error(message);
   return new EngineError(code, message, param === null ? {} : { param });
 }

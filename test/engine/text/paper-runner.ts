@@ -75,7 +75,6 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     pages,
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
-    dispatchesPerStep: 0,
     steps: [],
     sizes: [],
     broken: null,

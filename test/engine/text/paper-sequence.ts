@@ -29,6 +29,8 @@ export function paperSequence(
     detokenizer: { push: (id) => String.fromCharCode(97 + (id % 26)), flush: () => '' },
     heldIds: [],
     finished: false,
+    losses: 0,
+    losses: 0,
     events: [],
     failure: null,
     emit: (event) => void sequence.events.push(event),

@@ -81,10 +81,10 @@ describe('over a port', () => {
     expect(seen.filter((type) => type === 'delta')).toHaveLength(deltas);
   });
 
-  it('what nobody foresaw arrives as internal, with where it came from', async () => {
+  it('what nobody foresaw arrives as no error of ours, with where it came from', async () => {
     const { model } = await connect();
     const error: unknown = await collect(model.generate(ask('crash now'))).catch((cause: unknown) => cause);
-    expect(error).toMatchObject({ code: 'internal' });
+    expect(error).not.toBeInstanceOf(EngineError);
     expect((error as Error).message).toMatch(/secret detail[^]*fake-model/);
   });
 
