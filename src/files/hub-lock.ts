@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { throwIfCancelled } from './hub-http.ts';
+import { isAlive } from './live-process.ts';
 
 const TOUCH_MS = 2000;
 const SILENT_MS = 10_000;
@@ -93,14 +94,5 @@ function parseHolder(text: string): Partial<Holder> {
     return JSON.parse(text) as Partial<Holder>;
   } catch {
     return {};
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -8,8 +8,9 @@ import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { EngineError } from './error.ts';
+import { isAlive } from './live-process.ts';
 import { readSafetensors, safetensorsHead, type TensorEntry, type TensorSpec } from './safetensors.ts';
-import { openDiskSource } from './source-disk.ts';
+import { openDiskSource, writeAll } from './source-disk.ts';
 
 export interface PackedKey {
   /** Where the file is, or would be. */
@@ -152,13 +153,6 @@ async function writeEntries(
   return { specs: [...specs.values()], crc };
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  let written = 0;
-  while (written < bytes.length) {
-    written += (await file.write(bytes, written, bytes.length - written, position + written)).bytesWritten;
-  }
-}
-
 /** Files of the same checkpoint and quantization in another state, and what writers that died left behind. */
 async function removeOlder({ file }: PackedKey): Promise<void> {
   const own = basename(file);
@@ -172,14 +166,6 @@ async function removeOlder({ file }: PackedKey): Promise<void> {
         : !isAlive(Number(writer));
     // Another process may still read it, which some systems do not allow to be removed.
     if (stale) await rm(join(dirname(file), name), { force: true }).catch(() => {});
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM';
   }
 }
 

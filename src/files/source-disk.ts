@@ -1,7 +1,8 @@
-// Folders and files of the local disk. Reads are positional, so one handle serves any number of readers at once.
+// Folders and files of the local disk. Reads are positional, so one handle serves any number of readers at once. One call
+// to the system may do less than it was asked for: both directions go on until all is done.
 
 import { constants } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat, type FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { EngineError } from './error.ts';
 import { GGUF_REMEDY, isGguf } from './gguf-sniff.ts';
@@ -72,6 +73,12 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
     },
     close: () => file.close(),
   };
+}
+
+export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+  }
 }
 
 /** A dangling link is what an interrupted or pruned hub cache leaves. */
