@@ -39,11 +39,12 @@ export function writeLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A size as people write it, in powers of 1000. */
+/** A size in powers of 1024, as the engine's own messages show it. */
 export function sizeText(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let value = bytes;
   let unit = 0;
-  for (; value >= 999.5 && unit < units.length - 1; unit += 1) value /= 1000;
-  return `${unit === 0 || value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]}`;
+  for (; value >= 999.5 && unit < units.length - 1; unit += 1) value /= 1024;
+  const digits = unit === 0 || value >= 99.95 || Number.isInteger(value) ? 0 : 1;
+  return `${value.toFixed(digits)} ${units[unit]}`;
 }

@@ -1,8 +1,9 @@
 // One blob from the hub to the cache: resumed where an earlier try stopped, hashed on the way, renamed into place when it is right.
 import { constants, createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { createHash, type Hash } from 'node:crypto';
 import { dirname, join } from 'node:path';
+import { bytesText } from './bytes-text.ts';
 import { EngineError } from './error.ts';
 import { sizeOf, type RepoCache } from './hub-cache.ts';
 import type { OnHubEvent, Progress } from './hub-events.ts';
@@ -10,6 +11,7 @@ import type { Session } from './hub-http.ts';
 import { acquireLock } from './hub-lock.ts';
 import { Corrupt, orderedBytes, Refused, type Slots } from './hub-parts.ts';
 import { accessError, type HubSource, type KnownFile } from './hub-source.ts';
+import { writeAll } from './source-disk.ts';
 
 export interface Download {
   source: HubSource;
@@ -129,12 +131,6 @@ async function hashPrefix(path: string, length: number, hash: Hash | null): Prom
   }
 }
 
-async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
-  }
-}
-
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']);
 
 /** Errors of the disk in the product's words; anything else as it came. */
@@ -172,9 +168,7 @@ export async function prepareDisk(
   if (blocks > 0 && free < need) {
     throw new EngineError(
       'disk_full',
-      `${id} needs ${gigabytes(need)} more in ${source.cache}, where ${gigabytes(free)} are free; free some space or point ${source.cacheVariable} at another disk`,
+      `${id} needs ${bytesText(need)} more in ${source.cache}, where ${bytesText(free)} are free; free some space or point ${source.cacheVariable} at another disk`,
     );
   }
 }
-
-const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(bytes < 1e9 ? 3 : 1)} GB`;

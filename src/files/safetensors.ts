@@ -65,7 +65,7 @@ async function readHeader(source: ByteSource): Promise<{ text: string; dataStart
   const prefix = new DataView((await source.read(0, PREFIX_BYTES)).buffer);
   const length = prefix.getBigUint64(0, true);
   if (length > MAX_HEADER_BYTES)
-    throw lie(source, `its header claims ${length} bytes, more than the 100 MB allowed`);
+    throw lie(source, `its header claims ${length} bytes, more than the ${MAX_HEADER_BYTES} allowed`);
   if (Number(length) > source.size - PREFIX_BYTES) {
     throw lie(source, `its header claims ${length} bytes and the file holds ${source.size}`);
   }

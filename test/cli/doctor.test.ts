@@ -27,7 +27,7 @@ describe('an adapter', () => {
       '  features   shader-f16, subgroups',
       '  missing    timestamp-query: times per kernel',
       '  subgroups  4 to 4',
-      '  limits     134 MB a binding, 1.1 GB a buffer, 32.8 kB shared, 256 invocations',
+      '  limits     128 MiB a binding, 1 GiB a buffer, 32 KiB shared, 256 invocations',
       '  probe      right, in 12 ms',
     ]);
   });

@@ -76,7 +76,7 @@ describe('refusals', () => {
   });
 });
 
-describe('a body over 64 MB', () => {
+describe('a body over 64 MiB', () => {
   const big = 'x'.repeat(1024 * 1024);
 
   it('gets 413 by its length', async () => {

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { bytesText } from '../../src/files/bytes-text.ts';
+
+it.each<[number, string]>([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1000, '1.0 KiB'],
+  [1536, '1.5 KiB'],
+  [32_768, '32 KiB'],
+  [100.4 * 2 ** 20, '100 MiB'],
+  [1023 * 2 ** 20, '1.0 GiB'],
+  [24 * 2 ** 30, '24 GiB'],
+  [5000 * 2 ** 40, '5000 TiB'],
+])('%d bytes are %s', (bytes, text) => {
+  expect(bytesText(bytes)).toBe(text);
+});
