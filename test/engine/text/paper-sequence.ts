@@ -30,7 +30,6 @@ export function paperSequence(
     heldIds: [],
     finished: false,
     losses: 0,
-    losses: 0,
     events: [],
     failure: null,
     emit: (event) => void sequence.events.push(event),
