@@ -74,22 +74,28 @@ function scaledContext(rope: RopeConfig, stated: number): number {
   return stretches && rope.originalContext === stated ? Math.floor(stated * rope.factor) : stated;
 }
 
+const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];
+
 /** Mistral windows every layer; Qwen those from max_window_layers on, if told to; layer_types overrules. */
 function readWindows(config: Json, architecture: string, layers: number): (number | null)[] {
   const size = typeof config['sliding_window'] === 'number' ? config['sliding_window'] : null;
   const types = config['layer_types'];
   const isQwen = architecture.startsWith('Qwen');
   const applies = isQwen ? config['use_sliding_window'] === true : architecture === 'MistralForCausalLM';
-  const first = isQwen ? positive(config, 'max_window_layers', 28) : 0;
+  const unknown = Array.isArray(types) ? types.find((type) => !LAYER_TYPES.includes(type)) : undefined;
+  if (unknown !== undefined) {
+    throw new EngineError('unsupported', `config.json: layer type ${JSON.stringify(unknown)} is unknown; known are ${LAYER_TYPES.join(', ')}`);
+  }
+  const first = isQwen ? positive(config, 'max_window_layers', 28, 0) : 0;
   return Array.from({ length: layers }, (_, i) => {
     if (Array.isArray(types)) return types[i] === 'sliding_attention' ? size : null;
     return applies && i >= first ? size : null;
   });
 }
 
-function positive(config: Json, key: string, fallback?: number): number {
+function positive(config: Json, key: string, fallback?: number, least = 1): number {
   const value = config[key] ?? fallback;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || (value === 0 && fallback === undefined)) {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < least) {
     throw new EngineError('bad_checkpoint', `config.json: ${key} is ${JSON.stringify(value) ?? 'missing'}, a positive integer is needed`);
   }
   return value;
