@@ -62,16 +62,15 @@ export function weightBytes(checkpoint: Checkpoint, quantization: Exclude<Quanti
 }
 
 /** `auto` takes the largest format that leaves room for pages. */
-export function chooseQuantization(
+export async function chooseQuantization(
   checkpoint: Checkpoint,
   wanted: Quantization,
   device: Device,
-): { quantization: Exclude<Quantization, 'auto'>; note: string | null } {
+): Promise<{ quantization: Exclude<Quantization, 'auto'>; note: string | null }> {
   if (wanted !== 'auto') return { quantization: wanted, note: null };
-  const room = device.memoryBudget * SHARE_FOR_WEIGHTS;
   for (const quantization of ['none', 'int8', 'int4'] as const) {
     const bytes = weightBytes(checkpoint, quantization);
-    if (bytes <= room) {
+    if (await device.reserve(bytes / SHARE_FOR_WEIGHTS)) {
       const budget = megabytes(device.memoryBudget);
       return {
         quantization,
@@ -96,11 +95,20 @@ export function stepRows(
   slots: number,
 ): number {
   const { heads, kvHeads, dims } = config.heads;
-  const widest = paddedColumns(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
-  const fitting = Math.floor(device.capabilities.bindingLimit / (4 * widest));
+  const rowsOf = (columns: number): number =>
+    Math.floor(device.capabilities.bindingLimit / (4 * paddedColumns(columns)));
+  const fitting = rowsOf(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
+  const tile = (rows: number): number => Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
+  const mostSlots = Math.min(rowsOf(config.vocabulary), fitting);
+  if (tile(slots) > mostSlots) {
+    throw new EngineError(
+      'bad_request',
+      `${slots} requests at once need more than the ${megabytes(device.capabilities.bindingLimit)} that this adapter binds: lower --max-running-requests to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
+      { param: 'maxRunningRequests' },
+    );
+  }
   const chunk = wanted ?? (device.summary.software ? CHUNK_SOFTWARE : CHUNK_GPU);
-  const rows = Math.max(Math.min(chunk, fitting), slots, TILE_ROWS);
-  return Math.floor(rows / TILE_ROWS) * TILE_ROWS;
+  return Math.max(Math.min(tile(chunk), fitting - (fitting % TILE_ROWS)), tile(slots));
 }
 
 /** Why the context in force is not the one asked for, or the model's own. */

@@ -11,20 +11,12 @@ import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../mo
 import { chooseQuantization, contextNotes, endTokens, samplingDefaults, stepRows } from './defaults.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
-import { createEventQueue } from './queue.ts';
-import { createSequences, renderPrompt, type RequestContext } from './request.ts';
+import { createTextModel } from './model.ts';
+import type { RequestContext } from './request.ts';
 import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
 import type { Port } from './remote.ts';
 import { createScheduler } from './scheduler.ts';
-import type { Sequence } from './sequence.ts';
-import type {
-  OpenEvent,
-  TextEvent,
-  TextModel,
-  TextModelInfo,
-  TextModelOptions,
-  TextRequest,
-} from './text-model.ts';
+import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
 
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
@@ -96,11 +88,7 @@ async function openModel(
   budget = { memoryBudget: device.memoryBudget };
   for (const message of contextNotes(options, config.context, runner.contextLength, device))
     onEvent({ type: 'note', message });
-  const scheduler = createScheduler({
-    pages: runner.pages,
-    slots,
-    rows: stepRows(device, config, options.prefillChunk, slots),
-  });
+  const scheduler = createScheduler({ pages: runner.pages, slots, rows: runner.rows });
   const loop = createLoop({
     scheduler,
     runner,
@@ -149,81 +137,16 @@ async function openModel(
     hasChatTemplate: checkpoint.chatTemplate !== null,
     adapter: device.summary,
   };
-  const live = new Set<Sequence[]>();
-  let closed = false;
-
-  const refuseIfFull = (): void => {
-    if (closed) throw new EngineError('cancelled', 'the model is closed: open it again');
-    const waits = (sequences: Sequence[]): boolean =>
-      sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
-    const waiting = [...live].filter(waits).length;
-    // Those that take the free slots at the next step do not wait.
-    if (waiting >= info.maxQueuedRequests + slots - scheduler.running.length) {
-      throw new EngineError(
-        'overloaded',
-        `${waiting} requests wait already, the most that --max-queued-requests allows: try again later`,
-      );
-    }
-  };
-
-  async function* generate(
-    request: TextRequest,
-    { signal }: { signal?: AbortSignal } = {},
-  ): AsyncGenerator<TextEvent, void, void> {
-    refuseIfFull();
-    const queue = createEventQueue<TextEvent>();
-    const { ids } = await renderPrompt(request.prompt, context);
-    refuseIfFull(); // others may have come meanwhile
-    let open = 0;
-    const sequences = createSequences(request, ids, context, {
-      emit(event) {
-        queue.push(event);
-        if (event.type === 'done' && --open === 0) queue.close();
-      },
-      fail: queue.fail,
-    });
-    open = sequences.length;
-    const abort = (): void => sequences.forEach((sequence) => !sequence.finished && loop.abort(sequence));
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-    signal?.addEventListener('abort', abort, { once: true });
-    live.add(sequences);
-    try {
-      sequences.forEach((sequence) => scheduler.add(sequence));
-      queue.push({ type: 'accepted', promptTokens: ids.length, maxTokens: sequences[0]!.maxTokens });
-      loop.wake();
-      yield* queue.read();
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      abort();
-      live.delete(sequences);
-    }
-  }
-
-  return {
+  return createTextModel({
     info,
-    generate,
-    renderPrompt: (prompt) => renderPrompt(prompt, context),
-    tokenize: async (text) => tokenizer.encode(text),
-    detokenize: async (ids) => tokenizer.decode(ids, { skipSpecialTokens: false }),
-    metrics: async () => ({
-      running: scheduler.running.length,
-      waiting: scheduler.waiting.length,
-      pages: {
-        used: scheduler.pages.total - scheduler.pages.free,
-        total: scheduler.pages.total,
-        tokensPerPage: 32,
-      },
-      ...loop.counters,
-      retractions: scheduler.retractions,
-    }),
-    async close() {
-      if (closed) return;
-      closed = true;
-      await loop.close();
+    context,
+    scheduler,
+    loop,
+    async release() {
       device.destroy();
       await checkpoint.close();
     },
-  };
+  });
 }
 
 interface Loaded {
@@ -240,7 +163,7 @@ async function loadOnto(
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const { slots } = options;
-  const { quantization, note } = chooseQuantization(checkpoint, options.quantization ?? 'none', device);
+  const { quantization, note } = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
   if (note !== null) onEvent({ type: 'note', message: note });
   const sizes = {
     quantization,

@@ -52,6 +52,34 @@ test('4 running and 4 waiting requests survive the loss of the device, token for
   await model.close();
 });
 
+test('a request under which the device is lost twice ends; those that waited go on', async () => {
+  const model = await openGolden('qwen3', { maxRunningRequests: 4 });
+  const expected = await Promise.all(
+    requests.map(async (request) => (await collect(model.generate(request))).ids[0]),
+  );
+  const outcomes = requests.map((request) =>
+    collect(model.generate(request)).catch((error: unknown) => error),
+  );
+  for (let loss = 1; loss <= 2; loss++) {
+    const { generatedTokens } = await model.metrics();
+    while ((await model.metrics()).generatedTokens < generatedTokens + 10)
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(await model.metrics()).toMatchObject({ running: 4, waiting: 4, deviceRestarts: loss - 1 });
+    devices.at(-1)!.destroy();
+  }
+  for (const [i, outcome] of (await Promise.all(outcomes)).entries()) {
+    if (i < 4) expect(outcome).toMatchObject({ code: 'device_lost' });
+    else expect(outcome).toMatchObject({ ids: [expected[i]] });
+  }
+  expect(await model.metrics()).toMatchObject({
+    running: 0,
+    waiting: 0,
+    deviceRestarts: 2,
+    pages: { used: 0 },
+  });
+  await model.close();
+});
+
 test('where no device comes back every request ends with device_lost, and the process lives', async () => {
   const model = await openGolden('qwen3', { maxRunningRequests: 4 });
   const streams = requests.map(async (request) =>

@@ -73,6 +73,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
   const runner: PaperRunner = {
     device: { lost: new Promise(() => {}) } as unknown as Device,
     pages,
+    rows,
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
     steps: [],

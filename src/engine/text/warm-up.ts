@@ -1,0 +1,31 @@
+// Kernels compiled before the first request: drivers do so at a kernel's first run.
+
+import type { Device } from '../../gpu/device.ts';
+import type { Tape } from '../../gpu/tape.ts';
+
+/** Runs each pipeline once, on the cleared step data: a row for token 0 in page 0, which nobody uses yet. */
+export async function warmUp(
+  device: Device,
+  tapes: readonly Tape[],
+  onProgress: (done: number, total: number) => void,
+): Promise<void> {
+  const sizes = { rows: 1, sampled: 1, tiles: 1, tileRows: 1 };
+  const first = new Map(
+    tapes.flatMap((tape) => tape.encodables(sizes)).map((encodable) => [encodable.pipeline, encodable]),
+  );
+  let done = 0;
+  for (const { pipeline, bindGroup, groups } of first.values()) {
+    onProgress(done++, first.size);
+    const encoder = device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroups(...groups);
+    pass.end();
+    device.gpu.queue.submit([encoder.finish()]);
+    await device.gpu.queue.onSubmittedWorkDone();
+  }
+  const error = device.takeError();
+  if (error !== null) throw error;
+  onProgress(done, first.size);
+}
