@@ -4,10 +4,10 @@
 
 import { EngineError } from './error.ts';
 import { duplicateKey } from './json-keys.ts';
-import { isRecord, type ByteSink, type ByteSource } from './source.ts';
+import { isRecord, type ByteSource } from './source.ts';
 
 /** Bytes an element. What the loader accepts is the loader's business. */
-export const DTYPE_BYTES = {
+const DTYPE_BYTES = {
   BOOL: 1,
   U8: 1,
   I8: 1,
@@ -40,7 +40,7 @@ export interface TensorEntry extends TensorSpec {
   bytes: number;
 }
 
-export interface Safetensors {
+interface Safetensors {
   tensors: Map<string, TensorEntry>;
   metadata: Record<string, string>;
 }
@@ -165,32 +165,6 @@ export function safetensorsHead(
   new DataView(head.buffer).setBigUint64(0, BigInt(size - PREFIX_BYTES), true);
   head.set(header, PREFIX_BYTES);
   return head;
-}
-
-/** Specs first, then the bytes of each in the same order. */
-export async function writeSafetensors(
-  sink: ByteSink,
-  specs: TensorSpec[],
-  data: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  metadata: Record<string, string> = {},
-): Promise<void> {
-  const names = new Set(specs.map(({ name }) => name));
-  if (names.size !== specs.length)
-    throw new EngineError('internal', 'Two tensors of one file carry the same name.');
-  await sink.write(safetensorsHead(specs, metadata));
-  let at = 0;
-  for await (const bytes of data) {
-    const spec = specs[at++];
-    if (spec === undefined || bytes.length !== tensorBytes(spec)) {
-      throw new EngineError(
-        'internal',
-        `${spec?.name ?? 'A tensor beyond the last'} does not take ${bytes.length} bytes.`,
-      );
-    }
-    await sink.write(bytes);
-  }
-  if (at !== specs.length)
-    throw new EngineError('internal', `${specs.length} tensors were named and ${at} given.`);
 }
 
 function isSizes(value: unknown): value is number[] {

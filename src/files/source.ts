@@ -22,25 +22,6 @@ export interface Folder {
   open(name: string): Promise<ByteSource>;
 }
 
-/** Takes bytes in order. */
-export interface ByteSink {
-  write(bytes: Uint8Array): Promise<void>;
-}
-
-export function memorySource(name: string, bytes: Uint8Array): ByteSource {
-  const slice = (offset: number, length: number): Uint8Array => {
-    assertRange({ name, size: bytes.length }, offset, length);
-    return bytes.subarray(offset, offset + length);
-  };
-  return {
-    name,
-    size: bytes.length,
-    read: async (offset, length) => new Uint8Array(slice(offset, length)),
-    readInto: async (offset, target) => target.set(slice(offset, target.length)),
-    close: async () => {},
-  };
-}
-
 /** A read beyond the end is a checkpoint that changed while it was open, or a caller's slip; both must not pass. */
 export function assertRange(source: { name: string; size: number }, offset: number, length: number): void {
   if (

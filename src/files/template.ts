@@ -21,8 +21,7 @@ export interface ChatRendering {
 }
 
 export interface ChatTemplate {
-  /** Why no conversation can be rendered, or null. Plain text prompts need no template. */
-  problem: EngineError | null;
+  /** Throws where the checkpoint has no template, or a broken one: plain text prompts need none. */
   render(rendering: ChatRendering): string;
 }
 
@@ -51,7 +50,6 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     );
   }
   return {
-    problem: null,
     render({ messages, tools, addGenerationPrompt = true, kwargs = {} }) {
       const hasTools = tools != null && tools.length > 0;
       const { template, traits, usual } = hasTools ? withTools : withoutTools;
@@ -132,7 +130,6 @@ function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown>
 
 function closedTemplate(problem: EngineError): ChatTemplate {
   return {
-    problem,
     render: () => {
       throw new EngineError(problem.code, problem.message, { param: 'messages', cause: problem });
     },

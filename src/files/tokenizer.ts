@@ -20,15 +20,12 @@ export interface Tokenizer extends TokenPieces {
   /** The same as text; U+FFFD where the bytes are part of a character. */
   tokenText(id: number): string;
   tokenToId(text: string): number | null;
-  bosId: number | null;
   eosId: number | null;
-  padId: number | null;
-  unkId: number | null;
   /** bos_token, eos_token and their kin, as chat templates name them. */
   specials: SpecialTokens;
 }
 
-export interface TokenizerFiles {
+interface TokenizerFiles {
   tokenizerJson?: Record<string, unknown>;
   tokenizerConfig?: Record<string, unknown>;
   /** vocab.json and merges.txt, where there is no tokenizer.json. */
@@ -60,19 +57,13 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
     return decoder === null ? utf8.encode(token) : decoder.bytes(token, first);
   };
   const tokenToId = (text: string): number | null => pieces.token_to_id(text) ?? null;
-  const idOf = (name: string): number | null => {
-    const text = specials[name];
-    return typeof text === 'string' ? tokenToId(text) : null;
-  };
+  const { eos_token: eos } = specials;
   const tokenizer: Tokenizer = {
     vocabSize: pieces.model?.vocab.length ?? 0,
     specialIds,
     specials,
     leadingSpaces: decoder?.leadingSpaces ?? 0,
-    bosId: idOf('bos_token'),
-    eosId: idOf('eos_token'),
-    padId: idOf('pad_token'),
-    unkId: idOf('unk_token'),
+    eosId: typeof eos === 'string' ? tokenToId(eos) : null,
     tokenBytes,
     tokenToId,
     tokenText: (id) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(tokenBytes(id)),

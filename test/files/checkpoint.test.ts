@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '../../src/files/checkpoint.ts';
 import { EngineError } from '../../src/files/error.ts';
 import { safetensorsHead, tensorBytes } from '../../src/files/safetensors.ts';
-import { memorySource, type Folder } from '../../src/files/source.ts';
+import type { Folder } from '../../src/files/source.ts';
+import { memorySource } from './memory-source.ts';
 import { byteLevel, standIn } from './small-tokenizers.ts';
 
 type Content = string | object | Uint8Array;
@@ -213,9 +214,15 @@ describe('the tokenizer', () => {
   it('takes special tokens from special_tokens_map.json where the config names none', async () => {
     const map = { eos_token: '<|begin|>', bos_token: { content: '<|end|>' } };
     const both = { ...whole, 'tokenizer.json': tokenizerJson, 'special_tokens_map.json': map };
-    expect(await (await open(both)).tokenizer()).toMatchObject({ bosId: 261, eosId: 262 });
+    expect(await (await open(both)).tokenizer()).toMatchObject({
+      eosId: 262,
+      specials: { bos_token: '<|end|>', eos_token: '<|begin|>' },
+    });
     const overruled = await open({ ...both, 'tokenizer_config.json': tokenizerConfig });
-    expect(await overruled.tokenizer()).toMatchObject({ bosId: 262, eosId: 261 });
+    expect(await overruled.tokenizer()).toMatchObject({
+      eosId: 261,
+      specials: { bos_token: '<|begin|>', eos_token: '<|end|>' },
+    });
   });
   it('is put together from vocab.json and merges.txt', async () => {
     const vocab = Object.fromEntries(

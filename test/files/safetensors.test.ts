@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { duplicateKey } from '../../src/files/json-keys.ts';
-import { readSafetensors, safetensorsHead, writeSafetensors } from '../../src/files/safetensors.ts';
-import { memorySource } from '../../src/files/source.ts';
+import { readSafetensors, safetensorsHead } from '../../src/files/safetensors.ts';
+import { memorySource } from './memory-source.ts';
 
 /** A file with this header, written as it stands, and so many bytes of data. */
 function file(header: unknown, dataBytes: number, claimed?: bigint) {
@@ -116,13 +116,6 @@ describe('duplicateKey', () => {
 });
 
 describe('writing', () => {
-  async function written(
-    ...args: Parameters<typeof writeSafetensors> extends [unknown, ...infer Rest] ? Rest : never
-  ) {
-    const parts: Uint8Array[] = [];
-    await writeSafetensors({ write: async (bytes) => void parts.push(bytes.slice()) }, ...args);
-    return new Uint8Array(Buffer.concat(parts));
-  }
   const specs = [
     { name: 'ä"\\', dtype: 'U8' as const, shape: [3] },
     { name: 'w', dtype: 'F32' as const, shape: [2] },
@@ -130,7 +123,8 @@ describe('writing', () => {
   const data = [new Uint8Array([1, 2, 3]), new Uint8Array([0, 0, 128, 63, 0, 0, 0, 64])];
 
   it('reads back what it wrote', async () => {
-    const source = memorySource('x', await written(specs, data, { by: 'test' }));
+    const bytes = Buffer.concat([safetensorsHead(specs, { by: 'test' }), ...data]);
+    const source = memorySource('x', new Uint8Array(bytes));
     const { tensors, metadata } = await readSafetensors(source);
     const w = tensors.get('w');
     expect([...tensors.keys()]).toEqual(['ä"\\', 'w']);
@@ -141,17 +135,5 @@ describe('writing', () => {
   it('begins the data at a multiple of 8, or at the room asked for', () => {
     expect(safetensorsHead(specs).length % 8).toBe(0);
     expect(safetensorsHead(specs, {}, 4096).length).toBe(4096);
-  });
-
-  it('refuses bytes that do not fit their spec', async () => {
-    await expect(written(specs, [new Uint8Array(2)])).rejects.toThrow(/ä"\\ does not take 2 bytes/);
-    await expect(written(specs, data.slice(0, 1))).rejects.toThrow(/2 tensors were named and 1 given/);
-    await expect(written(specs, [...data, data[0] ?? new Uint8Array()])).rejects.toThrow(/beyond the last/);
-    await expect(
-      written(
-        [specs[1] ?? specs[0], specs[1] ?? specs[0]].flatMap((s) => s ?? []),
-        [],
-      ),
-    ).rejects.toThrow(/same name/);
   });
 });

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDiskFolder, openDiskSource } from '../../src/files/source-disk.ts';
-import { memorySource, readJson, readText } from '../../src/files/source.ts';
+import { readJson, readText } from '../../src/files/source.ts';
+import { memorySource } from './memory-source.ts';
 
 let root: string;
 beforeEach(async () => void (root = await mkdtemp(join(tmpdir(), 'svc-source-'))));
