@@ -10,7 +10,7 @@ import {
   readArguments,
 } from './arguments.ts';
 
-export interface CommandSpec<T extends OptionTable> {
+interface CommandSpec<T extends OptionTable> {
   name: string;
   /** One line, for the list of commands. */
   summary: string;

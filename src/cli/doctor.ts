@@ -8,7 +8,7 @@ import { packageVersion } from './package.ts';
 import { remedies, thisSystem } from './remedy.ts';
 import { createLog, sizeText, writeLine } from './terminal.ts';
 
-export interface Examined {
+interface Examined {
   adapter: AdapterSummary;
   probe: ProbeResult;
 }

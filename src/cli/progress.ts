@@ -15,7 +15,7 @@ interface Step {
 const BAR_WIDTH = 24;
 
 /** Shows the steps of one start or download; `end` removes the bar. */
-export function createProgress(log: ConsolaInstance): { show: (step: Step) => void; end: () => void } {
+function createProgress(log: ConsolaInstance): { show: (step: Step) => void; end: () => void } {
   let label = '';
   let tenth = -1;
   const show = (step: Step) => {

@@ -8,7 +8,7 @@ import { EXIT, exitCodeOf, UsageError } from './exit.ts';
 import { packageVersion } from './package.ts';
 import { createLog, writeLine } from './terminal.ts';
 
-export interface CommandEntry {
+interface CommandEntry {
   summary: string;
   /** Called when the command is asked for: help and typing errors need no engine. */
   load: () => Promise<CommandDef>;

@@ -22,7 +22,7 @@ export interface Checkpoint {
   close(): Promise<void>;
 }
 
-export interface CheckpointOptions {
+interface CheckpointOptions {
   /** Architectures that need no code of the repository, whatever its auto_map says. */
   architectures: readonly string[];
 }

@@ -49,7 +49,7 @@ export const sizeOf = (path: string): Promise<number | null> =>
 /** A name nobody else uses, for files that are renamed into place. */
 const temporary = (path: string): string => `${path}.${randomUUID()}.tmp`;
 
-export const readRef = (repo: RepoCache, revision: string): Promise<string | null> =>
+const readRef = (repo: RepoCache, revision: string): Promise<string | null> =>
   readFile(join(repo.refs, revision), 'utf8').then(
     (text) => text.trim() || null,
     () => null,

@@ -91,7 +91,7 @@ export function transientOf(error: unknown, watch: Watch, session: Session): unk
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MOST_REDIRECTS = 8;
 
-export interface Opened {
+interface Opened {
   response: Response;
   /** Where the redirects ended. */
   url: string;
@@ -214,7 +214,7 @@ export async function withRetries<T>(
   }
 }
 
-export interface JsonAnswer {
+interface JsonAnswer {
   status: number;
   headers: Headers;
   body: unknown;

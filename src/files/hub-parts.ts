@@ -13,7 +13,7 @@ import {
   type Watch,
 } from './hub-http.ts';
 
-export interface RemoteFile {
+interface RemoteFile {
   path: string;
   url: string;
   size: number;

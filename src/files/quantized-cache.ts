@@ -19,7 +19,7 @@ export interface PackedKey {
   identity: string;
 }
 
-export interface PackedOrigin {
+interface PackedOrigin {
   /** The checkpoint's folder. */
   path: string;
   /** File names of its weights. */
@@ -35,7 +35,7 @@ export interface PackedEntry {
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
-export interface PackedFile {
+interface PackedFile {
   /** U32, one dimension, in the order they were written. */
   tensors: Map<string, TensorEntry>;
   metadata: Record<string, string>;

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 
-export const SHIPPED_CHAT_MODEL = 'svc-chat-mini';
+const SHIPPED_CHAT_MODEL = 'svc-chat-mini';
 
 /** Folder of the chat model that ships. */
 export function shippedModelPath(): string {

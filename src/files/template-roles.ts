@@ -3,7 +3,7 @@
 
 import type { Template } from '@huggingface/jinja';
 
-export type TemplateSyntax = Template['parsed'];
+type TemplateSyntax = Template['parsed'];
 
 export function namedRoles(syntax: TemplateSyntax): Set<string> {
   const roles = new Set<string>();

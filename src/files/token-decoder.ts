@@ -2,7 +2,7 @@
 // byte is a printable stand-in character, as GPT-2 chose them), SentencePiece pieces (▁ is a space, <0xE4> a byte),
 // and Metaspace. Working in bytes is what lets a stream hold half a character back.
 
-export interface TokenDecoder {
+interface TokenDecoder {
   /** `first`: the token opens its text. */
   bytes(token: string, first: boolean): Uint8Array;
   /** Spaces cut from the start of a whole text. */

@@ -7,7 +7,7 @@ import { applyEvent, choiceChunk, type Reply, usageChunk } from './reply.ts';
 import type { Log } from './service.ts';
 import { createEventStream } from './sse.ts';
 
-export interface ChatStreamOptions {
+interface ChatStreamOptions {
   /** Milliseconds of silence after which a comment is sent. */
   keepAlive: number;
   includeUsage: boolean;

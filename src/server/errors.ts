@@ -37,7 +37,7 @@ export class RequestError extends Error {
   }
 }
 
-export interface ErrorReply {
+interface ErrorReply {
   status: number;
   headers: Record<string, string>;
   body: { error: { message: string; type: string; param: string | null; code: string } };

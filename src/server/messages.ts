@@ -82,7 +82,7 @@ const message = z
 
 export const messagesSchema = z.array(message).min(1);
 
-export type MessagesBody = z.infer<typeof messagesSchema>;
+type MessagesBody = z.infer<typeof messagesSchema>;
 
 const KNOWN_MEMBERS = new Set(['role', 'content', 'name', 'reasoning_content', 'tool_calls', 'tool_call_id']);
 

@@ -2,7 +2,7 @@
 
 import type { FinishReason, TextEvent } from '../index.ts';
 
-export interface ReplyHead {
+interface ReplyHead {
   id: string;
   /** Seconds since 1970. */
   created: number;
@@ -24,7 +24,7 @@ export interface Reply {
   cachedTokens: number;
 }
 
-export interface Delta {
+interface Delta {
   role?: 'assistant';
   content?: string;
 }

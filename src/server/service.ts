@@ -37,7 +37,7 @@ export interface ReadyPhase {
   fingerprint: string;
 }
 
-export type Phase = { name: 'starting'; progress: OpenEvent | null } | ReadyPhase | { name: 'stopping' };
+type Phase = { name: 'starting'; progress: OpenEvent | null } | ReadyPhase | { name: 'stopping' };
 
 export interface Service {
   readonly options: ServerOptions;
@@ -88,7 +88,7 @@ export function requireReady({ phase }: Service): ReadyPhase {
   );
 }
 
-export function progressText(progress: OpenEvent | null): string {
+function progressText(progress: OpenEvent | null): string {
   if (progress?.type === 'download') return `downloading ${progress.file}, ${percent(progress)} %`;
   if (progress?.type === 'load') return `loading weights, ${percent(progress)} %`;
   if (progress?.type === 'warmup') return `preparing kernels, ${progress.done} of ${progress.total}`;

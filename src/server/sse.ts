@@ -8,7 +8,7 @@ const END = encoder.encode('data: [DONE]\n\n');
 /** Bytes a slow reader may fall behind before events are merged. */
 const HIGH_WATER = 64 * 1024;
 
-export interface EventStream {
+interface EventStream {
   readonly body: ReadableStream<Uint8Array>;
   /** False while the reader is more than 64 KiB behind. */
   room(): boolean;
@@ -17,7 +17,7 @@ export interface EventStream {
   end(): void;
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** Milliseconds of silence after which a comment is sent. */
   keepAlive: number;
   /** The reader has caught up. */
