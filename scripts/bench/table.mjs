@@ -1,0 +1,73 @@
+// The figures of one model as lines of text, each beside its ceiling and the share of it that is reached.
+
+const BYTES_PER_WEIGHT = { none: 2, int8: 1.125, int4: 0.625 };
+
+/** @returns {{ name: string, value: string, note: string }[]} */
+export function lines(result) {
+  const { quantization, cold, warm, prefill, decode, steps, ceilings, memory } = result;
+  const rate = pick(result);
+  const { gflops, gbytes } = ceilings;
+  const perPromptToken = (2 * (steps.weightsRead - steps.headWeights)) / 1e9;
+  const perToken = (2 * steps.weightsRead) / 1e9;
+  const bytes = (steps.weightsRead * BYTES_PER_WEIGHT[quantization]) / 1e9;
+  const arithmetic = (speed, each) =>
+    `${(speed * each).toFixed(1)} GFLOP/s, ${percent((speed * each) / gflops)} of the FMA peak`;
+  const reading = (speed) =>
+    `${(speed * bytes).toFixed(2)} GB/s of weights, ${percent((speed * bytes) / gbytes)} of the load peak`;
+  const far = rate(steps.far);
+  return [
+    line('prefill, 512 tokens', `${tokens(rate(prefill))}`, arithmetic(rate(prefill), perPromptToken)),
+    line('decode, batch 1', tokens(rate(decode[1])), reading(rate(decode[1]))),
+    line('decode, batch 4', tokens(rate(decode[4])), arithmetic(rate(decode[4]), perToken)),
+    line('decode, batch 16', tokens(rate(decode[16])), arithmetic(rate(decode[16]), perToken)),
+    line(
+      'decode at 4,096 tokens',
+      tokens(far),
+      `${percent(1 - far / rate(steps.near))} less than at 128, step by step`,
+    ),
+    line('first token after 512', milliseconds(prefill.firstTokenMs), 'wall clock'),
+    line(
+      'first token, cold start',
+      milliseconds(cold.firstTokenMs),
+      `shader cache empty; ready after ${milliseconds(cold.readyMs)}`,
+    ),
+    line(
+      'first token, warm start',
+      milliseconds(warm.firstTokenMs),
+      `ready after ${milliseconds(warm.readyMs)}`,
+    ),
+    line(
+      'GPU memory',
+      mebibytes(memory.weights + memory.kv + memory.arena),
+      `weights ${mebibytes(memory.weights)}, pages ${mebibytes(memory.kv)}, rest ${mebibytes(memory.arena)}`,
+    ),
+    line('dispatches a token', String(steps.dispatches), `${steps.layers} layers`),
+    line('JavaScript a token', `${steps.jsMs.toFixed(2)} ms`, 'writing the step and encoding it'),
+    line('pipelines', String(steps.pipelines), 'of all row capacities'),
+  ];
+}
+
+/** On a software adapter others share the cores: rates are for quiet ones. */
+export function pick({ adapter }) {
+  return (rate) => (adapter.software ? rate.quiet : rate.wall);
+}
+
+function line(name, value, note) {
+  return { name, value, note };
+}
+
+function tokens(rate) {
+  return `${rate >= 100 ? rate.toFixed(0) : rate.toFixed(1)} tok/s`;
+}
+
+function milliseconds(ms) {
+  return ms >= 10000 ? `${(ms / 1000).toFixed(1)} s` : `${ms.toFixed(0)} ms`;
+}
+
+function mebibytes(bytes) {
+  return `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+}
+
+function percent(share) {
+  return `${(100 * share).toFixed(0)} %`;
+}
