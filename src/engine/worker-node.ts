@@ -73,7 +73,7 @@ if (!isMainThread && parentPort && workerData === ENGINE_THREAD) {
   const tokenizer = (): Port => portOf(startThread(TOKENIZER_THREAD));
   const fail = serveTextModel(
     portOf(parentPort),
-    (options, onEvent) => openTextModelInline(options, onEvent, { tokenizer }),
+    (options, onEvent, signal) => openTextModelInline(options, onEvent, { tokenizer, signal }),
     destroyDevices,
   );
   // What nobody caught ends this thread, but only once nothing of the GPU binding is pending.

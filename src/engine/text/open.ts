@@ -21,26 +21,38 @@ import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './te
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
 
+export interface Surroundings {
+  /** Starts a thread that tokenizes long texts. */
+  tokenizer?: () => Port;
+  /** Ends a download; what has arrived is kept. */
+  signal?: AbortSignal;
+}
+
 /** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network … */
 export async function openTextModelInline(
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
-  threads: { tokenizer?: () => Port } = {},
+  surroundings: Surroundings = {},
 ): Promise<TextModel> {
-  const path = await fetchModel(options, onEvent);
+  const path = await fetchModel(options, onEvent, surroundings.signal);
   const checkpoint = await openCheckpoint(await openDiskFolder(path), { architectures: LLAMA_ARCHITECTURES });
   try {
-    return await openModel(checkpoint, options, onEvent, threads.tokenizer ?? null);
+    return await openModel(checkpoint, options, onEvent, surroundings.tokenizer ?? null);
   } catch (error) {
     await checkpoint.close();
     throw error;
   }
 }
 
-async function fetchModel(options: TextModelOptions, onEvent: (event: OpenEvent) => void): Promise<string> {
+async function fetchModel(
+  options: TextModelOptions,
+  onEvent: (event: OpenEvent) => void,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   let resumedPercent: number | undefined;
   const { path } = await resolveModel(options.model, {
     ...(options.revision === undefined ? {} : { revision: options.revision }),
+    ...(signal ? { signal } : {}),
     onProgress(event) {
       if (event.type === 'resume') resumedPercent = event.percent;
       if (event.type === 'offline')

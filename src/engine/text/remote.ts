@@ -52,15 +52,17 @@ export type OpenTextModel = (
  */
 export function serveTextModel(
   port: Port,
-  open: OpenTextModel,
+  open: OpenServed,
   release: () => void,
 ): (error: unknown) => Promise<void> {
   const post = (message: ToNearSide): void => port.post(message);
   const aborts = new Map<number, AbortController>();
   let model: TextModel | null = null;
+  const leaving = new AbortController();
   let opening = Promise.resolve();
 
   const leave = async (): Promise<void> => {
+    leaving.abort();
     release();
     await opening;
     await model?.close();
@@ -83,7 +85,7 @@ export function serveTextModel(
   port.onMessage((received) => {
     const message = received as ToFarSide;
     if (message.type === 'open') {
-      opening = open(message.options, (event) => post({ type: 'opening', event })).then(
+      opening = open(message.options, (event) => post({ type: 'opening', event }), leaving.signal).then(
         (opened) => {
           model = opened;
           post({ type: 'opened', info: opened.info });
