@@ -91,6 +91,20 @@ describe('recording', () => {
     );
   });
 
+  it('refuses bytes of another device, and more workgroups than the adapter takes', () => {
+    const other = new Device(opened.gpu, {
+      shaders: () => AFFINE,
+      summary: opened.summary,
+      memoryBudget: TEST_BUDGET,
+    });
+    const foreign = other.tensor('weights', 'x', [4, 32], new Float32Array(128));
+    expect(() => record({ bind: { x: foreign, y: tape.tensor(['rows', 32]) } })).toThrow(
+      'affine.wgsl: x lies on another device',
+    );
+    record({ groups: ({ rows = 0 }) => [rows * 1e6] });
+    expect(() => tape.finish()).toThrow(/affine\.wgsl: .*4000000/);
+  });
+
   it('refuses what no binding spans', () => {
     const wide = tape.tensor(['rows', 1 << 17]);
     expect(() => record({ bind: { x, y: wide } })).toThrow(

@@ -236,7 +236,7 @@ describe('windows of 256 KiB', () => {
     expect(matrix.windows.length).toBeGreaterThan(1);
     expect(matrix.windows.reduce((sum, { groups }) => sum + groups, 0)).toBe(22);
     for (let row = 0; row < rows; row += 100) {
-      const raw = upload(device, bytes.subarray(row * k * 2, (row + 100) * k * 2));
+      const raw = upload(narrow, bytes.subarray(row * k * 2, (row + 100) * k * 2));
       packRows(narrow, matrix, parts[0]!, { raw, source: 'f16', firstRow: row, rows: 100 });
     }
     expect(device.takeError()).toBeNull();
