@@ -46,6 +46,13 @@ export type OpenTextModel = (
   onEvent: (event: OpenEvent) => void,
 ) => Promise<TextModel>;
 
+/** Opens what a far side serves; `signal` ends what can be ended early. */
+type OpenServed = (
+  options: TextModelOptions,
+  onEvent: (event: OpenEvent) => void,
+  signal: AbortSignal,
+) => Promise<TextModel>;
+
 /**
  * Serves one model to the other side of a port. `release` lets go of the devices, whatever the model is doing. What comes
  * back is for an error nobody caught: the other side is told, and the thread may end once the promise is settled.
