@@ -4,8 +4,20 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { safetensorsHead, type TensorSpec } from '../../src/files/safetensors.ts';
-import { writeTokenizer } from './fixture.ts';
+import { byteLevel } from '../files/small-tokenizers.ts';
 import { randomInteger } from './random.ts';
+
+const TEMPLATE = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>`;
+
+/** A token for each byte, fillers, and a chat template. */
+export function writeTokenizer(path: string): void {
+  const { tokenizerJson, tokenizerConfig } = byteLevel();
+  writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(tokenizerJson));
+  writeFileSync(
+    join(path, 'tokenizer_config.json'),
+    JSON.stringify({ ...tokenizerConfig, chat_template: TEMPLATE }),
+  );
+}
 
 export interface StoredTensor {
   dtype: TensorSpec['dtype'];

@@ -15,6 +15,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type {
   TextEvent,
@@ -22,7 +23,7 @@ import type {
   TextModelOptions,
   TextRequest,
 } from '../../src/engine/text/text-model.ts';
-import { byteLevel } from '../files/small-tokenizers.ts';
+import { writeTokenizer } from './checkpoint-folder.ts';
 
 export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3';
 
@@ -35,18 +36,18 @@ export interface GoldenCase {
   greedy?: { prompt_ids: number[]; tokens: number[] };
 }
 
-/** Packed weights go to a cache that ends with the process; drivers and their compiled shaders stay where they are. */
+/** Packed weights go to a cache that ends with the test file; drivers and their compiled shaders stay where they are. */
 export const CACHE = mkdtempSync(join(tmpdir(), 'svc-cache-'));
-keepDrivers();
+keepDrivers(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'));
 process.env['XDG_CACHE_HOME'] = CACHE;
-process.on('exit', () => rmSync(CACHE, { recursive: true, force: true }));
+afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
 
-function keepDrivers(): void {
-  const own = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+function keepDrivers(own: string): void {
+  process.env['MESA_SHADER_CACHE_DIR'] ??= own;
+  const drivers = join('svc-engine', 'vulkan');
+  if (!existsSync(join(own, drivers))) return;
   mkdirSync(join(CACHE, 'svc-engine'));
-  for (const name of ['svc-engine/vulkan', 'mesa_shader_cache', 'mesa_shader_cache_db']) {
-    if (existsSync(join(own, name))) symlinkSync(join(own, name), join(CACHE, name));
-  }
+  symlinkSync(join(own, drivers), join(CACHE, drivers));
 }
 
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
@@ -54,8 +55,6 @@ const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url));
 export function goldenCases(name: GoldenName): GoldenCase[] {
   return (JSON.parse(readFileSync(join(GOLDEN, `${name}.json`), 'utf8')) as { cases: GoldenCase[] }).cases;
 }
-
-const TEMPLATE = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>`;
 
 /** A folder that opens as a model; `overrides` are laid over config.json. The weights are copies. */
 export function goldenModel(
@@ -73,15 +72,6 @@ export function goldenModel(
   writeFileSync(join(path, 'config.json'), JSON.stringify({ ...config, ...overrides }));
   writeTokenizer(path);
   return { path, remove: () => rmSync(path, { recursive: true }) };
-}
-
-export function writeTokenizer(path: string): void {
-  const { tokenizerJson, tokenizerConfig } = byteLevel();
-  writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(tokenizerJson));
-  writeFileSync(
-    join(path, 'tokenizer_config.json'),
-    JSON.stringify({ ...tokenizerConfig, chat_template: TEMPLATE }),
-  );
 }
 
 export async function openGolden(
