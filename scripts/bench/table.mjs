@@ -16,7 +16,7 @@ export function lines(result) {
     `${(speed * bytes).toFixed(2)} GB/s of weights, ${percent((speed * bytes) / gbytes)} of the load peak`;
   const far = rate(steps.far);
   return [
-    line('prefill, 512 tokens', `${tokens(rate(prefill))}`, arithmetic(rate(prefill), perPromptToken)),
+    line('prefill, 512 tokens', tokens(rate(prefill)), arithmetic(rate(prefill), perPromptToken)),
     line('decode, batch 1', tokens(rate(decode[1])), reading(rate(decode[1]))),
     line('decode, batch 4', tokens(rate(decode[4])), arithmetic(rate(decode[4]), perToken)),
     line('decode, batch 16', tokens(rate(decode[16])), arithmetic(rate(decode[16]), perToken)),
