@@ -29,7 +29,12 @@ export interface LlamaConfig {
 
 type Json = Readonly<Record<string, unknown>>;
 
-export const LLAMA_ARCHITECTURES = ['LlamaForCausalLM', 'MistralForCausalLM', 'Qwen2ForCausalLM', 'Qwen3ForCausalLM'];
+export const LLAMA_ARCHITECTURES = [
+  'LlamaForCausalLM',
+  'MistralForCausalLM',
+  'Qwen2ForCausalLM',
+  'Qwen3ForCausalLM',
+];
 
 export function readLlamaConfig(config: Json, architecture: string): LlamaConfig {
   const hidden = positive(config, 'hidden_size');
@@ -39,10 +44,16 @@ export function readLlamaConfig(config: Json, architecture: string): LlamaConfig
   const dims = positive(config, 'head_dim', hidden / heads);
   const activation = config['hidden_act'] ?? 'silu';
   if (activation !== 'silu') {
-    throw new EngineError('unsupported', `config.json: hidden_act ${JSON.stringify(activation)} is not silu, which ${architecture} is computed with`);
+    throw new EngineError(
+      'unsupported',
+      `config.json: hidden_act ${JSON.stringify(activation)} is not silu, which ${architecture} is computed with`,
+    );
   }
   if (heads % kvHeads !== 0) {
-    throw new EngineError('bad_checkpoint', `config.json: ${heads} num_attention_heads are no multiple of ${kvHeads} num_key_value_heads`);
+    throw new EngineError(
+      'bad_checkpoint',
+      `config.json: ${heads} num_attention_heads are no multiple of ${kvHeads} num_key_value_heads`,
+    );
   }
   if (dims % 4 !== 0 || dims > 256) {
     throw new EngineError('unsupported', `config.json: head_dim ${dims} must be a multiple of 4 up to 256`);
@@ -84,7 +95,10 @@ function readWindows(config: Json, architecture: string, layers: number): (numbe
   const applies = isQwen ? config['use_sliding_window'] === true : architecture === 'MistralForCausalLM';
   const unknown = Array.isArray(types) ? types.find((type) => !LAYER_TYPES.includes(type)) : undefined;
   if (unknown !== undefined) {
-    throw new EngineError('unsupported', `config.json: layer type ${JSON.stringify(unknown)} is unknown; known are ${LAYER_TYPES.join(', ')}`);
+    throw new EngineError(
+      'unsupported',
+      `config.json: layer type ${JSON.stringify(unknown)} is unknown; known are ${LAYER_TYPES.join(', ')}`,
+    );
   }
   const first = isQwen ? positive(config, 'max_window_layers', 28, 0) : 0;
   return Array.from({ length: layers }, (_, i) => {
@@ -96,7 +110,10 @@ function readWindows(config: Json, architecture: string, layers: number): (numbe
 function positive(config: Json, key: string, fallback?: number, least = 1): number {
   const value = config[key] ?? fallback;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < least) {
-    throw new EngineError('bad_checkpoint', `config.json: ${key} is ${JSON.stringify(value) ?? 'missing'}, a positive integer is needed`);
+    throw new EngineError(
+      'bad_checkpoint',
+      `config.json: ${key} is ${JSON.stringify(value) ?? 'missing'}, a positive integer is needed`,
+    );
   }
   return value;
 }

@@ -63,9 +63,18 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
     qkvBias,
   );
   const norms: HeadNorms | null = config.headNorm
-    ? { q: weights.vector(`${name}.q_norm.weight`, dims), k: weights.vector(`${name}.k_norm.weight`, dims), eps }
+    ? {
+        q: weights.vector(`${name}.q_norm.weight`, dims),
+        k: weights.vector(`${name}.k_norm.weight`, dims),
+        eps,
+      }
     : null;
-  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * dims, outBias ? `${name}.o_proj.bias` : undefined);
+  const out = weights.matrix(
+    `${name}.o_proj.weight`,
+    hidden,
+    heads * dims,
+    outBias ? `${name}.o_proj.bias` : undefined,
+  );
 
   return (x: Tensor, residual: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const q = ropeKv(linear(x, qkv), batch, shape, kv, norms); // [rows, heads · dims]
@@ -76,8 +85,12 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
 function mlp(config: LlamaConfig, weights: WeightTable, name: string) {
   const { hidden, ffn, mlpBias } = config;
   const gateUp = weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, mlpBias);
-  const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, mlpBias ? `${name}.down_proj.bias` : undefined);
+  const down = weights.matrix(
+    `${name}.down_proj.weight`,
+    hidden,
+    ffn,
+    mlpBias ? `${name}.down_proj.bias` : undefined,
+  );
 
-  return (x: Tensor, residual: Tensor): Tensor =>
-    linearAdd(linearSwiglu(x, gateUp), down, residual); // [rows, hidden]
+  return (x: Tensor, residual: Tensor): Tensor => linearAdd(linearSwiglu(x, gateUp), down, residual); // [rows, hidden]
 }

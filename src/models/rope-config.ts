@@ -12,10 +12,21 @@ export function readRope(config: Json, dims: number): RopeConfig {
   const scaling = (config['rope_parameters'] ?? config['rope_scaling'] ?? {}) as Json;
   const type = ropeType(scaling);
   const context = number(config, 'max_position_embeddings', 2048);
-  const originalContext = number(scaling, 'original_max_position_embeddings', number(config, 'original_max_position_embeddings', context));
-  const factor = number(scaling, 'factor', type === 'longrope' || type === 'yarn' ? context / originalContext : 1);
+  const originalContext = number(
+    scaling,
+    'original_max_position_embeddings',
+    number(config, 'original_max_position_embeddings', context),
+  );
+  const factor = number(
+    scaling,
+    'factor',
+    type === 'longrope' || type === 'yarn' ? context / originalContext : 1,
+  );
   if (number(config, 'partial_rotary_factor', number(scaling, 'partial_rotary_factor', 1)) !== 1) {
-    throw new EngineError('unsupported', 'config.json: partial_rotary_factor other than 1 is not among what this engine runs');
+    throw new EngineError(
+      'unsupported',
+      'config.json: partial_rotary_factor other than 1 is not among what this engine runs',
+    );
   }
   const rope: RopeConfig = {
     type,
@@ -40,7 +51,10 @@ function ropeType(scaling: Json): RopeType {
   const name = scaling['rope_type'] ?? scaling['type'] ?? 'default';
   if (name === 'su') return 'longrope'; // the name in Phi-3's first configs
   if (typeof name === 'string' && TYPES.includes(name)) return name as RopeType;
-  throw new EngineError('unsupported', `config.json: rope type ${JSON.stringify(name)} is unknown; known are ${TYPES.join(', ')}`);
+  throw new EngineError(
+    'unsupported',
+    `config.json: rope type ${JSON.stringify(name)} is unknown; known are ${TYPES.join(', ')}`,
+  );
 }
 
 /** What cos and sin are multiplied with. source: transformers' modeling_rope_utils */

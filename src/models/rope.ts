@@ -34,7 +34,8 @@ export function inverseFrequencies(rope: RopeConfig, length: number): Float64Arr
     case 'linear':
       return plain.map((f) => f / rope.factor);
     case 'dynamic': {
-      const stretch = (rope.factor * Math.max(length, rope.originalContext)) / rope.originalContext - (rope.factor - 1);
+      const stretch =
+        (rope.factor * Math.max(length, rope.originalContext)) / rope.originalContext - (rope.factor - 1);
       return powers(rope.theta * stretch ** (rope.dims / (rope.dims - 2)), rope.dims);
     }
     case 'yarn':
