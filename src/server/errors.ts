@@ -89,7 +89,7 @@ function typeOf(status: number): string {
 
 /** Errors nobody foresaw keep their text to themselves: it is for the log, not for the network. */
 export function toErrorReply(error: unknown): ErrorReply {
-  const known = error instanceof RequestError || error instanceof EngineError;
+  const known = isForeseen(error);
   const code = known ? error.code : 'internal';
   const { status, retryAfter, headers } = MAPPINGS[code];
   const retry =
@@ -101,7 +101,7 @@ export function toErrorReply(error: unknown): ErrorReply {
     headers: { ...headers, ...retry, ...(error instanceof RequestError ? error.headers : undefined) },
     body: {
       error: {
-        message: known ? error.message : 'The server failed on this request; its log says why.',
+        message: known ? error.message : 'the server failed on this request; its log says why',
         type: typeOf(status),
         param: known ? error.param : null,
         code,
@@ -110,7 +110,11 @@ export function toErrorReply(error: unknown): ErrorReply {
   };
 }
 
-/** True for errors a developer should read in full: everything that nobody threw on purpose. */
+/** True for errors a developer should read in full: everything that nobody threw on purpose, and what should never be. */
 export function isUnforeseen(error: unknown): boolean {
-  return !(error instanceof RequestError || error instanceof EngineError) || error.code === 'internal';
+  return !isForeseen(error);
+}
+
+function isForeseen(error: unknown): error is RequestError | EngineError {
+  return (error instanceof RequestError || error instanceof EngineError) && error.code !== 'internal';
 }

@@ -78,7 +78,7 @@ async function* answer(
 ): AsyncGenerator<TextEvent, void, void> {
   const text = lastText(request);
   const [command, argument = ''] = text.split(' ');
-  if (command === 'refuse') throw new EngineError(argument as ErrorCode, `refused with ${argument}.`);
+  if (command === 'refuse') throw new EngineError(argument as ErrorCode, `refused with ${argument}`);
   const promptTokens = text.split(' ').length;
   const maxTokens = request.maxTokens ?? 100;
   yield { type: 'accepted', promptTokens, maxTokens };
@@ -91,8 +91,7 @@ async function* answer(
   const choices = Array.from({ length: request.n ?? 1 }, (_, choice) => choice);
   for (const [at, word] of wanted.entries()) {
     if (at > 0 && command === 'hang') await untilAborted(signal);
-    if (at > 0 && command === 'fail')
-      throw new EngineError(argument as ErrorCode, `failed with ${argument}.`);
+    if (at > 0 && command === 'fail') throw new EngineError(argument as ErrorCode, `failed with ${argument}`);
     if (at > 0 && command === 'crash') throw new TypeError('secret detail');
     if (signal?.aborted) {
       for (const choice of choices) yield done(choice, 'abort', null, at);

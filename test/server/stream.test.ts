@@ -31,13 +31,12 @@ it.each([
   ['unsupported', 400],
   ['device_lost', 503],
   ['out_of_memory', 503],
-  ['internal', 500],
 ])('answers %s before acceptance with status %d, streaming or not', async (code, status) => {
   const { post } = await start();
   for (const stream of [false, true]) {
     const response = await post(ask(`refuse ${code}`, { stream }));
     expect(response.status).toBe(status);
-    expect(await response.json()).toMatchObject({ error: { code, message: `refused with ${code}.` } });
+    expect(await response.json()).toMatchObject({ error: { code, message: `refused with ${code}` } });
     if (status === 429) {
       expect(response.headers.get('retry-after')).toBe('1');
       expect(response.headers.get('retry-after-ms')).toBe('1000');
@@ -53,7 +52,7 @@ it('sends a later error as an event, then the end', async () => {
   expect(chunks.map(({ choices }) => choices?.[0]?.delta.content)).toEqual(['', 'fail', undefined]);
   expect(chunks.at(-1)).toEqual({
     error: {
-      message: 'failed with out_of_memory.',
+      message: 'failed with out_of_memory',
       type: 'server_error',
       param: null,
       code: 'out_of_memory',
@@ -69,6 +68,21 @@ it.each([false, true])('keeps the text of an unforeseen error for the log (strea
   expect(text).toContain('"code":"internal"');
   expect(text).not.toContain('secret detail');
   expect(lines.some((line) => line.startsWith('error') && line.includes('secret detail'))).toBe(true);
+});
+
+it('keeps the text of an internal error for the log as well, whatever it carries', async () => {
+  const { post, lines } = await start();
+  const response = await post(ask('refuse internal'));
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({
+    error: {
+      message: 'the server failed on this request; its log says why',
+      type: 'server_error',
+      param: null,
+      code: 'internal',
+    },
+  });
+  expect(lines.some((line) => line.startsWith('error') && line.includes('refused with internal'))).toBe(true);
 });
 
 it.each([true, false])('ends the engine request when the client leaves (stream: %s)', async (stream) => {
