@@ -36,14 +36,14 @@ export const ENGINE_OPTIONS = {
     kind: 'string',
     group: 'Device',
     value: 'name|n',
-    help: 'Part of an adapter name, or its number in `svc doctor`.',
+    help: 'Part of an adapter name, or its number in `npx svc-engine doctor`.',
     otherwise: 'the fastest',
   },
   'memory-budget': {
     kind: 'bytes',
     group: 'Device',
     help: 'Memory for weights, cache and scratch together.',
-    otherwise: 'a share of free memory',
+    otherwise: 'a share of free memory on software adapters, else what the GPU gives',
   },
   safe: {
     kind: 'boolean',
@@ -79,6 +79,7 @@ export const BATCH_OPTIONS = {
   'prefill-chunk': {
     kind: 'integer',
     min: 16,
+    max: 8192,
     group: 'Batching',
     help: 'Prompt tokens computed in one step.',
     otherwise: 'chosen for the adapter',
