@@ -98,15 +98,15 @@ function readOption(token: OptionToken, table: OptionTable): { name: string; val
   const option = Object.hasOwn(table, name) ? table[name] : undefined;
   if (!option) {
     const near = nearest(name, Object.keys(table));
-    throw new UsageError(`There is no option ${rawName}${near === null ? '.' : `; did you mean --${near}?`}`);
+    throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
   if (option.kind === 'boolean') {
     if (value === undefined || value === 'true') return { name, value: true };
     if (value === 'false') return { name, value: false };
-    throw new UsageError(`${rawName} is on or off and takes no value, got "${value}".`);
+    throw new UsageError(`${rawName} is on or off and takes no value, got "${value}"`);
   }
   if (value === undefined || value === '' || (!token.inlineValue && /^--./.test(value))) {
-    throw new UsageError(`${rawName} needs a value: ${rawName} ${valueText(option)}.`);
+    throw new UsageError(`${rawName} needs a value: ${rawName} ${valueText(option)}`);
   }
   return { name, value: convert(rawName, option, value) };
 }
@@ -119,7 +119,7 @@ function convert(name: string, option: Exclude<Option, { kind: 'boolean' }>, tex
       return text.split(',').filter((part) => part !== '');
     case 'choice':
       if (option.choices.includes(text)) return text;
-      throw new UsageError(`${name} is one of ${option.choices.join(', ')}, got "${text}".`);
+      throw new UsageError(`${name} is one of ${option.choices.join(', ')}, got "${text}"`);
     case 'bytes':
       return parseBytes(name, text);
     default: {
@@ -127,7 +127,7 @@ function convert(name: string, option: Exclude<Option, { kind: 'boolean' }>, tex
       const { kind, min = -Infinity, max = Infinity } = option;
       const whole = kind === 'integer';
       if (Number.isNaN(value) || (whole && !Number.isSafeInteger(value)) || value < min || value > max) {
-        throw new UsageError(`${name} is ${boundsText(whole, min, max)}, got "${text}".`);
+        throw new UsageError(`${name} is ${boundsText(whole, min, max)}, got "${text}"`);
       }
       return value;
     }
@@ -147,16 +147,16 @@ function parseBytes(name: string, text: string): number {
   const [, digits, unit = '', binary] = /^(\d+\.?\d*|\.\d+) ?([kmgt]?)(i?)b?$/i.exec(text) ?? [];
   const factor = (binary ? BINARY_UNITS : UNITS)[unit.toLowerCase()];
   if (digits === undefined || factor === undefined || Number(digits) === 0) {
-    throw new UsageError(`${name} is a size such as 6GB or 512MiB, got "${text}".`);
+    throw new UsageError(`${name} is a size such as 6GB or 512MiB, got "${text}"`);
   }
   return Math.floor(Number(digits) * factor);
 }
 
 function checkPositionals(given: string[], positionals: Positional[]): void {
   const extra = given[positionals.length];
-  if (extra !== undefined) throw new UsageError(`"${extra}" is one argument too many.`);
+  if (extra !== undefined) throw new UsageError(`"${extra}" is one argument too many`);
   const missing = positionals[given.length];
-  if (missing?.required) throw new UsageError(`The ${missing.name} is missing: ${missing.help}`);
+  if (missing?.required) throw new UsageError(`the ${missing.name} is missing: give ${missing.help}`);
 }
 
 export function valueText(option: Option): string {

@@ -153,7 +153,7 @@ async function exchange(
     return [...messages, { role: 'assistant', content: answer }];
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    const remedy = error.code === 'context_length_exceeded' ? ' /reset starts anew.' : '';
+    const remedy = error.code === 'context_length_exceeded' ? '; /reset starts anew' : '';
     createLog().error(`${error.message}${remedy}`);
     return history;
   }

@@ -7,7 +7,7 @@ import { createLog, sizeText } from './terminal.ts';
 export const rm = createCommand({
   name: 'rm',
   summary: 'Remove a downloaded model from this machine.',
-  positionals: [{ name: 'model', help: 'its id, as `svc list` shows it.', required: true }],
+  positionals: [{ name: 'model', help: 'its id, as `npx svc-engine list` shows it', required: true }],
   options: {
     revision: {
       kind: 'string',

@@ -40,7 +40,7 @@ async function dispatch([name, ...args]: string[], commands: Commands): Promise<
     const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!entry) {
       const near = nearest(name, Object.keys(commands));
-      throw new UsageError(`There is no command "${name}"${near === null ? '.' : `; did you mean ${near}?`}`);
+      throw new UsageError(`there is no command "${name}"${near === null ? '' : `; did you mean ${near}?`}`);
     }
     await runCommand(await entry.load(), { rawArgs: args });
   }
@@ -60,7 +60,7 @@ function generalHelp(commands: Commands): string {
 function report(error: unknown): void {
   process.exitCode = exitCodeOf(error);
   const log = createLog();
-  if (error instanceof UsageError) log.error(`${error.message}\nSee \`svc --help\`.`);
+  if (error instanceof UsageError) log.error(`${error.message}\nSee \`npx svc-engine --help\`.`);
   else if (error instanceof EngineError && error.code === 'cancelled') return;
   else log.error(error instanceof EngineError && error.code !== 'internal' ? error.message : error);
 }

@@ -11,7 +11,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   if (names.includes('model_index.json')) {
     throw new EngineError(
       'unsupported',
-      `${path} is a diffusion pipeline (model_index.json): run it with \`svc generate --model-path ${path}\`.`,
+      `${path} is a diffusion pipeline (model_index.json), which the commands of this version do not run: give the folder of a language model`,
       { param: 'model_index.json' },
     );
   }
@@ -19,7 +19,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   if (safetensors === undefined) {
     const gguf = has(/\.gguf$/i);
     if (gguf !== undefined) {
-      throw new EngineError('unsupported', `${path} holds only GGUF weights (${gguf}). ${GGUF_REMEDY}`, {
+      throw new EngineError('unsupported', `${path} holds only GGUF weights (${gguf}), and ${GGUF_REMEDY}`, {
         param: gguf,
       });
     }
@@ -27,7 +27,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     if (pickle !== undefined) {
       throw new EngineError(
         'unsupported',
-        `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with model.safetensors, or convert it.`,
+        `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with model.safetensors, or convert it`,
         { param: pickle },
       );
     }
@@ -36,13 +36,13 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     if (names.includes('adapter_config.json')) {
       throw new EngineError(
         'unsupported',
-        `${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on.`,
+        `${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on`,
         { param: 'adapter_config.json' },
       );
     }
     throw new EngineError(
       'bad_checkpoint',
-      `${path} has no config.json: give the folder of a whole checkpoint.`,
+      `${path} has no config.json: give the folder of a whole checkpoint`,
       {
         param: 'config.json',
       },
@@ -51,7 +51,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   if (safetensors === undefined) {
     throw new EngineError(
       'bad_checkpoint',
-      `${path} has a config.json but no safetensors file: fetch model.safetensors as well.`,
+      `${path} has a config.json but no safetensors file: fetch model.safetensors as well`,
       { param: 'model.safetensors' },
     );
   }
@@ -74,7 +74,7 @@ export function refuseCustomCode(config: Record<string, unknown>, native: readon
     .split('.')[0];
   throw new EngineError(
     'unsupported',
-    `${names[0] ?? reference} is defined by Python code in its own repository (${module}.py), which is never run: choose a model of ${native.join(', ')}.`,
+    `${names[0] ?? reference} is defined by Python code in its own repository (${module}.py), which is never run: choose a model of ${native.join(', ')}`,
     { param: 'config.json' },
   );
 }

@@ -108,7 +108,7 @@ async function readIndex(folder: Folder, names: string[]): Promise<Map<string, s
     const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
     throw new EngineError(
       'bad_checkpoint',
-      `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint.`,
+      `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint`,
       { param: INDEX },
     );
   }
@@ -125,7 +125,7 @@ async function readIndex(folder: Folder, names: string[]): Promise<Map<string, s
     const count = entries.filter(([, shard]) => shard === missing).length;
     throw new EngineError(
       'bad_checkpoint',
-      `${missing} is missing from ${folder.path} (${count} of ${entries.length} tensors): fetch the checkpoint again, what is there is kept.`,
+      `${missing} is missing from ${folder.path} (${count} of ${entries.length} tensors): fetch the checkpoint again, what is there is kept`,
       { param: missing },
     );
   }
@@ -151,13 +151,13 @@ async function readTokenizer(
   if (names.includes('tokenizer.model')) {
     throw new EngineError(
       'unsupported',
-      `${folder.path} has its tokenizer only as tokenizer.model (SentencePiece or tiktoken): fetch tokenizer.json from the same or a converted repository.`,
+      `${folder.path} has its tokenizer only as tokenizer.model (SentencePiece or tiktoken): fetch tokenizer.json from the same or a converted repository`,
       { param: 'tokenizer.model' },
     );
   }
   throw new EngineError(
     'bad_checkpoint',
-    `${folder.path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json.`,
+    `${folder.path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json`,
     {
       param: 'tokenizer.json',
     },
@@ -177,11 +177,11 @@ function templates(value: unknown): ChatTemplates | null {
 }
 
 function broken(tensor: string, reason: string): EngineError {
-  return new EngineError('bad_checkpoint', `Tensor ${tensor} ${reason}: fetch the checkpoint again.`, {
+  return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: fetch the checkpoint again`, {
     param: tensor,
   });
 }
 
 function indexError(reason: string): EngineError {
-  return new EngineError('bad_checkpoint', `${INDEX} ${reason}: fetch it again.`, { param: INDEX });
+  return new EngineError('bad_checkpoint', `${INDEX} ${reason}: fetch it again`, { param: INDEX });
 }

@@ -114,7 +114,7 @@ export async function writePacked(
     if (head.length > HEADER_ROOM) {
       throw new EngineError(
         'internal',
-        `${specs.length} names are too long for the room kept in ${key.file}.`,
+        `${specs.length} names are too long for the room kept in ${key.file}`,
       );
     }
     await onDisk(key, () => writeAll(file, head, 0));
@@ -138,7 +138,7 @@ async function writeEntries(
   let crc = seed;
   let at = HEADER_ROOM;
   for await (const { name, chunks } of entries) {
-    if (specs.has(name)) throw new EngineError('internal', `${name} was packed twice.`);
+    if (specs.has(name)) throw new EngineError('internal', `${name} was packed twice`);
     crc = crc32(`${name}\0`, crc);
     const begin = at;
     for await (const chunk of chunks) {
@@ -147,7 +147,7 @@ async function writeEntries(
       at += chunk.length;
     }
     if ((at - begin) % 4 !== 0)
-      throw new EngineError('internal', `${name} packed to ${at - begin} bytes, not whole words.`);
+      throw new EngineError('internal', `${name} packed to ${at - begin} bytes, not whole words`);
     specs.set(name, { name, dtype: 'U32', shape: [(at - begin) / 4] });
   }
   return { specs: [...specs.values()], crc };
@@ -177,13 +177,13 @@ async function onDisk<Value>(key: PackedKey, action: () => Promise<Value>): Prom
     if (code === 'ENOSPC' || code === 'EDQUOT') {
       throw new EngineError(
         'disk_full',
-        `No room left for the packed weights in ${key.file}: free some, or move XDG_CACHE_HOME.`,
+        `no room left for the packed weights in ${key.file}: free some, or move XDG_CACHE_HOME`,
         { cause },
       );
     }
     throw new EngineError(
       'internal',
-      `The packed weights cannot be written to ${key.file} (${code}): check its permissions, or move XDG_CACHE_HOME.`,
+      `the packed weights cannot be written to ${key.file} (${code}): check its permissions, or move XDG_CACHE_HOME`,
       { cause },
     );
   }

@@ -178,7 +178,7 @@ function isStringRecord(value: unknown): value is Record<string, string> {
 function lie(source: ByteSource, reason: string, cause?: unknown): EngineError {
   return new EngineError(
     'bad_checkpoint',
-    `${source.name} is not a sound safetensors file: ${reason}; fetch it again.`,
+    `${source.name} is not a sound safetensors file: ${reason}; fetch it again`,
     {
       param: source.name,
       cause,

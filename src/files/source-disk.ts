@@ -14,20 +14,20 @@ export async function openDiskFolder(path: string): Promise<Folder> {
   if (info === null) {
     throw new EngineError(
       'model_not_found',
-      `There is no folder ${root}: give the folder of a checkpoint, or fetch one with \`svc pull owner/name\`.`,
+      `there is no folder ${root}: give the folder of a checkpoint, or fetch one with \`npx svc-engine pull owner/name\``,
     );
   }
   if (!info.isDirectory()) {
     const source = await openDiskSource(root);
     try {
       if (await isGguf(source))
-        throw new EngineError('unsupported', `${root} is a GGUF file. ${GGUF_REMEDY}`);
+        throw new EngineError('unsupported', `${root} is a GGUF file, and ${GGUF_REMEDY}`);
     } finally {
       await source.close();
     }
     throw new EngineError(
       'model_not_found',
-      `${root} is a file: give the folder that holds config.json and the safetensors files.`,
+      `${root} is a file: give the folder that holds config.json and the safetensors files`,
     );
   }
   return {
@@ -55,7 +55,7 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
       if (bytesRead === 0) {
         throw new EngineError(
           'bad_checkpoint',
-          `${path} was cut short while it was read: at byte ${offset + filled} of ${size} it ended; fetch it again.`,
+          `${path} was cut short while it was read: at byte ${offset + filled} of ${size} it ended; fetch it again`,
         );
       }
       filled += bytesRead;
@@ -85,11 +85,11 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, position: nu
 function unreadable(path: string, cause: unknown): EngineError {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
   return code === 'ENOENT'
-    ? new EngineError('bad_checkpoint', `${path} is missing: fetch the checkpoint again.`, {
+    ? new EngineError('bad_checkpoint', `${path} is missing: fetch the checkpoint again`, {
         param: path,
         cause,
       })
-    : new EngineError('bad_checkpoint', `${path} cannot be read (${code}): check its permissions.`, {
+    : new EngineError('bad_checkpoint', `${path} cannot be read (${code}): check its permissions`, {
         param: path,
         cause,
       });

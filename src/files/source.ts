@@ -33,7 +33,7 @@ export function assertRange(source: { name: string; size: number }, offset: numb
   ) {
     throw new EngineError(
       'internal',
-      `Asked for ${length} bytes at ${offset} of ${source.name}, which holds ${source.size}.`,
+      `asked for ${length} bytes at ${offset} of ${source.name}, which holds ${source.size}`,
     );
   }
 }
@@ -48,7 +48,7 @@ export async function readText(folder: Folder, name: string): Promise<string> {
     if (!(cause instanceof TypeError)) throw cause;
     throw new EngineError(
       'bad_checkpoint',
-      `${name} in ${folder.path} is not UTF-8 text: fetch the file again.`,
+      `${name} in ${folder.path} is not UTF-8 text: fetch the file again`,
       {
         param: name,
         cause,
@@ -69,7 +69,7 @@ export async function readJson(folder: Folder, name: string): Promise<Record<str
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
       'bad_checkpoint',
-      `${name} in ${folder.path} is not JSON (${reason}): fetch the file again.`,
+      `${name} in ${folder.path} is not JSON (${reason}): fetch the file again`,
       {
         param: name,
         cause,
@@ -79,7 +79,7 @@ export async function readJson(folder: Folder, name: string): Promise<Record<str
   if (!isRecord(value)) {
     throw new EngineError(
       'bad_checkpoint',
-      `${name} in ${folder.path} must hold a JSON object: fetch the file again.`,
+      `${name} in ${folder.path} must hold a JSON object: fetch the file again`,
       {
         param: name,
       },

@@ -42,7 +42,7 @@ export function addedTokens(
     if (!isRecord(token) || typeof token['content'] !== 'string' || !Number.isSafeInteger(token['id'])) {
       throw new EngineError(
         'bad_checkpoint',
-        `The added token ${JSON.stringify(token)} has no id or content: fetch the tokenizer again.`,
+        `the added token ${JSON.stringify(token)} has no id or content: fetch the tokenizer again`,
       );
     }
     const [id, content] = [Number(token['id']), token['content']];

@@ -78,12 +78,12 @@ function textOf(part: TextPart, path: string): string {
   if (part.type !== 'text') {
     throw new EngineError(
       'unsupported',
-      `${path} is a part of type ${JSON.stringify(part.type)}, and this model reads text only: send text parts.`,
+      `${path} is a part of type ${JSON.stringify(part.type)}, and this model reads text only: send text parts`,
       { param: path },
     );
   }
   if (typeof part.text !== 'string') {
-    throw new EngineError('bad_request', `${path}.text is missing: a text part carries its text there.`, {
+    throw new EngineError('bad_request', `${path}.text is missing: a text part carries its text there`, {
       param: `${path}.text`,
     });
   }
@@ -100,7 +100,7 @@ function preparedCall(
   if (!isRecord(parsed)) {
     throw new EngineError(
       'bad_request',
-      `${place} is ${JSON.stringify(given) ?? 'missing'}: it must be a JSON object as text.`,
+      `${place} is ${JSON.stringify(given) ?? 'missing'}: it must be a JSON object as text`,
       {
         param: place,
       },
@@ -115,7 +115,7 @@ function parseArguments(text: string, place: string): unknown {
   } catch (cause) {
     throw new EngineError(
       'bad_request',
-      `${place} is not JSON (${JSON.stringify(text.slice(0, 80))}): it must be a JSON object as text.`,
+      `${place} is not JSON (${JSON.stringify(text.slice(0, 80))}): it must be a JSON object as text`,
       {
         param: place,
         cause,

@@ -44,7 +44,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     return closedTemplate(
       new EngineError(
         'unsupported',
-        `The checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into chat_template.jinja, or send a plain text prompt.`,
+        `the checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into chat_template.jinja, or send a plain text prompt`,
         { param: 'chat_template', cause },
       ),
     );
@@ -65,7 +65,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       } catch (cause) {
         throw new EngineError(
           'bad_request',
-          `The model's chat template refused these messages: ${reasonOf(cause)}`,
+          `the model's chat template refused these messages: ${reasonOf(cause)}`,
           {
             param: 'messages',
             cause,
@@ -119,7 +119,7 @@ function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown>
   if (taken !== undefined) {
     throw new EngineError(
       'bad_request',
-      `chat_template_kwargs.${taken} is not free for templates to take: leave it out.`,
+      `chat_template_kwargs.${taken} is not free for templates to take: leave it out`,
       {
         param: `chat_template_kwargs.${taken}`,
       },
@@ -139,7 +139,7 @@ function closedTemplate(problem: EngineError): ChatTemplate {
 function missingTemplate(): EngineError {
   return new EngineError(
     'unsupported',
-    'This checkpoint has no chat template and so cannot take messages: send a plain text prompt, or put a chat_template.jinja beside its config.json.',
+    'this checkpoint has no chat template and so cannot take messages: send a plain text prompt, or put a chat_template.jinja beside its config.json',
     { param: 'chat_template' },
   );
 }

@@ -85,12 +85,12 @@ export function assembleTokenizer(
   if (rules === undefined) {
     throw new EngineError(
       'unsupported',
-      `A vocab.json with merges.txt can be read for ${Object.keys(RULES).join(', ')} and this one is for ${name}: fetch or make a tokenizer.json for it.`,
+      `a vocab.json with merges.txt can be read for ${Object.keys(RULES).join(', ')} and this one is for ${name}: fetch or make a tokenizer.json for it`,
       { param: 'tokenizer_config.json' },
     );
   }
   if (!isVocab(vocab)) {
-    throw new EngineError('bad_checkpoint', 'vocab.json must map tokens to ids: fetch the file again.', {
+    throw new EngineError('bad_checkpoint', 'vocab.json must map tokens to ids: fetch the file again', {
       param: 'vocab.json',
     });
   }
@@ -113,7 +113,7 @@ function mergeLines(merges: string): [string, string][] {
     if (!left || !right || rest !== undefined) {
       throw new EngineError(
         'bad_checkpoint',
-        `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again.`,
+        `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again`,
         { param: 'merges.txt' },
       );
     }

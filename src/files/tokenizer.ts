@@ -100,7 +100,7 @@ function complete(files: TokenizerFiles, config: Record<string, unknown>): Recor
   }
   throw new EngineError(
     'bad_checkpoint',
-    'A tokenizer needs tokenizer.json, or vocab.json with merges.txt: fetch them.',
+    'a tokenizer needs tokenizer.json, or vocab.json with merges.txt: fetch them',
   );
 }
 
@@ -115,7 +115,7 @@ function openPieces(
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
       'bad_checkpoint',
-      `The tokenizer cannot be built (${reason}): fetch tokenizer.json again.`,
+      `the tokenizer cannot be built (${reason}): fetch tokenizer.json again`,
       {
         param: 'tokenizer.json',
         cause,
@@ -128,7 +128,7 @@ function assertLengths(text: string): void {
   if (text.length > MAX_TEXT_LENGTH) {
     throw new EngineError(
       'bad_request',
-      `The text has ${text.length} characters and at most ${MAX_TEXT_LENGTH} are tokenized: shorten it.`,
+      `the text has ${text.length} characters and at most ${MAX_TEXT_LENGTH} are tokenized: shorten it`,
     );
   }
   let run = 0;
@@ -141,7 +141,7 @@ function assertLengths(text: string): void {
     if (run > MAX_RUN_LENGTH) {
       throw new EngineError(
         'bad_request',
-        `From character ${at - run + 1} on the text runs over ${MAX_RUN_LENGTH} characters ${space ? 'of nothing but' : 'without a'} space: break it up or leave it out.`,
+        `from character ${at - run + 1} on the text runs over ${MAX_RUN_LENGTH} characters ${space ? 'of nothing but' : 'without a'} space: break it up or leave it out`,
       );
     }
   }

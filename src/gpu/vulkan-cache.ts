@@ -43,7 +43,7 @@ export function preloadCachedDriver(which: CachedDriver = 'lavapipe'): CachedDri
   if (wanted !== null && wanted !== 'lavapipe' && wanted !== 'swiftshader') {
     throw new EngineError(
       'no_adapter',
-      `SVC_VULKAN_DRIVER is "${wanted}", but must be lavapipe, swiftshader or system.`,
+      `SVC_VULKAN_DRIVER is "${wanted}", but must be lavapipe, swiftshader or system`,
     );
   }
   const driver = wanted ?? which;
@@ -53,7 +53,7 @@ export function preloadCachedDriver(which: CachedDriver = 'lavapipe'): CachedDri
     if (wanted === null) return null;
     throw new EngineError(
       'no_adapter',
-      `SVC_VULKAN_DRIVER asks for ${driver}, but ${folder} holds no driver: run the set-up script of the source tree, or unset it.`,
+      `SVC_VULKAN_DRIVER asks for ${driver}, but ${folder} holds no driver: run the set-up script of the source tree, or unset it`,
     );
   }
   openAll(manifest.preload.map((name) => join(folder, name)));
@@ -79,7 +79,7 @@ function openAll(files: string[]): void {
     if (failed.length === pending.length) {
       throw new EngineError(
         'no_adapter',
-        `The cached Vulkan driver cannot be loaded (${tryOpen(failed[0]!)}): delete ${vulkanCacheFolder()} and run set-up again.`,
+        `the cached Vulkan driver cannot be loaded (${tryOpen(failed[0]!)}): delete ${vulkanCacheFolder()} and run set-up again`,
       );
     }
     pending = failed;

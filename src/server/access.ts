@@ -16,7 +16,7 @@ export function checkHost(header: string | null, listeningOn: string): void {
   if (isLoopback(name)) return;
   throw new RequestError(
     'forbidden_host',
-    `The server listens on ${listeningOn} and does not answer to the name ${JSON.stringify(name)}; call it as localhost, or start it with another --host.`,
+    `the server listens on ${listeningOn} and does not answer to the name ${JSON.stringify(name)}; call it as localhost, or start it with another --host`,
   );
 }
 
@@ -60,11 +60,11 @@ export function checkApiKey(header: string | null, apiKey: string): void {
   if (given === undefined) {
     throw new RequestError(
       'invalid_api_key',
-      'This server asks for a key; send it as "Authorization: Bearer <key>".',
+      'this server asks for a key; send it as "Authorization: Bearer <key>"',
     );
   }
   if (!timingSafeEqual(digest(given), digest(apiKey))) {
-    throw new RequestError('invalid_api_key', 'The key is wrong; send the one the server was started with.');
+    throw new RequestError('invalid_api_key', 'the key is wrong; send the one the server was started with');
   }
 }
 

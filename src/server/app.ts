@@ -36,7 +36,7 @@ export function createApp(service: Service): H3 {
   app.all('/**', ({ req, url }) => {
     throw new RequestError(
       'not_found',
-      `There is no ${req.method} ${url.pathname} here; the API is under /v1.`,
+      `there is no ${req.method} ${url.pathname} here; the API is under /v1`,
     );
   });
   return app;
@@ -48,7 +48,7 @@ function route(app: H3, path: string, handlers: Partial<Record<Method, Handler>>
     const { method } = event.req;
     const handler = handlers[(method === 'HEAD' ? 'GET' : method) as Method];
     if (handler) return handler(event);
-    throw new RequestError('method_not_allowed', `${event.url.pathname} takes ${allowed}, got ${method}.`, {
+    throw new RequestError('method_not_allowed', `${event.url.pathname} takes ${allowed}, got ${method}`, {
       headers: { allow: allowed },
     });
   });

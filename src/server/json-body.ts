@@ -10,20 +10,20 @@ export async function readJson(request: Request): Promise<unknown> {
   if (!/^application\/([\w.+-]+\+)?json *(;|$)/i.test(type ?? '')) {
     throw new RequestError(
       'invalid_content_type',
-      `The body must come as content-type application/json, got ${type ?? 'none'}.`,
+      `the body must come as content-type application/json, got ${type ?? 'none'}`,
     );
   }
   if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge();
   const text = await request.text().catch((error: unknown) => {
     throw isTooLarge(error)
       ? tooLarge()
-      : new RequestError('cancelled', 'The client left before its body was read.');
+      : new RequestError('cancelled', 'the client left before its body was read');
   });
-  if (text === '') throw new RequestError('invalid_json', 'The body is empty; send a JSON object.');
+  if (text === '') throw new RequestError('invalid_json', 'the body is empty; send a JSON object');
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new RequestError('invalid_json', `The body is not valid JSON: ${(error as SyntaxError).message}.`);
+    throw new RequestError('invalid_json', `the body is not valid JSON: ${(error as SyntaxError).message}`);
   }
 }
 
@@ -32,9 +32,9 @@ function isTooLarge(error: unknown): boolean {
 }
 
 function tooLarge(): RequestError {
-  const megabytes = BODY_LIMIT / (1024 * 1024);
+  const mebibytes = BODY_LIMIT / 2 ** 20;
   return new RequestError(
     'request_too_large',
-    `The body is larger than ${megabytes} MB; send a shorter conversation.`,
+    `the body is larger than ${mebibytes} MiB; send a shorter conversation`,
   );
 }

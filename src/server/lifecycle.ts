@@ -76,10 +76,10 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
 function listenError(error: unknown, { host, port }: ServerOptions): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const reasons: Partial<Record<string, string>> = {
-    EADDRINUSE: `Port ${port} on ${host} is taken; choose another with --port.`,
-    EACCES: `Port ${port} needs rights this process does not have; choose one above 1023 with --port.`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host.`,
-    ENOTFOUND: `${host} is not a name this machine knows; choose another with --host.`,
+    EADDRINUSE: `port ${port} on ${host} is taken; choose another with --port`,
+    EACCES: `port ${port} needs rights this process does not have; choose one above 1023 with --port`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host`,
+    ENOTFOUND: `${host} is not a name this machine knows; choose another with --host`,
   };
   const reason = reasons[String(code)];
   return reason === undefined ? error : new EngineError('bad_request', reason, { cause: error });

@@ -12,20 +12,20 @@ const part = z
     if (MEDIA_PARTS.has(type)) {
       context.addIssue({
         code: 'custom',
-        message: `has the type ${type}, and the served model reads text only; send text parts.`,
+        message: `has the type ${type}, and the served model reads text only; send text parts`,
         params: { code: 'unsupported' },
       });
     } else if (type !== 'text') {
       context.addIssue({
         code: 'custom',
         path: ['type'],
-        message: `must be "text", got ${JSON.stringify(type)}.`,
+        message: `must be "text", got ${JSON.stringify(type)}`,
       });
     } else if (text === undefined) {
       context.addIssue({
         code: 'custom',
         path: ['text'],
-        message: 'is required in a text part.',
+        message: 'is required in a text part',
         params: { code: 'missing_required_parameter' },
       });
     }
@@ -36,7 +36,7 @@ const callArguments = z
   .union([z.string(), z.record(z.string(), z.unknown())])
   .superRefine((value, context) => {
     if (typeof value === 'string' && !isJsonObject(value)) {
-      context.addIssue({ code: 'custom', message: 'must be a JSON object as text.' });
+      context.addIssue({ code: 'custom', message: 'must be a JSON object as text' });
     }
   });
 
@@ -60,14 +60,14 @@ const message = z
       context.addIssue({
         code: 'custom',
         path: ['content'],
-        message: 'is required.',
+        message: 'is required',
         params: { code: 'missing_required_parameter' },
       });
     } else if (content === null && role === 'user') {
       context.addIssue({
         code: 'custom',
         path: ['content'],
-        message: 'must be text or a list of parts in a user message, got null.',
+        message: 'must be text or a list of parts in a user message, got null',
         params: { code: 'invalid_type' },
       });
     }
@@ -75,7 +75,7 @@ const message = z
       context.addIssue({
         code: 'custom',
         path: ['tool_calls'],
-        message: `belongs to assistant messages, and this one is from ${role}.`,
+        message: `belongs to assistant messages, and this one is from ${role}`,
       });
     }
   });

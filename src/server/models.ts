@@ -20,7 +20,7 @@ export function matchModel(names: string[], requested: string): string {
   if (match !== undefined) return match;
   throw new RequestError(
     'model_not_found',
-    `There is no model ${JSON.stringify(requested)} here; this server has ${names.join(', ')}.`,
+    `there is no model ${JSON.stringify(requested)} here; this server has ${names.join(', ')}`,
     { param: 'model' },
   );
 }

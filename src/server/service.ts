@@ -77,14 +77,11 @@ export function readyPhase(model: TextModel, servedNames: string[] | undefined):
 export function requireReady({ phase }: Service): ReadyPhase {
   if (phase.name === 'ready') return phase;
   if (phase.name === 'stopping') {
-    throw new RequestError(
-      'stopping',
-      'The server is shutting down; send the request again once it is back.',
-    );
+    throw new RequestError('stopping', 'the server is shutting down; send the request again once it is back');
   }
   throw new RequestError(
     'starting',
-    `The model is not ready yet (${progressText(phase.progress)}); try again soon.`,
+    `the model is not ready yet (${progressText(phase.progress)}); try again soon`,
   );
 }
 

@@ -12,12 +12,12 @@ const STREAM_OPTIONS = new Set(['include_usage', 'continuous_usage_stats', 'incl
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
 export function validateChat(value: unknown, strict: boolean): { body: KnownBody; ignored: string[] } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new RequestError('invalid_type', `The body must be a JSON object, got ${show(value)}.`);
+    throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
   }
   const { honoured, ignored } = sortFields(value);
   for (const name of ['messages', 'model'] as const) {
     if (honoured[name] === undefined) {
-      throw new RequestError('missing_required_parameter', `${name} is required.`, { param: name });
+      throw new RequestError('missing_required_parameter', `${name} is required`, { param: name });
     }
   }
   const parsed = chatBody.safeParse(honoured);
@@ -33,7 +33,7 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   if (strict && first !== undefined) {
     throw new RequestError(
       'unknown_parameter',
-      `${first} is not a field of this interface; leave it out, or start the server without --strict.`,
+      `${first} is not a field of this interface; leave it out, or start the server without --strict`,
       { param: first },
     );
   }
@@ -58,7 +58,7 @@ function sortFields(body: object): { honoured: Record<string, unknown>; ignored:
         field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
       throw new RequestError(
         'unsupported',
-        `${name} = ${show(value)} asks for what this server does not do; ${remedy}.`,
+        `${name} = ${show(value)} asks for what this server does not do; ${remedy}`,
         {
           param: name,
         },
@@ -70,7 +70,7 @@ function sortFields(body: object): { honoured: Record<string, unknown>; ignored:
 
 function checkPairs(body: ChatBody): void {
   if (body.stream_options && !body.stream) {
-    throw new RequestError('invalid_value', 'stream_options needs stream to be true; send both or neither.', {
+    throw new RequestError('invalid_value', 'stream_options needs stream to be true; send both or neither', {
       param: 'stream_options',
     });
   }
@@ -82,7 +82,7 @@ export function checkTokenIds(body: ChatBody, vocabSize: number): void {
     if (id < vocabSize) return;
     throw new RequestError(
       'invalid_value',
-      `${param} names token ${id}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary.`,
+      `${param} names token ${id}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
       { param },
     );
   };
@@ -112,7 +112,7 @@ function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
 
 function toRequestError(error: z.ZodError, body: unknown): RequestError {
   const first = error.issues[0];
-  if (!first) return new RequestError('bad_request', 'The body does not fit the interface.');
+  if (!first) return new RequestError('bad_request', 'the body does not fit the interface');
   const { path, issue } = deepest(first, []);
   const param = path.map(String).join('.');
   const value = path.reduce<unknown>(
@@ -127,9 +127,9 @@ function describe(
   issue: z.core.$ZodIssue,
   value: unknown,
 ): { code: RequestErrorCode | 'unsupported'; text: string } {
-  const got = `got ${show(value)}.`;
+  const got = `got ${show(value)}`;
   if (value === undefined && issue.code !== 'custom') {
-    return { code: 'missing_required_parameter', text: 'is required.' };
+    return { code: 'missing_required_parameter', text: 'is required' };
   }
   switch (issue.code) {
     case 'custom': {
@@ -158,13 +158,13 @@ function describe(
       const plural = thing === 'entr' ? (bound === 1 ? 'y' : 'ies') : bound === 1 ? '' : 's';
       return {
         code: 'invalid_value',
-        text: `must have at ${low ? 'least' : 'most'} ${bound} ${thing}${plural}.`,
+        text: `must have at ${low ? 'least' : 'most'} ${bound} ${thing}${plural}`,
       };
     }
     case 'invalid_value':
       return { code: 'invalid_value', text: `must be one of ${issue.values.map(String).join(', ')}, ${got}` };
     case 'invalid_key':
-      return { code: 'invalid_value', text: 'is not a token id; keys are whole numbers.' };
+      return { code: 'invalid_value', text: 'is not a token id; keys are whole numbers' };
     case 'invalid_union': {
       const kinds = issue.errors.flatMap(([inner]) =>
         inner?.code === 'invalid_type' ? [article(inner.expected)] : [],

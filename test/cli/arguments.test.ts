@@ -16,7 +16,7 @@ const TABLE = {
   key: { kind: 'string', group: 'A', help: '' },
 } as const satisfies OptionTable;
 
-const MODEL = { name: 'model', help: 'its id.', required: true };
+const MODEL = { name: 'model', help: 'its id', required: true };
 
 const read = (line: string, positionals = [{ ...MODEL, required: false }]) =>
   readArguments(line === '' ? [] : line.split(' '), TABLE, positionals);
@@ -51,33 +51,34 @@ describe('options', () => {
   });
 
   it.each<[string, string]>([
-    ['--prot 80', 'There is no option --prot; did you mean --port?'],
-    ['--wibble', 'There is no option --wibble.'],
-    ['-x', 'There is no option -x.'],
-    ['--no-port', 'There is no option --no-port'],
-    ['--__proto__ x', 'There is no option --__proto__.'],
-    ['--port', '--port needs a value: --port <n>.'],
+    ['--prot 80', 'there is no option --prot; did you mean --port?'],
+    ['--wibble', 'there is no option --wibble'],
+    ['-x', 'there is no option -x'],
+    ['--no-port', 'there is no option --no-port'],
+    ['--__proto__ x', 'there is no option --__proto__'],
+    ['--port', '--port needs a value: --port <n>'],
     ['--port=', '--port needs a value'],
     ['--port --strict', '--port needs a value'],
-    ['--port 8o', '--port is a whole number from 0 to 65535, got "8o".'],
+    ['--port 8o', '--port is a whole number from 0 to 65535, got "8o"'],
     ['--port 1.5', 'a whole number'],
     ['--port 65536', 'from 0 to 65535'],
     ['--port -1', 'from 0 to 65535'],
     ['--port 0x50', 'a whole number'],
     ['--temperature 3', 'a number from 0 to 2'],
     ['--temperature NaN', 'a number'],
-    ['--level middle', '--level is one of low, high, got "middle".'],
+    ['--level middle', '--level is one of low, high, got "middle"'],
     ['--strict=maybe', 'takes no value'],
     ['--memory-budget 6XB', 'a size such as 6GB'],
     ['--memory-budget 0', 'a size such as 6GB'],
-    ['one two', '"two" is one argument too many.'],
+    ['one two', '"two" is one argument too many'],
   ])('%s is a usage error: %s', (line, message) => {
     expect(() => read(line)).toThrow(UsageError);
     expect(() => read(line)).toThrow(message);
+    expect(() => read(line)).toThrow(/^[^A-Z].*[^.]$/);
   });
 
   it('need their positionals', () => {
-    expect(() => read('', [MODEL])).toThrow('The model is missing: its id.');
+    expect(() => read('', [MODEL])).toThrow('the model is missing: give its id');
     expect(read('org/name --port 1', [MODEL]).positionals).toEqual(['org/name']);
     expect(read('-- --port', [MODEL]).positionals).toEqual(['--port']);
   });

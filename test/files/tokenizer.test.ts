@@ -195,10 +195,10 @@ describe('refusals', () => {
       /2000001 characters and at most 2000000/,
     );
     expect(() => tokenizer.encode(`hi ${'a'.repeat(MAX_RUN_LENGTH + 1)}`)).toThrow(
-      /From character 3 on .* without a space/,
+      /from character 3 on .* without a space/,
     );
     expect(() => tokenizer.encode(' '.repeat(MAX_RUN_LENGTH + 1))).toThrow(
-      /From character 0 on .* of nothing but space/,
+      /from character 0 on .* of nothing but space/,
     );
     expect(tokenizer.encode('ab '.repeat(70_000)).length).toBeGreaterThan(200_000);
   });

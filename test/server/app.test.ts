@@ -21,7 +21,7 @@ describe('refusals', () => {
     expect(response.headers.has('allow')).toBe(status === 405);
     expect(await response.json()).toEqual({
       error: {
-        message: expect.stringMatching(/\S+\.$/),
+        message: expect.stringMatching(/^[^A-Z].*[^.]$/),
         type: 'invalid_request_error',
         param: expect.toSatisfy(isParam),
         code,
@@ -56,7 +56,7 @@ describe('refusals', () => {
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
       error: {
-        message: 'temperature must be at most 2, got 3.',
+        message: 'temperature must be at most 2, got 3',
         type: 'invalid_request_error',
         param: 'temperature',
         code: 'invalid_value',
