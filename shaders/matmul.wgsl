@@ -40,18 +40,18 @@ fn main(
   for (var b = args.blocks * split / SPLITS; b < last; b++) {
     let block = group * args.blocks + b;
     let scale = load_scale(block, lane);
-    for (var s = 0u; s < 32u / STEP; s++) {
-      let pack = load_pack(block * (32u / STEP) + s, lane);
-      for (var h = 0u; h < STEP / 4u; h++) {
-        let w = unpack(pack, scale, h);
-        let quad = b * 8u + s * (STEP / 4u) + h;
-        for (var t = 0u; t < TILES; t++) {
-          let xs = x[x0 + t * LANES * args.x_quads + quad];
-          fold(&c[t], xs.x, w[0]);
-          fold(&c[t], xs.y, w[1]);
-          fold(&c[t], xs.z, w[2]);
-          fold(&c[t], xs.w, w[3]);
-        }
+    var pack: Pack;
+    for (var quad = 0u; quad < 8u; quad++) { // four k's a turn: a loop that drivers on the CPU leave rolled, in the code cache
+      if (quad % (STEP / 4u) == 0u) {
+        pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
+      }
+      let w = unpack(pack, scale, quad % (STEP / 4u));
+      for (var t = 0u; t < TILES; t++) {
+        let xs = x[x0 + t * LANES * args.x_quads + b * 8u + quad];
+        fold(&c[t], xs.x, w[0]);
+        fold(&c[t], xs.y, w[1]);
+        fold(&c[t], xs.z, w[2]);
+        fold(&c[t], xs.w, w[3]);
       }
     }
   }

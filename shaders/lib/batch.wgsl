@@ -4,8 +4,8 @@ const FROM_SLOT = 0x80000000u;
 struct Row {
   source: u32,
   position: u32,
-  kv: u32,   // page · 32 + place in the page
-  pad: u32,
+  kv: u32,          // page · 32 + place in the page
+  frequencies: u32, // which set of rotary frequencies
 }
 
 // At most 16 rows of one sequence, each a position after the one before.

@@ -1,7 +1,7 @@
 // Weights as 4-bit codes, w = scale · (code - 8) with a scale for 32 k's: codes[group of 32 columns][k / 8][lane of 8][4 columns],
 // eight codes a word, k in the lowest bits; scales[group][k / 32][lane][4 columns].
 const STEP = 8u;
-const STEPS_AT_ONCE = 4u; // in a loop over few rows: about four loads
+const STEPS_AT_ONCE = 2u; // in a loop over few rows: about four loads
 alias Pack = vec4u;
 alias Scale = vec4f;
 

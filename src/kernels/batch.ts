@@ -4,10 +4,10 @@
 import type { Region, Tensor } from '../gpu/tensor.ts';
 
 export interface TextBatch {
-  /** Row[rows]: source, position, kv place. */
+  /** Row[rows]: source, position, kv place, set of frequencies. */
   rows: Region;
-  /** cos and sin by row: f32 [rows, head dims]. */
-  rope: Region;
+  /** Rotary frequencies as turns a token, 64-bit fixed point: (low, high) [sets, head dims / 2]. */
+  turns: Region;
   /** Tile[tiles]: first row, rows, where the page table begins. */
   tiles: Region;
   /** u32: page tables, one after the other. */

@@ -5,9 +5,10 @@ import type { HeadNorms, HeadShape, KvPages, TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;
 
-/** qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and divided by sqrt(dims) */
+/** `rope` as `rotations` gives it. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and divided by sqrt(dims) */
 export function ropeKv(
   qkv: Tensor,
+  rope: Tensor,
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
@@ -24,13 +25,13 @@ export function ropeKv(
       dims,
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,
-      rope_quads: dims / 4,
+      rope_quads: rope.stride / 4,
       scale: 1 / Math.sqrt(dims),
       eps: norms?.eps ?? 0,
     },
     bind: {
       qkv,
-      rope: batch.rope,
+      rope,
       rows: batch.rows,
       q,
       keys: kv.keys,

@@ -9,6 +9,7 @@ import { embed } from '../kernels/embed.ts';
 import { linear, linearAdd, linearSwiglu } from '../kernels/matmul.ts';
 import { rmsnorm, rmsnormRows } from '../kernels/rmsnorm.ts';
 import { ropeKv } from '../kernels/rope-kv.ts';
+import { rotations } from '../kernels/rotations.ts';
 import type { LlamaConfig } from './llama-config.ts';
 import type { WeightTable } from './weights.ts';
 
@@ -26,8 +27,9 @@ export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
 
   return (tape, batch, kv) => {
     let x = embed(tape, batch, embedding); //                     [rows, hidden]
+    const rope = rotations(tape, batch, config.heads.dims, config.rope.attentionFactor); // [rows, dims]
     layers.forEach((block, i) => {
-      x = block(x, batch, kv[i]!);
+      x = block(x, rope, batch, kv[i]!);
       tape.cut();
     });
     const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled'); // [sampled, hidden]
@@ -35,7 +37,7 @@ export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
   };
 }
 
-type Block = (x: Tensor, batch: TextBatch, kv: KvPages) => Tensor;
+type Block = (x: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages) => Tensor;
 
 function layer(config: LlamaConfig, weights: WeightTable, name: string, window: number | null): Block {
   const { hidden, eps } = config;
@@ -44,8 +46,8 @@ function layer(config: LlamaConfig, weights: WeightTable, name: string, window: 
   const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
   const feedForward = mlp(config, weights, `${name}.mlp`);
 
-  return (x, batch, kv) => {
-    x = attend(rmsnorm(x, inputNorm, eps), x, batch, kv);
+  return (x, rope, batch, kv) => {
+    x = attend(rmsnorm(x, inputNorm, eps), x, rope, batch, kv);
     return feedForward(rmsnorm(x, postNorm, eps), x);
   };
 }
@@ -76,8 +78,8 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
     outBias ? `${name}.o_proj.bias` : undefined,
   );
 
-  return (x: Tensor, residual: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
-    const q = ropeKv(linear(x, qkv), batch, shape, kv, norms); // [rows, heads · dims]
+  return (x: Tensor, residual: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
+    const q = ropeKv(linear(x, qkv), rope, batch, shape, kv, norms); // [rows, heads · dims]
     return linearAdd(attention(q, batch, shape, kv, window), out, residual); // [rows, hidden]
   };
 }

@@ -1,5 +1,5 @@
 // Rotary position embedding as pure numbers: inverse frequencies for every rope type of Hugging Face configs, and the
-// cos and sin of a row. source: transformers' modeling_rope_utils.
+// sets of them that a step needs. source: transformers' modeling_rope_utils.
 
 export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'longrope';
 
@@ -78,25 +78,46 @@ function llama3(rope: RopeConfig, plain: Float64Array): Float64Array {
   });
 }
 
-/** Fills cos, sin pairs for one row: out[2i] = cos, out[2i + 1] = sin of position · frequency i. */
-export type RopeRow = (position: number, length: number, out: Float32Array) => void;
+/** The sets of frequencies that a step's rows go by. Most types have one. */
+export interface RopeSets {
+  /** Which set a sequence of this length takes; made where it is new. */
+  of(length: number): number;
+  readonly count: number;
+  /** Back to none, for the next step. */
+  clear(): void;
+}
 
-/** Frequencies are kept for the last length asked for; most types never change them. */
-export function ropeRows(rope: RopeConfig): RopeRow {
-  let frequencies = inverseFrequencies(rope, 0);
-  let key = 0;
-  return (position, length, out) => {
-    const wanted = lengthKey(rope, length);
-    if (wanted !== key) {
-      key = wanted;
-      frequencies = inverseFrequencies(rope, length);
-    }
-    for (let i = 0; i < frequencies.length; i++) {
-      const angle = position * frequencies[i]!;
-      out[2 * i] = Math.cos(angle) * rope.attentionFactor;
-      out[2 * i + 1] = Math.sin(angle) * rope.attentionFactor;
-    }
+/**
+ * Writes each new set into `words` as turns a token, 64-bit fixed point: low word, high word, for dims / 2 frequencies.
+ * Overflow of the fixed point is a whole turn, so an angle loses nothing at far positions.
+ */
+export function ropeSets(rope: RopeConfig, words: Uint32Array): RopeSets {
+  const sets = new Map<number, number>();
+  return {
+    get count() {
+      return sets.size;
+    },
+    clear: () => sets.clear(),
+    of(length) {
+      const key = lengthKey(rope, length);
+      let set = sets.get(key);
+      if (set === undefined) {
+        set = sets.size;
+        sets.set(key, set);
+        writeTurns(inverseFrequencies(rope, length), words.subarray(set * rope.dims));
+      }
+      return set;
+    },
   };
+}
+
+function writeTurns(frequencies: Float64Array, words: Uint32Array): void {
+  frequencies.forEach((frequency, i) => {
+    const turns = (frequency / (2 * Math.PI)) * 2 ** 32;
+    const high = Math.floor(turns);
+    words[2 * i] = Math.floor((turns - high) * 2 ** 32);
+    words[2 * i + 1] = high;
+  });
 }
 
 /** Lengths with the same key have the same frequencies. */

@@ -77,7 +77,7 @@ export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
   const unused = upload(device, new Uint32Array(4));
   return {
     rows: unused,
-    rope: unused,
+    turns: unused,
     tiles: unused,
     pages: unused,
     wanted: unused,

@@ -89,7 +89,9 @@ for (const format of ['f32', 'f16'] as const) {
 
         const rows = new Uint32Array(places.length * ROW_WORDS);
         places.forEach((place, i) => rows.set([0, 0, place, 0], i * ROW_WORDS));
-        const rope = Float32Array.from(angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]));
+        const cosSin = Float32Array.from(
+          angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]),
+        );
         const bytes = (PAGES * kvHeads * PAGE_TOKENS * dims * 4) / (format === 'f16' ? 2 : 1);
         const keys = upload(device, new Uint8Array(bytes));
         const values = upload(device, new Uint8Array(bytes));
@@ -102,7 +104,8 @@ for (const format of ['f32', 'f16'] as const) {
           record: (_, input) =>
             ropeKv(
               input(['rows', width], qkv),
-              batchOf(device, { rows: upload(device, rows), rope: upload(device, rope) }),
+              input(['rows', dims], cosSin),
+              batchOf(device, { rows: upload(device, rows) }),
               shape,
               { format, keys, values },
               norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },

@@ -10,7 +10,7 @@ import type { Region } from '../../src/gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig } from '../../src/models/llama-config.ts';
 import { llama } from '../../src/models/llama.ts';
-import { ropeRows } from '../../src/models/rope.ts';
+import { ropeSets } from '../../src/models/rope.ts';
 
 export interface ForwardOptions {
   /** Laid over config.json. */
@@ -73,7 +73,7 @@ export async function openForward(
   const tape = new Tape(device, capacity, { plain: options.plain ?? false });
   const logits = tape.keep(model(tape, buffers.batch, kv));
   tape.finish();
-  const rope = ropeRows(config.rope);
+  const rope = ropeSets(config.rope, buffers.words.turns);
   let past = 0;
 
   return {
@@ -81,18 +81,26 @@ export async function openForward(
     async step(ids, length) {
       const { words } = buffers;
       words.pages.set(PAGES);
+      rope.clear();
       ids.forEach((id, i) => {
         const position = past + i;
         const page = PAGES[Math.floor(position / PAGE_TOKENS)]!;
-        words.rows.set([id, position, page * PAGE_TOKENS + (position % PAGE_TOKENS), 0], i * 4);
+        const frequencies = rope.of(length(position));
+        words.rows.set([id, position, page * PAGE_TOKENS + (position % PAGE_TOKENS), frequencies], i * 4);
         words.wanted[i] = i;
-        rope(position, length(position), words.rope.subarray(i * dims, (i + 1) * dims));
       });
       let tiles = 0;
       for (let row = 0; row < ids.length; row += TILE_ROWS) {
         words.tiles.set([row, Math.min(TILE_ROWS, ids.length - row), 0, 0], 4 * tiles++);
       }
-      buffers.upload({ rows: ids.length, tiles, pages: PAGES.length, sampled: ids.length, biases: 0 });
+      buffers.upload({
+        rows: ids.length,
+        frequencies: rope.count,
+        tiles,
+        pages: PAGES.length,
+        sampled: ids.length,
+        biases: 0,
+      });
       tape.run({
         rows: ids.length,
         sampled: ids.length,

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inverseFrequencies, ropeRows } from '../../src/models/rope.ts';
+import { inverseFrequencies, ropeSets } from '../../src/models/rope.ts';
 import { readRope } from '../../src/models/rope-config.ts';
 
 interface RopeCase {
@@ -38,64 +38,29 @@ describe.each([
   });
 });
 
-describe('cos and sin of a row', () => {
-  const withAngles = cases.filter((of) => of.angles);
-  it.each(withAngles)('$name', ({ config, length, angles }) => {
-    const row = ropeRows(readRope(config, config.head_dim));
-    const out = new Float32Array(config.head_dim);
-    for (const [position, { cos, sin }] of Object.entries(angles!)) {
-      row(Number(position), length, out);
-      // transformers multiplies in f32: the angle is off by its rounding, which grows with the position.
-      const tolerance = 1e-6 + Number(position) * 2 ** -24;
-      cos.forEach((wanted, i) => {
-        expect(Math.abs(out[2 * i]! - wanted)).toBeLessThan(tolerance);
-        expect(Math.abs(out[2 * i + 1]! - sin[i]!)).toBeLessThan(tolerance);
-      });
-    }
-    expect(Object.keys(angles!).length).toBeGreaterThan(0);
-  });
-
+describe('sets of frequencies', () => {
   it.each(cases.filter((of) => /dynamic|longrope/.test(of.name)))(
-    '$name: frequencies follow the length asked for, back and forth',
+    '$name: one for each length that matters',
     ({ config }) => {
       const rope = readRope(config, config.head_dim);
-      const row = ropeRows(rope);
-      const out = new Float32Array(rope.dims);
+      const words = new Uint32Array(rope.dims * 4);
+      const sets = ropeSets(rope, words);
       const { originalContext } = rope;
-      for (const length of [
-        7,
-        originalContext,
-        originalContext + 1,
-        2 * originalContext,
-        originalContext,
-        1,
-      ]) {
-        row(5, length, out);
-        const wanted = Array.from(inverseFrequencies(rope, length)).flatMap((f) => [
-          Math.fround(Math.cos(5 * f) * rope.attentionFactor),
-          Math.fround(Math.sin(5 * f) * rope.attentionFactor),
-        ]);
-        expect(Array.from(out)).toEqual(wanted);
-      }
+      const lengths = [7, originalContext, originalContext + 1, 2 * originalContext, 1];
+      const found = lengths.map((length) => sets.of(length));
+      expect(found.slice(0, 2)).toEqual([0, 0]);
+      expect(found[2]).toBe(1);
+      expect(found[4]).toBe(0);
+      expect(sets.count).toBe(found[3]! + 1);
+      lengths.forEach((length, i) => {
+        inverseFrequencies(rope, length).forEach((frequency, k) => {
+          const at = found[i]! * rope.dims + 2 * k;
+          const turns = words[at + 1]! / 2 ** 32 + words[at]! / 2 ** 64;
+          expect(Math.abs(turns * 2 * Math.PI - frequency)).toBeLessThanOrEqual(frequency * 1e-15 + 2 ** -61);
+        });
+      });
+      sets.clear();
+      expect(sets.of(2 * originalContext)).toBe(0);
     },
   );
-});
-
-describe('settings it cannot follow', () => {
-  it('are named, with what is known', () => {
-    expect(() => readRope({ rope_scaling: { rope_type: 'ntk-by-parts' } }, 64)).toThrow(
-      /rope type "ntk-by-parts" is unknown; known are default, linear, dynamic, yarn, llama3, longrope/,
-    );
-    expect(() => readRope({ partial_rotary_factor: 0.5 }, 64)).toThrow(/partial_rotary_factor/);
-    expect(() => readRope({ rope_parameters: { partial_rotary_factor: 0.5 } }, 64)).toThrow(
-      /partial_rotary_factor/,
-    );
-  });
-
-  it('longrope wants a factor for each frequency', () => {
-    const scaling = { type: 'longrope', short_factor: Array(32).fill(1), long_factor: Array(31).fill(1) };
-    expect(() => readRope({ rope_scaling: scaling }, 64)).toThrow(
-      /longrope needs long_factor with 32 numbers/,
-    );
-  });
 });

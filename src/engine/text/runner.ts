@@ -8,7 +8,7 @@ import { Tape } from '../../gpu/tape.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import { llama, type TextForward } from '../../models/llama.ts';
-import { ropeRows } from '../../models/rope.ts';
+import { ropeSets } from '../../models/rope.ts';
 import { sample } from '../../kernels/sample.ts';
 import { MOST_BIASES } from './request.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
@@ -89,7 +89,7 @@ export async function openRunner(
   const tapes = record(kv);
   device.arena.settle();
 
-  const rope = ropeRows(config.rope);
+  const rope = ropeSets(config.rope, buffers.words.turns);
   const readback = createReadback(device, slots);
   const pace = createPace();
 
@@ -102,7 +102,7 @@ export async function openRunner(
     warmUp: (progress) => warmUp(device, tapes, progress),
     clearPages: clearedAhead(device, kv, pages, pageBytes(config, kvFormat)),
     async launch(parts) {
-      const sizes = writeStep(buffers, parts, rope, dims);
+      const sizes = writeStep(buffers, parts, rope);
       const tape = tapes.find(
         ({ capacity }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;

@@ -22,7 +22,7 @@ export interface StepBuffers {
   /** Words of each region, to be filled before `upload`. */
   words: {
     rows: Uint32Array;
-    rope: Float32Array;
+    turns: Uint32Array;
     tiles: Uint32Array;
     pages: Uint32Array;
     wanted: Uint32Array;
@@ -30,7 +30,14 @@ export interface StepBuffers {
     biases: DataView;
   };
   /** Writes what the step uses of each region. */
-  upload(used: { rows: number; tiles: number; pages: number; sampled: number; biases: number }): void;
+  upload(used: {
+    rows: number;
+    frequencies: number;
+    tiles: number;
+    pages: number;
+    sampled: number;
+    biases: number;
+  }): void;
   destroy(): void;
 }
 
@@ -39,7 +46,7 @@ const ALIGNMENT = 256;
 export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
   const lengths = {
     rows: capacity.rows * ROW_WORDS,
-    rope: capacity.rows * capacity.dims,
+    turns: capacity.rows * capacity.dims,
     tiles: capacity.tiles * TILE_WORDS,
     pages: capacity.pages,
     wanted: capacity.sampled,
@@ -74,7 +81,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   return {
     batch: {
       rows: region('rows'),
-      rope: region('rope'),
+      turns: region('turns'),
       tiles: region('tiles'),
       pages: region('pages'),
       wanted: region('wanted'),
@@ -85,7 +92,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     },
     words: {
       rows: u32('rows'),
-      rope: new Float32Array(host, offsets.rope, lengths.rope),
+      turns: u32('turns'),
       tiles: u32('tiles'),
       pages: u32('pages'),
       wanted: u32('wanted'),
@@ -95,7 +102,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     upload(used) {
       const words = {
         rows: used.rows * ROW_WORDS,
-        rope: used.rows * capacity.dims,
+        turns: used.frequencies * capacity.dims,
         tiles: used.tiles * TILE_WORDS,
         pages: used.pages,
         wanted: used.sampled,

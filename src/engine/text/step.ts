@@ -1,4 +1,4 @@
-// Writes a planned step into the step buffers: rows, rotations, tiles, page tables, and what is sampled how.
+// Writes a planned step into the step buffers: rows, rotary frequencies, tiles, page tables, and what is sampled how.
 
 import {
   CHOICE_WORDS,
@@ -8,7 +8,7 @@ import {
   TILE_ROWS,
   TILE_WORDS,
 } from '../../kernels/batch.ts';
-import type { RopeRow } from '../../models/rope.ts';
+import type { RopeSets } from '../../models/rope.ts';
 import type { Part } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
 import type { StepBuffers } from './step-buffers.ts';
@@ -21,13 +21,8 @@ export type StepSizes = {
   tileRows: number;
 };
 
-/** Fills and uploads; `dims` are the floats of one row's rotation. */
-export function writeStep(
-  buffers: StepBuffers,
-  parts: readonly Part[],
-  rope: RopeRow,
-  dims: number,
-): StepSizes {
+/** Fills and uploads; `rope` writes into the buffers' `turns`. */
+export function writeStep(buffers: StepBuffers, parts: readonly Part[], rope: RopeSets): StepSizes {
   const { words } = buffers;
   let rows = 0;
   let tiles = 0;
@@ -35,6 +30,7 @@ export function writeStep(
   let sampled = 0;
   let biases = 0;
   let tileRows = 0;
+  rope.clear();
   for (const part of parts) {
     const { sequence } = part;
     for (let row = 0; row < part.rows; row += TILE_ROWS) {
@@ -45,9 +41,8 @@ export function writeStep(
     words.pages.set(sequence.pages, pages);
     pages += sequence.pages.length;
     for (let i = 0; i < part.rows; i++, rows++) {
-      writeRow(words.rows, rows, sequence, part.first + i);
-      const rotation = words.rope.subarray(rows * dims, (rows + 1) * dims);
-      rope(part.first + i, ropeLength(sequence, part.first + i), rotation);
+      const position = part.first + i;
+      writeRow(words.rows, rows, sequence, position, rope.of(ropeLength(sequence, position)));
     }
     if (part.samples) {
       words.wanted[sampled] = rows - 1;
@@ -58,7 +53,7 @@ export function writeStep(
       }
     }
   }
-  buffers.upload({ rows, tiles, pages, sampled, biases });
+  buffers.upload({ rows, frequencies: rope.count, tiles, pages, sampled, biases });
   return { rows, sampled, tiles, tileRows };
 }
 
@@ -70,13 +65,20 @@ function ropeLength(sequence: Sequence, position: number): number {
   return Math.max(sequence.promptTokens, position + 1);
 }
 
-function writeRow(words: Uint32Array, row: number, sequence: Sequence, position: number): void {
+function writeRow(
+  words: Uint32Array,
+  row: number,
+  sequence: Sequence,
+  position: number,
+  frequencies: number,
+): void {
   const page = sequence.pages[Math.floor(position / PAGE_TOKENS)]!;
   const known = sequence.ids[position];
   const at = row * ROW_WORDS;
   words[at] = known ?? FROM_SLOT + sequence.slot!;
   words[at + 1] = position;
   words[at + 2] = page * PAGE_TOKENS + (position % PAGE_TOKENS);
+  words[at + 3] = frequencies;
 }
 
 /** `position` of the token to be drawn, which with the seed decides the random number. */

@@ -43,9 +43,16 @@ function createEngine(
   };
 }
 
-async function allFinished(sequences: readonly PaperSequence[]): Promise<void> {
-  while (sequences.some(({ finished }) => !finished)) await new Promise((resolve) => setImmediate(resolve));
+async function until(check: () => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!check()) {
+    if (performance.now() > deadline) throw new Error('it never came to that');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
+
+const allFinished = (sequences: readonly PaperSequence[]): Promise<void> =>
+  until(() => sequences.every(({ finished }) => finished));
 
 function randomPrompt(random: (below: number) => number, most: number): number[] {
   return Array.from({ length: 1 + random(most) }, () => random(250));
@@ -145,9 +152,9 @@ describe('where a step fails', () => {
   it('every request ends with the error, and the next one works', async () => {
     const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
     const sequences = [1, 2, 3].map((token) => engine.start(paperSequence([token], 50)));
-    while (generated(sequences[0]!).length < 5) await sleep(1);
+    await until(() => generated(sequences[0]!).length >= 5);
     engine.runner.broken = new EngineError('internal', 'the GPU layer reported: broken');
-    while (sequences.some(({ failure }) => failure === null)) await sleep(5);
+    await until(() => sequences.every(({ failure }) => failure !== null));
     expect(sequences.map(({ failure }) => failure?.message)).toEqual(
       Array(3).fill('the GPU layer reported: broken'),
     );
@@ -162,7 +169,7 @@ describe('where a step fails', () => {
 it('closing ends what runs and what waits', async () => {
   const engine = createEngine({ pages: 8, slots: 1, rows: 32 });
   const sequences = [1, 2].map((token) => engine.start(paperSequence([token], 200)));
-  while (generated(sequences[0]!).length < 3) await sleep(1);
+  await until(() => generated(sequences[0]!).length >= 3);
   await engine.loop.close();
   await engine.loop.close();
   for (const { events } of sequences)

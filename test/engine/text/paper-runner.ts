@@ -54,7 +54,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
   const launch = (parts: readonly Part[]): Promise<Uint32Array> => {
     if (runner.broken) return Promise.reject(runner.broken);
     const buffers = hostBuffers(rows, pages, slots);
-    const sizes = writeStep(buffers, parts, () => {}, 0);
+    const sizes = writeStep(buffers, parts, { of: () => 0, count: 1, clear: () => {} });
     runner.sizes.push(sizes);
     runner.steps.push(
       parts.map(({ sequence, first, rows, samples }) => ({
@@ -93,7 +93,7 @@ function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
     batch: {} as StepBuffers['batch'],
     words: {
       rows: u32(rows * ROW_WORDS),
-      rope: new Float32Array(0),
+      turns: u32(0),
       tiles: u32(rows * TILE_WORDS),
       pages: u32(pages),
       wanted: u32(slots),
