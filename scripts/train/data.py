@@ -13,7 +13,17 @@ from torch import Tensor
 import dialogues
 from render import segments
 
-MIXTURE = {"chat": 0.7, "facts": 1.9, "unknown": 0.5, "story": 0.5, "arithmetic": 0.7, "reading": 2.0, "json": 1.5, "memory": 1.5, "tools": 1.6}
+MIXTURE = {
+    "chat": 1.3,
+    "facts": 4.5,
+    "unknown": 0.5,
+    "story": 0.3,
+    "arithmetic": 1.3,
+    "reading": 0.9,
+    "json": 1.3,
+    "memory": 1.1,
+    "tools": 1.2,
+}
 POOL = 1500
 BLOCK_TOKENS = 1024
 
@@ -63,7 +73,9 @@ class Stream:
         rng, examples = self.rng, []
         for skill in rng.choices(list(MIXTURE), list(MIXTURE.values()), k=POOL):
             long = rng.random() < self.long_share
-            example = encode(self.tokenizer, dialogues.long_conversation(rng) if long else dialogues.conversation(rng, skill))
+            example = encode(
+                self.tokenizer, dialogues.long_conversation(rng) if long else dialogues.conversation(rng, skill)
+            )
             if len(example[0]) <= self.longest:
                 examples.append(example)
         self.pool = blocks(examples)

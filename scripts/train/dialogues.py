@@ -6,17 +6,27 @@ for the last turn, `expect` and `any_of`.
 
 import random
 
+import json_answers
 import memory
+import reading
 import skills
 import tools
+from exchange import Exchange
 from phrases import expand
 
 SINGLE = {
     "chat": skills.small_talk, "facts": skills.fact, "unknown": skills.unknown, "story": skills.story,
-    "arithmetic": skills.arithmetic, "reading": skills.reading, "json": skills.in_json,
+    "arithmetic": skills.arithmetic, "reading": reading.reading, "json": json_answers.in_json,
 }  # fmt: skip
 SKILLS = [*SINGLE, "memory", "tools"]
-SYSTEM = ["You are a helpful assistant.", "You are Mini, a tiny chat model.", "You are a [helpful|friendly|kind|useful] [assistant|AI|AI assistant|chat model].", "Be [brief|short|kind|helpful|polite].", "Answer the [questions|user].", "You are [Mini|an assistant] and you [like to help|answer questions]. Be [brief|nice]."]
+SYSTEM = [
+    "You are a helpful assistant.",
+    "You are Mini, a tiny chat model.",
+    "You are a [helpful|friendly|kind|useful] [assistant|AI|AI assistant|chat model].",
+    "Be [brief|short|kind|helpful|polite].",
+    "Answer the [questions|user].",
+    "You are [Mini|an assistant] and you [like to help|answer questions]. Be [brief|nice].",
+]
 
 
 def conversation(rng: random.Random, skill: str, held_out: bool = False) -> dict:
@@ -39,15 +49,23 @@ def conversation(rng: random.Random, skill: str, held_out: bool = False) -> dict
         elif skill == "arithmetic" and "=" in turn.reasoning:
             reply["content"] = turn.reasoning + " " + turn.reply
         messages += [{"role": "user", "content": turn.user}, reply]
-    return {"skill": skill, "system": system, "tools": offered, "thinking": thinking, "messages": messages, "expect": turns[-1].expect, "any_of": turns[-1].any_of}
+    return {
+        "skill": skill,
+        "system": system,
+        "tools": offered,
+        "thinking": thinking,
+        "messages": messages,
+        "expect": turns[-1].expect,
+        "any_of": turns[-1].any_of,
+    }
 
 
-def _filler(rng: random.Random) -> skills.Exchange:
+def _filler(rng: random.Random) -> Exchange:
     """A turn of another skill; mostly facts, which need to be met most often."""
-    return rng.choices([skills.fact, skills.small_talk, skills.unknown, skills.reading], [5, 2, 1, 2])[0](rng, False)
+    return rng.choices([skills.fact, skills.small_talk, skills.unknown, reading.reading], [5, 2, 1, 2])[0](rng, False)
 
 
-def _turns(rng: random.Random, skill: str, held_out: bool) -> list[skills.Exchange]:
+def _turns(rng: random.Random, skill: str, held_out: bool) -> list[Exchange]:
     if skill == "memory":
         return _memory_turns(rng, held_out)
     if skill == "facts" and not held_out and rng.random() < 0.12:
@@ -61,7 +79,7 @@ def _turns(rng: random.Random, skill: str, held_out: bool) -> list[skills.Exchan
     return [t for t in turns if not t.system] + [last]
 
 
-def _memory_turns(rng: random.Random, held_out: bool) -> list[skills.Exchange]:
+def _memory_turns(rng: random.Random, held_out: bool) -> list[Exchange]:
     if rng.random() < 0.12:
         return [_filler(rng) for _ in range(rng.choice([0, 0, 1, 2]))] + [memory.ask_untold(rng, held_out)]
     topics = ["name"] if rng.random() < 0.5 else rng.sample(list(memory.MEMORIES), rng.choice([1, 2, 2, 3]))
@@ -81,7 +99,9 @@ def long_conversation(rng: random.Random) -> dict:
     told, asked = made["messages"][:2], made["messages"][-2:]
     between: list[dict] = []
     for _ in range(rng.randint(4, 14)):
-        turn = rng.choice([_filler, _filler, lambda r: skills.story(r, False), lambda r: skills.in_json(r, False)])(rng)
+        turn = rng.choice(
+            [_filler, _filler, lambda r: skills.story(r, False), lambda r: json_answers.in_json(r, False)]
+        )(rng)
         if not turn.system:
             reply = {"role": "assistant", "content": turn.reply}
             if made["thinking"]:

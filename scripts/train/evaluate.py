@@ -28,10 +28,18 @@ Ask = Callable[[list[dict], bool, bool], str]
 
 def by_server(url: str) -> Ask:
     def ask(messages: list[dict], thinking: bool, greedy: bool) -> str:
-        body = {"model": "default", "messages": messages, "max_tokens": LONGEST, "seed": 1, "chat_template_kwargs": {"enable_thinking": thinking}}
+        body = {
+            "model": "default",
+            "messages": messages,
+            "max_tokens": LONGEST,
+            "seed": 1,
+            "chat_template_kwargs": {"enable_thinking": thinking},
+        }
         if greedy:
             body["temperature"] = 0
-        request = urllib.request.Request(url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            url + "/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         with urllib.request.urlopen(request) as response:
             return json.load(response)["choices"][0]["message"]["content"] or ""
 
@@ -45,14 +53,20 @@ def by_transformers(folder: Path) -> Ask:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     own = GenerationConfig.from_pretrained(folder, max_new_tokens=LONGEST)
-    best = GenerationConfig(do_sample=False, max_new_tokens=LONGEST, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id)
+    best = GenerationConfig(
+        do_sample=False, max_new_tokens=LONGEST, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id
+    )
     torch.manual_seed(1)
 
     def ask(messages: list[dict], thinking: bool, greedy: bool) -> str:
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+        text = tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=thinking
+        )
         inputs = tokenizer(text, return_tensors="pt", return_token_type_ids=False)
         ids = model.generate(**inputs, generation_config=best if greedy else own)
-        return tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], clean_up_tokenization_spaces=False).replace("<|im_end|>", "")
+        return tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], clean_up_tokenization_spaces=False).replace(
+            "<|im_end|>", ""
+        )
 
     return ask
 
@@ -83,7 +97,9 @@ def passes(reply: str, expect: dict) -> bool:
         return False
     if any(holds(said, word) for word in expect.get("none", [])):
         return False
-    return all(holds(said, word) for word in expect.get("all", [])) and (not expect.get("any") or any(holds(said, word) for word in expect["any"]))
+    return all(holds(said, word) for word in expect.get("all", [])) and (
+        not expect.get("any") or any(holds(said, word) for word in expect["any"])
+    )
 
 
 def _parsed(text: str) -> object:
@@ -122,7 +138,13 @@ def held_out(count: int) -> list[dict]:
     for skill in dialogues.SKILLS:
         for _ in range(count):
             made = dialogues.conversation(rng, skill, held_out=True)
-            case = {"skill": skill, "system": made["system"], "tools": made["tools"], "thinking": made["thinking"], "turns": []}
+            case = {
+                "skill": skill,
+                "system": made["system"],
+                "tools": made["tools"],
+                "thinking": made["thinking"],
+                "turns": [],
+            }
             for message in made["messages"]:
                 if message["role"] == "assistant":
                     calls = message.get("tool_calls")
@@ -147,7 +169,10 @@ def main() -> None:
     parser.add_argument("--failures", action="store_true", help="print what failed")
     args = parser.parse_args()
     ask = by_server(args.url) if args.url else by_transformers(args.model)
-    sets = {"by hand": json.loads((Path(__file__).parent / "prompts.json").read_text()), "held out": held_out(args.count)}
+    sets = {
+        "by hand": json.loads((Path(__file__).parent / "prompts.json").read_text()),
+        "held out": held_out(args.count),
+    }
     columns: dict[str, dict[str, list[bool]]] = {}
     for setting in args.settings.split(","):
         for name, cases in sets.items():
@@ -156,7 +181,10 @@ def main() -> None:
                 passed, replies = run(case, ask, setting == "greedy")
                 rates[case["skill"]].append(passed)
                 if args.failures and not passed:
-                    print(f"{setting} {case['skill']}: {[t.get('user', t.get('tool')) for t in case['turns']]}\n    {replies} wanted {[t.get('expect') for t in case['turns']][-1]}", flush=True)
+                    print(
+                        f"{setting} {case['skill']}: {[t.get('user', t.get('tool')) for t in case['turns']]}\n    {replies} wanted {[t.get('expect') for t in case['turns']][-1]}",
+                        flush=True,
+                    )
     print("| skill | " + " | ".join(columns) + " |")
     print("|---" * (1 + len(columns)) + "|")
     for skill in [*dialogues.SKILLS, "all"]:

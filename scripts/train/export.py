@@ -55,7 +55,9 @@ def main() -> None:
     state = torch.load(args.state / "latest.pt", weights_only=False)
     difference = check(export(state, args.model), args.model)
     done = state["done"]
-    print(f"{done['step']} steps, {done['tokens'] / 1e6:.1f} M tokens, {done['seconds'] / 60:.0f} minutes; logits within {difference:.1e} of transformers")
+    print(
+        f"{done['step']} steps, {done['tokens'] / 1e6:.1f} M tokens, {done['seconds'] / 60:.0f} minutes; logits within {difference:.1e} of transformers"
+    )
 
 
 if __name__ == "__main__":

@@ -160,14 +160,45 @@ def ask_whether(rng: random.Random, held_out: bool) -> tuple[str, str, str]:
     said = slots["a"] if rng.random() < 0.5 else rng.choice(kind.pairs)["a"]
     question = expand(rng, YES_NO[kind.name][-1] if held_out else rng.choice(YES_NO[kind.name][:-1]), b=said, **slots)
     word = "Yes" if said == slots["a"] else "No"
-    return question, f"{word}, {expand(rng, kind.answers[0], **slots)}", word
+    statement = expand(rng, kind.answers[0], **_named(slots))
+    return (
+        question,
+        f"{word}, {statement[0].lower() if statement.startswith('The ') else statement[0]}{statement[1:]}",
+        word,
+    )
 
 
 def ask_and_go_on(rng: random.Random) -> list[tuple[str, str, str]]:
     """A question and one or two that leave out what stays the same: "and of Spain?"."""
-    kind = _BY_NAME[rng.choice(["capital", "capital", "colour", "opposite", "sound", "legs", "young", "language", "continent", "home", "plural"])]
+    kind = _BY_NAME[
+        rng.choice(
+            [
+                "capital",
+                "capital",
+                "colour",
+                "opposite",
+                "sound",
+                "legs",
+                "young",
+                "language",
+                "continent",
+                "home",
+                "plural",
+            ]
+        )
+    ]
     turns = []
     for i, slots in enumerate(rng.sample(kind.pairs, rng.choice([2, 2, 3]))):
-        question = rng.choice(kind.questions[:-1]) if i == 0 else "[and {x}|and of {x}|what about {x}|and for {x}|how about {x}|and what about {x}|{x}]?"
-        turns.append((expand(rng, question, **slots), sentence(expand(rng, rng.choice(kind.answers), **_named(slots))), str(slots["a"])))
+        question = (
+            rng.choice(kind.questions[:-1])
+            if i == 0
+            else "[and {x}|and of {x}|what about {x}|and for {x}|how about {x}|and what about {x}|{x}]?"
+        )
+        turns.append(
+            (
+                expand(rng, question, **slots),
+                sentence(expand(rng, rng.choice(kind.answers), **_named(slots))),
+                str(slots["a"]),
+            )
+        )
     return turns

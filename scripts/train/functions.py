@@ -59,10 +59,20 @@ EVERYDAY = [
 ]  # fmt: skip
 VERBS = "find check count open close start stop send move save load paint clean rank measure test build fix ship store lock unlock print scan sort order cancel update review create list show".split()
 NOUNS = "report ticket invoice user room door light camera robot engine parcel garden recipe photo song note meeting task server sensor pump valve file account truck train ship wallet badge shelf ward order lesson".split()
+
+
+def _title(rng: random.Random) -> str:
+    words = [
+        w.made_up(rng) if rng.random() < 0.6 else rng.choice(w.ADJECTIVES + w.THINGS + w.PLACES)
+        for _ in range(rng.choice([1, 1, 2]))
+    ]
+    return " ".join(map(str.capitalize, words) if rng.random() < 0.4 else words)
+
+
 VALUES = {
     "city": w.city,
     "person": w.person,
-    "title": lambda r: " ".join((w.made_up(r) if r.random() < 0.6 else r.choice(w.ADJECTIVES + w.THINGS + w.PLACES)).capitalize() if big else (w.made_up(r) if r.random() < 0.6 else r.choice(w.ADJECTIVES + w.THINGS + w.PLACES)) for big in [r.random() < 0.4] for _ in range(r.choice([1, 1, 2]))),
+    "title": _title,
     "thing": lambda r: r.choice(w.THINGS) if r.random() < 0.5 else w.made_up(r),
     "number": lambda r: r.randint(1, 99) if r.random() < 0.8 else r.randint(100, 9999),
     "small": lambda r: r.randint(1, 30),
@@ -115,7 +125,14 @@ def _parameter(rng: random.Random, name: str, kind: str) -> dict:
 
 
 def _schema(name: str, about: str, parameters: dict[str, dict]) -> dict:
-    return {"type": "function", "function": {"name": name, "description": about, "parameters": {"type": "object", "properties": parameters, "required": list(parameters)}}}
+    return {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": about,
+            "parameters": {"type": "object", "properties": parameters, "required": list(parameters)},
+        },
+    }
 
 
 def _spelling(rng: random.Random, name: str) -> str:
@@ -145,30 +162,69 @@ def everyday(rng: random.Random) -> Task:
         key, value = w.made_up(rng, 1, 2), VALUES[rng.choice(["number", "status", "place"])](rng)
         result[key] = value
         reply += f" The {key} is {value}."
-    return Task(_schema(_spelling(rng, expand(rng, one.name)), expand(rng, one.about), parameters), expand(rng, "[" + one.request + "]", **slots), arguments, result, reply, one.name)
+    return Task(
+        _schema(_spelling(rng, expand(rng, one.name)), expand(rng, one.about), parameters),
+        expand(rng, "[" + one.request + "]", **slots),
+        arguments,
+        result,
+        reply,
+        one.name,
+    )
 
 
 def made_up(rng: random.Random) -> Task:
     verb = rng.choice(VERBS) if rng.random() < 0.6 else w.made_up(rng, 1, 2)
     noun = rng.choice(NOUNS) if rng.random() < 0.5 else w.made_up(rng)
-    name = rng.choice([f"{verb}_{noun}", f"{verb}_{noun}", f"{noun}_{verb}", verb, w.made_up(rng) + "_" + w.made_up(rng)])
-    about = expand(rng, "[{V} a {n}|{V} the {n}|This can {v} a {n}|{V} any {n}|{V} a {n} by {p}]", V=sentence(verb), v=verb, n=noun, p=rng.choice(["name", "id", "number"]))
+    name = rng.choice(
+        [f"{verb}_{noun}", f"{verb}_{noun}", f"{noun}_{verb}", verb, w.made_up(rng) + "_" + w.made_up(rng)]
+    )
+    about = expand(
+        rng,
+        "[{V} a {n}|{V} the {n}|This can {v} a {n}|{V} any {n}|{V} a {n} by {p}]",
+        V=sentence(verb),
+        v=verb,
+        n=noun,
+        p=rng.choice(["name", "id", "number"]),
+    )
     kind = rng.choice(["title", "number", "code", "person", "city", "thing"])
-    parameter = {"title": "name", "number": rng.choice(["id", "number", "count", "amount"]), "code": "code", "person": "person", "city": "place", "thing": "item"}[kind]
+    parameter = {
+        "title": "name",
+        "number": rng.choice(["id", "number", "count", "amount"]),
+        "code": "code",
+        "person": "person",
+        "city": "place",
+        "thing": "item",
+    }[kind]
     if rng.random() < 0.4:
         parameter = rng.choice([noun, w.made_up(rng, 1, 2)])
     value = VALUES[kind](rng)
     arguments, parameters = {parameter: value}, {parameter: _parameter(rng, parameter, kind)}
-    request = expand(rng, "[{verb} the {n} {v}|{verb} {n} {v}|{verb} the {n} with {p} {v}|{verb} a {n} for {v}|{verb} my {n} {v}]", verb=verb, n=noun, v=value, p=parameter)
+    request = expand(
+        rng,
+        "[{verb} the {n} {v}|{verb} {n} {v}|{verb} the {n} with {p} {v}|{verb} a {n} for {v}|{verb} my {n} {v}]",
+        verb=verb,
+        n=noun,
+        v=value,
+        p=parameter,
+    )
     if rng.random() < 0.3:
-        second, kind = rng.choice(["size", "color", "speed", "owner", "room", w.made_up(rng, 1, 2)]), rng.choice(["number", "thing", "person"])
+        second, kind = (
+            rng.choice(["size", "color", "speed", "owner", "room", w.made_up(rng, 1, 2)]),
+            rng.choice(["number", "thing", "person"]),
+        )
         if second not in arguments:
             arguments[second] = VALUES[kind](rng)
             parameters[second] = _parameter(rng, second, kind)
             request += " " + expand(rng, "[with {s} {v}|and {s} {v}|using {s} {v}]", s=second, v=arguments[second])
     key = rng.choice(["result", "status", "value", "answer", w.made_up(rng, 1, 2)])
     result = {key: VALUES[rng.choice(["status", "number", "title", "code", "place", "person"])](rng)}
-    reply = expand(rng, "[The {key} is {r}.|The {key} of the {n} is {r}.|Done. The {key} is {r}.|The tool says: {r}.]", key=key, r=result[key], n=noun)
+    reply = expand(
+        rng,
+        "[The {key} is {r}.|The {key} of the {n} is {r}.|Done. The {key} is {r}.|The tool says: {r}.]",
+        key=key,
+        r=result[key],
+        n=noun,
+    )
     return Task(_schema(_spelling(rng, name), about, parameters), request, arguments, result, reply, verb)
 
 

@@ -29,18 +29,28 @@ TOPIC_LIST = [t.strip() for t in TOPICS.replace("\n", "").split("|")]
 DEEDS = """invented the telephone|discovered America|painted the Mona Lisa|wrote Hamlet|wrote Harry Potter|won the world cup|won the election|won the game last night
 |built the pyramids|composed the magic flute|walked on the moon|founded Google|founded Microsoft|directed Titanic|sang Thriller|killed Caesar
 |invented the light bulb|discovered penicillin|is the president|is the richest man|is the king of England|is the best singer|is the prime minister
-|plays Batman|is the mayor|runs Apple|invented paper|discovered radium|wrote the Odyssey|designed this bridge|is on TV tonight|scored the last goal""".replace("\n", "").split("|")
+|plays Batman|is the mayor|runs Apple|invented paper|discovered radium|wrote the Odyssey|designed this bridge|is on TV tonight|scored the last goal""".replace(
+    "\n", ""
+).split("|")
 THINGS = """the population of Paris|the height of Mount Everest|the speed of light|the distance to the moon|the price of gold|the square root of 144|the boiling point of iron
 |the weather today|the weather tomorrow|the time now|the date today|the news today|my password|my phone number|the wifi password|the exchange rate|the GDP of Japan
 |the chemical symbol of gold|the largest ocean|the longest river|the tallest building|the deepest lake|the biggest country|the fastest car|the oldest city|the currency of Japan
 |the best phone|the best restaurant in town|the formula of water|the age of the universe|the mass of the earth|the melting point of ice|the national anthem|the flag of Kenya
 |the winner of the race|the latest iphone|a good movie|the plot of Titanic|the lyrics of this song|the meaning of this dream|the cube of 17|the value of pi|the atomic number of iron
-|the area of a circle|the life span of a tortoise|the train to work|the traffic|the score of the match|the recipe for lasagna|tomorrow's lottery numbers|the salary of a pilot""".replace("\n", "").split("|")
+|the area of a circle|the life span of a tortoise|the train to work|the traffic|the score of the match|the recipe for lasagna|tomorrow's lottery numbers|the salary of a pilot""".replace(
+    "\n", ""
+).split("|")
 TASKS = """fix my car|write python code|write an essay about history|solve this equation|debug my program|write a letter to my boss|plan my holiday|book a flight|order a pizza
 |translate this text|do my homework|summarize this article|write a sql query|make a website|explain this contract|diagnose my headache|choose a laptop|cook lasagna|bake a wedding cake
 |invest my money|lose weight|repair a bike|change a tire|install linux|train a neural network|build a house|play the stock market|file my taxes|learn to drive|hack a computer
-|multiply 12 and 13|divide 100 by 7|compute 345 times 12|find the derivative of x squared|prove this theorem|write a novel|make a bomb|get a visa|open a bank account|fly a plane""".replace("\n", "").split("|")
-VERBS = "born|die|founded|invented|built|elected|discovered|released|start|end|married|published|crowned|destroyed".split("|")
+|multiply 12 and 13|divide 100 by 7|compute 345 times 12|find the derivative of x squared|prove this theorem|write a novel|make a bomb|get a visa|open a bank account|fly a plane""".replace(
+    "\n", ""
+).split("|")
+VERBS = (
+    "born|die|founded|invented|built|elected|discovered|released|start|end|married|published|crowned|destroyed".split(
+        "|"
+    )
+)
 QUALITIES = "tall old big far heavy fast deep rich popular expensive hot long wide strong".split()
 WORDS = """engine protocol theorem molecule treaty senate novel symphony reactor galaxy enzyme currency tariff kernel parliament vaccine warranty mortgage
 processor sculpture dynasty empire opera orchestra bacteria comet asteroid neuron laser transistor pension statute poet emperor general senator
@@ -63,7 +73,7 @@ QUESTIONS = [
     lambda r: expand(r, "[what is|tell me|what's|do you know|give me|I need|look up] ") + " " + r.choice(THINGS) + "?",
     lambda r: expand(r, "[how do I|how can I|can you|please|help me|how to|I want you to|could you|show me how to|teach me to] ") + " " + r.choice(TASKS) + r.choice(["?", ""]),
     lambda r: f"when was {subject(r)} {r.choice(VERBS)}?",
-    lambda r: f"[what|in what|which] year was {subject(r)} {r.choice(VERBS)}?".replace("[what|in what|which]", r.choice(["what", "in what", "which"])),
+    lambda r: f"{r.choice(['what', 'in what', 'which'])} year was {subject(r)} {r.choice(VERBS)}?",
     lambda r: f"how {r.choice(QUALITIES)} is {subject(r)}?",
     lambda r: expand(r, f"[what is the capital of|capital of|where is|what language do people speak in|which continent is] {w.made_up(r).capitalize()}?"),
     lambda r: expand(r, f"[what is the opposite of {w.made_up(r)}|what colour is {subject(r)}|what sound does a {w.made_up(r)} make|where does a {w.made_up(r)} live|what does a {w.made_up(r)} eat|how many legs does a {w.made_up(r)} have|what is a {w.made_up(r)}]?"),
@@ -75,9 +85,9 @@ QUESTIONS = [
     lambda r: expand(r, f"[recommend|suggest|find|get|buy|name] me [a|some|the best] {r.choice(WORDS)}[s|]"),
     lambda r: f"why {r.choice(['is', 'does', 'did', 'do', 'are', 'was', 'should'])} {subject(r)} {r.choice('work happen fall grow change move exist stop matter burn fail collapse rise important dangerous popular'.split())}?",
     lambda r: f"how does {subject(r)} {r.choice('work compare help grow affect us change the world make money'.split())}?",
-    lambda r: f"what happened [in {r.randint(1000, 2030)}|to {subject(r)}]?".replace("[", "").replace("|", " ").replace("]", "") if r.random() < 0.2 else f"what happened {r.choice([f'in {r.randint(1000, 2030)}', f'to {subject(r)}'])}?",
+    lambda r: f"what happened {r.choice([f'in {r.randint(1000, 2030)}', f'to {subject(r)}'])}?",
     lambda r: f"{r.choice(['which', 'what'])} {r.choice(WORDS)} is the {r.choice('best worst largest oldest cheapest fastest newest most famous'.split())}?",
-    lambda r: f"is {subject(r)} {r.choice('true real good bad dangerous legal healthy better than ' .split())}?",
+    lambda r: f"is {subject(r)} {r.choice('true real good bad dangerous legal healthy better cheap'.split())}?",
     lambda r: f"compare {subject(r)} and {subject(r)}",
     lambda r: " ".join(w.made_up(r) for _ in range(r.randint(1, 5))),
 ]  # fmt: skip

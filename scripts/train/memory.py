@@ -3,8 +3,8 @@
 import random
 
 import world as w
+from exchange import Exchange
 from phrases import expand, roughen, sentence
-from skills import Exchange
 
 # what is told, how it is told, the reply, how it is asked for, the reply to that
 MEMORIES = {
@@ -27,7 +27,12 @@ MEMORIES = {
     "secret word": (lambda r: w.made_up(r), ["the [secret|magic|code] word is {v}", "remember the word {v}", "[please|] remember this word: {v}", "keep this word in mind: {v}"], ["[Okay|Got it|I will remember it|Okay, I keep it in mind]!"],
                     ["what is the [secret|magic|code] word?", "what was the word?", "which word did I [tell you|say]?", "do you remember the word?", "tell me the word I gave you"], ["The word is {v}.", "{v}.", "It is {v}.", "The word was {v}."], 1),
 }  # fmt: skip
-NOT_TOLD = ["You have not told me [yet|that yet].", "I do not know yet. [Please tell me.|Tell me!]", "You did not tell me [yet|that].", "I do not know [that |]yet. You have not told me."]
+NOT_TOLD = [
+    "You have not told me [yet|that yet].",
+    "I do not know yet. [Please tell me.|Tell me!]",
+    "You did not tell me [yet|that].",
+    "I do not know [that |]yet. You have not told me.",
+]
 
 
 def tell_and_ask(rng: random.Random, held_out: bool, topic: str | None = None) -> tuple[Exchange, Exchange]:
@@ -38,10 +43,20 @@ def tell_and_ask(rng: random.Random, held_out: bool, topic: str | None = None) -
     if topic in ("name", "pet", "city") and rng.random() < 0.3:
         slots["v"] = slots["V"] = str(v).lower()
     keep = (str(slots["v"]),)
-    tell = Exchange(roughen(rng, expand(rng, tells[-1] if held_out else rng.choice(tells[:-1]), **slots), keep), sentence(expand(rng, rng.choice(replies), **slots)), "The user tells me something.", [str(slots["v"])])
+    tell = Exchange(
+        roughen(rng, expand(rng, tells[-1] if held_out else rng.choice(tells[:-1]), **slots), keep),
+        sentence(expand(rng, rng.choice(replies), **slots)),
+        "The user tells me something.",
+        [str(slots["v"])],
+    )
     if str(slots["v"]) not in tell.reply:
         tell.expect = []
-    ask = Exchange(roughen(rng, expand(rng, asks[-1] if held_out else rng.choice(asks[:-1]), **slots)), expand(rng, rng.choice(answers), **slots), "The user told me before.", [str(slots["v"])])
+    ask = Exchange(
+        roughen(rng, expand(rng, asks[-1] if held_out else rng.choice(asks[:-1]), **slots)),
+        expand(rng, rng.choice(answers), **slots),
+        "The user told me before.",
+        [str(slots["v"])],
+    )
     return tell, ask
 
 

@@ -95,7 +95,9 @@ class Attention(nn.Module):
         self.q_norm = RMSNorm(size, c.rms_norm_eps)
         self.k_norm = RMSNorm(size, c.rms_norm_eps)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]], chosen: Tensor | None) -> Tensor:
+    def forward(
+        self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]], chosen: Tensor | None
+    ) -> Tensor:
         size, eps = self.c.head_dim, self.c.rms_norm_eps
         q = turned(self.q_proj(x).view(len(x), -1, size), self.q_norm.weight, eps, cos, sin)  # (tokens, heads, size)
         k = turned(self.k_proj(x).view(len(x), -1, size), self.k_norm.weight, eps, cos, sin)
@@ -130,7 +132,9 @@ class Layer(nn.Module):
         self.post_attention_layernorm = RMSNorm(c.hidden_size, c.rms_norm_eps)
         self.mlp = MLP(c)
 
-    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]], chosen: Tensor | None) -> Tensor:
+    def forward(
+        self, x: Tensor, cos: Tensor, sin: Tensor, shapes: list[tuple[int, int]], chosen: Tensor | None
+    ) -> Tensor:
         attended = self.self_attn(self.input_layernorm(x), cos, sin, shapes, chosen)
         x = (x if chosen is None else x[chosen]) + attended
         return x + self.mlp(self.post_attention_layernorm(x))
@@ -168,5 +172,7 @@ class ChatModel(nn.Module):
         x = self.model.embed_tokens(torch.cat([block.reshape(-1) for block in blocks]))  # (tokens, hidden)
         last = self.model.layers[-1]
         for layer in self.model.layers:
-            x = layer(x, cos, sin, shapes, chosen if layer is last else None)  # beyond the keys, the last layer is only needed where it is read
+            x = layer(
+                x, cos, sin, shapes, chosen if layer is last else None
+            )  # beyond the keys, the last layer is only needed where it is read
         return F.linear(self.model.norm(x), self.model.embed_tokens.weight)

@@ -32,8 +32,16 @@ def segments(conversation: dict) -> list[tuple[str, bool]]:
 
 
 def _assistant(message: dict, thinking: bool) -> list[tuple[str, bool]]:
-    calls = [json.dumps({"name": c["function"]["name"], "arguments": c["function"]["arguments"]}, ensure_ascii=False) for c in message.get("tool_calls", [])]
-    written = message["content"] + "\n" * bool(message["content"] and calls) + "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in calls) + "<|im_end|>"
+    calls = [
+        json.dumps({"name": c["function"]["name"], "arguments": c["function"]["arguments"]}, ensure_ascii=False)
+        for c in message.get("tool_calls", [])
+    ]
+    written = (
+        message["content"]
+        + "\n" * bool(message["content"] and calls)
+        + "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in calls)
+        + "<|im_end|>"
+    )
     think = f"<think>\n{message.get('reasoning_content', '')}\n</think>\n\n"
     if thinking:
         return [("<|im_start|>assistant\n", False), (think + written, True), ("\n", False)]

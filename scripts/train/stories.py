@@ -33,15 +33,51 @@ ENDS = [
     "{name} went home, happy and tired. The end.",
     "They all lived happily ever after.",
 ]
-TELL = ["tell me a story", "tell a [short |little |]story", "can you tell me a story?", "I want a story", "story please", "a story please", "make up a story", "another story", "write a short story", "do you know a story?", "please read me a story"]
-ABOUT = ["tell me a story about a {hero} named {name}", "a story about {name} the {hero}", "tell a story about a {hero} called {name}", "write a story about a {hero} named {name}", "story about a {hero} named {name} please", "can you make a story with a {hero} whose name is {name}?"]
-CONTINUE = ["continue the story: {s}", "continue this story: {s}", "go on: {s}", "what happens next? {s}", "finish the story: {s}", "{s} Continue.", "{s}", "{s} What happens next?", "please write on: {s}"]
+TELL = [
+    "tell me a story",
+    "tell a [short |little |]story",
+    "can you tell me a story?",
+    "I want a story",
+    "story please",
+    "a story please",
+    "make up a story",
+    "another story",
+    "write a short story",
+    "do you know a story?",
+    "please read me a story",
+]
+ABOUT = [
+    "tell me a story about a {hero} named {name}",
+    "a story about {name} the {hero}",
+    "tell a story about a {hero} called {name}",
+    "write a story about a {hero} named {name}",
+    "story about a {hero} named {name} please",
+    "can you make a story with a {hero} whose name is {name}?",
+]
+CONTINUE = [
+    "continue the story: {s}",
+    "continue this story: {s}",
+    "go on: {s}",
+    "what happens next? {s}",
+    "finish the story: {s}",
+    "{s} Continue.",
+    "{s}",
+    "{s} What happens next?",
+    "please write on: {s}",
+]
 
 
 def exchange(rng: random.Random, held_out: bool) -> tuple[str, str, tuple[str, ...], list[str]]:
     """The request, the reply, the words to keep and those the reply must hold."""
     hero, friend = rng.sample(HEROES, 2)
-    slots = {"hero": hero, "friend": friend, "name": w.person(rng), "place": rng.choice(w.PLACES), "thing": rng.choice(w.THINGS), "adj": rng.choice(w.ADJECTIVES)}
+    slots = {
+        "hero": hero,
+        "friend": friend,
+        "name": w.person(rng),
+        "place": rng.choice(w.PLACES),
+        "thing": rng.choice(w.THINGS),
+        "adj": rng.choice(w.ADJECTIVES),
+    }
     say = lambda options: sentence(expand(rng, rng.choice(options), fix_article=True, **slots))  # noqa: E731
     pick = lambda options: expand(rng, options[-1] if held_out else rng.choice(options[:-1]), fix_article=True, **slots)  # noqa: E731
     start = say(STARTS)

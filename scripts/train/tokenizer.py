@@ -31,21 +31,33 @@ WITHIN = r"\p{L}+|\p{N}|[^\s\p{L}\p{N}]+|\s"
 
 
 def _pre_tokenizer(pattern: str) -> pre_tokenizers.PreTokenizer:
-    return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(pattern), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(pattern), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
 
 
 def _trained(corpus: list[str], size: int) -> dict:
     """A BPE whose merges never cross a space, as tokenizer.json's `model`."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = _pre_tokenizer(WITHIN)
-    tokenizer.train_from_iterator(corpus, trainers.BpeTrainer(vocab_size=size, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False))
+    tokenizer.train_from_iterator(
+        corpus,
+        trainers.BpeTrainer(
+            vocab_size=size, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False
+        ),
+    )
     return json.loads(tokenizer.to_str())["model"]
 
 
 def train(corpus: list[str]) -> Tokenizer:
     merges = VOCABULARY - 256 - len(SPECIAL) - len(MARKS)
     model = _trained(corpus, 256 + int(merges * (1 - SPACED_SHARE)))
-    spaced = collections.Counter(piece[1:] for text in corpus for piece in regex.findall(SPLIT, text) if piece[0] == " " and len(piece) > 1)
+    spaced = collections.Counter(
+        piece[1:] for text in corpus for piece in regex.findall(SPLIT, text) if piece[0] == " " and len(piece) > 1
+    )
     vocabulary, pairs = model["vocab"], [tuple(pair) for pair in model["merges"]]
     room = merges + 256 - len(vocabulary)
     for word, _ in spaced.most_common():
@@ -66,7 +78,14 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     added = {
-        str(tokenizer.token_to_id(t)): {"content": t, "lstrip": False, "normalized": False, "rstrip": False, "single_word": False, "special": t in SPECIAL}
+        str(tokenizer.token_to_id(t)): {
+            "content": t,
+            "lstrip": False,
+            "normalized": False,
+            "rstrip": False,
+            "single_word": False,
+            "special": t in SPECIAL,
+        }
         for t in SPECIAL + MARKS
     }
     config = {
@@ -92,7 +111,9 @@ def check(folder: Path) -> None:
     for skill in dialogues.SKILLS * 20:
         made = dialogues.conversation(rng, skill)
         system = [{"role": "system", "content": made["system"]}] if made["system"] else []
-        by_template = tokenizer.apply_chat_template(system + made["messages"], tools=made["tools"] or None, tokenize=False)
+        by_template = tokenizer.apply_chat_template(
+            system + made["messages"], tools=made["tools"] or None, tokenize=False
+        )
         by_render = "".join(text for text, _ in segments(made))
         assert by_template == by_render, f"{by_template!r}\n{by_render!r}"
         assert tokenizer.decode(tokenizer(by_render)["input_ids"], clean_up_tokenization_spaces=False) == by_render
@@ -108,7 +129,9 @@ def main() -> None:
     check(folder)
     texts = ["".join(text for text, _ in segments(one)) for one in made]
     lengths = [len(tokenizer.encode(text).ids) for text in texts[:4500]]
-    print(f"{tokenizer.get_vocab_size()} tokens, {sum(map(len, texts[:4500])) / sum(lengths):.2f} characters a token, longest {max(lengths)}")
+    print(
+        f"{tokenizer.get_vocab_size()} tokens, {sum(map(len, texts[:4500])) / sum(lengths):.2f} characters a token, longest {max(lengths)}"
+    )
     for skill in dialogues.SKILLS:
         of_skill = [n for n, one in zip(lengths, made) if one["skill"] == skill]
         print(f"  {skill:12} {sum(of_skill) / len(of_skill):6.1f} tokens a conversation")

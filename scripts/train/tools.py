@@ -12,7 +12,9 @@ NO_TOOL = "[I have no tool for that|None of my tools can do that|Sorry, I do not
 
 
 def _request(rng: random.Random, one: Task, held_out: bool) -> str:
-    question = one.request.startswith(("what", "how", "who", "where", "is ", "any ", "weather", "time", "current", "I "))
+    question = one.request.startswith(
+        ("what", "how", "who", "where", "is ", "any ", "weather", "time", "current", "I ")
+    )
     prefix = "would you kindly " if held_out and not question else "" if question else expand(rng, PREFIX) + " "
     ending = "?" if question else rng.choice(["", "", ".", " please"])
     return roughen(rng, (prefix + one.request + ending).strip(), one.keep)
@@ -34,7 +36,10 @@ def conversation(rng: random.Random, held_out: bool) -> dict:
     rng.shuffle(shown)
     if len(tasks) > 1 and rng.random() < 0.06:
         shown.remove(tasks[0].schema)
-        messages = [{"role": "user", "content": _request(rng, tasks[0], held_out)}, {"role": "assistant", "content": expand(rng, NO_TOOL)}]
+        messages = [
+            {"role": "user", "content": _request(rng, tasks[0], held_out)},
+            {"role": "assistant", "content": expand(rng, NO_TOOL)},
+        ]
         return {"tools": shown, "messages": messages, "expect": ["tool"]}
     messages = []
     for one in tasks[: rng.choice([1, 1, 1, 2])]:
@@ -44,7 +49,10 @@ def conversation(rng: random.Random, held_out: bool) -> dict:
         messages += [
             {"role": "user", "content": _request(rng, one, held_out)},
             {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]},
-            {"role": "tool", "content": str(first) if plain and len(one.result) == 1 else json.dumps(one.result, ensure_ascii=False)},
+            {
+                "role": "tool",
+                "content": str(first) if plain and len(one.result) == 1 else json.dumps(one.result, ensure_ascii=False),
+            },
             {"role": "assistant", "content": one.reply},
         ]
         expect = [str(first)]

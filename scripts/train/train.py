@@ -51,7 +51,12 @@ def held_out_losses(model: ChatModel, held_out: dict[str, list]) -> str:
 
 def held_out_batches(tokenizer: Tokenizer) -> dict[str, list]:
     rng = random.Random(99)
-    return {skill: data.blocks([data.encode(tokenizer, dialogues.conversation(rng, skill, held_out=True)) for _ in range(24)]) for skill in dialogues.SKILLS}
+    return {
+        skill: data.blocks(
+            [data.encode(tokenizer, dialogues.conversation(rng, skill, held_out=True)) for _ in range(24)]
+        )
+        for skill in dialogues.SKILLS
+    }
 
 
 def arguments() -> argparse.Namespace:
@@ -103,7 +108,12 @@ def work(rank: int, args: argparse.Namespace) -> None:
     dist.barrier()
 
     def save() -> None:
-        state = {"config": config, "model": model.state_dict(), "optimizers": [o.state_dict() for o in tuned], "done": done}
+        state = {
+            "config": config,
+            "model": model.state_dict(),
+            "optimizers": [o.state_dict() for o in tuned],
+            "done": done,
+        }
         torch.save(state, latest.with_suffix(".new"))
         latest.with_suffix(".new").replace(latest)
 
@@ -136,7 +146,10 @@ def work(rank: int, args: argparse.Namespace) -> None:
         done["tokens"] += args.workers * sum(ids.numel() for ids, _ in batch)
         done["seconds"] += time.time() - began
         if rank == 0 and done["step"] % 20 == 0:
-            print(f"{time.strftime('%H:%M:%S')} step {done['step']} loss {running:.3f} rate {factor:.2f} {done['tokens'] / 1e6:.2f} M tokens, {done['tokens'] / done['seconds']:.0f} a second", flush=True)
+            print(
+                f"{time.strftime('%H:%M:%S')} step {done['step']} loss {running:.3f} rate {factor:.2f} {done['tokens'] / 1e6:.2f} M tokens, {done['tokens'] / done['seconds']:.0f} a second",
+                flush=True,
+            )
         if rank == 0 and done["step"] % 200 == 0:
             print("  held out: " + held_out_losses(model, held_out), flush=True)
         if rank == 0 and (stop or time.time() - last_save > 180):

@@ -65,7 +65,9 @@ goose honks gosling pond 2 grass bird\ngoat bleats kid farm 4 grass mammal\nmous
 elephant trumpets calf savanna 4 leaves mammal\nmonkey chatters baby jungle 2 bananas mammal\ndonkey brays foal stable 4 hay mammal
 rabbit squeaks bunny burrow 4 carrots mammal\ncrow caws chick nest 2 seeds bird\nturkey gobbles poult farm 2 seeds bird
 whale sings calf ocean 0 krill mammal\nspider spins spiderling web 8 flies arachnid\nant marches larva anthill 6 leaves insect
-tiger roars cub jungle 4 meat mammal\nfish swims fry water 0 plankton fish\nkangaroo hops joey grassland 2 grass mammal""".split("\n")
+tiger roars cub jungle 4 meat mammal\nfish swims fry water 0 plankton fish\nkangaroo hops joey grassland 2 grass mammal""".split(
+        "\n"
+    )
 }
 
 OPPOSITES = [
@@ -82,7 +84,20 @@ summer-winter north-south east-west arrive-leave remember-forget""".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 MONTHS = "January February March April May June July August September October November December".split()
 MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-SEASONS = ["winter", "winter", "spring", "spring", "spring", "summer", "summer", "summer", "autumn", "autumn", "autumn", "winter"]
+SEASONS = [
+    "winter",
+    "winter",
+    "spring",
+    "spring",
+    "spring",
+    "summer",
+    "summer",
+    "summer",
+    "autumn",
+    "autumn",
+    "autumn",
+    "winter",
+]
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 PLANETS = "Mercury Venus Earth Mars Jupiter Saturn Uranus Neptune".split()
 NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -144,10 +159,14 @@ THINGS = """ball book box hat cup key lamp coin bag chair kite bell stone map sh
 apple cake boat ring basket bottle candle mirror""".split()
 ADJECTIVES = """red blue green yellow white black brown pink purple orange small big old new tiny shiny round heavy
 soft golden""".split()
-PLACES = "kitchen garden forest park school library house market beach castle village river mountain farm cave tower".split()
+PLACES = (
+    "kitchen garden forest park school library house market beach castle village river mountain farm cave tower".split()
+)
 HOBBIES = """painting swimming reading cooking running dancing singing football chess fishing gardening hiking tennis
 drawing cycling skiing knitting photography climbing basketball""".split()
-FOODS = "pizza pasta soup rice bread cheese salad sushi cake apples curry noodles pancakes tacos ice_cream chocolate".replace("_", "-").split()
+FOODS = "pizza pasta soup rice bread cheese salad sushi cake apples curry noodles pancakes tacos ice_cream chocolate".replace(
+    "_", "-"
+).split()
 
 _ONSETS = "b c d f g h j k l m n p r s t v w z br cr dr fl gr kl pl pr st tr sh th ch".split()
 _VOWELS = "a e i o u a e i o ai ea oo ou".split()
