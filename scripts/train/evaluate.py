@@ -3,7 +3,7 @@
     python evaluate.py --url http://127.0.0.1:30000           # what a user gets
     python evaluate.py --model ../../models/svc-chat-mini     # the same prompts without the server
 
-Two sets: prompts.json, written by hand, and fresh conversations from the held-out phrasings of
+Two sets: prompts.jsonl, written by hand, and fresh conversations from the held-out phrasings of
 the generator. Each is run greedily and at the model's own settings.
 """
 
@@ -170,7 +170,7 @@ def main() -> None:
     args = parser.parse_args()
     ask = by_server(args.url) if args.url else by_transformers(args.model)
     sets = {
-        "by hand": json.loads((Path(__file__).parent / "prompts.json").read_text()),
+        "by hand": [json.loads(line) for line in (Path(__file__).parent / "prompts.jsonl").read_text().splitlines()],
         "held out": held_out(args.count),
     }
     columns: dict[str, dict[str, list[bool]]] = {}
