@@ -5,10 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const OPEN = new Set(['files/error.ts', 'files/bytes-text.ts']);
+
 /**
  * Rooms under src/, top to bottom. `rooms`: imports of values; `types`: rooms only `import type` may reach; `packages`: from npm;
  * `node`: which of the room's files may import Node's own modules (true: all), so that the core also runs in a browser.
- * files/error.ts is open to every room.
+ * files/error.ts and files/bytes-text.ts, the words of errors, are open to every room.
  */
 export const ROOMS = {
   cli: {
@@ -89,7 +91,7 @@ function breachOf(file, { target, typeOnly }) {
   }
   const path = posix.join(posix.dirname(file), target);
   const other = roomOf(path);
-  if (other === name || path === 'files/error.ts' || room.rooms.includes(other)) return null;
+  if (other === name || OPEN.has(path) || room.rooms.includes(other)) return null;
   if (room.types?.includes(other))
     return typeOnly ? null : `may only \`import type\` from ${other} (${room.does})`;
   return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;

@@ -1,6 +1,7 @@
 // A device: its limits and features, the pipelines made on it, the bytes allocated on it. The only class that holds a
 // GPUDevice. WebGPU cannot say what memory is free, so a budget rules: what goes beyond it is refused here, in words.
 
+import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { Arena } from './arena.ts';
@@ -146,14 +147,14 @@ export class Device {
     if (size > free) {
       throw new EngineError(
         'out_of_memory',
-        `${label} needs ${megabytes(size)}, but of the memory budget of ${megabytes(this.memoryBudget)} only ` +
-          `${megabytes(Math.max(0, free))} are free: raise --memory-budget, shorten --context-length or choose --quantization int4`,
+        `${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.memoryBudget)} only ` +
+          `${bytesText(Math.max(0, free))} are free: raise --memory-budget, shorten --context-length or choose --quantization int4`,
       );
     }
     if (size > this.capabilities.maxBufferSize) {
       throw new EngineError(
         'out_of_memory',
-        `${label} needs one buffer of ${megabytes(size)}, the adapter allows ${megabytes(this.capabilities.maxBufferSize)}: ` +
+        `${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(this.capabilities.maxBufferSize)}: ` +
           `choose a smaller model or --quantization int4`,
       );
     }
@@ -255,11 +256,4 @@ function toEngineError(error: GPUError): EngineError {
         `the GPU is out of memory (${error.message}): lower --memory-budget, or choose --quantization int4`,
       )
     : new EngineError('internal', `the GPU layer reported: ${error.message}`);
-}
-
-export function megabytes(bytes: number): string {
-  const mib = bytes / 2 ** 20;
-  return mib >= 1024
-    ? `${(mib / 1024).toFixed(1)} GiB`
-    : `${mib < 10 ? mib.toFixed(1) : Math.round(mib)} MiB`;
 }

@@ -3,7 +3,8 @@
 import type { Checkpoint } from '../../files/checkpoint.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import { EngineError } from '../../files/error.ts';
-import { megabytes, type Device } from '../../gpu/device.ts';
+import { bytesText } from '../../files/bytes-text.ts';
+import type { Device } from '../../gpu/device.ts';
 import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
@@ -71,16 +72,16 @@ export async function chooseQuantization(
   for (const quantization of ['none', 'int8', 'int4'] as const) {
     const bytes = weightBytes(checkpoint, quantization);
     if (await device.reserve(bytes / SHARE_FOR_WEIGHTS)) {
-      const budget = megabytes(device.memoryBudget);
+      const budget = bytesText(device.memoryBudget);
       return {
         quantization,
-        note: `--quantization auto: ${quantization}, ${megabytes(bytes)} of weights in a budget of ${budget}`,
+        note: `--quantization auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`,
       };
     }
   }
   throw new EngineError(
     'out_of_memory',
-    `the weights need ${megabytes(weightBytes(checkpoint, 'int4'))} even as int4, the memory budget is ${megabytes(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
+    `the weights need ${bytesText(weightBytes(checkpoint, 'int4'))} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
   );
 }
 
@@ -103,7 +104,7 @@ export function stepRows(
   if (tile(slots) > mostSlots) {
     throw new EngineError(
       'bad_request',
-      `${slots} requests at once need more than the ${megabytes(device.capabilities.bindingLimit)} that this adapter binds: lower --max-running-requests to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
+      `${slots} requests at once need more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower --max-running-requests to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
       { param: 'maxRunningRequests' },
     );
   }
@@ -129,7 +130,7 @@ export function contextNotes(
     const limit =
       inForce >= maxTotalTokens
         ? `maxTotalTokens ${maxTotalTokens}`
-        : `the memory budget of ${megabytes(device.memoryBudget)}`;
+        : `the memory budget of ${bytesText(device.memoryBudget)}`;
     notes.push(`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
   }
   return notes;

@@ -1,7 +1,8 @@
 // KV pages on the device: how many fit, their buffers layer by layer, and their first clearing.
 
 import { EngineError } from '../../files/error.ts';
-import { megabytes, type Device } from '../../gpu/device.ts';
+import { bytesText } from '../../files/bytes-text.ts';
+import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, type KvFormat, type KvPages } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
@@ -42,8 +43,8 @@ export function fittingPages(device: Device, config: LlamaConfig, format: KvForm
   if (pages < LEAST_PAGES) {
     throw new EngineError(
       'out_of_memory',
-      `after the weights ${megabytes(Math.max(free, 0))} of the memory budget of ${megabytes(device.memoryBudget)} are left, and ` +
-        `${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${megabytes((LEAST_PAGES + 1) * perPage)}: raise --memory-budget or choose --quantization int4`,
+      `after the weights ${bytesText(Math.max(free, 0))} of the memory budget of ${bytesText(device.memoryBudget)} are left, and ` +
+        `${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((LEAST_PAGES + 1) * perPage)}: raise --memory-budget or choose --quantization int4`,
     );
   }
   return pages;
