@@ -8,7 +8,13 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { EngineError, openTextModel, type OpenEvent, type TextModel } from '../../src/index.ts';
+import {
+  EngineError,
+  openTextModel,
+  type OpenEvent,
+  type TextModel,
+  type TextModelOptions,
+} from '../../src/index.ts';
 import { collect, goldenCases, goldenModel, greedy } from './fixture.ts';
 
 const threads: Worker[] = [];
@@ -27,8 +33,13 @@ const immediate = globalThis.setImmediate;
 const folders = { llama: goldenModel('llama'), qwen3: goldenModel('qwen3') };
 afterAll(() => Object.values(folders).forEach((folder) => folder.remove()));
 
+const options = (name: keyof typeof folders): TextModelOptions => ({
+  model: folders[name].path,
+  safe: true,
+  memoryBudget: 2 ** 29,
+});
 const open = (name: keyof typeof folders, onEvent?: (event: OpenEvent) => void): Promise<TextModel> =>
-  openTextModel({ model: folders[name].path, safe: true, memoryBudget: 2 ** 29 }, onEvent);
+  openTextModel(options(name), onEvent);
 
 const golden = (name: keyof typeof folders) => goldenCases(name)[0]!.greedy!;
 
@@ -199,7 +210,7 @@ describe('at the end', () => {
   });
 
   it('an inline model refuses too', async () => {
-    const model = await openTextModel({ model: folders.qwen3.path, inline: true, memoryBudget: 2 ** 29 });
+    const model = await openTextModel({ ...options('qwen3'), inline: true });
     await Promise.all([model.close(), model.close()]);
     await expect(collect(model.generate(greedy([1], 1)))).rejects.toMatchObject({ code: 'cancelled' });
     await sleep(0);
