@@ -3,12 +3,17 @@
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> values: array<u32>;
 
+// Beyond f16 a value stays the largest there is: infinity times a masked weight of zero would be NaN for everyone.
+fn half_pair(pair: vec2f) -> u32 {
+  return pack2x16float(clamp(pair, vec2f(-65504.0), vec2f(65504.0)));
+}
+
 // `head` counts heads over all pages; d is even.
 fn write_key(head: u32, token: u32, d: u32, dims: u32, pair: vec2f) {
-  keys[(head * dims + d) * 16u + token] = pack2x16float(pair);
+  keys[(head * dims + d) * 16u + token] = half_pair(pair);
 }
 
 fn write_value(head: u32, token: u32, d: u32, dims: u32, pair: vec2f) {
   let quad = (head * 16u + token / 2u) * (dims / 4u) + d / 4u;
-  values[quad * 4u + token % 2u * 2u + d % 4u / 2u] = pack2x16float(pair);
+  values[quad * 4u + token % 2u * 2u + d % 4u / 2u] = half_pair(pair);
 }

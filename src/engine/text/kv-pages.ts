@@ -62,23 +62,38 @@ export function allocateKv(device: Device, config: LlamaConfig, format: KvFormat
   }));
 }
 
-/** Pages that were never written may hold NaN, which no mask takes away: returns what clears them as they come into use. */
-export function clearedAhead(
+export interface PageCleaner {
+  /** Before a step that uses pages below `touched`: those that were never written are cleared. */
+  ahead(touched: number): void;
+  /** Clears pages that hold what is not a number. */
+  clear(pages: readonly number[]): void;
+}
+
+/** No mask takes NaN away (zero times NaN is NaN), so pages must not hold any when they come into use. */
+export function createPageCleaner(
   device: Device,
   kv: readonly KvPages[],
   pages: number,
   bytes: number,
-): (touched: number) => void {
+): PageCleaner {
   let cleared = 0;
-  return (touched) => {
-    if (touched <= cleared) return;
-    const to = Math.min(pages, Math.ceil(touched / CLEAR_RUN) * CLEAR_RUN);
+  const clear = (runs: readonly (readonly [first: number, count: number])[]): void => {
     const encoder = device.gpu.createCommandEncoder();
     for (const { keys, values } of kv) {
-      encoder.clearBuffer(keys.buffer, cleared * bytes, (to - cleared) * bytes);
-      encoder.clearBuffer(values.buffer, cleared * bytes, (to - cleared) * bytes);
+      for (const [first, count] of runs) {
+        encoder.clearBuffer(keys.buffer, first * bytes, count * bytes);
+        encoder.clearBuffer(values.buffer, first * bytes, count * bytes);
+      }
     }
     device.gpu.queue.submit([encoder.finish()]);
-    cleared = to;
+  };
+  return {
+    ahead(touched) {
+      if (touched <= cleared) return;
+      const to = Math.min(pages, Math.ceil(touched / CLEAR_RUN) * CLEAR_RUN);
+      clear([[cleared, to - cleared]]);
+      cleared = to;
+    },
+    clear: (dirty) => clear(dirty.map((page) => [page, 1])),
   };
 }

@@ -52,7 +52,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
   let closed = false;
 
   const submit = (parts: Part[]): Step => {
-    runner.clearPages(scheduler.pages.touched);
+    runner.pageCleaner.ahead(scheduler.pages.touched);
     counters.steps++;
     if (parts.length > 1) counters.sharedSteps++;
     for (const { sequence, first: from, rows } of parts) {
@@ -75,6 +75,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       sequence.inFlight--;
       if (sequence.finished) continue;
       if (id === NOT_A_TOKEN) {
+        runner.pageCleaner.clear(sequence.pages);
         fail(
           sequence,
           new EngineError(

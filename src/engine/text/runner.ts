@@ -13,7 +13,14 @@ import { sample } from '../../kernels/sample.ts';
 import { MOST_BIASES } from './request.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
 import { weightBytes } from './defaults.ts';
-import { allocateKv, clearedAhead, fittingPages, pageBytes, usefulPages } from './kv-pages.ts';
+import {
+  allocateKv,
+  createPageCleaner,
+  fittingPages,
+  pageBytes,
+  usefulPages,
+  type PageCleaner,
+} from './kv-pages.ts';
 import { createPace } from './pace.ts';
 import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
@@ -42,8 +49,7 @@ export interface Runner {
   parameters: number;
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
-  /** A page that was never written must not hold NaN: called before steps that use pages up to `touched`. */
-  clearPages(touched: number): void;
+  pageCleaner: PageCleaner;
   /** Submits a step; resolves with the sampled tokens, in order. */
   launch(parts: readonly Part[]): Promise<Uint32Array>;
 }
@@ -100,7 +106,7 @@ export async function openRunner(
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
     parameters: weights.parameters(),
     warmUp: (progress) => warmUp(device, tapes, progress),
-    clearPages: clearedAhead(device, kv, pages, pageBytes(config, kvFormat)),
+    pageCleaner: createPageCleaner(device, kv, pages, pageBytes(config, kvFormat)),
     async launch(parts) {
       const sizes = writeStep(buffers, parts, rope);
       const tape = tapes.find(

@@ -80,7 +80,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     sizes: [],
     broken: null,
     warmUp: () => Promise.resolve(),
-    clearPages: () => {},
+    pageCleaner: { ahead: () => {}, clear: () => {} },
     launch,
   };
   return runner;
