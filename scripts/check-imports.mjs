@@ -9,7 +9,7 @@ const OPEN = new Set(['files/error.ts', 'files/bytes-text.ts']);
 
 /**
  * Rooms under src/, top to bottom. `rooms`: imports of values; `types`: rooms only `import type` may reach; `packages`: from npm;
- * `node`: which of the room's files may import Node's own modules (true: all), so that the core also runs in a browser.
+ * `node`: which of the room's files may import Node's own modules (true: all), and each other; the rest also runs in a browser.
  * files/error.ts and files/bytes-text.ts, the words of errors, are open to every room.
  */
 export const ROOMS = {
@@ -30,7 +30,7 @@ export const ROOMS = {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu'],
     packages: ['tsx'], // starts a worker from the sources
-    node: [/^worker-node\.ts$/],
+    node: [/-node\.ts$/, /^open\.ts$/],
   },
   models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
   kernels: { does: 'one launcher a shader', rooms: ['gpu'] },
@@ -82,8 +82,7 @@ function breachOf(file, { target, typeOnly }) {
   const name = roomOf(file);
   const room = ROOMS[name];
   if (target.startsWith('node:')) {
-    const allowed = room.node === true || room.node?.some((pattern) => pattern.test(posix.basename(file)));
-    return allowed ? null : `imports ${target}: the core must also run where there is no Node`;
+    return onPlatform(file) ? null : `imports ${target}: the core must also run where there is no Node`;
   }
   if (!target.startsWith('.')) {
     const known = room.packages?.some((name) => target === name || target.startsWith(`${name}/`));
@@ -91,10 +90,26 @@ function breachOf(file, { target, typeOnly }) {
   }
   const path = posix.join(posix.dirname(file), target);
   const other = roomOf(path);
+  if (
+    !typeOnly &&
+    onPlatform(path) &&
+    !onPlatform(file) &&
+    name !== 'index.ts' &&
+    other !== 'cli' &&
+    other !== 'server'
+  ) {
+    return `imports ${path}, which needs Node: take it from the platform (engine/platform.ts)`;
+  }
   if (other === name || OPEN.has(path) || room.rooms.includes(other)) return null;
   if (room.types?.includes(other))
     return typeOnly ? null : `may only \`import type\` from ${other} (${room.does})`;
   return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;
+}
+
+/** Whether a file may itself import Node's modules. */
+function onPlatform(file) {
+  const { node } = ROOMS[roomOf(file)] ?? {};
+  return node === true || Boolean(node?.some((pattern) => pattern.test(file.split('/').slice(1).join('/'))));
 }
 
 function roomOf(file) {

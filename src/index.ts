@@ -11,8 +11,8 @@ export {
 } from './files/hub-list.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export { listAdapters as adapters } from './gpu/node.ts';
-export { type ProbeResult, probeAdapter } from './engine/probe.ts';
-export { openTextModel } from './engine/open.ts';
+export type { ProbeResult } from './engine/probe.ts';
+export { openTextModel, probeAdapter } from './engine/open.ts';
 export { shippedModelPath } from './files/shipped.ts';
 export type {
   ChatMessage,

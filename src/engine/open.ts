@@ -1,5 +1,7 @@
-// Where models open: in a thread of their own, or in the caller's.
+// The engine in Node: models in a thread of their own or in the caller's, and the probe of an adapter.
 
+import { nodePlatform } from './platform-node.ts';
+import { probe, type ProbeResult } from './probe.ts';
 import { openTextModelInline } from './text/open.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
 import { openTextModelInWorker } from './worker-node.ts';
@@ -12,5 +14,12 @@ export function openTextModel(
   options: TextModelOptions,
   onEvent?: (event: OpenEvent) => void,
 ): Promise<TextModel> {
-  return options.inline ? openTextModelInline(options, onEvent) : openTextModelInWorker(options, onEvent);
+  return options.inline
+    ? openTextModelInline(nodePlatform, options, onEvent)
+    : openTextModelInWorker(options, onEvent);
+}
+
+/** Whether an adapter computes right; `adapter` as in TextModelOptions. */
+export function probeAdapter(adapter?: string): Promise<ProbeResult> {
+  return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));
 }

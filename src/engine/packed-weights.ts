@@ -1,8 +1,9 @@
 // Packed weights in the cache on disk: read back from the device once, region by region, and uploaded as they are from then on.
 
-import { readPacked, writePacked, type PackedEntry, type PackedKey } from '../files/quantized-cache.ts';
+import type { PackedEntry } from '../files/quantized-cache.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Region } from '../gpu/tensor.ts';
+import type { PackedSlot } from './platform.ts';
 
 export interface PackedRegion {
   name: string;
@@ -15,10 +16,10 @@ const CHUNK_BYTES = 8 * 2 ** 20;
 export async function loadPacked(
   device: Device,
   regions: readonly PackedRegion[],
-  key: PackedKey,
+  slot: PackedSlot,
   onProgress: (bytes: number, totalBytes: number) => void,
 ): Promise<boolean> {
-  const file = await readPacked(key);
+  const file = await slot.read();
   if (!file) return false;
   const entries = regions.map(({ name, region }) => ({ region, entry: file.tensors.get(name) }));
   try {
@@ -47,10 +48,9 @@ export async function loadPacked(
 export async function savePacked(
   device: Device,
   regions: readonly PackedRegion[],
-  key: PackedKey,
+  slot: PackedSlot,
 ): Promise<void> {
-  await writePacked(
-    key,
+  await slot.write(
     regions.map(({ name, region }): PackedEntry => ({ name, chunks: chunksOf(device, region) })),
   );
 }

@@ -1,7 +1,6 @@
 // Whether an adapter computes what it should: a norm and a matmul on small numbers, compared with the same in JavaScript.
 
 import type { Device } from '../gpu/device.ts';
-import { openDevice } from '../gpu/node.ts';
 import { Tape } from '../gpu/tape.ts';
 import { rmsnorm } from '../kernels/rmsnorm.ts';
 import { allocateMatrix, packRows, stacked } from '../kernels/matrix.ts';
@@ -19,17 +18,16 @@ const ROWS = 4;
 const K = 64;
 const COLUMNS = 32;
 
-/** `adapter`: as in TextModelOptions. */
-export async function probeAdapter(adapter?: string): Promise<ProbeResult> {
+export async function probe(open: () => Promise<Device>): Promise<ProbeResult> {
   const started = performance.now();
-  const problem = await probe(adapter).catch((error: unknown) =>
+  const problem = await check(open).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),
   );
   return { ok: problem === null, problem, milliseconds: performance.now() - started };
 }
 
-async function probe(adapter: string | undefined): Promise<string | null> {
-  const device = await openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) });
+async function check(open: () => Promise<Device>): Promise<string | null> {
+  const device = await open();
   try {
     const x = wave(ROWS * K, 1);
     const weight = wave(COLUMNS * K, 2);

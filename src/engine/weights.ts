@@ -3,7 +3,6 @@
 // must have been asked for, and every one asked for must be there with the right shape.
 
 import { EngineError } from '../files/error.ts';
-import type { PackedKey } from '../files/quantized-cache.ts';
 import type { TensorEntry } from '../files/safetensors.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -20,17 +19,19 @@ import {
 } from '../kernels/matrix.ts';
 import type { WeightTable } from '../models/weights.ts';
 import { loadPacked, savePacked, type PackedRegion } from './packed-weights.ts';
+import type { PackedSlot } from './platform.ts';
 import { SOURCES, uploadAll, type Wanted } from './upload.ts';
 
 export interface LoadOptions {
-  key?: PackedKey | null;
+  /** Where the packed weights are kept. */
+  slot?: PackedSlot | null;
   onProgress?: (bytes: number, totalBytes: number) => void;
   /** The cache could not be written: the model runs all the same. */
   onNote?: (message: string) => void;
 }
 
 export interface LoadableWeights extends WeightTable {
-  /** Reads and packs everything asked for. With a key, what was packed once is read from the cache from then on. */
+  /** Reads and packs everything asked for. With a slot, what was packed once is read from there from then on. */
   load(options?: LoadOptions): Promise<void>;
   /** Elements of all tensors asked for. */
   parameters(): number;
@@ -114,7 +115,7 @@ export function openWeights(
     },
     ignore: (names) => void ignored.push(names),
     parameters: () => [...wanted.values()].reduce((sum, { entry }) => sum + elements(entry), 0),
-    async load({ key = null, onProgress = () => {}, onNote = () => {} } = {}) {
+    async load({ slot = null, onProgress = () => {}, onNote = () => {} } = {}) {
       const left = [...tensors.keys()].filter(
         (name) => !wanted.has(name) && !ignored.some((names) => names.test(name)),
       );
@@ -124,9 +125,9 @@ export function openWeights(
           `(and ${left.length - 1} more) is not part of the architecture that config.json names`,
         );
       }
-      if (key && (await loadPacked(device, packedRegions, key, onProgress))) return;
+      if (slot && (await loadPacked(device, packedRegions, slot, onProgress))) return;
       await uploadAll(device, [...wanted.values()], onProgress);
-      if (key) await savePacked(device, packedRegions, key).catch((cause: Error) => onNote(cause.message));
+      if (slot) await savePacked(device, packedRegions, slot).catch((cause: Error) => onNote(cause.message));
     },
   };
 }

@@ -12,6 +12,7 @@ import {
 import { EngineError } from '../files/error.ts';
 import { destroyDevices } from '../gpu/node.ts';
 import { throttlePolling } from '../gpu/polling.ts';
+import { nodePlatform } from './platform-node.ts';
 import { openTextModelInline } from './text/open.ts';
 import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
 import { serveTokenizer } from './text/long-text.ts';
@@ -70,10 +71,10 @@ function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
 
 if (!isMainThread && parentPort && workerData === ENGINE_THREAD) {
   throttlePolling();
-  const tokenizer = (): Port => portOf(startThread(TOKENIZER_THREAD));
+  const platform = { ...nodePlatform, tokenizerThread: () => portOf(startThread(TOKENIZER_THREAD)) };
   const fail = serveTextModel(
     portOf(parentPort),
-    (options, onEvent, signal) => openTextModelInline(options, onEvent, { tokenizer, signal }),
+    (options, onEvent, signal) => openTextModelInline(platform, options, onEvent, signal),
     destroyDevices,
   );
   // What nobody caught ends this thread, but only once nothing of the GPU binding is pending.
@@ -83,5 +84,5 @@ if (!isMainThread && parentPort && workerData === ENGINE_THREAD) {
     });
   });
 } else if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD) {
-  serveTokenizer(portOf(parentPort), LLAMA_ARCHITECTURES);
+  serveTokenizer(portOf(parentPort), nodePlatform.openFolder, LLAMA_ARCHITECTURES);
 }

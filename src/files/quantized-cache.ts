@@ -35,7 +35,7 @@ export interface PackedEntry {
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
-interface PackedFile {
+export interface PackedFile {
   /** U32, one dimension, in the order they were written. */
   tensors: Map<string, TensorEntry>;
   metadata: Record<string, string>;

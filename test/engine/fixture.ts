@@ -16,6 +16,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type {
   TextEvent,
@@ -81,7 +82,12 @@ export async function openGolden(
   const { config, ...rest } = options;
   const folder = goldenModel(name, config);
   try {
-    return await openTextModelInline({ model: folder.path, safe: true, memoryBudget: 2 ** 30, ...rest });
+    return await openTextModelInline(nodePlatform, {
+      model: folder.path,
+      safe: true,
+      memoryBudget: 2 ** 30,
+      ...rest,
+    });
   } finally {
     folder.remove();
   }

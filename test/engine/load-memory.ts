@@ -2,6 +2,7 @@
 // are resident memory as well, so they are told apart.
 
 import { readFileSync } from 'node:fs';
+import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import { throttlePolling } from '../../src/gpu/polling.ts';
 
@@ -20,7 +21,7 @@ const status = (name: string): number =>
 
 throttlePolling();
 const before = status('VmRSS');
-const model = await openTextModelInline({
+const model = await openTextModelInline(nodePlatform, {
   model: process.argv[2]!,
   contextLength: 256,
   memoryBudget: 1500 * MiB,

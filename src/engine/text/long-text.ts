@@ -2,7 +2,7 @@
 // checkpoint's tokenizer at the first long text.
 
 import { openCheckpoint } from '../../files/checkpoint.ts';
-import { openDiskFolder } from '../../files/source-disk.ts';
+import type { Folder } from '../../files/source.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import type { Port } from './remote.ts';
 import { fromWire, toWire, type WireError } from './wire-error.ts';
@@ -28,10 +28,14 @@ interface Answer {
 }
 
 /** The far side: one tokenizer a checkpoint, kept. */
-export function serveTokenizer(port: Port, architectures: readonly string[]): void {
+export function serveTokenizer(
+  port: Port,
+  openFolder: (path: string) => Promise<Folder>,
+  architectures: readonly string[],
+): void {
   const tokenizers = new Map<string, Promise<Tokenizer>>();
   const open = async (path: string): Promise<Tokenizer> => {
-    const checkpoint = await openCheckpoint(await openDiskFolder(path), { architectures });
+    const checkpoint = await openCheckpoint(await openFolder(path), { architectures });
     try {
       return await checkpoint.tokenizer();
     } finally {

@@ -2,42 +2,35 @@
 
 import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
-import { resolveModel } from '../../files/hub.ts';
-import { openDiskFolder } from '../../files/source-disk.ts';
 import { openChatTemplate } from '../../files/template.ts';
 import type { Device } from '../../gpu/device.ts';
-import { openDevice } from '../../gpu/node.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
+import type { Platform } from '../platform.ts';
 import { chooseQuantization, contextNotes, endTokens, samplingDefaults, stepRows } from './defaults.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import type { RequestContext } from './request.ts';
 import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
-import type { Port } from './remote.ts';
 import { createScheduler } from './scheduler.ts';
 import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
 
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
 
-export interface Surroundings {
-  /** Starts a thread that tokenizes long texts. */
-  tokenizer?: () => Port;
-  /** Ends a download; what has arrived is kept. */
-  signal?: AbortSignal;
-}
-
-/** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network … */
+/** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network … `signal` ends a download. */
 export async function openTextModelInline(
+  platform: Platform,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
-  surroundings: Surroundings = {},
+  signal?: AbortSignal,
 ): Promise<TextModel> {
-  const path = await fetchModel(options, onEvent, surroundings.signal);
-  const checkpoint = await openCheckpoint(await openDiskFolder(path), { architectures: LLAMA_ARCHITECTURES });
+  const path = await fetchModel(platform, options, onEvent, signal);
+  const checkpoint = await openCheckpoint(await platform.openFolder(path), {
+    architectures: LLAMA_ARCHITECTURES,
+  });
   try {
-    return await openModel(checkpoint, options, onEvent, surroundings.tokenizer ?? null);
+    return await openModel(platform, checkpoint, options, onEvent);
   } catch (error) {
     await checkpoint.close();
     throw error;
@@ -45,12 +38,13 @@ export async function openTextModelInline(
 }
 
 async function fetchModel(
+  platform: Platform,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
   signal: AbortSignal | undefined,
 ): Promise<string> {
   let resumedPercent: number | undefined;
-  const { path } = await resolveModel(options.model, {
+  const { path } = await platform.resolveModel(options.model, {
     ...(options.revision === undefined ? {} : { revision: options.revision }),
     ...(signal ? { signal } : {}),
     onProgress(event) {
@@ -75,10 +69,10 @@ async function fetchModel(
 }
 
 async function openModel(
+  platform: Platform,
   checkpoint: Checkpoint,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
-  tokenizerThread: (() => Port) | null,
 ): Promise<TextModel> {
   const config = readConfig(checkpoint);
   const tokenizer = await checkpoint.tokenizer();
@@ -86,9 +80,15 @@ async function openModel(
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
   const start = async (): Promise<Loaded> => {
-    const device = await openDevice({ ...options, ...budget });
+    const device = await platform.openDevice({ ...options, ...budget });
     try {
-      return await loadOnto(device, checkpoint, config, { ...options, slots }, onEvent);
+      return await loadOnto(
+        device,
+        checkpoint,
+        config,
+        { ...options, slots, packed: platform.packed },
+        onEvent,
+      );
     } catch (error) {
       device.destroy();
       throw error;
@@ -119,7 +119,7 @@ async function openModel(
   const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
   const context: RequestContext = {
     tokenizer,
-    longText: tokenizerThread && connectTokenizer(checkpoint.path, tokenizerThread),
+    longText: platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread),
     template: openChatTemplate(checkpoint.chatTemplate, tokenizer.specials),
     vocabulary: config.vocabulary,
     contextLength: runner.contextLength,
@@ -171,7 +171,7 @@ async function loadOnto(
   device: Device,
   checkpoint: Checkpoint,
   config: LlamaConfig,
-  options: TextModelOptions & { slots: number },
+  options: TextModelOptions & { slots: number; packed: Platform['packed'] },
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const { slots } = options;
@@ -182,6 +182,7 @@ async function loadOnto(
     contextLength: Math.min(options.contextLength ?? config.context, config.context),
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
+    packed: options.packed,
     rows: stepRows(device, config, options.prefillChunk, slots),
   };
   const runner = await openRunner(device, checkpoint, config, sizes, {

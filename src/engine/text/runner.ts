@@ -2,7 +2,6 @@
 // dies with the device; sequences and the schedule do not.
 
 import type { Checkpoint } from '../../files/checkpoint.ts';
-import { packedKey, type PackedKey } from '../../files/quantized-cache.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
@@ -10,6 +9,7 @@ import type { LlamaConfig } from '../../models/llama-config.ts';
 import { llama, type TextForward } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
 import { sample } from '../../kernels/sample.ts';
+import type { PackedCache, PackedSlot } from '../platform.ts';
 import { MOST_BIASES } from './request.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
 import { weightBytes } from './defaults.ts';
@@ -38,6 +38,8 @@ export interface RunnerOptions {
   slots: number;
   /** Rows of the largest step. */
   rows: number;
+  /** Where quantised weights are kept; null: nowhere. */
+  packed: PackedCache | null;
 }
 
 export interface Runner {
@@ -67,7 +69,11 @@ export async function openRunner(
   await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, quantized);
   const forward = llama(config, weights);
-  await weights.load({ key: await cacheKey(checkpoint, device, quantized), onProgress, onNote });
+  await weights.load({
+    slot: await packedSlot(options.packed, checkpoint, device, quantized),
+    onProgress,
+    onNote,
+  });
 
   const { dims } = config.heads;
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
@@ -147,14 +153,15 @@ async function reserveMemory(
 const PACKED_LAYOUT = 'columns32-block32';
 
 /** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
-async function cacheKey(
+async function packedSlot(
+  packed: PackedCache | null,
   checkpoint: Checkpoint,
   device: Device,
   quantized: string | null,
-): Promise<PackedKey | null> {
-  if (quantized === null) return null;
+): Promise<PackedSlot | null> {
+  if (quantized === null || packed === null) return null;
   const layout = `${PACKED_LAYOUT}-${device.capabilities.bindingLimit}`;
-  return packedKey({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
+  return packed.slot({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
 }
 
 /** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */

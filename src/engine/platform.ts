@@ -1,0 +1,39 @@
+// What the engine needs of the place it runs in. Node fills it (platform-node.ts); a browser page or a test may fill it
+// otherwise, and nothing else in this room knows where it is.
+
+import type { HubEvent } from '../files/hub-events.ts';
+import type { PackedEntry, PackedFile } from '../files/quantized-cache.ts';
+import type { Folder } from '../files/source.ts';
+import type { Device } from '../gpu/device.ts';
+import type { TextModelOptions } from './text/text-model.ts';
+import type { Port } from './text/remote.ts';
+
+export interface Platform {
+  openDevice(options: Pick<TextModelOptions, 'adapter' | 'memoryBudget' | 'safe'>): Promise<Device>;
+  /** The folder of a model, which is fetched where it is an id of the hub. */
+  resolveModel(
+    model: string,
+    options: { revision?: string; signal?: AbortSignal; onProgress?: (event: HubEvent) => void },
+  ): Promise<{ path: string }>;
+  openFolder(path: string): Promise<Folder>;
+  /** Where packed weights are kept; null: nowhere. */
+  packed: PackedCache | null;
+  /** Starts a thread that tokenizes long texts; null: they are tokenized here. */
+  tokenizerThread: (() => Port) | null;
+}
+
+export interface PackedCache {
+  /** The place for one state of a checkpoint's shards, one quantization and one packed layout. */
+  slot(origin: {
+    path: string;
+    shards: readonly string[];
+    quantization: string;
+    layout: string;
+  }): Promise<PackedSlot>;
+}
+
+export interface PackedSlot {
+  /** null: there is none that fits. */
+  read(): Promise<PackedFile | null>;
+  write(entries: Iterable<PackedEntry>): Promise<void>;
+}
