@@ -8,7 +8,6 @@ enable subgroups;
 
 const ROWS = 1u;
 const RUN = 8u; // quads of k's held at a time: 4 or 8, at most the subgroup's size
-const UNROLL = min(STEPS_AT_ONCE, 4u * RUN / STEP);
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 
@@ -23,6 +22,17 @@ struct Args {
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;
+
+// c[r] += the four k's of one quad of row r · w
+fn fold_rows(c: ptr<function, array<vec4f, ROWS>>, held: ptr<function, array<vec4f, ROWS>>, quad: u32, w: array<vec4f, 4>) {
+  for (var r = 0u; r < ROWS; r++) {
+    let xs = subgroupShuffle((*held)[r], quad);
+    var acc = fma(vec4f(xs.x), w[0], (*c)[r]);
+    acc = fma(vec4f(xs.y), w[1], acc);
+    acc = fma(vec4f(xs.z), w[2], acc);
+    (*c)[r] = fma(vec4f(xs.w), w[3], acc);
+  }
+}
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)
 fn main(
@@ -46,18 +56,13 @@ fn main(
     }
     let scale = load_scale(group * args.blocks + run * RUN / 8u, lane);
     let first_step = (group * runs + run) * args.steps;
-    for (var s = 0u; s < args.steps; s += UNROLL) {
-      for (var i = 0u; i < UNROLL; i++) {
+    for (var s = 0u; s < args.steps; s += STEPS_AT_ONCE) {
+      for (var i = 0u; i < STEPS_AT_ONCE; i++) {
         let pack = load_pack(first_step + s + i, lane);
-        for (var h = 0u; h < STEP / 4u; h++) {
-          let w = unpack(pack, scale, h);
-          for (var r = 0u; r < ROWS; r++) {
-            let xs = subgroupShuffle(held[r], (s + i) * (STEP / 4u) + h);
-            var acc = fma(vec4f(xs.x), w[0], c[r]);
-            acc = fma(vec4f(xs.y), w[1], acc);
-            acc = fma(vec4f(xs.z), w[2], acc);
-            c[r] = fma(vec4f(xs.w), w[3], acc);
-          }
+        let quad = (s + i) * (STEP / 4u);
+        fold_rows(&c, &held, quad, unpack(pack, scale, 0u));
+        if (STEP == 8u) {
+          fold_rows(&c, &held, quad + 1u, unpack(pack, scale, 1u));
         }
       }
     }

@@ -1,6 +1,6 @@
 // Weights as f32: codes[group of 32 columns][k][lane of 8][4 columns].
 const STEP = 4u;
-const STEPS_AT_ONCE = 2u; // in a loop over few rows: about four loads
+const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = array<vec4f, 4>;
 alias Scale = f32;
 

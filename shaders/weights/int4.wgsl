@@ -1,7 +1,7 @@
 // Weights as 4-bit codes, w = scale · (code - 8) with a scale for 32 k's: codes[group of 32 columns][k / 8][lane of 8][4 columns],
 // eight codes a word, k in the lowest bits; scales[group][k / 32][lane][4 columns].
 const STEP = 8u;
-const STEPS_AT_ONCE = 2u; // in a loop over few rows: about four loads
+const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = vec4u;
 alias Scale = vec4f;
 
@@ -18,12 +18,14 @@ fn load_pack(step: u32, lane: u32) -> Pack {
   return codes[step * 8u + lane];
 }
 
-// Four columns at each of the k's 4·h to 4·h + 3 of a pack.
+// Four columns at each of the k's 4·h to 4·h + 3 of a pack. Code c in the mantissa of a power of two 2ⁿ is the float 2ⁿ + c at
+// once, where its lowest bit stands for 1: neither shifted into place nor converted.
 fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
-  var w: array<vec4f, 4>;
-  let signed = (pack ^ vec4u(0x88888888u)) << vec4u(16u - 16u * h);
-  for (var i = 0u; i < 4u; i++) {
-    w[i] = vec4f(bitcast<vec4i>(signed << vec4u(12u - 4u * i)) >> vec4u(28u)) * scale;
-  }
-  return w;
+  let half = pack >> vec4u(16u * h);
+  return array<vec4f, 4>(
+    (bitcast<vec4f>((half & vec4u(0xfu)) | vec4u(0x4b000000u)) - 8388616.0) * scale, // 2²³ + 8
+    (bitcast<vec4f>((half & vec4u(0xf0u)) | vec4u(0x49000000u)) - 524296.0) * scale, // 2¹⁹ + 8
+    (bitcast<vec4f>((half & vec4u(0xf00u)) | vec4u(0x47000000u)) - 32776.0) * scale, // 2¹⁵ + 8
+    (bitcast<vec4f>((half & vec4u(0xf000u)) | vec4u(0x45000000u)) - 2056.0) * scale, // 2¹¹ + 8
+  );
 }

@@ -1,7 +1,7 @@
 // Weights as 8-bit codes, w = scale · code with a scale for 32 k's: codes[group of 32 columns][k / 4][lane of 8][4 columns],
 // four codes a word, k in the lowest byte; scales[group][k / 32][lane][4 columns].
 const STEP = 4u;
-const STEPS_AT_ONCE = 2u; // in a loop over few rows: about four loads
+const STEPS_AT_ONCE = 2u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = vec4u;
 alias Scale = vec4f;
 
@@ -18,11 +18,15 @@ fn load_pack(step: u32, lane: u32) -> Pack {
   return codes[step * 8u + lane];
 }
 
-// Four columns at each of the k's 4·h to 4·h + 3 of a pack.
+// Four columns at each of the k's 4·h to 4·h + 3 of a pack. As in int4.wgsl, the code, here plus 128, becomes a float in the
+// mantissa of a power of two.
 fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
-  var w: array<vec4f, 4>;
-  for (var i = 0u; i < 4u; i++) {
-    w[i] = vec4f(bitcast<vec4i>(pack << vec4u(24u - 8u * i)) >> vec4u(24u)) * scale;
-  }
-  return w;
+  let low = pack ^ vec4u(0x80808080u);
+  let high = low >> vec4u(16u);
+  return array<vec4f, 4>(
+    (bitcast<vec4f>((low & vec4u(0xffu)) | vec4u(0x4b000000u)) - 8388736.0) * scale, // 2²³ + 128
+    (bitcast<vec4f>((low & vec4u(0xff00u)) | vec4u(0x47000000u)) - 32896.0) * scale, // 2¹⁵ + 128
+    (bitcast<vec4f>((high & vec4u(0xffu)) | vec4u(0x4b000000u)) - 8388736.0) * scale,
+    (bitcast<vec4f>((high & vec4u(0xff00u)) | vec4u(0x47000000u)) - 32896.0) * scale,
+  );
 }
