@@ -66,7 +66,7 @@ describe('the memory budget', () => {
     const kv = small.allocate('kv', 'b', 1000);
     expect(small.memory()).toEqual({ weights: 1 << 20, kv: 1024, arena: 0, step: 0 });
     expect(() => small.allocate('weights', 'lm_head.weight', 2 << 20)).toThrow(
-      'lm_head.weight needs 2.0 MiB, but of the memory budget of 3.0 MiB only 2.0 MiB are free: ' +
+      'lm_head.weight needs 2 MiB, but of the memory budget of 3 MiB only 2.0 MiB are free: ' +
         'raise --memory-budget, shorten --context-length or choose --quantization int4',
     );
     small.free(weights);
