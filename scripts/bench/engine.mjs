@@ -5,7 +5,7 @@ import { openTextModel } from '../../dist/index.js';
 
 const PROMPT = 512;
 const SHORT_PROMPT = 16;
-const REPEATS = 3;
+const REPEATS = 2;
 
 /** Milliseconds until the model is ready, and until one token of a short prompt has come. */
 export async function start(options) {
@@ -31,7 +31,7 @@ export async function measurePrefill(model) {
 /** `batch` requests at once: the rate from the moment all have begun until the first ends. */
 export async function measureDecode(model, batch, tokens) {
   let best = { wall: 0, quiet: 0 };
-  for (let i = 0; i < REPEATS; i++) {
+  for (let i = 0; i < (batch === 1 ? REPEATS : 1); i++) {
     const streams = await Promise.all(
       Array.from({ length: batch }, () => generate(model, SHORT_PROMPT, tokens)),
     );

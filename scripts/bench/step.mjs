@@ -12,7 +12,7 @@ import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
 import { sample } from '../../dist/kernels/sample.js';
 import { LLAMA_ARCHITECTURES, readLlamaConfig } from '../../dist/models/llama-config.js';
 import { llama } from '../../dist/models/llama.js';
-import { ropeRows } from '../../dist/models/rope.js';
+import { ropeSets } from '../../dist/models/rope.js';
 import { stopwatch } from './ceilings.mjs';
 
 const CONTEXT = 4096;
@@ -52,9 +52,9 @@ export async function measureSteps(device, folder, quantization) {
   }));
   const [tape] = CAPACITIES.map((capacity) => record(device, forward, buffers.batch, kv, capacity));
 
-  const rope = ropeRows(config.rope);
+  const rope = ropeSets(config.rope, buffers.words.turns);
   const sequence = fabricate();
-  const write = (first) => writeStep(buffers, [{ sequence, first, rows: 1, samples: true }], rope, dims);
+  const write = (first) => writeStep(buffers, [{ sequence, first, rows: 1, samples: true }], rope);
   const near = await decodeAt(device, tape, write, 128);
   const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
   return {
