@@ -111,13 +111,17 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
     for (var j = 0u; j < 8u; j++) {
       for (var u = 0u; u < 4u; u += 2u) {
+        var v: array<array<vec4f, 2>, PASSES>;
         for (var part = 0u; part < PASSES; part++) {
           let quad = min(part * 8u + lane, args.dims / 4u - 1u);
-          let v = value_quads(head, j * 2u + u / 2u, quad, args.dims);
-          for (var t = 0u; t < TILES; t++) {
-            for (var i = 0u; i < LANES; i++) {
-              let first = fma(vec4f(subgroupShuffle(s[t][i][u], j)), v[0], out[part][t][i]);
-              out[part][t][i] = fma(vec4f(subgroupShuffle(s[t][i][u + 1u], j)), v[1], first);
+          v[part] = value_quads(head, j * 2u + u / 2u, quad, args.dims);
+        }
+        for (var t = 0u; t < TILES; t++) {
+          for (var i = 0u; i < LANES; i++) {
+            let one = vec4f(subgroupShuffle(s[t][i][u], j));
+            let other = vec4f(subgroupShuffle(s[t][i][u + 1u], j));
+            for (var part = 0u; part < PASSES; part++) {
+              out[part][t][i] = fma(other, v[part][1], fma(one, v[part][0], out[part][t][i]));
             }
           }
         }
