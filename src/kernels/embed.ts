@@ -3,11 +3,9 @@
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
-import { weightOperands, type Matrix } from './matrix.ts';
+import { STEP, weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
-/** k's in one step of weights/$W.wgsl. */
-const STEP = { f32: 4, f16: 4, bf16: 4, int8: 4, int4: 8 } as const;
 
 /** y[row] = W[token of the row] · scale; → [rows, k]. A row continues a slot's last token without a round trip. */
 export function embed(tape: Tape, batch: TextBatch, weight: Matrix, scale = 1): Tensor {

@@ -3,7 +3,7 @@
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { paddedColumns, tapeOf, type Tensor } from '../gpu/tensor.ts';
-import { weightOperands, type Matrix } from './matrix.ts';
+import { STEP, weightOperands, type Matrix } from './matrix.ts';
 
 type Store = 'none' | 'add' | 'swiglu';
 
@@ -58,9 +58,6 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
     });
   }
 }
-
-/** k's in one step of weights/$W.wgsl. */
-const STEP = { f32: 4, f16: 4, bf16: 4, int8: 4, int4: 8 } as const;
 
 const BIASED: Record<Store, string> = { none: 'bias', add: 'add-bias', swiglu: 'swiglu-bias' };
 

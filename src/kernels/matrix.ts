@@ -43,6 +43,9 @@ export interface Matrix {
 }
 
 const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
+/** k's in one step of weights/$W.wgsl. */
+export const STEP: Record<Format, number> = { f32: 4, f16: 4, bf16: 4, int8: 4, int4: 8 };
+
 const GROUP = 32;
 const BLOCK = 32;
 
