@@ -1,0 +1,39 @@
+// The benchmark's single steps on a tiny checkpoint: they run, and the counts that every model keeps to hold.
+
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { openDevice } from '../../dist/gpu/node.js';
+import { measureCeilings } from '../../scripts/bench/ceilings.mjs';
+import { measureSteps } from '../../scripts/bench/step.mjs';
+import { lines } from '../../scripts/bench/table.mjs';
+
+const folder = fileURLToPath(new URL('../golden/llama', import.meta.url));
+
+it('a step costs at most eight dispatches a layer, a model at most thirty pipelines', async () => {
+  const device = await openDevice();
+  const steps = await measureSteps(device, folder, 'int4');
+  const outside = 5; // rotations, embedding, last norm, head, sampling
+  expect(steps.dispatches).toBeLessThanOrEqual(8 * steps.layers + outside);
+  expect(steps.pipelines).toBeLessThanOrEqual(30);
+  expect(steps.far.wall).toBeGreaterThan(0);
+  const named = steps.kernels.map(({ name }) => name);
+  expect(named).toContain('attention.wgsl');
+
+  const ceilings = await measureCeilings(device.gpu, true);
+  const rate = { wall: 10, quiet: 20 };
+  const text = lines({
+    quantization: 'int4',
+    cold: { readyMs: 1, firstTokenMs: 2 },
+    warm: { readyMs: 1, firstTokenMs: 2 },
+    prefill: { ...rate, firstTokenMs: 3 },
+    decode: { 1: rate, 4: rate, 16: rate },
+    memory: { weights: 2 ** 20, kv: 2 ** 20, arena: 2 ** 20 },
+    adapter: device.summary,
+    ceilings,
+    steps,
+  });
+  const shown = device.summary.software ? '20.0 tok/s' : '10.0 tok/s';
+  expect(text.find(({ name }) => name === 'decode, batch 4')?.value).toBe(shown);
+  expect(text.every(({ value, note }) => !/NaN|undefined|Infinity/.test(value + note))).toBe(true);
+  device.destroy();
+});
