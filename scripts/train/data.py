@@ -14,16 +14,10 @@ import dialogues
 from render import segments
 
 MIXTURE = {
-    "chat": 1.3,
-    "facts": 4.5,
-    "unknown": 0.5,
-    "story": 0.3,
-    "arithmetic": 1.3,
-    "reading": 0.9,
-    "json": 1.3,
-    "memory": 1.1,
-    "tools": 1.2,
-}
+    "chat": 1.6, "facts": 4.5, "unknown": 0.7, "story": 0.3, "arithmetic": 1.8,
+    "reading": 1.3, "json": 1.4, "memory": 1.3, "tools": 1.5,
+}  # fmt: skip
+
 POOL = 1500
 BLOCK_TOKENS = 1024
 

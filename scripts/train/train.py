@@ -129,7 +129,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
         began = time.time()
         progress = min(1.0, done["seconds"] / budget)
         if progress > LONG_FROM:
-            stream.longest, stream.long_share = 1024, 0.12
+            stream.longest, stream.long_share = 1024, 0.06
         batch = next(stream)
         loss = loss_of(model, batch)
         loss.backward()
