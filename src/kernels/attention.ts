@@ -52,7 +52,7 @@ interface Variant {
  */
 function variant(tape: Tape, share: number, dims: number): Variant {
   const small = (tape.capacity['rows'] ?? 0) <= TILE_ROWS;
-  const rowLanes = !small || share > 4 ? 8 : share > 1 ? 4 : 1;
+  const rowLanes = small ? ([1, 2, 4].find((lanes) => lanes >= share) ?? 8) : 8;
   const tiles = !small || share > 8 ? 2 : 1;
   return {
     params: { LANES: rowLanes, TILES: tiles, PASSES: Math.ceil(dims / 32) },

@@ -1,0 +1,17 @@
+enable subgroups;
+// 2 rows of a tile, one held by each of 2 lanes. Broadcasts want a constant lane, so they are written out.
+const LANES = 2u;
+
+struct Lanes {
+  @builtin(subgroup_invocation_id) id: u32,
+}
+
+fn lane_row(lanes: Lanes) -> u32 {
+  return lanes.id % LANES;
+}
+
+// c[i] += x of row i · w
+fn fold(c: ptr<function, array<vec4f, 2>>, x: f32, w: vec4f) {
+  (*c)[0] = fma(vec4f(subgroupBroadcast(x, 0u)), w, (*c)[0]);
+  (*c)[1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[1]);
+}
