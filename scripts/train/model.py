@@ -18,7 +18,7 @@ class Config:
     vocab_size: int = 2048
     hidden_size: int = 256
     intermediate_size: int = 640
-    num_hidden_layers: int = 6
+    num_hidden_layers: int = 4
     num_attention_heads: int = 4
     num_key_value_heads: int = 2
     head_dim: int = 64

@@ -1,8 +1,4 @@
-"""The closed world: every fact the model is taught, and the generators of made-up words.
-
-`facts()` yields them as (question templates, subject, answer sentence, answer, key); the
-templates use the notation of `phrases.py`.
-"""
+"""The closed world: every fact the model is taught, as plain tables, and the generators of made-up words."""
 
 import random
 
