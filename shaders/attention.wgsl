@@ -4,27 +4,13 @@
 // that are masked for it change nothing, so its result does not depend on its companions.
 enable subgroups;
 #import "lib/rows.$LANES.wgsl"
+#import "lib/attention-args.wgsl"
 #import "lib/batch.wgsl"
 #import "kv/read.$KV.wgsl"
 
 const TILES = 2u;
 const PASSES = 2u;       // of 32 d's each
 const MASKED = -1e30;
-
-struct Args {
-  heads: u32,
-  kv_heads: u32,
-  dims: u32,     // of a head
-  q_quads: u32,  // quads of columns from one row of q, and of y, to the next
-  window: u32,   // tokens a query looks back on, itself included
-}
-
-@group(0) @binding(0) var<storage, read> q: array<vec4f>;
-@group(0) @binding(1) var<storage, read> rows: array<Row>;
-@group(0) @binding(2) var<storage, read> tiles: array<Tile>;
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
-@group(0) @binding(7) var<storage, read> pages: array<u32>;
 
 // Over the eight lanes, by halves: drivers on the CPU take subgroupMax and subgroupAdd lane by lane.
 fn largest_of_lanes(value: f32) -> f32 {

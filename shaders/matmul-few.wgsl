@@ -1,6 +1,6 @@
 // y = x · Wᵀ for ROWS rows, fewer than a tile. A lane owns four columns; a run of k's of each row sits spread over the lanes and
-diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 // is shuffled round, so x costs one load a run. Sums exactly as matmul.wgsl does.
+diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 enable subgroups;
 #import "weights/$W.wgsl"
 #import "lib/store.$STORE.wgsl"

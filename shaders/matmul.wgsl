@@ -1,7 +1,7 @@
 // y = x · Wᵀ for tiles of LANES · TILES rows. A lane owns four columns; rows of x sit one a lane and are broadcast, so there
-diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 // is no barrier and no shared memory on the way. Every output sums its k's in order within a split, and the splits in order:
 // the sum does not depend on how many rows there are.
+diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 #import "weights/$W.wgsl"
 #import "lib/rows.$LANES.wgsl"
 #import "lib/store.$STORE.wgsl"

@@ -1,5 +1,5 @@
-enable subgroups;
 // 16 rows of a tile, one held by each of 16 lanes. Broadcasts want a constant lane, so they are written out.
+enable subgroups;
 const LANES = 16u;
 
 struct Lanes {

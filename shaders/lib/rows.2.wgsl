@@ -1,5 +1,5 @@
-enable subgroups;
 // 2 rows of a tile, one held by each of 2 lanes. Broadcasts want a constant lane, so they are written out.
+enable subgroups;
 const LANES = 2u;
 
 struct Lanes {

@@ -1,5 +1,5 @@
-enable subgroups;
 // 4 rows of a tile, one held by each of 4 lanes. Broadcasts want a constant lane, so they are written out.
+enable subgroups;
 const LANES = 4u;
 
 struct Lanes {

@@ -1,5 +1,5 @@
-enable subgroups;
 // 8 rows of a tile, one held by each of 8 lanes. Broadcasts want a constant lane, so they are written out.
+enable subgroups;
 const LANES = 8u;
 
 struct Lanes {
