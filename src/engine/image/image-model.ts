@@ -1,0 +1,155 @@
+// What an image model offers to the rooms above: requests in, events out. Everything here is plain data, so that it
+// crosses a worker boundary as it is.
+
+import type { AdapterSummary } from '../../gpu/adapter.ts';
+import type { OpenEvent, Quantization } from '../text/text-model.ts';
+
+/** 8-bit sRGB, row by row from the top. */
+export interface Pixels {
+  width: number;
+  height: number;
+  /** width · height · 3 bytes, RGB. */
+  data: Uint8Array;
+}
+
+/** `svc`: tuned kernels; `generic`: plain f32 kernels that run every combination; `auto`: the first that can. */
+export type Backend = 'auto' | 'svc' | 'generic';
+
+export interface ImageModelOptions {
+  /** Folder, or hub id. */
+  model: string;
+  revision?: string;
+  quantization?: Quantization;
+  adapter?: string;
+  /** Bytes for weights and activations together. */
+  memoryBudget?: number;
+  safe?: boolean;
+  inline?: boolean;
+  backend?: Backend;
+  /** Weights and activations in f32 throughout. */
+  allF32?: boolean;
+  /** Component of model_index.json → folder or hub id that replaces it. */
+  componentPaths?: Readonly<Record<string, string>>;
+  /** Weights of the denoiser: a .safetensors file or a folder. */
+  transformerWeightsPath?: string;
+  /** Replaces the pipeline class that model_index.json names. */
+  pipelineClassName?: string;
+  /** Picks the family where neither the folder nor model_index.json does. */
+  modelId?: string;
+}
+
+/** Left out: the model's own value, then the contract's (50 steps, guidance 7.5). */
+export interface ImageRequest {
+  prompt: string;
+  negativePrompt?: string;
+  /** Pixels; multiples of what the model asks for (`info.sizeMultiple`). */
+  width?: number;
+  height?: number;
+  /** 1 to 1000. */
+  steps?: number;
+  /** Classifier-free guidance, finite and at least 0; 1 and below: no unconditional pass (Z-Image: 0). */
+  guidance?: number;
+  /** 0 to 1: how far the guided prediction keeps the conditional one's spread. */
+  guidanceRescale?: number;
+  /** Sample i uses seed + i. */
+  seed: number;
+  /** Pictures of this prompt. */
+  samples?: number;
+  /** Whose random stream makes the noise: torch's generator of the CPU or of CUDA. */
+  generatorDevice?: 'cpu' | 'cuda';
+  /** Name of a schedule (`info.schedulers`); left out: the checkpoint's. */
+  scheduler?: string;
+  /** CLIP layers left out at the end. */
+  clipSkip?: number;
+  /** Image-to-image: where to start from, scaled to the output's size. */
+  image?: Pixels;
+  /** (0, 1]: share of the steps that are taken from `image`. */
+  strength?: number;
+  /** Inpainting: white is drawn anew. */
+  mask?: Pixels;
+  /** Decode in strips: the same picture in less memory. */
+  tiling?: boolean;
+  /** A preview every so many steps; 0: none. */
+  previewEvery?: number;
+  /** Call arguments of the diffusers pipeline (generic backend). */
+  kwargs?: Readonly<Record<string, unknown>>;
+}
+
+/** Where a resolved value comes from. */
+export type ValueSource = 'request' | 'model' | 'contract' | 'kwargs';
+
+export interface ResolvedImageRequest {
+  width: number;
+  height: number;
+  steps: number;
+  guidance: number;
+  guidanceRescale: number;
+  negativePrompt: string;
+  scheduler: string;
+  strength: number | null;
+  clipSkip: number;
+  samples: number;
+  generatorDevice: 'cpu' | 'cuda';
+  backend: Exclude<Backend, 'auto'>;
+}
+
+export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'decoding';
+
+export type ImageEvent =
+  /** First of all: what will be done, and where each value comes from. */
+  | {
+      type: 'resolved';
+      values: ResolvedImageRequest;
+      sources: Readonly<Record<keyof ResolvedImageRequest, ValueSource>>;
+    }
+  /** Words of the prompt that the model never saw, where it ships a list of those it knows. */
+  | { type: 'unknown-words'; words: string[] }
+  | { type: 'note'; message: string }
+  | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
+  /** After step `step` of `steps`, counted from 1. */
+  | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
+  | { type: 'preview'; sample: number; step: number; image: Pixels }
+  | { type: 'image'; sample: number; seed: number; image: Pixels }
+  /** GPU milliseconds per kernel, where `profile` was asked for. */
+  | { type: 'kernels'; milliseconds: Readonly<Record<string, number>> }
+  | { type: 'done'; milliseconds: number };
+
+export interface ImageModelInfo {
+  path: string;
+  name: string;
+  /** Class that model_index.json names. */
+  pipeline: string;
+  /** Class of the denoiser. */
+  denoiser: string;
+  parameters: number;
+  quantization: Exclude<Quantization, 'auto'>;
+  backend: Exclude<Backend, 'auto'>;
+  /** Width and height are multiples of it. */
+  sizeMultiple: number;
+  defaults: { width: number; height: number; steps: number; guidance: number; negativePrompt: string };
+  /** Names that `scheduler` takes; the first is the checkpoint's own. */
+  schedulers: string[];
+  /** Components of model_index.json with their classes. */
+  components: Readonly<Record<string, string>>;
+  /** Words the model knows, where it ships a list. */
+  words: number | null;
+  supports: { imageToImage: boolean; inpainting: boolean; negativePrompt: boolean };
+  memory: { budget: number; weights: number };
+  adapter: AdapterSummary;
+}
+
+export type { OpenEvent, Quantization };
+
+export interface ImageModel {
+  readonly info: ImageModelInfo;
+  /** Checks a request as `generate` would and resolves its values; throws EngineError. */
+  resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
+  /** Compiles every kernel that a picture of this size needs. */
+  warmUp(request: ImageRequest, steps: number): Promise<void>;
+  /** Draws. Throws EngineError; ends with `cancelled` within a step when `signal` aborts. */
+  generate(
+    request: ImageRequest,
+    options?: { signal?: AbortSignal; profile?: boolean },
+  ): AsyncGenerator<ImageEvent, void, void>;
+  close(): Promise<void>;
+}
