@@ -46,19 +46,24 @@ async function serve(open: OpenTextModel, options: ServeOptions): Promise<number
   const signal = untilSignal();
   let model: TextModel | undefined;
   try {
-    const opening = open(toModelOptions(modelPath, options), (event) => {
-      server.progress(event);
-      progress.event(event);
-    });
-    // Where a signal comes first, nobody waits for the model any more.
-    opening.catch(() => {});
-    const first = await Promise.race([opening, signal]);
-    progress.end();
-    if (typeof first !== 'string') {
+    for (;;) {
+      const opening = open(toModelOptions(modelPath, options), (event) => {
+        server.progress(event);
+        progress.event(event);
+      });
+      // Where a signal comes first, nobody waits for the model any more.
+      opening.catch(() => {});
+      const first = await Promise.race([opening, signal]);
+      progress.end();
+      if (typeof first === 'string') break;
       model = first;
       server.ready(model);
       for (const line of settingsInForce(model.info)) log.info(line);
       log.success(`Ready: ${server.url}/v1 serves ${server.names().join(', ')}`);
+      const end = await Promise.race([model.ended, signal]);
+      if (typeof end === 'string') break;
+      log.error(`${end.message}. Opening ${modelPath} again.`);
+      server.lost();
     }
     const received = await signal;
     log.info(`${received}: ${server.running()} requests may end; a second signal stops at once.`);

@@ -21,6 +21,8 @@ export interface RunningServer {
   running(): number;
   /** How far the start has come; /readyz tells it. */
   progress(event: OpenEvent): void;
+  /** The model answers no more: requests get 503 until `ready` is called again. */
+  lost(): void;
   /** From now on requests are answered. */
   ready(model: TextModel): void;
   /** Takes no new requests, lets the running ones end, and aborts what runs after the drain time. */
@@ -65,6 +67,9 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     progress(event) {
       if (event.type === 'note') return;
       if (service.phase.name === 'starting') service.phase = { name: 'starting', progress: event };
+    },
+    lost() {
+      if (service.phase.name === 'ready') service.phase = { name: 'starting', progress: null };
     },
     ready(model) {
       if (service.phase.name === 'starting') service.phase = readyPhase(model, options.servedModelNames);

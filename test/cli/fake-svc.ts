@@ -1,5 +1,6 @@
 // svc with the fake model in place of the engine, as a process of its own.
-//   SVC_FAKE_OPEN   "slow": opening takes until the process is stopped; an error code: opening fails with it
+//   SVC_FAKE_OPEN   "slow": opening takes until the process is stopped; "mortal": the first model dies soon after; an error
+//                   code: opening fails with it
 
 import { createChat } from '../../src/cli/chat.ts';
 import { run } from '../../src/cli/run.ts';
@@ -8,6 +9,7 @@ import { EngineError, type ErrorCode } from '../../src/index.ts';
 import { createFakeModel } from '../server/fake-model.ts';
 
 const mode = process.env['SVC_FAKE_OPEN'];
+let opened = 0;
 
 const open: OpenTextModel = async (options, onEvent = () => {}) => {
   onEvent({
@@ -20,8 +22,11 @@ const open: OpenTextModel = async (options, onEvent = () => {}) => {
   for (let done = 0; done <= 20; done += 1) onEvent({ type: 'warmup', done, total: 20 });
   onEvent({ type: 'note', message: `options ${JSON.stringify(options)}` });
   if (mode === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000));
-  else if (mode) throw new EngineError(mode as ErrorCode, `opening failed with ${mode}.`);
-  return createFakeModel();
+  else if (mode && mode !== 'mortal')
+    throw new EngineError(mode as ErrorCode, `opening failed with ${mode}.`);
+  const model = createFakeModel();
+  if (mode === 'mortal' && opened++ === 0) setTimeout(() => model.die(new Error('the thread ended')), 100);
+  return model;
 };
 
 await run(process.argv.slice(2), {

@@ -162,6 +162,17 @@ describe('svc serve', () => {
     expect((await ended).code).toBe(130);
   });
 
+  it('opens the model again where its thread ends', async () => {
+    const { child, seen, ended, url } = serve({ SVC_FAKE_OPEN: 'mortal' });
+    const base = await url();
+    await expect
+      .poll(() => seen.err, PATIENCE)
+      .toMatch(/Ready:[^]*the thread ended\. Opening org\/fake again[^]*Ready:/);
+    expect((await fetch(`${base}/readyz`)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+  });
+
   it('leaves with the code of an opening that failed', async () => {
     const { ended } = serve({ SVC_FAKE_OPEN: 'bad_checkpoint' });
     const { code, err } = await ended;

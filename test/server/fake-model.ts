@@ -56,6 +56,8 @@ export interface FakeModel extends TextModel {
   readonly requests: TextRequest[];
   running: number;
   closed: boolean;
+  /** Ends as a thread does that fails. */
+  die(reason: Error): void;
 }
 
 function lastText(request: TextRequest): string {
@@ -114,8 +116,11 @@ function done(
 }
 
 export function createFakeModel(): FakeModel {
+  let end!: (reason: Error) => void;
   const model: FakeModel = {
     info: fakeInfo,
+    ended: new Promise((resolve) => (end = resolve)),
+    die: (reason) => end(reason),
     requests: [],
     running: 0,
     closed: false,

@@ -18,13 +18,20 @@ export interface TextModelParts {
   release(): Promise<void>;
 }
 
+/** What a closed model says. */
+export function closedError(): EngineError {
+  return new EngineError('cancelled', 'the model is closed: open it again');
+}
+
 export function createTextModel({ info, context, scheduler, loop, release }: TextModelParts): TextModel {
   const { tokenizer } = context;
   const live = new Set<Sequence[]>();
   let closed = false;
+  let end!: (reason: Error) => void;
+  const ended = new Promise<Error>((resolve) => (end = resolve));
 
   const refuseIfFull = (): void => {
-    if (closed) throw new EngineError('cancelled', 'the model is closed: open it again');
+    if (closed) throw closedError();
     const waits = (sequences: Sequence[]): boolean =>
       sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
     const waiting = [...live].filter(waits).length;
@@ -72,6 +79,7 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
 
   return {
     info,
+    ended,
     generate,
     renderPrompt: (prompt) => renderPrompt(prompt, context),
     tokenize: async (text) => tokenizer.encode(text),
@@ -91,6 +99,7 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
       closed = true;
       await loop.close();
       await release();
+      end(closedError());
     },
   };
 }

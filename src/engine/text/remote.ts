@@ -2,6 +2,7 @@
 // `connectTextModel` the near side's; a port is anything that posts and receives.
 
 import { EngineError } from '../../files/error.ts';
+import { closedError } from './model.ts';
 import { createEventQueue, type EventQueue } from './queue.ts';
 import type {
   OpenEvent,
@@ -155,6 +156,7 @@ export function connectTextModel(
   const streams = new Map<number, EventQueue<TextEvent>>();
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
   const opening = withResolvers<TextModel>();
+  const ended = withResolvers<Error>();
   let gone: Error | null = null;
   let closing: Promise<void> | null = null;
   let nextId = 0;
@@ -164,6 +166,7 @@ export function connectTextModel(
     if (gone) return;
     gone = reason;
     opening.reject(reason);
+    ended.resolve(reason);
     for (const queue of streams.values()) queue.fail(reason);
     for (const pending of calls.values()) pending.reject(reason);
     streams.clear();
@@ -174,7 +177,7 @@ export function connectTextModel(
     await invoke('close').catch((error: unknown) => {
       if (!gone) throw error; // a thread that has ended needs no closing
     });
-    leave(new EngineError('cancelled', 'the model is closed: open it again'));
+    leave(closedError());
     await onClosed();
   };
 
@@ -220,6 +223,7 @@ export function connectTextModel(
 
   const open = (info: TextModelInfo): TextModel => ({
     info,
+    ended: ended.promise,
     generate,
     renderPrompt: (prompt) => invoke('renderPrompt', prompt),
     tokenize: (text) => invoke('tokenize', text),

@@ -152,6 +152,8 @@ export interface TextMetrics {
 
 export interface TextModel {
   readonly info: TextModelInfo;
+  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  readonly ended: Promise<Error>;
   /** Ends early when `signal` aborts: each running choice then yields `done` with finishReason `abort`. Throws EngineError. */
   generate(request: TextRequest, options?: { signal?: AbortSignal }): AsyncGenerator<TextEvent, void, void>;
   /** The rendered template, for those who want to see it. */
