@@ -1,0 +1,94 @@
+// Prompts of CLIP models: emphasis as in A1111's web UI, and more than one window of 75 tokens.
+//   (word)  ×1.1   ((word))  ×1.21   (word:1.4)  ×1.4   [word]  ÷1.1   \( \) \[ \]  the characters themselves   BREAK  begins a new window
+// An emphasis multiplies its tokens' embeddings; a prompt without any is what every CLIP pipeline makes of it.
+
+/** A piece of text and what its embeddings are multiplied by. */
+export interface Emphasis {
+  text: string;
+  weight: number;
+}
+
+/** One window of the text encoder: `ids` and `weights` have its full length. */
+export interface PromptWindow {
+  ids: number[];
+  weights: number[];
+}
+
+/** What the windows are made with. */
+export interface ClipTokens {
+  /** Ids of a text without anything around them. */
+  encode(text: string): number[];
+  bos: number;
+  eos: number;
+  pad: number;
+  /** Positions of the encoder, 77. */
+  length: number;
+}
+
+const STEP = 1.1;
+const TOKEN = /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*\)|BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;
+
+/** Pieces between BREAKs. */
+export function parseEmphasis(prompt: string): Emphasis[][] {
+  const sections: Emphasis[][] = [[]];
+  const round: number[] = [];
+  const square: number[] = [];
+  const pieces = (): Emphasis[] => sections.at(-1)!;
+  const scale = (first: number | undefined, by: number): void => {
+    for (const piece of pieces().slice(first)) piece.weight *= by;
+  };
+  for (const [token, weight] of prompt.matchAll(TOKEN)) {
+    if (token === '(') round.push(pieces().length);
+    else if (token === '[') square.push(pieces().length);
+    else if (weight !== undefined && round.length > 0) scale(round.pop(), Number(weight));
+    else if (token === ')' && round.length > 0) scale(round.pop(), STEP);
+    else if (token === ']' && square.length > 0) scale(square.pop(), 1 / STEP);
+    else if (token === 'BREAK' && round.length + square.length === 0) sections.push([]);
+    else pieces().push({ text: /^\\[\\()[\]]$/.test(token) ? token.slice(1) : token, weight: 1 });
+  }
+  // Brackets that nobody closed hold to the end.
+  for (const first of round) scale(first, STEP);
+  for (const first of square) scale(first, 1 / STEP);
+  return sections.map(merge);
+}
+
+/** Neighbours of one weight are tokenized together. */
+function merge(pieces: Emphasis[]): Emphasis[] {
+  const merged: Emphasis[] = [];
+  for (const piece of pieces) {
+    const last = merged.at(-1);
+    if (last?.weight === piece.weight) last.text += piece.text;
+    else merged.push({ ...piece });
+  }
+  return merged;
+}
+
+/** Windows of BOS, at most `length` - 2 tokens, EOS, padding; at least one. A section between BREAKs begins a window. */
+export function promptWindows(prompt: string, tokens: ClipTokens): PromptWindow[] {
+  const windows: PromptWindow[] = [];
+  for (const section of parseEmphasis(prompt)) {
+    const items = section.flatMap(({ text, weight }) => tokens.encode(text).map((id) => ({ id, weight })));
+    const room = tokens.length - 2;
+    for (let at = 0; at === 0 || at < items.length; at += room)
+      windows.push(window(items.slice(at, at + room), tokens));
+  }
+  return windows;
+}
+
+function window(
+  items: readonly { id: number; weight: number }[],
+  { bos, eos, pad, length }: ClipTokens,
+): PromptWindow {
+  const padding = Array.from({ length: length - 2 - items.length }, () => pad);
+  const weights = [1, ...items.map(({ weight }) => weight)];
+  return {
+    ids: [bos, ...items.map(({ id }) => id), eos, ...padding],
+    weights: [...weights, ...Array.from({ length: length - weights.length }, () => 1)],
+  };
+}
+
+/** Both as long as the longer: windows of the empty prompt are added. */
+export function evenWindows(a: PromptWindow[], b: PromptWindow[], tokens: ClipTokens): void {
+  while (a.length < b.length) a.push(window([], tokens));
+  while (b.length < a.length) b.push(window([], tokens));
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import {
+  evenWindows,
+  parseEmphasis,
+  promptWindows,
+  type ClipTokens,
+} from '../../../src/engine/image/prompt.ts';
+
+/** A token a letter. */
+const letters: ClipTokens = {
+  encode: (text) => [...text.replaceAll(' ', '')].map((letter) => letter.charCodeAt(0)),
+  bos: 1,
+  eos: 2,
+  pad: 3,
+  length: 8,
+};
+
+const flat = (prompt: string) =>
+  parseEmphasis(prompt).map((section) =>
+    section.map(({ text, weight }) => [text, Number(weight.toFixed(4))]),
+  );
+
+describe('emphasis', () => {
+  it.each<[string, [string, number][][]]>([
+    ['a cat', [[['a cat', 1]]]],
+    [
+      'a (cat)',
+      [
+        [
+          ['a ', 1],
+          ['cat', 1.1],
+        ],
+      ],
+    ],
+    [
+      'a ((cat))',
+      [
+        [
+          ['a ', 1],
+          ['cat', 1.21],
+        ],
+      ],
+    ],
+    [
+      'a (cat:1.5) here',
+      [
+        [
+          ['a ', 1],
+          ['cat', 1.5],
+          [' here', 1],
+        ],
+      ],
+    ],
+    [
+      'a (big (red:2) cat:0.5)',
+      [
+        [
+          ['a ', 1],
+          ['big ', 0.5],
+          ['red', 1],
+          [' cat', 0.5],
+        ],
+      ],
+    ],
+    [
+      '[dull] sky',
+      [
+        [
+          ['dull', 0.9091],
+          [' sky', 1],
+        ],
+      ],
+    ],
+    ['a \\(cat\\)', [[['a (cat)', 1]]]],
+    [
+      'time 12:30 (now)',
+      [
+        [
+          ['time 12:30 ', 1],
+          ['now', 1.1],
+        ],
+      ],
+    ],
+    [
+      'open (cat',
+      [
+        [
+          ['open ', 1],
+          ['cat', 1.1],
+        ],
+      ],
+    ],
+    ['closed) cat]', [[['closed) cat]', 1]]]],
+    ['smile :) ratio 4:3)', [[['smile :) ratio 4:3)', 1]]]],
+    ['Big BREAK Breakfast', [[['Big ', 1]], [[' Breakfast', 1]]]],
+    ['(a:-.5)', [[['a', -0.5]]]],
+    ['', [[]]],
+  ])('%s', (prompt, wanted) => {
+    expect(flat(prompt)).toEqual(wanted);
+  });
+});
+
+describe('windows', () => {
+  it('puts a short prompt into one', () => {
+    expect(promptWindows('a (b:2)', letters)).toEqual([
+      { ids: [1, 97, 98, 2, 3, 3, 3, 3], weights: [1, 1, 2, 1, 1, 1, 1, 1] },
+    ]);
+  });
+
+  it('has one for an empty prompt', () => {
+    expect(promptWindows('', letters)).toEqual([
+      { ids: [1, 2, 3, 3, 3, 3, 3, 3], weights: [1, 1, 1, 1, 1, 1, 1, 1] },
+    ]);
+  });
+
+  it('goes on in further windows', () => {
+    const windows = promptWindows('abcdefgh', letters);
+    expect(windows.map(({ ids }) => ids)).toEqual([
+      [1, 97, 98, 99, 100, 101, 102, 2],
+      [1, 103, 104, 2, 3, 3, 3, 3],
+    ]);
+  });
+
+  it('begins a new one at BREAK, and evens out two prompts', () => {
+    const long = promptWindows('ab BREAK c', letters);
+    expect(long.map(({ ids }) => ids[1])).toEqual([97, 99]);
+    const short = promptWindows('x', letters);
+    evenWindows(long, short, letters);
+    expect(short.map(({ ids }) => ids.slice(0, 3))).toEqual([
+      [1, 120, 2],
+      [1, 2, 3],
+    ]);
+  });
+});
