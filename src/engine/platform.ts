@@ -6,7 +6,7 @@ import type { PackedEntry, PackedFile } from '../files/quantized-cache.ts';
 import type { Folder } from '../files/source.ts';
 import type { Device } from '../gpu/device.ts';
 import type { TextModelOptions } from './text/text-model.ts';
-import type { Port } from './text/remote.ts';
+import type { Port } from './remote.ts';
 
 export interface Platform {
   openDevice(options: Pick<TextModelOptions, 'adapter' | 'memoryBudget' | 'safe'>): Promise<Device>;

@@ -16,7 +16,8 @@ import { nodePlatform } from './platform-node.ts';
 import { openTextModelInline } from './text/open.ts';
 import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
 import { serveTokenizer } from './text/long-text.ts';
-import { connectTextModel, serveTextModel, waitUntilReleased, type Port } from './text/remote.ts';
+import { waitUntilReleased, type Port } from './remote.ts';
+import { connectTextModel, serveTextModel } from './text/remote.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
 
 /** Milliseconds that a process waits at its end for steps on the device. */

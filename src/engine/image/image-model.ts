@@ -142,6 +142,8 @@ export type { OpenEvent, Quantization };
 
 export interface ImageModel {
   readonly info: ImageModelInfo;
+  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  readonly ended: Promise<Error>;
   /** Checks a request as `generate` would and resolves its values; throws EngineError. */
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
   /** Compiles every kernel that a picture of this size needs. */

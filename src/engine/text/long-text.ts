@@ -4,8 +4,8 @@
 import { openCheckpoint } from '../../files/checkpoint.ts';
 import type { Folder } from '../../files/source.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
-import type { Port } from './remote.ts';
-import { fromWire, toWire, type WireError } from './wire-error.ts';
+import type { Port } from '../remote.ts';
+import { fromWire, toWire, type WireError } from '../wire-error.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;

@@ -3,7 +3,8 @@
 import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { Loop } from './loop.ts';
-import { createEventQueue } from './queue.ts';
+import { createEventQueue } from '../queue.ts';
+import { closedError } from '../remote.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
@@ -16,11 +17,6 @@ export interface TextModelParts {
   loop: Loop;
   /** Gives back the device and the files. */
   release(): Promise<void>;
-}
-
-/** What a closed model says. */
-export function closedError(): EngineError {
-  return new EngineError('cancelled', 'the model is closed: open it again');
 }
 
 export function createTextModel({ info, context, scheduler, loop, release }: TextModelParts): TextModel {

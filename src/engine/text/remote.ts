@@ -1,292 +1,50 @@
-// A text model in another thread: the TextModel face over plain messages. `serveTextModels` is the far side's end,
-// `connectTextModel` the near side's; a port is anything that posts and receives.
+// A text model in another thread: what its face has beyond every model's.
 
-import { EngineError } from '../../files/error.ts';
-import { closedError } from './model.ts';
-import { createEventQueue, type EventQueue } from './queue.ts';
+import { connectModel, serveModel, type Calls, type Port, type Serving } from '../remote.ts';
 import type {
   OpenEvent,
   TextEvent,
-  TextMetrics,
   TextModel,
   TextModelInfo,
   TextModelOptions,
   TextPrompt,
   TextRequest,
 } from './text-model.ts';
-import { fromWire, toWire, type WireError } from './wire-error.ts';
 
-export interface Port {
-  post(message: unknown): void;
-  onMessage(listener: (message: unknown) => void): void;
-  /** The other side is gone. */
-  onLost(listener: (error: Error) => void): void;
-}
+const CALLS = {
+  renderPrompt: (model, prompt: TextPrompt) => model.renderPrompt(prompt),
+  tokenize: (model, text: string) => model.tokenize(text),
+  detokenize: (model, ids: number[]) => model.detokenize(ids),
+  metrics: (model) => model.metrics(),
+} satisfies Calls<TextModel>;
 
-type Method = 'renderPrompt' | 'tokenize' | 'detokenize' | 'metrics' | 'close';
-
-type ToFarSide =
-  | { type: 'open'; options: TextModelOptions }
-  | { type: 'generate'; id: number; request: TextRequest }
-  | { type: 'abort'; id: number }
-  | { type: 'call'; id: number; method: Method; argument: unknown }
-  /** The process ends. `done` is on memory that both sides see. */
-  | { type: 'leave'; done: Int32Array };
-
-type ToNearSide =
-  | { type: 'opening'; event: OpenEvent }
-  | { type: 'opened'; info: TextModelInfo }
-  | { type: 'failed'; error: WireError }
-  | { type: 'lost'; error: WireError }
-  | { type: 'event'; id: number; event: TextEvent }
-  | { type: 'end'; id: number; error: WireError | null }
-  | { type: 'result'; id: number; value: unknown; error: WireError | null };
-
-export type OpenTextModel = (
-  options: TextModelOptions,
-  onEvent: (event: OpenEvent) => void,
-) => Promise<TextModel>;
-
-/** Opens what a far side serves; `signal` ends what can be ended early. */
-type OpenServed = (
-  options: TextModelOptions,
-  onEvent: (event: OpenEvent) => void,
-  signal: AbortSignal,
-) => Promise<TextModel>;
-
-/**
- * Serves one model to the other side of a port. `release` lets go of the devices, whatever the model is doing. What comes
- * back is for an error nobody caught: the other side is told, and the thread may end once the promise is settled.
- */
+/** Serves one text model to the other side of a port; see serveModel. */
 export function serveTextModel(
   port: Port,
-  open: OpenServed,
+  open: Serving<TextModelOptions, TextModel>['open'],
   release: () => void,
 ): (error: unknown) => Promise<void> {
-  const post = (message: ToNearSide): void => port.post(message);
-  const aborts = new Map<number, AbortController>();
-  let model: TextModel | null = null;
-  const leaving = new AbortController();
-  let opening = Promise.resolve();
-
-  const leave = async (): Promise<void> => {
-    leaving.abort();
-    release();
-    await opening;
-    await model?.close();
-  };
-
-  const generate = async (served: TextModel, id: number, request: TextRequest): Promise<void> => {
-    const controller = new AbortController();
-    aborts.set(id, controller);
-    try {
-      for await (const event of served.generate(request, { signal: controller.signal }))
-        post({ type: 'event', id, event });
-      post({ type: 'end', id, error: null });
-    } catch (error) {
-      post({ type: 'end', id, error: toWire(error) });
-    } finally {
-      aborts.delete(id);
-    }
-  };
-
-  port.onMessage((received) => {
-    const message = received as ToFarSide;
-    if (message.type === 'open') {
-      opening = open(message.options, (event) => post({ type: 'opening', event }), leaving.signal).then(
-        (opened) => {
-          model = opened;
-          post({ type: 'opened', info: opened.info });
-        },
-        (error: unknown) => post({ type: 'failed', error: toWire(error) }),
-      );
-    } else if (message.type === 'abort') {
-      aborts.get(message.id)?.abort();
-    } else if (message.type === 'leave') {
-      void leave().finally(() => {
-        Atomics.store(message.done, 0, 1);
-        Atomics.notify(message.done, 0);
-      });
-    } else if (message.type === 'generate') {
-      void generate(model!, message.id, message.request);
-    } else {
-      const { id } = message;
-      call(model!, message.method, message.argument).then(
-        (value) => post({ type: 'result', id, value, error: null }),
-        (error: unknown) => post({ type: 'result', id, value: null, error: toWire(error) }),
-      );
-    }
-  });
-  return (error) => {
-    post({ type: 'lost', error: toWire(error) });
-    return leave();
-  };
+  return serveModel(port, { open, calls: CALLS, release });
 }
 
-async function call(model: TextModel, method: Method, argument: unknown): Promise<unknown> {
-  switch (method) {
-    case 'renderPrompt':
-      return model.renderPrompt(argument as TextPrompt);
-    case 'tokenize':
-      return model.tokenize(argument as string);
-    case 'detokenize':
-      return model.detokenize(argument as number[]);
-    case 'metrics':
-      return model.metrics();
-    case 'close':
-      return model.close();
-  }
-}
-
-/** Blocks this thread until the far side holds no device any more, or for so many milliseconds. */
-export function waitUntilReleased(port: Port, milliseconds: number): void {
-  const done = new Int32Array(new SharedArrayBuffer(4));
-  port.post({ type: 'leave', done } satisfies ToFarSide);
-  Atomics.wait(done, 0, 0, milliseconds);
-}
-
-/** Opens a model on the other side of a port. `onClosed` runs when it is closed. */
+/** Opens a text model on the other side of a port. `onClosed` runs when it is closed. */
 export function connectTextModel(
   port: Port,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
 ): Promise<TextModel> {
-  const post = (message: ToFarSide): void => port.post(message);
-  const streams = new Map<number, EventQueue<TextEvent>>();
-  const calls = new Map<number, PromiseWithResolvers<unknown>>();
-  const opening = withResolvers<TextModel>();
-  const ended = withResolvers<Error>();
-  let gone: Error | null = null;
-  let closing: Promise<void> | null = null;
-  let nextId = 0;
-
-  /** The far side answers nothing any more: everything that waits on it fails. */
-  const leave = (reason: Error): void => {
-    if (gone) return;
-    gone = reason;
-    opening.reject(reason);
-    ended.resolve(reason);
-    for (const queue of streams.values()) queue.fail(reason);
-    for (const pending of calls.values()) pending.reject(reason);
-    streams.clear();
-    calls.clear();
-  };
-
-  const close = async (): Promise<void> => {
-    await invoke('close').catch((error: unknown) => {
-      if (!gone) throw error; // a thread that has ended needs no closing
-    });
-    leave(closedError());
-    await onClosed();
-  };
-
-  const invoke = <T>(method: Method, argument?: unknown): Promise<T> => {
-    if (gone) return Promise.reject(gone);
-    const id = nextId++;
-    const pending = withResolvers<unknown>();
-    calls.set(id, pending);
-    try {
-      post({ type: 'call', id, method, argument });
-    } catch (cause) {
-      calls.delete(id);
-      pending.reject(notData(cause));
-    }
-    return pending.promise as Promise<T>;
-  };
-
-  async function* generate(
-    request: TextRequest,
-    { signal }: { signal?: AbortSignal } = {},
-  ): AsyncGenerator<TextEvent, void, void> {
-    if (gone) throw gone;
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-    const id = nextId++;
-    const queue = createEventQueue<TextEvent>();
-    const abort = (): void => post({ type: 'abort', id });
-    streams.set(id, queue);
-    signal?.addEventListener('abort', abort, { once: true });
-    try {
-      post({ type: 'generate', id, request });
-    } catch (cause) {
-      streams.delete(id);
-      signal?.removeEventListener('abort', abort);
-      throw notData(cause);
-    }
-    try {
-      yield* queue.read();
-    } finally {
-      signal?.removeEventListener('abort', abort);
-      if (streams.delete(id)) abort();
-    }
-  }
-
-  const open = (info: TextModelInfo): TextModel => ({
-    info,
-    ended: ended.promise,
-    generate,
-    renderPrompt: (prompt) => invoke('renderPrompt', prompt),
-    tokenize: (text) => invoke('tokenize', text),
-    detokenize: (ids) => invoke('detokenize', ids),
-    metrics: () => invoke<TextMetrics>('metrics'),
-    close: () => (gone ? Promise.resolve() : (closing ??= close())),
-  });
-
-  port.onMessage((received) => {
-    const message = received as ToNearSide;
-    switch (message.type) {
-      case 'opening':
-        return onEvent(message.event);
-      case 'opened':
-        return opening.resolve(open(message.info));
-      case 'failed':
-        void onClosed();
-        return opening.reject(fromWire(message.error));
-      case 'lost':
-        return leave(fromWire(message.error));
-      case 'event':
-        return streams.get(message.id)?.push(message.event);
-      case 'end': {
-        const queue = streams.get(message.id);
-        streams.delete(message.id);
-        return message.error ? queue?.fail(fromWire(message.error)) : queue?.close();
-      }
-      case 'result': {
-        const pending = calls.get(message.id);
-        calls.delete(message.id);
-        return message.error ? pending?.reject(fromWire(message.error)) : pending?.resolve(message.value);
-      }
-    }
-  });
-  post({ type: 'open', options });
-
-  port.onLost(leave);
-  return opening.promise;
-}
-
-/** Functions and the like cannot cross to another thread. */
-function notData(cause: unknown): EngineError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError(
-    'bad_request',
-    `the request is not plain data (${reason}): leave out functions and class instances`,
-    { cause },
+  return connectModel<TextModelInfo, TextRequest, TextEvent, TextModel>(
+    port,
+    options,
+    onEvent,
+    onClosed,
+    (model, invoke) => ({
+      ...model,
+      renderPrompt: (prompt) => invoke('renderPrompt', prompt),
+      tokenize: (text) => invoke('tokenize', text),
+      detokenize: (ids) => invoke('detokenize', ids),
+      metrics: () => invoke('metrics'),
+    }),
   );
-}
-
-interface PromiseWithResolvers<T> {
-  promise: Promise<T>;
-  resolve(value: T): void;
-  reject(error: Error): void;
-}
-
-/** Promise.withResolvers, which Node 20 lacks. */
-function withResolvers<T>(): PromiseWithResolvers<T> {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }

@@ -1,0 +1,292 @@
+// A model in another thread: its face over plain messages, whatever it makes. `serveModel` is the far side's end, `connectModel`
+// the near side's; a port is anything that posts and receives.
+
+import { EngineError } from '../files/error.ts';
+import { createEventQueue, type EventQueue } from './queue.ts';
+import type { OpenEvent } from './text/text-model.ts';
+import { fromWire, toWire, type WireError } from './wire-error.ts';
+
+export interface Port {
+  post(message: unknown): void;
+  onMessage(listener: (message: unknown) => void): void;
+  /** The other side is gone. */
+  onLost(listener: (error: Error) => void): void;
+}
+
+/** What all models have in common. `More` is what a generation is told beside its request. */
+export interface Model<Info, Request, Event, More = object> {
+  readonly info: Info;
+  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  readonly ended: Promise<Error>;
+  /** Throws EngineError. */
+  generate(request: Request, options?: More & { signal?: AbortSignal }): AsyncGenerator<Event, void, void>;
+  close(): Promise<void>;
+}
+
+/** Calls that answer once, by name. */
+export type Calls<M> = Readonly<Record<string, (model: M, argument: never) => Promise<unknown>>>;
+
+type ToFarSide =
+  | { type: 'open'; options: unknown }
+  | { type: 'generate'; id: number; request: unknown; more: object }
+  | { type: 'abort'; id: number }
+  | { type: 'call'; id: number; method: string; argument: unknown }
+  /** The process ends. `done` is on memory that both sides see. */
+  | { type: 'leave'; done: Int32Array };
+
+type GenerateMessage = Extract<ToFarSide, { type: 'generate' }>;
+type CallMessage = Extract<ToFarSide, { type: 'call' }>;
+
+type ToNearSide =
+  | { type: 'opening'; event: OpenEvent }
+  | { type: 'opened'; info: unknown }
+  | { type: 'failed'; error: WireError }
+  | { type: 'lost'; error: WireError }
+  | { type: 'event'; id: number; event: unknown }
+  | { type: 'end'; id: number; error: WireError | null }
+  | { type: 'result'; id: number; value: unknown; error: WireError | null };
+
+/** What a closed model says. */
+export function closedError(): EngineError {
+  return new EngineError('cancelled', 'the model is closed: open it again');
+}
+
+export interface Serving<Options, M> {
+  /** `signal` ends what can be ended early. */
+  open(options: Options, onEvent: (event: OpenEvent) => void, signal: AbortSignal): Promise<M>;
+  calls: Calls<M>;
+  /** Lets go of the devices, whatever the model is doing. */
+  release(): void;
+}
+
+/**
+ * Serves one model to the other side of a port. What comes back is for an error nobody caught: the other side is told, and
+ * the thread may end once the promise is settled.
+ */
+export function serveModel<Options, Request, M extends Model<unknown, Request, unknown>>(
+  port: Port,
+  { open, calls, release }: Serving<Options, M>,
+): (error: unknown) => Promise<void> {
+  const post = (message: ToNearSide): void => port.post(message);
+  const aborts = new Map<number, AbortController>();
+  let model: M | null = null;
+  const leaving = new AbortController();
+  let opening = Promise.resolve();
+
+  const leave = async (): Promise<void> => {
+    leaving.abort();
+    release();
+    await opening;
+    await model?.close();
+  };
+
+  const generate = async (served: M, { id, request, more }: GenerateMessage): Promise<void> => {
+    const controller = new AbortController();
+    aborts.set(id, controller);
+    try {
+      for await (const event of served.generate(request as Request, { ...more, signal: controller.signal }))
+        post({ type: 'event', id, event });
+      post({ type: 'end', id, error: null });
+    } catch (error) {
+      post({ type: 'end', id, error: toWire(error) });
+    } finally {
+      aborts.delete(id);
+    }
+  };
+
+  const answer = async (served: M, { method, argument }: CallMessage): Promise<unknown> =>
+    method === 'close' ? served.close() : calls[method]!(served, argument as never);
+
+  port.onMessage((received) => {
+    const message = received as ToFarSide;
+    if (message.type === 'open') {
+      opening = open(
+        message.options as Options,
+        (event) => post({ type: 'opening', event }),
+        leaving.signal,
+      ).then(
+        (opened) => {
+          model = opened;
+          post({ type: 'opened', info: opened.info });
+        },
+        (error: unknown) => post({ type: 'failed', error: toWire(error) }),
+      );
+    } else if (message.type === 'abort') {
+      aborts.get(message.id)?.abort();
+    } else if (message.type === 'leave') {
+      void leave().finally(() => {
+        Atomics.store(message.done, 0, 1);
+        Atomics.notify(message.done, 0);
+      });
+    } else if (message.type === 'generate') {
+      void generate(model!, message);
+    } else {
+      const { id } = message;
+      answer(model!, message).then(
+        (value) => post({ type: 'result', id, value, error: null }),
+        (error: unknown) => post({ type: 'result', id, value: null, error: toWire(error) }),
+      );
+    }
+  });
+  return (error) => {
+    post({ type: 'lost', error: toWire(error) });
+    return leave();
+  };
+}
+
+/** Blocks this thread until the far side holds no device any more, or for so many milliseconds. */
+export function waitUntilReleased(port: Port, milliseconds: number): void {
+  const done = new Int32Array(new SharedArrayBuffer(4));
+  port.post({ type: 'leave', done } satisfies ToFarSide);
+  Atomics.wait(done, 0, 0, milliseconds);
+}
+
+/** Calls a method of `Calls` on the far side. */
+export type Invoke = <T>(method: string, argument?: unknown) => Promise<T>;
+
+/** Opens a model on the other side of a port. `onClosed` runs when it is closed; `face` adds the calls it answers. */
+export function connectModel<Info, Request, Event, M extends Model<Info, Request, Event>>(
+  port: Port,
+  options: unknown,
+  onEvent: (event: OpenEvent) => void,
+  onClosed: () => Promise<void>,
+  face: (model: Model<Info, Request, Event>, invoke: Invoke) => M,
+): Promise<M> {
+  const post = (message: ToFarSide): void => port.post(message);
+  const streams = new Map<number, EventQueue<Event>>();
+  const calls = new Map<number, PromiseWithResolvers<unknown>>();
+  const opening = withResolvers<M>();
+  const ended = withResolvers<Error>();
+  let gone: Error | null = null;
+  let closing: Promise<void> | null = null;
+  let nextId = 0;
+
+  /** The far side answers nothing any more: everything that waits on it fails. */
+  const leave = (reason: Error): void => {
+    if (gone) return;
+    gone = reason;
+    opening.reject(reason);
+    ended.resolve(reason);
+    for (const queue of streams.values()) queue.fail(reason);
+    for (const pending of calls.values()) pending.reject(reason);
+    streams.clear();
+    calls.clear();
+  };
+
+  const close = async (): Promise<void> => {
+    await invoke('close').catch((error: unknown) => {
+      if (!gone) throw error; // a thread that has ended needs no closing
+    });
+    leave(closedError());
+    await onClosed();
+  };
+
+  const invoke: Invoke = <T>(method: string, argument?: unknown): Promise<T> => {
+    if (gone) return Promise.reject(gone);
+    const id = nextId++;
+    const pending = withResolvers<unknown>();
+    calls.set(id, pending);
+    try {
+      post({ type: 'call', id, method, argument });
+    } catch (cause) {
+      calls.delete(id);
+      pending.reject(notData(cause));
+    }
+    return pending.promise as Promise<T>;
+  };
+
+  async function* generate(
+    request: Request,
+    { signal, ...more }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<Event, void, void> {
+    if (gone) throw gone;
+    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+    const id = nextId++;
+    const queue = createEventQueue<Event>();
+    const abort = (): void => post({ type: 'abort', id });
+    streams.set(id, queue);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      post({ type: 'generate', id, request, more });
+    } catch (cause) {
+      streams.delete(id);
+      signal?.removeEventListener('abort', abort);
+      throw notData(cause);
+    }
+    try {
+      yield* queue.read();
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      if (streams.delete(id)) abort();
+    }
+  }
+
+  const open = (info: Info): M =>
+    face(
+      {
+        info,
+        ended: ended.promise,
+        generate,
+        close: () => (gone ? Promise.resolve() : (closing ??= close())),
+      },
+      invoke,
+    );
+
+  port.onMessage((received) => {
+    const message = received as ToNearSide;
+    switch (message.type) {
+      case 'opening':
+        return onEvent(message.event);
+      case 'opened':
+        return opening.resolve(open(message.info as Info));
+      case 'failed':
+        void onClosed();
+        return opening.reject(fromWire(message.error));
+      case 'lost':
+        return leave(fromWire(message.error));
+      case 'event':
+        return streams.get(message.id)?.push(message.event as Event);
+      case 'end': {
+        const queue = streams.get(message.id);
+        streams.delete(message.id);
+        return message.error ? queue?.fail(fromWire(message.error)) : queue?.close();
+      }
+      case 'result': {
+        const pending = calls.get(message.id);
+        calls.delete(message.id);
+        return message.error ? pending?.reject(fromWire(message.error)) : pending?.resolve(message.value);
+      }
+    }
+  });
+  post({ type: 'open', options });
+
+  port.onLost(leave);
+  return opening.promise;
+}
+
+/** Functions and the like cannot cross to another thread. */
+function notData(cause: unknown): EngineError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new EngineError(
+    'bad_request',
+    `the request is not plain data (${reason}): leave out functions and class instances`,
+    { cause },
+  );
+}
+
+interface PromiseWithResolvers<T> {
+  promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: Error): void;
+}
+
+/** Promise.withResolvers, which Node 20 lacks. */
+function withResolvers<T>(): PromiseWithResolvers<T> {
+  let resolve!: (value: T) => void;
+  let reject!: (error: Error) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
