@@ -5,9 +5,10 @@
 import type { Life } from './arena.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { LinkedShader, Params } from './linker.ts';
+import { isSlice, sliceBytes, sliceOffset, spanOf, tensorOf, type Operand } from './operand.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
-export type Operand = Tensor | Region;
+export type { Operand } from './operand.ts';
 export type Groups = readonly [x: number, y?: number, z?: number];
 
 export interface Dispatch {
@@ -121,10 +122,16 @@ export class Tape {
   /** Where a kept tensor lies now. */
   region(tensor: Tensor): Region {
     if (tensor.region) return tensor.region;
+    return { ...this.#held(tensor), size: tensor.bytes(this.capacity) };
+  }
+
+  /** The same with the rows behind the last one. */
+  #held(tensor: Tensor): Region {
+    if (tensor.region) return tensor.region;
     const slot = this.#slots.get(tensor);
     if (slot === undefined)
       throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is bound nowhere on this tape`);
-    return { buffer: this.device.arena.buffer(slot), offset: 0, size: tensor.bytes(this.capacity) };
+    return { buffer: this.device.arena.buffer(slot), offset: 0, size: tensor.heldBytes(this.capacity) };
   }
 
   /** Replays all segments. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
@@ -198,8 +205,10 @@ export class Tape {
   }
 
   #resource(operand: Operand): GPUBufferBinding {
-    const { buffer, offset, size } = operand instanceof Tensor ? this.region(operand) : operand;
-    return { buffer, offset, size };
+    const tensor = tensorOf(operand);
+    const { buffer, offset, size } = tensor ? this.#held(tensor) : (operand as Region);
+    if (!isSlice(operand)) return { buffer, offset, size };
+    return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
   }
 
   #writeArgs(shader: LinkedShader, args: Readonly<Record<string, number>>): number {
@@ -234,14 +243,14 @@ export class Tape {
       Object.keys(args),
     );
     for (const [key, operand] of Object.entries(bind)) {
-      if (operand instanceof Tensor && operand.tape !== null && operand.tape !== this) {
+      const tensor = tensorOf(operand);
+      if (tensor && tensor.tape !== null && tensor.tape !== this) {
         throw new Error(`${name}: ${key} was recorded on another tape`);
       }
-      const size =
-        operand instanceof Tensor ? (operand.region?.size ?? operand.bytes(this.capacity)) : operand.size;
-      const region = operand instanceof Tensor ? operand.region : operand;
+      const region = tensor ? tensor.region : (operand as Region);
       if (region && !this.device.owns(region.buffer))
         throw new Error(`${name}: ${key} lies on another device`);
+      const size = spanOf(operand, this.capacity);
       const limit = this.device.capabilities.bindingLimit;
       if (size > limit) throw new Error(`${name}: ${key} spans ${size} bytes, a binding at most ${limit}`);
     }
@@ -261,10 +270,11 @@ export class Tape {
     const lives = new Map<Tensor, Life>();
     this.#dispatches.forEach(({ bind }, i) => {
       for (const operand of Object.values(bind)) {
-        if (!(operand instanceof Tensor) || operand.region) continue;
-        const life = lives.get(operand);
+        const tensor = tensorOf(operand);
+        if (!tensor || tensor.region) continue;
+        const life = lives.get(tensor);
         if (life) life.last = i;
-        else lives.set(operand, { bytes: operand.bytes(this.capacity), first: i, last: i });
+        else lives.set(tensor, { bytes: tensor.heldBytes(this.capacity), first: i, last: i });
       }
     });
     for (const tensor of this.#kept) {

@@ -1,5 +1,6 @@
 // A tensor is a shape over bytes on a device: either bytes of its own (weights, step data) or a place in a tape's
 // arena that the plan decides. Rows are padded to 32 columns; padding columns hold zeros, and every kernel keeps it so.
+// Behind the last row lie rows of no meaning, so that matmuls may read and write whole tiles.
 
 import type { Tape } from './tape.ts';
 
@@ -53,8 +54,13 @@ export class Tensor {
     return rowsOf(this.shape, sizes);
   }
 
-  /** Bytes it needs where the named sizes are as given. */
+  /** Bytes of its rows where the named sizes are as given. */
   bytes(sizes: Sizes): number {
+    return this.rows(sizes) * this.stride * 4;
+  }
+
+  /** Bytes it is given: those of its rows and of the rows behind them. */
+  heldBytes(sizes: Sizes): number {
     return tensorBytes(this.shape, sizes);
   }
 }
@@ -69,8 +75,15 @@ function rowsOf(shape: readonly Extent[], sizes: Sizes): number {
   return shape.slice(0, -1).reduce<number>((product, extent) => product * resolve(extent, sizes), 1);
 }
 
+/** Bytes that a tensor of this shape is given, rows behind its last one included. */
 export function tensorBytes(shape: readonly Extent[], sizes: Sizes): number {
-  return rowsOf(shape, sizes) * paddedColumns(columnsOf(shape)) * 4;
+  return paddedRows(rowsOf(shape, sizes)) * paddedColumns(columnsOf(shape)) * 4;
+}
+
+/** Rows that a tensor is given: one, four, or whole tiles of 16. */
+export function paddedRows(rows: number): number {
+  if (rows <= 1) return rows;
+  return rows <= 4 ? 4 : Math.ceil(rows / 16) * 16;
 }
 
 export function paddedColumns(columns: number): number {

@@ -2,12 +2,12 @@
 
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
-import { paddedColumns, tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { paddedColumns, paddedRows, tapeOf, type Tensor } from '../gpu/tensor.ts';
 import { STEP, weightOperands, type Matrix } from './matrix.ts';
 
 type Store = 'none' | 'add' | 'swiglu';
 
-/** Rows of a tile; a tape's row capacity is a multiple of what its matmul takes at once. */
+/** Rows of a tile; tensors are given rows behind their last one up to the end of its tile. */
 const TILE_ROWS = 16;
 
 /** y = x · Wᵀ + bias; x [rows, k] → [rows, columns] */
@@ -72,9 +72,7 @@ interface Variant {
 function variant(tape: Tape, capacity: number, weight: Matrix): Variant {
   const { lanes } = tape;
   const splits = tape.plain ? 1 : splitsFor(tape, weight);
-  const rows = capacity >= TILE_ROWS ? TILE_ROWS : capacity;
-  if (capacity % rows !== 0)
-    throw new Error(`matmul: a capacity of ${capacity} rows is no multiple of ${rows}`);
+  const rows = Math.min(paddedRows(capacity), TILE_ROWS);
   if (lanes > 1 && rows < TILE_ROWS) {
     return {
       shader: 'matmul-few.wgsl',

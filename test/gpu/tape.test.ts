@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Device } from '../../src/gpu/device.ts';
-import { Tape, type Dispatch } from '../../src/gpu/tape.ts';
+import { Tape, type Dispatch, type Operand } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { openTestDevice, TEST_BUDGET } from './test-device.ts';
 
@@ -190,6 +190,46 @@ describe('replaying', () => {
   });
 });
 
+describe('a slice of rows', () => {
+  const rows = (tensor: Tensor, firstRow: number, count: number) => ({ tensor, firstRow, rows: count });
+  const at = (tape: Tape, x: Operand, y: Operand, offset: number): void =>
+    tape.dispatch('affine.wgsl', { args: { factor: 1, offset }, bind: { x, y }, groups: () => [2] });
+
+  it('is read and written where it lies, and its tensor lives as long as its slices', async () => {
+    const tape = new Tape(device, { rows: 8 });
+    const [a, b, c] = [tape.tensor(['rows', 32]), tape.tensor(['rows', 32]), tape.tensor(['rows', 32])];
+    const x = source(8);
+    for (const first of [0, 2, 4, 6]) at(tape, rows(x, first, 2), rows(a, 6 - first, 2), 0);
+    at(tape, rows(a, 0, 2), rows(b, 0, 2), 1);
+    for (const first of [0, 2, 4, 6]) at(tape, rows(a, first, 2), rows(c, first, 2), first);
+    tape.keep(c);
+    tape.finish();
+    tape.run({ rows: 8 });
+    const wanted = [6, 4, 2, 0].flatMap((first, i) =>
+      Array.from({ length: 64 }, (_, j) => first * 32 + j + 2 * i),
+    );
+    expect(await read(tape, c)).toEqual(wanted);
+  });
+
+  it('of a tensor above the binding limit fits a binding', () => {
+    const tape = new Tape(device, { rows: 2 });
+    const wide = tape.tensor([16, 1 << 15]);
+    expect(() => at(tape, wide, source(2), 0)).toThrow('x spans 2097152 bytes, a binding at most 1048576');
+    expect(() => at(tape, rows(wide, 8, 8), source(2), 0)).not.toThrow();
+  });
+
+  it('begins at a multiple of 256 bytes and ends within its tensor', () => {
+    const tape = new Tape(device, { rows: 8 });
+    const y = tape.tensor(['rows', 32]);
+    expect(() => at(tape, source(2), rows(y, 1, 2), 0)).toThrow(
+      'a slice cannot begin at row 1: rows are 128 bytes apart',
+    );
+    expect(() => at(tape, source(2), rows(y, 14, 4), 0)).toThrow(
+      'a slice ends at row 18, its tensor of [rows, 32] before',
+    );
+  });
+});
+
 describe('the arena', () => {
   it('holds a chain in two slots, but a kept tensor in its own until the end', async () => {
     const tape = new Tape(device, { rows: 2 });
@@ -201,7 +241,7 @@ describe('the arena', () => {
     tape.run({ rows: 2 });
     expect(await read(tape, kept)).toEqual(Array.from({ length: 64 }, (_, i) => i + 5));
     expect(await read(tape, y)).toEqual(Array.from({ length: 64 }, (_, i) => i + 15));
-    expect(device.memory().arena).toBe(3 * 256);
+    expect(device.memory().arena).toBe(3 * 4 * 32 * 4);
   });
 
   it('grows for a later tape, and the earlier one binds what it became', async () => {

@@ -1,0 +1,49 @@
+// What a dispatch binds: a tensor, some of its rows, or bytes. A slice serves kernels that walk a tensor above the binding
+// limit strip by strip; it has no rows behind its last one, so what writes in whole tiles cannot write one.
+
+import { Tensor, type Region, type Sizes } from './tensor.ts';
+
+export interface Slice {
+  tensor: Tensor;
+  firstRow: number;
+  rows: number;
+}
+
+export type Operand = Tensor | Slice | Region;
+
+/** What a binding's offset must be a multiple of on every adapter. */
+const OFFSET_ALIGNMENT = 256;
+
+export function isSlice(operand: Operand): operand is Slice {
+  return 'tensor' in operand;
+}
+
+/** The tensor that an operand is or lies in; null for a region. */
+export function tensorOf(operand: Operand): Tensor | null {
+  if (operand instanceof Tensor) return operand;
+  return isSlice(operand) ? operand.tensor : null;
+}
+
+/** Bytes of a tensor before a slice of it. */
+export function sliceOffset({ tensor, firstRow }: Slice): number {
+  const offset = firstRow * tensor.stride * 4;
+  if (offset % OFFSET_ALIGNMENT !== 0)
+    throw new Error(`a slice cannot begin at row ${firstRow}: rows are ${tensor.stride * 4} bytes apart`);
+  return offset;
+}
+
+export function sliceBytes({ tensor, rows }: Slice): number {
+  return rows * tensor.stride * 4;
+}
+
+/** Bytes that its binding spans. */
+export function spanOf(operand: Operand, sizes: Sizes): number {
+  if (operand instanceof Tensor) return operand.region?.size ?? operand.heldBytes(sizes);
+  if (!isSlice(operand)) return operand.size;
+  const { tensor, firstRow, rows } = operand;
+  if (sliceOffset(operand) + sliceBytes(operand) > spanOf(tensor, sizes))
+    throw new Error(
+      `a slice ends at row ${firstRow + rows}, its tensor of [${tensor.shape.join(', ')}] before`,
+    );
+  return sliceBytes(operand);
+}
