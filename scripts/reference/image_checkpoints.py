@@ -1,0 +1,126 @@
+"""Makes the tiny diffusers checkpoints of test/golden/image/checkpoints:  python scripts/reference/image_checkpoints.py [sd1 ...]
+
+Random weights of the true classes, in the published folder layout. Standard deviations are chosen by role so that
+activations keep ordinary magnitudes, attention is not flat, and norms and biases matter. Weights are rounded to the
+type they are stored in; goldens are computed in f32 from exactly those values.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import diffusers
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection, PreTrainedModel
+
+from image_configs import CHECKPOINTS, VOCABULARY
+from image_tokenizer import write_tokenizer
+
+ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'image'
+FOLDERS = ROOT / 'checkpoints'
+DTYPES = {'f32': torch.float32, 'f16': torch.float16, 'bf16': torch.bfloat16}
+OLD_NAMES = {'.to_q.': '.query.', '.to_k.': '.key.', '.to_v.': '.value.', '.to_out.0.': '.proj_attn.'}
+SHARP = ('to_q', 'to_k', 'q_proj', 'k_proj', 'query', 'key')
+
+
+def draw(model, seed, gains=None):
+    """Random weights; `gains` maps a module's name to its own factor."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(tensor, deviation, mean=0.0):
+        tensor.data = torch.randn(tensor.shape, generator=generator) * deviation + mean
+
+    roles = {}
+    for path, module in model.named_modules():
+        for name, weight in module.named_parameters(recurse=False):
+            roles[f'{path}.{name}'.lstrip('.')] = (path, module, name, weight)
+    for full, (path, module, name, weight) in sorted(roles.items()):
+        if 'norm' in type(module).__name__.lower() or 'norm' in path.rsplit('.', 1)[-1]:
+            normal(weight, 0.3 if name == 'weight' else 0.2, 1.0 if name == 'weight' else 0.0)
+        elif name == 'bias':
+            normal(weight, 0.2)
+        elif isinstance(module, nn.Embedding):
+            normal(weight, 0.6)
+        elif weight.dim() >= 2 and isinstance(module, nn.Linear | nn.Conv2d):
+            gain = 1.5 if path.endswith(SHARP) else 1.0
+            gain *= (gains or {}).get(path, 1.0)
+            normal(weight, gain / weight[0].numel() ** 0.5)
+        else:
+            normal(weight, 0.6)
+            assert name.endswith('pad_token'), full
+    return model.eval()
+
+
+def clear(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
+def build(part):
+    if part.model in (CLIPTextModel, CLIPTextModelWithProjection):
+        return part.model(CLIPTextConfig(**part.config))
+    return part.model(**part.config)
+
+
+def save_diffusers(folder, model, part):
+    clear(folder)
+    model.to(DTYPES[part.dtype]).save_pretrained(folder)
+    if part.old_names:
+        path = folder / 'diffusion_pytorch_model.safetensors'
+        state = load_file(path)
+        for new, old in OLD_NAMES.items():
+            state = {name.replace(new, old): tensor for name, tensor in state.items()}
+        save_file(state, path, {'format': 'pt'})
+
+
+def save_clip(folder, model, part):
+    """Published names have `text_model.` before them, and older releases kept the position ids in the file."""
+    clear(folder)
+    dtype, published = part.dtype, part.published
+    state = {name: tensor.to(DTYPES[dtype]).contiguous() for name, tensor in model.state_dict().items()}
+    if published:
+        names = {name: name if name.startswith('text_') else f'text_model.{name}' for name in state}
+        state = {names[name]: tensor for name, tensor in state.items()}
+        state['text_model.embeddings.position_ids'] = torch.arange(77)[None]
+    save_file(state, folder / 'model.safetensors', {'format': 'pt'})
+    config = model.config.to_diff_dict()
+    config |= {'architectures': [type(model).__name__], 'torch_dtype': {'f16': 'float16', 'f32': 'float32'}[dtype]}
+    for key in ('transformers_version', 'dtype'):
+        config.pop(key, None)
+    (folder / 'config.json').write_text(json.dumps(dict(sorted(config.items())), indent=2) + '\n')
+
+
+def save_component(folder, part):
+    """One component by its description: a tokenizer, a scheduler, or a model with weights."""
+    if part.kind == 'copy':
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(FOLDERS / part.source, folder)
+    elif part.kind == 'tokenizer':
+        clear(folder)
+        size = write_tokenizer(folder, **part.config)
+        assert size <= VOCABULARY, size
+    elif part.kind == 'scheduler':
+        clear(folder)
+        getattr(diffusers, part.model)(**part.config).save_pretrained(folder)
+    else:
+        model = draw(build(part), part.seed, part.gains)
+        save = save_clip if isinstance(model, PreTrainedModel) else save_diffusers
+        save(folder, model, part)
+
+
+def make(name):
+    checkpoint = CHECKPOINTS[name]
+    for component, part in checkpoint.parts.items():
+        save_component(FOLDERS / name / component, part)
+    if checkpoint.index:
+        (FOLDERS / name / 'model_index.json').write_text(json.dumps(checkpoint.index, indent=2) + '\n')
+
+
+if __name__ == '__main__':
+    for name in sys.argv[1:] or CHECKPOINTS:
+        make(name)
+        size = sum(file.stat().st_size for file in (FOLDERS / name).rglob('*') if file.is_file())
+        print(f'{name}: {size} bytes', flush=True)

@@ -1,0 +1,50 @@
+"""Reading the tiny checkpoints and writing the cases of test/golden/image."""
+
+import json
+from importlib.metadata import version
+
+import diffusers
+import torch
+import transformers
+from safetensors.torch import save_file
+
+from image_checkpoints import ROOT
+
+transformers.utils.logging.disable_progress_bar()
+
+
+def loaded(folder, overlay=None):
+    """The component in f32, its config.json overlaid."""
+    config = json.loads((folder / 'config.json').read_text()) | (overlay or {})
+    if '_class_name' in config:
+        model = getattr(diffusers, config['_class_name'])
+        return model.from_pretrained(
+            folder, torch_dtype=torch.float32, low_cpu_mem_usage=False, **(overlay or {})
+        ).eval()
+    model = getattr(transformers, config['architectures'][0])
+    settings = model.config_class.from_dict(config)
+    settings._attn_implementation = 'eager'
+    return model.from_pretrained(folder, config=settings, dtype=torch.float32).eval()
+
+
+def distance(value, exact):
+    """How far f32 rounding alone moves the result, at most."""
+    return (value.double() - exact.double()).abs().max().item()
+
+
+def write_case(name, script, document, inputs, outputs):
+    folder = ROOT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for stem, tensors in (('inputs', inputs), ('outputs', outputs)):
+        if tensors:
+            assert all(t.isfinite().all() for t in tensors.values()), name
+            tensors = {
+                key: (t.float() if t.is_floating_point() else t).clone().contiguous() for key, t in tensors.items()
+            }
+            save_file(tensors, folder / f'{stem}.safetensors')
+    document = {
+        'command': f'python scripts/reference/{script} {name}',
+        'made_with': {package: version(package) for package in ('torch', 'transformers', 'diffusers')},
+        **document,
+    }
+    (folder / 'case.json').write_text(json.dumps(document, indent=2, ensure_ascii=False) + '\n')

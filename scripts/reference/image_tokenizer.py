@@ -1,0 +1,92 @@
+"""A small CLIP tokenizer in the published layout (vocab.json, merges.txt), learnt from the prompts of the goldens.
+
+As in the published one the vocabulary is: 256 byte letters (so that `!` is id 0), the same with `</w>`, one token a
+merge, BOS, EOS. `pad` is the only difference between CLIP-L (EOS) and OpenCLIP (`!`).
+"""
+
+import json
+import unicodedata
+from collections import Counter
+
+import regex
+
+BOS, EOS = '<|startoftext|>', '<|endoftext|>'
+MERGES = 200
+WORD = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+")
+PROMPTS = [
+    'a red balloon over snowy mountains at sunset',
+    'a small wooden house by the sea, oil painting, warm evening light',
+    'a lighthouse on the rocks, stormy night, heavy rain, highly detailed',
+    'portrait of an old sailor with a white beard, photograph, 85mm',
+    'two boats on a calm lake, pine forest, morning fog',
+    'desert dunes under the stars, long exposure',
+    'blurry, low quality, watermark, text',
+    '',
+    "It's the cat's house; we'll paint it, they've said. Don't!",
+    'Ein Café in Zürich, crème brûlée & 3 naïve ÉCLAIRS',
+    '山の上の赤い風船 и маленький дом 🎈🏔️',
+    '  tabs\tand   spaces\n\nand a new line  ',
+    'weights are no syntax here: (red:1.2) [blue] BREAK 1024x768 #7 50% @noon --no-frame',
+    'a text with <|endoftext|> inside and <|startoftext|> too',
+    'x' * 40 + ' 123456 ' + '!?' * 12,
+    ' '.join(['a very long prompt about the sea, the sky, the forest and the mountains in the evening light'] * 7),
+]
+
+
+def byte_letters():
+    """Byte -> printable letter: bytes that print stand for themselves, the others for letters from U+0100 on."""
+    printing = [*range(ord('!'), ord('~') + 1), *range(ord('¡'), ord('¬') + 1), *range(ord('®'), ord('ÿ') + 1)]
+    others = [byte for byte in range(256) if byte not in printing]
+    return {byte: chr(byte) for byte in printing} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+
+
+def words(text):
+    letters = byte_letters()
+    for word in WORD.findall(unicodedata.normalize('NFC', text).lower()):
+        spelled = [letters[byte] for byte in word.encode()]
+        yield (*spelled[:-1], spelled[-1] + '</w>')
+
+
+def joined(word, pair):
+    """The word with each occurrence of the pair made one part."""
+    parts, i = [], 0
+    while i < len(word):
+        size = 2 if word[i : i + 2] == pair else 1
+        parts.append(''.join(word[i : i + size]))
+        i += size
+    return tuple(parts)
+
+
+def learn(texts, merges=MERGES):
+    """Most frequent pair first; among equals the alphabetically first, so that every machine learns the same."""
+    counts = Counter(word for text in texts for word in words(text))
+    learnt = []
+    for _ in range(merges):
+        pairs = Counter()
+        for word, count in counts.items():
+            for pair in zip(word, word[1:]):
+                pairs[pair] += count
+        best = min(pairs, key=lambda pair: (-pairs[pair], pair))
+        learnt.append(best)
+        counts = Counter({joined(word, best): count for word, count in counts.items()})
+    return learnt
+
+
+def write_tokenizer(folder, pad=EOS):
+    merges = learn(PROMPTS)
+    letters = list(byte_letters().values())
+    vocabulary = [*letters, *(letter + '</w>' for letter in letters), *map(''.join, merges), BOS, EOS]
+    assert len(set(vocabulary)) == len(vocabulary)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def put(name, value):
+        (folder / name).write_text(json.dumps(value, ensure_ascii=False, indent=2) + '\n')
+
+    tokens = {token: index for index, token in enumerate(vocabulary)}
+    (folder / 'vocab.json').write_text(json.dumps(tokens, ensure_ascii=False, separators=(',', ':')))
+    (folder / 'merges.txt').write_text('#version: 0.2\n' + ''.join(f'{a} {b}\n' for a, b in merges))
+    special = {'bos_token': BOS, 'eos_token': EOS, 'unk_token': EOS, 'pad_token': pad}
+    put('special_tokens_map.json', special)
+    more = {'add_prefix_space': False, 'do_lower_case': True, 'errors': 'replace', 'model_max_length': 77}
+    put('tokenizer_config.json', special | more | {'tokenizer_class': 'CLIPTokenizer'})
+    return len(vocabulary)
