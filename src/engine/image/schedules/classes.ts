@@ -1,0 +1,82 @@
+// The schedules by diffusers' class, and opening one from scheduler_config.json.
+
+import { EngineError } from '../../../files/error.ts';
+import { readConfig, type ConfigReader } from './config.ts';
+import { ddim } from './ddim.ts';
+import { eulerDiscrete } from './euler.ts';
+import { flowMatchEuler } from './flow-match-euler.ts';
+import type { Planner, PlanRequest, Schedule, ScheduleFamily } from './schedule.ts';
+
+interface ScheduleClass {
+  family: ScheduleFamily;
+  open(config: ConfigReader): Planner;
+  /** Request fields beyond steps and strength that act. */
+  takes?: readonly ('sigmas' | 'eta')[];
+}
+
+const CLASSES: Readonly<Record<string, ScheduleClass>> = {
+  DDIMScheduler: { family: 'diffusion', open: ddim, takes: ['eta'] },
+  EulerDiscreteScheduler: { family: 'diffusion', open: eulerDiscrete },
+  FlowMatchEulerDiscreteScheduler: { family: 'flow', open: flowMatchEuler, takes: ['sigmas'] },
+};
+
+export const SCHEDULE_CLASSES: readonly string[] = Object.keys(CLASSES);
+
+/** `config`: scheduler_config.json. Throws EngineError: unsupported names the class or key, bad_checkpoint a wrong value. */
+export function openSchedule(config: Readonly<Record<string, unknown>>): Schedule {
+  const name = config['_class_name'];
+  if (typeof name !== 'string') {
+    throw new EngineError(
+      'bad_checkpoint',
+      'scheduler_config.json has no "_class_name"; it should name a diffusers scheduler.',
+      { param: '_class_name' },
+    );
+  }
+  const found = CLASSES[name];
+  if (found === undefined) {
+    throw new EngineError(
+      'unsupported',
+      `There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')}.`,
+      { param: '_class_name' },
+    );
+  }
+  const reader = readConfig(name, config);
+  const plan = found.open(reader);
+  const trained = reader.number('num_train_timesteps', 1000);
+  return {
+    className: name,
+    family: found.family,
+    plan(request) {
+      check(name, request, found.takes ?? [], trained);
+      return plan(request);
+    },
+  };
+}
+
+function check(name: string, request: PlanRequest, takes: readonly string[], trained: number): void {
+  const { steps, strength, eta, sigmas } = request;
+  const wrong = (param: string, message: string): EngineError =>
+    new EngineError('bad_request', message, { param });
+  if (!Number.isInteger(steps) || steps < 1 || steps > trained) {
+    throw wrong('steps', `steps is ${steps}; ${name} takes a whole number from 1 to ${trained}.`);
+  }
+  if (strength !== undefined && !(strength > 0 && strength <= 1)) {
+    throw wrong('strength', `strength is ${strength}; it lies above 0 and at most at 1.`);
+  }
+  if (strength !== undefined && Math.trunc(steps * strength) < 1) {
+    throw wrong('strength', `strength ${strength} of ${steps} steps leaves no step; raise one of them.`);
+  }
+  if (eta !== undefined && !(eta >= 0 && eta <= 1))
+    throw wrong('eta', `eta is ${eta}; it lies between 0 and 1.`);
+  if (eta !== undefined && eta !== 0 && !takes.includes('eta'))
+    throw wrong('eta', `${name} takes no eta (${eta}); leave it out.`);
+  if (sigmas === undefined) return;
+  if (!takes.includes('sigmas'))
+    throw wrong('sigmas', `${name} takes no sigmas of one's own; leave them out.`);
+  if (sigmas.length !== steps || !sigmas.every((sigma, i) => sigma > 0 && sigma <= (sigmas[i - 1] ?? 1))) {
+    throw wrong(
+      'sigmas',
+      `sigmas has ${sigmas.length} numbers; it takes ${steps}, falling from at most 1 and above 0.`,
+    );
+  }
+}

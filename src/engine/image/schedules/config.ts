@@ -1,0 +1,94 @@
+// scheduler_config.json, read key by key. A class names what it takes; a key that another diffusers class has is without
+// effect here, as it is there; a key that no class has is refused, for it may change the numbers.
+
+import { EngineError } from '../../../files/error.ts';
+
+/** Keys of diffusers' schedulers for latent diffusion. */
+const KNOWN = new Set(
+  `algorithm_type base_image_seq_len base_shift beta_end beta_schedule beta_start clip_sample clip_sample_range
+  disable_corrector dynamic_thresholding_ratio euler_at_final final_sigmas_type flow_shift interpolation_type
+  invert_sigmas lambda_min_clipped lower_order_final max_image_seq_len max_shift noise_sampler_seed num_train_timesteps
+  original_inference_steps predict_x0 prediction_type rescale_betas_zero_snr sample_max_value scale_factors
+  set_alpha_to_one shift shift_terminal sigma_max sigma_min skip_prk_steps solver_order solver_p solver_type
+  steps_offset stochastic_sampling thresholding time_shift_type timestep_scaling timestep_spacing timestep_type
+  trained_betas upscale_mode use_beta_sigmas use_dynamic_shifting use_exponential_sigmas use_flow_sigmas
+  use_karras_sigmas use_lu_lambdas variance_type`.split(/\s+/),
+);
+
+export interface ConfigReader {
+  readonly className: string;
+  number(key: string, fallback: number): number;
+  optionalNumber(key: string): number | null;
+  flag(key: string, fallback: boolean): boolean;
+  choice<T extends string>(key: string, fallback: T, choices: readonly T[]): T;
+  numbers(key: string): number[] | null;
+  /** Refuses every value but those that leave the numbers alone. */
+  neutral(key: string, fallback: unknown, remedy: string): void;
+}
+
+export function readConfig(className: string, config: Readonly<Record<string, unknown>>): ConfigReader {
+  for (const [key, value] of Object.entries(config)) {
+    if (key.startsWith('_') || KNOWN.has(key) || value === null || value === false) continue;
+    throw new EngineError(
+      'unsupported',
+      `scheduler_config.json has "${key}": ${JSON.stringify(value)}, which no schedule here knows; remove it, or name another schedule.`,
+      { param: key },
+    );
+  }
+  const wrong = (key: string, value: unknown, wanted: string): EngineError =>
+    new EngineError(
+      'bad_checkpoint',
+      `scheduler_config.json has "${key}": ${JSON.stringify(value)} for ${className}, which takes ${wanted}.`,
+      {
+        param: key,
+      },
+    );
+  const value = (key: string): unknown => config[key] ?? null;
+
+  const optionalNumber = (key: string): number | null => {
+    const given = value(key);
+    if (given === null) return null;
+    if (typeof given === 'number' && Number.isFinite(given)) return given;
+    throw wrong(key, given, 'a finite number');
+  };
+  return {
+    className,
+    optionalNumber,
+    number: (key, fallback) => optionalNumber(key) ?? fallback,
+    flag(key, fallback) {
+      const given = value(key) ?? fallback;
+      if (typeof given === 'boolean') return given;
+      throw wrong(key, given, 'true or false');
+    },
+    choice(key, fallback, choices) {
+      const given = value(key) ?? fallback;
+      const found = choices.find((choice) => choice === given);
+      if (found !== undefined) return found;
+      throw wrong(key, given, choices.map((choice) => `"${choice}"`).join(', '));
+    },
+    numbers(key) {
+      const given = value(key);
+      if (given === null) return null;
+      if (Array.isArray(given) && given.length > 0 && given.every((item) => typeof item === 'number'))
+        return given;
+      throw wrong(key, given, 'a list of numbers');
+    },
+    neutral(key, fallback, remedy) {
+      const given = value(key) ?? fallback;
+      if (given === null || given === false || (Array.isArray(given) && given.length === 0)) return;
+      throw new EngineError(
+        'unsupported',
+        `${className} with "${key}": ${JSON.stringify(given)} is not supported; ${remedy}.`,
+        { param: key },
+      );
+    },
+  };
+}
+
+/** Clipping and thresholding look at every value of a picture: they are no combination of tensors. */
+export function refuseClipping(config: ConfigReader, clipsByDefault: boolean | null): void {
+  const remedy =
+    'latents are not pixels, so set it to false in scheduler_config.json or name another schedule';
+  if (clipsByDefault !== null) config.neutral('clip_sample', clipsByDefault, remedy);
+  config.neutral('thresholding', false, remedy);
+}

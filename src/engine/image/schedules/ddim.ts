@@ -1,0 +1,39 @@
+// DDIMScheduler (arXiv 2010.02502): deterministic at η = 0, fresh noise at η > 0.
+
+import { readLevels } from './betas.ts';
+import { refuseClipping, type ConfigReader } from './config.ts';
+import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
+import type { Planner } from './schedule.ts';
+import { firstStep, readSpacing, visited } from './spacing.ts';
+import { assemble, combine, NOISE, type Draft } from './sum.ts';
+
+export function ddim(config: ConfigReader): Planner {
+  const { alphas, count } = readLevels(config, { zeroSnr: 'exact' });
+  const spacing = readSpacing(config, 'leading');
+  const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
+  const finalAlpha = config.flag('set_alpha_to_one', true) ? 1 : (alphas[0] ?? 1);
+  refuseClipping(config, true);
+
+  return ({ steps, strength, eta = 0 }) => {
+    const stride = Math.floor(count / steps);
+    const draft = (timestep: number): Draft => {
+      const bar = alphas[timestep] ?? Number.NaN; // ᾱ here, and where the step goes
+      const before = timestep - stride;
+      const next = before >= 0 ? (alphas[before] ?? Number.NaN) : finalAlpha;
+      const { clean, noise } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const fresh = eta * Math.sqrt(((1 - next) / (1 - bar)) * (1 - bar / next));
+      return {
+        timestep,
+        latents: combine(
+          [Math.sqrt(next), clean],
+          [Math.sqrt(1 - next - fresh * fresh), noise],
+          [fresh, NOISE],
+        ),
+        estimate: clean,
+        level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },
+      };
+    };
+    const timesteps = visited(spacing, count, steps, true);
+    return assemble(config.className, 1, timesteps.slice(firstStep(steps, strength)).map(draft));
+  };
+}

@@ -1,0 +1,30 @@
+// FlowMatchEulerDiscreteScheduler: x = (1 − σ)·clean + σ·noise, the output is noise − clean (SD3, FLUX, Qwen-Image, Z-Image).
+
+import type { ConfigReader } from './config.ts';
+import { flowTable, readFlow } from './flow-sigmas.ts';
+import { estimates } from './prediction.ts';
+import type { Planner } from './schedule.ts';
+import { firstStep } from './spacing.ts';
+import { assemble, combine, LATENTS, NOISE, OUTPUT, type Draft } from './sum.ts';
+
+export function flowMatchEuler(config: ConfigReader): Planner {
+  const flow = readFlow(config);
+  const stochastic = config.flag('stochastic_sampling', false);
+
+  return (request) => {
+    const { timesteps, sigmas } = flowTable(flow, request);
+    const drafts = timesteps.map((timestep, i): Draft => {
+      const [sigma = 0, next = 0] = [sigmas[i], sigmas[i + 1]];
+      const { clean } = estimates('flow_prediction', 1 - sigma, sigma);
+      return {
+        timestep,
+        latents: stochastic
+          ? combine([1 - next, clean], [next, NOISE])
+          : combine([1, LATENTS], [next - sigma, OUTPUT]),
+        estimate: clean,
+        level: { image: 1 - sigma, noise: sigma },
+      };
+    });
+    return assemble(config.className, 1, drafts.slice(firstStep(timesteps.length, request.strength)));
+  };
+}

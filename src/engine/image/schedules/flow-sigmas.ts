@@ -1,0 +1,89 @@
+// Sigmas of the flow-matching schedules: a line from 1 down, shifted by a constant or by the picture's size, stretched to
+// end at a given sigma, or respaced.
+
+import { EngineError } from '../../../files/error.ts';
+import type { ConfigReader } from './config.ts';
+import type { PlanRequest } from './schedule.ts';
+import { readRespacing, respace, type Respacing } from './sigmas.ts';
+import { linspace } from './spacing.ts';
+
+export interface Flow {
+  className: string;
+  trained: number;
+  shift: number;
+  dynamic: boolean;
+  linearShift: boolean;
+  /** μ runs from `base` at `baseTokens` to `max` at `maxTokens`. */
+  base: number;
+  max: number;
+  baseTokens: number;
+  maxTokens: number;
+  terminal: number | null;
+  respacing: Respacing;
+}
+
+export function readFlow(config: ConfigReader): Flow {
+  config.neutral('invert_sigmas', false, 'name another schedule');
+  return {
+    className: config.className,
+    trained: config.number('num_train_timesteps', 1000),
+    shift: config.number('shift', 1),
+    dynamic: config.flag('use_dynamic_shifting', false),
+    linearShift: config.choice('time_shift_type', 'exponential', ['exponential', 'linear']) === 'linear',
+    base: config.number('base_shift', 0.5),
+    max: config.number('max_shift', 1.15),
+    baseTokens: config.number('base_image_seq_len', 256),
+    maxTokens: config.number('max_image_seq_len', 4096),
+    terminal: config.optionalNumber('shift_terminal'),
+    respacing: readRespacing(config),
+  };
+}
+
+/** What FLUX, Qwen-Image and Z-Image pipelines give as `sigmas`: 1 … 1/steps. */
+export function plainSigmas(steps: number): number[] {
+  return linspace(1, 1 / steps, steps);
+}
+
+export function flowTable(flow: Flow, request: PlanRequest): { timesteps: number[]; sigmas: number[] } {
+  const { steps } = request;
+  let sigmas = shifted(flow, request, request.sigmas ?? trainedLine(flow, steps));
+  if (flow.terminal !== null && flow.terminal !== 0) sigmas = stretched(sigmas, flow.terminal);
+  if (flow.respacing.kind !== 'none')
+    sigmas = respace(flow.respacing, sigmas[0] ?? 1, sigmas.at(-1) ?? 0, steps);
+  return { timesteps: sigmas.map((sigma) => sigma * flow.trained), sigmas: [...sigmas, 0] };
+}
+
+/** Between the trained ends, which a constant shift has moved already: it acts twice, as in diffusers. */
+function trainedLine(flow: Flow, steps: number): number[] {
+  const end = (sigma: number): number => (flow.dynamic ? sigma : shiftBy(flow.shift, sigma));
+  return linspace(end(1), end(1 / flow.trained), steps);
+}
+
+function shifted(flow: Flow, request: PlanRequest, sigmas: readonly number[]): number[] {
+  if (!flow.dynamic) return sigmas.map((sigma) => shiftBy(flow.shift, sigma));
+  const mu = request.mu ?? muOf(flow, request.imageTokens);
+  const shift = flow.linearShift ? mu : Math.exp(mu);
+  return sigmas.map((sigma) => shift / (shift + (1 / sigma - 1)));
+}
+
+const shiftBy = (shift: number, sigma: number): number => (shift * sigma) / (1 + (shift - 1) * sigma);
+
+function muOf(flow: Flow, tokens: number | undefined): number {
+  if (tokens === undefined) {
+    throw new EngineError(
+      'bad_request',
+      `${flow.className} shifts by the picture's size (use_dynamic_shifting); give imageTokens or mu.`,
+      {
+        param: 'imageTokens',
+      },
+    );
+  }
+  const slope = (flow.max - flow.base) / (flow.maxTokens - flow.baseTokens);
+  return flow.base + slope * (tokens - flow.baseTokens);
+}
+
+/** Scaled about 1 so that the last is `terminal`. */
+function stretched(sigmas: readonly number[], terminal: number): number[] {
+  const scale = (1 - (sigmas.at(-1) ?? 0)) / (1 - terminal);
+  return sigmas.map((sigma) => 1 - (1 - sigma) / scale);
+}

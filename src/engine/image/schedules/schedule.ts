@@ -1,0 +1,84 @@
+// What a noise schedule is: a pure function of numbers. From the checkpoint's scheduler_config.json and the number of steps
+// it makes a plan, and one loop runs every plan, whatever the method:
+//
+//   latents = fromNoise · noise                     (image-to-image: fromImage.image · image + fromImage.noise · noise)
+//   for each step:
+//     output = model(inputScale · latents, timestep)            guidance included
+//     for each update, in order:  into = Σ coefficient · operand      one launch of the linear-combination kernel
+//
+// An update reads all operands before it writes, so `into` may stand on both sides. `noise` is a fresh standard normal
+// tensor, drawn once in a step that names it. A number is a history slot; slots are written before they are read.
+
+/** What an update combines: the latents, the model's output, fresh noise, or a history slot. */
+export type Operand = 'latents' | 'output' | 'noise' | number;
+
+export interface Term {
+  operand: Operand;
+  coefficient: number;
+}
+
+export interface Update {
+  into: 'latents' | number;
+  /** At least one; each operand at most once. */
+  terms: readonly Term[];
+}
+
+/** Latents of an image at a noise level: image · clean latents + noise · standard normal noise. */
+export interface Mix {
+  image: number;
+  noise: number;
+}
+
+/** One call of the model (methods of second order make two for a step of the user's count). */
+export interface Step {
+  /** As the model is given it: 0 … trained timesteps, not always whole. */
+  timestep: number;
+  /** Factor on the latents for the model's input. */
+  inputScale: number;
+  /** The last one writes the latents. */
+  updates: readonly Update[];
+  /** A term of `updates` is fresh noise. */
+  drawsNoise: boolean;
+  /** The clean latents as this step sees them (previews): over latents and output, before the updates. */
+  estimate: readonly Term[];
+  /** Noise level that the latents have after the updates: what inpainting puts outside its mask. */
+  after: Mix;
+}
+
+export interface Plan {
+  /** Text-to-image: factor on noise for the first latents. */
+  fromNoise: number;
+  /** Image-to-image: the first latents. */
+  fromImage: Mix;
+  steps: readonly Step[];
+  /** History tensors of the latents' size. */
+  slots: number;
+}
+
+export interface PlanRequest {
+  /** As the user counts them; at least 1. */
+  steps: number;
+  /** (0, 1]: share of the steps taken, from the first ones on left out; left out: all. */
+  strength?: number;
+  /** Flow schedules: sigmas before the shift, one a step, falling from 1; left out: the class's own. */
+  sigmas?: readonly number[];
+  /** Flow schedules that shift by the picture's size: its tokens, or the shift's μ itself. */
+  imageTokens?: number;
+  mu?: number;
+  /** DDIM (default 0) and TCD (default 0.3): share of fresh noise, 0 to 1. */
+  eta?: number;
+}
+
+/** Latents x = α·clean + σ·noise with α² + σ² = 1 or (Euler and kin) x / √(1 + σ²) as the model's input; or α = 1 − σ. */
+export type ScheduleFamily = 'diffusion' | 'flow';
+
+export interface Schedule {
+  /** diffusers' class. */
+  className: string;
+  family: ScheduleFamily;
+  /** Throws EngineError bad_request for numbers that the method cannot use, bad_checkpoint where a coefficient is not finite. */
+  plan(request: PlanRequest): Plan;
+}
+
+/** A schedule whose settings are read; the request it gets is checked. */
+export type Planner = (request: PlanRequest) => Plan;

@@ -1,0 +1,98 @@
+// Sums over the tensors of a step. Methods are written with them as in their papers, tensor for tensor; what reaches the
+// plan is one coefficient an operand.
+
+import { EngineError } from '../../../files/error.ts';
+import type { Mix, Operand, Plan, Step, Term, Update } from './schedule.ts';
+
+export type Sum = ReadonlyMap<Operand, number>;
+
+const one = (operand: Operand): Sum => new Map([[operand, 1]]);
+export const LATENTS = one('latents');
+export const OUTPUT = one('output');
+export const NOISE = one('noise');
+export const slot = (index: number): Sum => one(index);
+
+/** Σ factor · sum. */
+export function combine(...parts: readonly (readonly [factor: number, sum: Sum])[]): Sum {
+  const total = new Map<Operand, number>();
+  for (const [factor, sum] of parts) {
+    for (const [operand, coefficient] of sum) {
+      total.set(operand, (total.get(operand) ?? 0) + factor * coefficient);
+    }
+  }
+  return total;
+}
+
+/** A step as the methods give it: what goes into slots is computed from the same latents and output as `latents`. */
+export interface Draft {
+  timestep: number;
+  inputScale?: number;
+  stores?: readonly { slot: number; value: Sum }[];
+  latents: Sum;
+  estimate: Sum;
+  /** Noise level that this step starts from. */
+  level: Mix;
+}
+
+const CLEAN: Mix = { image: 1, noise: 0 };
+
+/** Drafts as a plan: zero terms and slots nobody reads go; what is not finite is refused. */
+export function assemble(className: string, fromNoise: number, drafts: readonly Draft[]): Plan {
+  const steps = keepRead(
+    drafts.map((draft, index): Step => {
+      const stores = (draft.stores ?? []).map(({ slot: into, value }): Update => ({
+        into,
+        terms: terms(value),
+      }));
+      return {
+        timestep: draft.timestep,
+        inputScale: draft.inputScale ?? 1,
+        updates: [...stores, { into: 'latents', terms: terms(draft.latents) }],
+        drawsNoise: [...draft.latents].some(
+          ([operand, coefficient]) => operand === 'noise' && coefficient !== 0,
+        ),
+        estimate: terms(draft.estimate),
+        after: drafts[index + 1]?.level ?? CLEAN,
+      };
+    }),
+  );
+  for (const [index, step] of steps.entries()) assertFinite(className, step, index);
+  const slots = steps.flatMap(({ updates }) =>
+    updates.flatMap(({ into }) => (into === 'latents' ? [] : [into + 1])),
+  );
+  return { fromNoise, fromImage: drafts[0]?.level ?? CLEAN, steps, slots: Math.max(0, ...slots) };
+}
+
+function terms(sum: Sum): Term[] {
+  return [...sum]
+    .filter(([, coefficient]) => coefficient !== 0)
+    .map(([operand, coefficient]) => ({ operand, coefficient }));
+}
+
+/** Without the stores that no later update reads. */
+function keepRead(steps: readonly Step[]): Step[] {
+  const read = new Set<Operand>();
+  return steps
+    .toReversed()
+    .map((step) => {
+      const kept = step.updates.toReversed().filter(({ into, terms: parts }) => {
+        if (into !== 'latents' && !read.has(into)) return false;
+        read.delete(into);
+        for (const { operand } of parts) read.add(operand);
+        return true;
+      });
+      return { ...step, updates: kept.toReversed() };
+    })
+    .toReversed();
+}
+
+function assertFinite(className: string, step: Step, index: number): void {
+  const parts = [...step.updates.flatMap((update) => update.terms), ...step.estimate];
+  const numbers = [step.timestep, step.inputScale, ...parts.map(({ coefficient }) => coefficient)];
+  if (numbers.every(Number.isFinite)) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${className} cannot compute step ${index + 1} at timestep ${step.timestep} with these settings (a division by zero noise or zero signal); ` +
+      'take another schedule, another timestep_spacing, or v_prediction where the betas end in zero signal.',
+  );
+}
