@@ -62,25 +62,30 @@ test('shards come with their index, a second copy of the weights does not', () =
   expect(select(['model.fp16.safetensors'])).toEqual(['model.fp16.safetensors']);
 });
 
-test('a pipeline comes with the folders of its components, without single-file copies and half-precision twins', () => {
+test('a pipeline comes with the folders of its components, without single-file copies, each weight in half precision where it is there', () => {
   const wanted = [
     'model_index.json',
     'scheduler/scheduler_config.json',
     'text_encoder/config.json',
-    'text_encoder/model.safetensors',
+    'text_encoder/model.fp16.safetensors',
+    'text_encoder_2/model.safetensors',
     'tokenizer/merges.txt',
-    'transformer/diffusion_pytorch_model-00001-of-00002.safetensors',
-    'transformer/diffusion_pytorch_model-00002-of-00002.safetensors',
-    'transformer/diffusion_pytorch_model.safetensors.index.json',
+    'transformer/diffusion_pytorch_model.fp16-00001-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model.fp16-00002-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model.safetensors.index.fp16.json',
     'vae/config.json',
     'vae/diffusion_pytorch_model.fp16.safetensors',
   ];
   const others = [
     'sd_xl_base_1.0.safetensors',
-    'text_encoder/model.fp16.safetensors',
+    'text_encoder/model.safetensors',
     'text_encoder/openvino_model.bin',
     'transformer/diffusion_pytorch_model.non_ema.safetensors',
-    'transformer/diffusion_pytorch_model.fp16-00001-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model-00001-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model-00002-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model.safetensors.index.json',
+    'safety_checker/model.safetensors',
+    'safety_checker/config.json',
     'transformer/diffusion_pytorch_model.non_ema.safetensors.index.json',
     'vae_decoder/model.onnx',
   ];
