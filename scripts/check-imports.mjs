@@ -16,7 +16,7 @@ export const ROOMS = {
   cli: {
     does: 'argv in, exit code out',
     rooms: ['index.ts', 'server'],
-    packages: ['citty', 'consola'],
+    packages: ['citty', 'consola', 'yaml'],
     node: true,
   },
   server: {
@@ -43,13 +43,14 @@ export const ROOMS = {
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
-    packages: ['@huggingface/jinja', '@huggingface/tokenizers'],
+    packages: ['@huggingface/jinja', '@huggingface/tokenizers', 'sharp'],
     node: [
       /^source-disk\.ts$/,
       /^hub(-.*)?\.ts$/,
       /^modelhub\.ts$/,
       /^quantized-cache\.ts$/,
       /^shipped\.ts$/,
+      /^image(-embed|-save)?\.ts$/,
     ],
   },
 };

@@ -1,0 +1,101 @@
+// Pictures on disk: each is written under a temporary name beside its place and appears there whole or not at all.
+
+import { randomBytes } from 'node:crypto';
+import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { EngineError } from './error.ts';
+import { writeAll } from './source-disk.ts';
+
+const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
+/** No picture takes so long to write: what is older belongs to a run that was killed. */
+const LEFTOVER_AGE_MS = 3_600_000;
+/** What file systems without hard links answer. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EACCES'];
+
+/** Makes the file `path`; false where that name is taken, by whoever came first. */
+export async function saveNew(path: string, bytes: Uint8Array): Promise<boolean> {
+  return withTemporary(path, bytes, async (temporary) => {
+    try {
+      // Unlike a rename, a link never replaces what is there.
+      await link(temporary, path);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      if (!NO_LINKS.includes(codeOf(error))) throw error;
+    }
+    return claimAndRename(temporary, path);
+  });
+}
+
+/** Makes the file `path`, or replaces it. */
+export async function saveOver(path: string, bytes: Uint8Array): Promise<void> {
+  await withTemporary(path, bytes, (temporary) => rename(temporary, path));
+}
+
+/** Removes temporary files that a killed run left in `folder`. */
+export async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!TEMPORARY.test(name)) continue;
+    const info = await stat(join(folder, name)).catch(() => null);
+    if (info !== null && Date.now() - info.mtimeMs > LEFTOVER_AGE_MS) {
+      await rm(join(folder, name), { force: true });
+    }
+  }
+}
+
+async function withTemporary<T>(
+  path: string,
+  bytes: Uint8Array,
+  place: (temporary: string) => Promise<T>,
+): Promise<T> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
+  try {
+    await writeDown(temporary, bytes);
+    return await place(temporary);
+  } catch (error) {
+    throw unwritable(path, error);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+async function writeDown(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, 'wx');
+  try {
+    await writeAll(file, bytes, 0);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Without links: an empty file holds the name until the picture takes its place. */
+async function claimAndRename(temporary: string, path: string): Promise<boolean> {
+  try {
+    await (await open(path, 'wx')).close();
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+  await rename(temporary, path);
+  return true;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function unwritable(path: string, cause: unknown): EngineError {
+  const code = codeOf(cause);
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? new EngineError('disk_full', `no space is left for ${path}: free some, or name another folder`, {
+        cause,
+      })
+    : new EngineError(
+        'bad_request',
+        `${path} cannot be written (${code || String(cause)}): name another folder`,
+        {
+          cause,
+        },
+      );
+}
