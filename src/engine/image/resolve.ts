@@ -1,0 +1,127 @@
+// A request with every value decided: what it says, then call arguments, then the model's own defaults, then the contract's.
+
+import { EngineError } from '../../files/error.ts';
+import type { Family } from './families.ts';
+import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
+import { readCallArguments, type CallArguments } from './kwargs.ts';
+
+/** What a checkpoint says of itself. */
+export interface ModelDefaults {
+  width: number;
+  height: number;
+  steps?: number | undefined;
+  guidance?: number | undefined;
+  negativePrompt?: string | undefined;
+}
+
+export interface ResolveContext {
+  family: Family;
+  defaults: ModelDefaults;
+  backend: ResolvedImageRequest['backend'];
+  /** Names that `scheduler` takes; the first is the checkpoint's own. */
+  schedulers: readonly string[];
+  /** Layers of the text encoder that clip skip may leave out; 0: the family has none. */
+  mostClipSkip: number;
+}
+
+export interface Resolved {
+  event: Extract<ImageEvent, { type: 'resolved' }>;
+  request: ImageRequest;
+  call: CallArguments;
+}
+
+const CONTRACT = { steps: 50, guidance: 7.5 };
+const MOST_STEPS = 1000;
+const MOST_PIXELS = 16384;
+
+export function resolveRequest(given: ImageRequest, context: ResolveContext): Resolved {
+  const { family, defaults, backend, schedulers } = context;
+  const { request: named, call } = readCallArguments(given.kwargs ?? {}, family);
+  const sources = {} as Record<keyof ResolvedImageRequest, ValueSource>;
+  /** The first that is there decides. */
+  const decide = <K extends keyof ResolvedImageRequest & keyof ImageRequest>(
+    key: K,
+    model: ResolvedImageRequest[K] | undefined,
+    contract: ResolvedImageRequest[K],
+  ): ResolvedImageRequest[K] => {
+    const candidates: [ValueSource, ImageRequest[K] | ResolvedImageRequest[K] | undefined][] = [
+      ['request', given[key]],
+      ['kwargs', named[key]],
+      ['model', model],
+      ['contract', contract],
+    ];
+    const [source, value] = candidates.find(([, candidate]) => candidate !== undefined)!;
+    sources[key] = source;
+    return value as ResolvedImageRequest[K];
+  };
+
+  const picture = given.image;
+  const values: ResolvedImageRequest = {
+    width: decide('width', picture && nearest(picture.width, family), defaults.width),
+    height: decide('height', picture && nearest(picture.height, family), defaults.height),
+    steps: decide('steps', defaults.steps ?? family.defaults.steps, CONTRACT.steps),
+    guidance: decide('guidance', defaults.guidance ?? family.defaults.guidance, CONTRACT.guidance),
+    guidanceRescale: decide('guidanceRescale', undefined, 0),
+    negativePrompt: decide('negativePrompt', defaults.negativePrompt, ''),
+    scheduler: decide('scheduler', schedulers[0], ''),
+    strength: decide('strength', undefined, picture ? (given.mask ? 1 : 0.8) : null),
+    clipSkip: decide('clipSkip', undefined, 0),
+    samples: decide('samples', undefined, 1),
+    generatorDevice: decide('generatorDevice', undefined, 'cpu'),
+    backend,
+  };
+  for (const key of ['width', 'height'] as const) if (sources[key] === 'contract') sources[key] = 'model';
+  sources.backend = 'request';
+  check(values, given, context);
+  return { event: { type: 'resolved', values, sources }, request: { ...given, ...named }, call };
+}
+
+function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {
+  const { family, schedulers, mostClipSkip } = context;
+  const refuse = (param: string, message: string): never => {
+    throw new EngineError('bad_request', message, { param });
+  };
+  for (const key of ['width', 'height'] as const) {
+    const value = values[key];
+    const multiple = family.sizeMultiple;
+    if (!Number.isInteger(value) || value < multiple || value > MOST_PIXELS)
+      refuse(key, `${key} is ${value}; it is an integer from ${multiple} to ${MOST_PIXELS}`);
+    if (value % multiple !== 0) {
+      const below = Math.floor(value / multiple) * multiple;
+      refuse(
+        key,
+        `${key} is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`,
+      );
+    }
+  }
+  const whole = (key: 'steps' | 'samples' | 'clipSkip', least: number, most: number): void => {
+    const value = values[key];
+    if (!Number.isInteger(value) || value < least || value > most)
+      refuse(key, `${key} is ${value}; it is an integer from ${least} to ${most}`);
+  };
+  whole('steps', 1, MOST_STEPS);
+  whole('samples', 1, 1000);
+  if (values.clipSkip !== 0 && mostClipSkip === 0)
+    refuse(
+      'clipSkip',
+      `clip skip is for models with a CLIP text encoder, and ${family.name} has none: leave it out`,
+    );
+  whole('clipSkip', 0, mostClipSkip);
+  if (!Number.isFinite(values.guidance) || values.guidance < 0)
+    refuse('guidance', `guidance is ${values.guidance}; it is a number of at least 0`);
+  if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
+    refuse('guidanceRescale', `guidance rescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
+  if (!Number.isSafeInteger(given.seed) || given.seed < 0)
+    refuse('seed', `seed is ${given.seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
+    refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
+  if (given.mask && !given.image) refuse('mask', 'a mask needs the image that it is a mask of: give both');
+  if (given.strength !== undefined && !given.image)
+    refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
+  if (!schedulers.includes(values.scheduler))
+    refuse('scheduler', `no schedule is called ${values.scheduler}; there are ${schedulers.join(', ')}`);
+}
+
+function nearest(size: number, { sizeMultiple }: Family): number {
+  return Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
+}
