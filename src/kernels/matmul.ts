@@ -1,65 +1,111 @@
-// y = x · Wᵀ with what follows folded into the store: bias, the residual, SwiGLU. One dispatch a window of the matrix.
+// y = x · Wᵀ with what follows folded into the store: bias, an activation, the residual, gates. One dispatch a window of the
+// matrix and a strip of the rows.
 
 import type { Params } from '../gpu/linker.ts';
-import type { Tape } from '../gpu/tape.ts';
+import type { Operand, Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, tapeOf, type Tensor } from '../gpu/tensor.ts';
-import { STEP, weightOperands, type Matrix } from './matrix.ts';
+import type { Activation } from './activation.ts';
+import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
+import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
+import { stripsOf } from './strips.ts';
 
-type Store = 'none' | 'add' | 'swiglu';
+/** How shaders/lib/store.* ends a sum, and what that takes. */
+interface Store {
+  params: { STORE: 'set' | 'add' | 'gated-add' | 'gated-pair'; ACTIVATION?: Activation | 'none' };
+  /** Outputs that a column of y takes. */
+  outputs?: number;
+  args?: { item_rows: number; gate_quads: number; gate_first: number };
+  bind?: Record<string, Operand>;
+}
+
+const NO_GATE = { item_rows: 1, gate_quads: 0, gate_first: 0 };
 
 /** Rows of a tile; tensors are given rows behind their last one up to the end of its tile. */
 const TILE_ROWS = 16;
 
-/** y = x · Wᵀ + bias; x [rows, k] → [rows, columns] */
-export function linear(x: Tensor, weight: Matrix): Tensor {
+/** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
+export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
-  record(x, weight, y, 'none');
+  record(x, weight, y, { params: { STORE: 'set', ACTIVATION: options.activation ?? 'none' } });
   return y;
 }
 
 /** residual += x · Wᵀ + bias, in place; x [rows, k], residual [rows, columns] → residual */
 export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
-  record(x, weight, residual, 'add');
+  record(x, weight, residual, { params: { STORE: 'add' } });
+  return residual;
+}
+
+/** residual += gate · (x · Wᵀ + bias), in place; x [items, n, k], gate [items, columns], residual [items, n, columns] */
+export function linearGatedAdd(x: Tensor, weight: Matrix, gate: Tensor | Columns, residual: Tensor): Tensor {
+  const { x: gates, stride, first } = quadsOf(gate);
+  record(x, weight, residual, {
+    params: { STORE: 'gated-add' },
+    args: { item_rows: rowsPerItem(x, gates), gate_quads: stride, gate_first: first },
+    bind: { gate: gates },
+  });
   return residual;
 }
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearSwiglu(x: Tensor, gateUp: Matrix): Tensor {
-  const y = tapeOf(x).tensor([...x.shape.slice(0, -1), gateUp.columns / 2]);
-  record(x, gateUp, y, 'swiglu');
+  return gatedPair(x, gateUp, 'silu');
+}
+
+/** gelu(x · gateᵀ + bias) · (x · valueᵀ + bias), gate and value interleaved as gate and up; x [rows, k] → [rows, columns / 2] */
+export function linearGeglu(x: Tensor, gateValue: Matrix): Tensor {
+  return gatedPair(x, gateValue, 'gelu');
+}
+
+function gatedPair(x: Tensor, weight: Matrix, activation: Activation): Tensor {
+  const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns / 2]);
+  record(x, weight, y, { params: { STORE: 'gated-pair', ACTIVATION: activation }, outputs: 2 });
   return y;
 }
 
 function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   if (x.columns !== weight.k) throw new Error(`matmul: x has ${x.columns} columns, the weight ${weight.k}`);
-  if (y.stride % (store === 'swiglu' ? 2 : 4) !== 0)
-    throw new Error(`matmul: rows of y are ${y.stride} apart`);
+  const outputs = store.outputs ?? 1;
+  if (y.columns * outputs !== weight.columns)
+    throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(x);
   const { shader, params, rows } = variant(tape, x.rows(tape.capacity), weight);
   const columnLanes = tape.device.capabilities.columnLanes;
-  for (const window of weight.windows) {
-    tape.dispatch(shader, {
-      params: {
-        ...params,
-        STORE: weight.bias ? BIASED[store] : store,
-        W: weight.format,
-        COLUMN_LANES: columnLanes,
-      },
-      args: {
-        x_quads: x.stride / 4,
-        y_quads: store === 'swiglu' ? paddedColumns(y.columns) / 2 : y.stride / 4,
-        blocks: weight.blocks,
-        first_group: window.firstGroup,
-        groups: window.groups,
-        ...(shader === 'matmul-few.wgsl' ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] } : {}),
-      },
-      bind: { x, y, ...weightOperands(window), ...(weight.bias ? { bias: weight.bias } : {}) },
-      groups: (sizes) => [Math.ceil((window.groups * 8) / columnLanes), Math.ceil(x.rows(sizes) / rows)],
-    });
+  const column = (window: MatrixWindow) => Math.ceil((window.groups * 8) / columnLanes);
+  for (const strip of stripsOf(tape, [x, y])) {
+    for (const window of weight.windows) {
+      tape.dispatch(shader, {
+        params: {
+          ...params,
+          ...store.params,
+          BIAS: weight.bias ? 'add' : 'none',
+          W: weight.format,
+          COLUMN_LANES: columnLanes,
+        },
+        args: {
+          x_quads: x.stride / 4,
+          y_quads: outputs === 2 ? paddedColumns(y.columns) / 2 : y.stride / 4,
+          blocks: weight.blocks,
+          first_group: window.firstGroup,
+          groups: window.groups,
+          first_row: strip.firstRow,
+          ...(store.args ?? NO_GATE),
+          ...(shader === 'matmul-few.wgsl'
+            ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
+            : {}),
+        },
+        bind: {
+          x: strip.of(x),
+          y: strip.of(y),
+          ...weightOperands(window),
+          ...(weight.bias ? { bias: weight.bias } : {}),
+          ...store.bind,
+        },
+        groups: (sizes) => [column(window), Math.ceil(strip.count(sizes) / rows)],
+      });
+    }
   }
 }
-
-const BIASED: Record<Store, string> = { none: 'bias', add: 'add-bias', swiglu: 'swiglu-bias' };
 
 interface Variant {
   shader: string;

@@ -1,0 +1,4 @@
+// As it is.
+fn activate(v: Activated) -> Activated {
+  return v;
+}

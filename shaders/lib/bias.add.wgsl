@@ -1,0 +1,6 @@
+// One bias a column.
+@group(0) @binding(5) var<storage, read> bias: array<vec4f>;
+
+fn biased(acc: vec4f, quad: u32) -> vec4f {
+  return acc + bias[quad];
+}

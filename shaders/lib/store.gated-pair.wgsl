@@ -1,0 +1,11 @@
+// y = activation(gate + bias) · (value + bias); a lane's four columns are two of the gate and the same two of the value.
+#import "lib/bias.$BIAS.wgsl"
+#import "lib/activate.$ACTIVATION.wgsl"
+alias Activated = vec2f;
+
+@group(0) @binding(4) var<storage, read_write> y: array<vec2f>;
+
+fn store(row: u32, quad: u32, acc: vec4f) {
+  let pair = biased(acc, quad);
+  y[row * args.y_quads + quad] = activate(pair.xy) * pair.zw;
+}

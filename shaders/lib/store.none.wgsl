@@ -1,6 +1,0 @@
-// y = acc
-@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
-
-fn store(row: u32, quad: u32, acc: vec4f) {
-  y[row * args.y_quads + quad] = acc;
-}

@@ -1,9 +1,0 @@
-// y = silu(gate + bias) · (up + bias); a lane's four columns are two of the gate and the same two of up.
-@group(0) @binding(4) var<storage, read_write> y: array<vec2f>;
-@group(0) @binding(5) var<storage, read> bias: array<vec4f>;
-
-fn store(row: u32, quad: u32, acc: vec4f) {
-  let biased = acc + bias[quad];
-  let gate = biased.xy;
-  y[row * args.y_quads + quad] = gate / (1.0 + exp(-gate)) * biased.zw;
-}

@@ -1,0 +1,32 @@
+// Functions of single values, where no matmul's store can take them along.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { stripsOf } from './strips.ts';
+
+/** What follows a sum of products; `gelu` is exact, by erf. */
+export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh';
+
+const WORKGROUP = 64;
+
+/** f(x), one by one; x [rows, columns] → [rows, columns] */
+export function activation(x: Tensor, name: Activation): Tensor {
+  const tape = tapeOf(x);
+  const y = tape.tensor(x.shape);
+  const quads = x.stride / 4;
+  for (const strip of stripsOf(tape, [x, y])) {
+    const groups = (rows: number) =>
+      Math.min(Math.ceil((rows * quads) / WORKGROUP), tape.device.capabilities.maxWorkgroups);
+    tape.dispatch('activation.wgsl', {
+      params: { ACTIVATION: name },
+      args: { quads: strip.rows * quads },
+      bind: { x: strip.of(x), y: strip.of(y) },
+      groups: (sizes) => [groups(strip.count(sizes))],
+    });
+  }
+  return y;
+}
+
+/** x · σ(x) */
+export function silu(x: Tensor): Tensor {
+  return activation(x, 'silu');
+}
