@@ -1,0 +1,26 @@
+// y = factor · (base + guidance · (positive − negative)), where base is the one or the other. x holds the negative, then the
+// positive prediction.
+const WORKGROUP = 64u;
+const BASE_IS_POSITIVE = false;
+
+struct Args {
+  quads: u32,    // of one prediction
+  scalar: u32,   // which of the step's scalars is the guidance
+  factor: f32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> scalars: array<f32>;
+@group(0) @binding(2) var<uniform> args: Args;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
+  let guidance = scalars[args.scalar];
+  for (var i = id.x; i < args.quads; i += groups.x * WORKGROUP) {
+    let negative = x[i];
+    let positive = x[args.quads + i];
+    let base = select(negative, positive, BASE_IS_POSITIVE);
+    y[i] = args.factor * (base + guidance * (positive - negative));
+  }
+}

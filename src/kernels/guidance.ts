@@ -1,0 +1,50 @@
+// Classifier-free guidance: two predictions, without the prompt and with it, made into one.
+
+import type { Operand } from '../gpu/tape.ts';
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { walkers } from './repeat.ts';
+
+export interface GuidanceOptions {
+  /** From which prediction the way goes. */
+  base: 'negative' | 'positive';
+  /** The result is multiplied by it. */
+  factor: number;
+}
+
+/** x [2, …], negative then positive → factor · (base + scalars[scalar] · (positive − negative)) [1, …] */
+export function guidance(
+  x: Tensor,
+  scalars: Operand,
+  scalar: number,
+  { base, factor }: GuidanceOptions,
+): Tensor {
+  const tape = tapeOf(x);
+  const y = tape.tensor([1, ...x.shape.slice(1)]);
+  const quads = (y.rows({}) * x.stride) / 4;
+  tape.dispatch('guidance.wgsl', {
+    params: { BASE_IS_POSITIVE: base === 'positive' },
+    args: { quads, scalar, factor },
+    bind: { x, scalars, y },
+    groups: () => walkers(tape, quads),
+  });
+  return y;
+}
+
+/** y, guided from x [2, …], with `share` of the spread (standard deviation) of the positive prediction, in place. */
+export function keepSpread(y: Tensor, x: Tensor, share: number): void {
+  rescale(y, x, share, true);
+}
+
+/** y, guided from x [2, …], no longer than `share` times the positive prediction, in place. */
+export function limitLength(y: Tensor, x: Tensor, share: number): void {
+  rescale(y, x, share, false);
+}
+
+function rescale(y: Tensor, x: Tensor, share: number, spread: boolean): void {
+  tapeOf(y).dispatch('guidance-rescale.wgsl', {
+    params: { SPREAD: spread },
+    args: { quads: (y.rows({}) * y.stride) / 4, values: y.rows({}) * y.columns, share },
+    bind: { x, y },
+    groups: () => [1],
+  });
+}

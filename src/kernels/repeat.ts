@@ -1,0 +1,24 @@
+// One tensor as every item of a batch, scaled by a number of the step.
+
+import type { Operand, Tape } from '../gpu/tape.ts';
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+
+const WORKGROUP = 64;
+
+/** Workgroups of a kernel whose lanes walk `quads` with a stride. */
+export function walkers(tape: Tape, quads: number): [number] {
+  return [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)];
+}
+
+/** x [1, …] · scalars[scalar], `times` over → [times, …] */
+export function repeat(x: Tensor, times: number, scalars: Operand, scalar: number): Tensor {
+  const tape = tapeOf(x);
+  const y = tape.tensor([times, ...x.shape.slice(1)]);
+  const quads = (x.rows({}) * x.stride) / 4;
+  tape.dispatch('repeat.wgsl', {
+    args: { quads, all_quads: times * quads, scalar },
+    bind: { x, scalars, y },
+    groups: () => walkers(tape, times * quads),
+  });
+  return y;
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import type { Tape } from '../../src/gpu/tape.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import { guidance, keepSpread, limitLength } from '../../src/kernels/guidance.ts';
+import { repeat } from '../../src/kernels/repeat.ts';
+import { scaleRows } from '../../src/kernels/scale-rows.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { compute, Random, upload, type Input } from './compute.ts';
+
+const TOLERANCE = 2e-6;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+const run = async (record: (tape: Tape, input: Input) => Tensor): Promise<number[]> =>
+  (await compute({ device, capacity: {}, sizes: {}, record })).flatMap((row) => [...row]);
+
+function expectNear(y: number[], wanted: number[]): void {
+  expect(y.length).toBe(wanted.length);
+  wanted.forEach((value, i) =>
+    expect(Math.abs(y[i]! - value)).toBeLessThan(TOLERANCE * (1 + Math.abs(value))),
+  );
+}
+
+/** Odd sizes: one pixel, primes, more than one workgroup. */
+const SHAPES = [
+  [1, 1, 1],
+  [3, 5, 4],
+  [7, 11, 33],
+] as const;
+
+describe.each(SHAPES)('%i × %i × %i', (height, width, channels) => {
+  const count = height * width * channels;
+  const random = new Random(count);
+  const negative = random.floats(count);
+  const positive = random.floats(count);
+  const both = Float32Array.from([...negative, ...positive]);
+  const shape = [2, height, width, channels];
+
+  it('repeats, scaled', async () => {
+    const scalars = upload(device, Float32Array.of(9, 0.25));
+    const y = await run((_, input) => repeat(input([1, height, width, channels], negative), 3, scalars, 1));
+    expectNear(
+      y,
+      [...negative, ...negative, ...negative].map((value) => value * 0.25),
+    );
+  });
+
+  it.each(['negative', 'positive'] as const)('guides from the %s one', async (base) => {
+    const scalars = upload(device, Float32Array.of(7.5));
+    const y = await run((_, input) => guidance(input(shape, both), scalars, 0, { base, factor: -1 }));
+    const from = base === 'negative' ? negative : positive;
+    expectNear(
+      y,
+      [...positive].map((value, i) => -(from[i]! + 7.5 * (value - negative[i]!))),
+    );
+  });
+
+  const guided = (input: Input): { x: Tensor; y: Tensor } => {
+    const x = input(shape, both);
+    return { x, y: guidance(x, upload(device, Float32Array.of(3)), 0, { base: 'negative', factor: 1 }) };
+  };
+  const plain = [...positive].map((value, i) => negative[i]! + 3 * (value - negative[i]!));
+  const length = (values: Iterable<number>) => Math.hypot(...values);
+  const spread = (values: ArrayLike<number>) => {
+    const all = Array.from(values);
+    const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+    return length(all.map((value) => value - mean)) / Math.sqrt(all.length - 1);
+  };
+
+  it.skipIf(count === 1)('keeps the spread', async () => {
+    const y = await run((_, input) => {
+      const { x, y: made } = guided(input);
+      keepSpread(made, x, 0.7);
+      return made;
+    });
+    const scale = 0.7 * (spread(positive) / spread(plain)) + 0.3;
+    expectNear(
+      y,
+      plain.map((value) => value * scale),
+    );
+  });
+
+  it.each([0.5, 100])('limits the length to %f times', async (share) => {
+    const y = await run((_, input) => {
+      const { x, y: made } = guided(input);
+      limitLength(made, x, share);
+      return made;
+    });
+    const scale = Math.min(1, (share * length(positive)) / length(plain));
+    expectNear(
+      y,
+      plain.map((value) => value * scale),
+    );
+  });
+
+  it('scales rows', async () => {
+    const weights = random.floats(2 * height * width);
+    const y = await run((_, input) => scaleRows(input(shape, both), upload(device, weights)));
+    expectNear(
+      y,
+      [...both].map((value, i) => value * weights[Math.floor(i / channels)]!),
+    );
+  });
+});
