@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from transformers import CLIPTokenizer
+from transformers import AutoTokenizer, CLIPTokenizer
 
 from image_checkpoints import FOLDERS
 from image_configs import BOS_ID, EOS_ID, VOCABULARY
@@ -35,14 +35,13 @@ def prompt_ids(checkpoint, numbers, above_eos=False):
     return {'input_ids': ids}
 
 
-def text_outputs(model, input_ids):
-    """hidden_k: hidden_states[-k], without the final norm; hidden_k_normed: with it. last_hidden_state is hidden_1 with it."""
+def text_outputs(model, input_ids, backs=(2,)):
+    """hidden_k: hidden_states[-k], without the final norm; hidden_k_normed: with it, as clip_skip takes it."""
     out = model(input_ids, output_hidden_states=True)
     norm = getattr(model, 'text_model', model).final_layer_norm
     kept = {'last_hidden_state': out.last_hidden_state}
-    for back in (1, 2, 3):
+    for back in backs:
         kept[f'hidden_{back}'] = out.hidden_states[-back]
-    for back in (2, 3):
         kept[f'hidden_{back}_normed'] = norm(out.hidden_states[-back])
     if 'text_embeds' in out:
         return kept | {'text_embeds': out.text_embeds}
@@ -77,12 +76,48 @@ def encode(model, sample):
     return {'moments': distribution.parameters, 'mean': distribution.mean, 'logvar': distribution.logvar}
 
 
+def z_image_inputs(seed, height, width, captions):
+    """One latent per caption; captions are lists of feature rows of different lengths."""
+
+    def make():
+        features = {f'cap_feats_{i}': normal(seed + i, rows, 64) * 2 for i, rows in enumerate(captions)}
+        latents = normal(seed + 9, len(captions), 16, height, width)
+        return {'latents': latents, 'timestep': torch.linspace(0.05, 0.7, len(captions)), **features}
+
+    return make
+
+
+def z_image_outputs(model, latents, timestep, **features):
+    """The velocity as the module gives it; the pipeline negates it."""
+    out = model(list(latents.unsqueeze(2)), timestep, list(features.values()), return_dict=False)[0]
+    return {'sample': torch.stack(out).squeeze(2)}
+
+
+def chat_ids(number):
+    def make():
+        return {'input_ids': torch.tensor([rendered_ids(PROMPTS[number])])}
+
+    return make
+
+
+def rendered_ids(prompt):
+    tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'z-image' / 'tokenizer')
+    messages = [{'role': 'user', 'content': prompt}]
+    text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, enable_thinking=True)
+    return tokenizer(text).input_ids
+
+
+def qwen_outputs(model, input_ids):
+    states = model(input_ids, output_hidden_states=True).hidden_states
+    return {'hidden_2': states[-2], 'last_hidden_state': states[-1]}
+
+
 MODULES = {
     'clip-quick-gelu': Case(
         'sd1/text_encoder',
         'CLIP-L: quick_gelu, causal, pad = EOS, eos_token_id 2 (pools at the largest id); an id above EOS stands in row 0',
         lambda: prompt_ids('sd1', (0, 9), above_eos=True),
-        text_outputs,
+        lambda model, input_ids: text_outputs(model, input_ids, (1, 2, 3)),
     ),
     'clip-eos': Case(
         'sd1/text_encoder',
@@ -114,5 +149,107 @@ MODULES = {
         'moments before scaling; down convolutions padded right and bottom only',
         lambda: {'sample': normal(21, 1, 3, 28, 36).tanh()},
         encode,
+    ),
+    'clip-projection': Case(
+        'sdxl/text_encoder_2',
+        'CLIPTextModelWithProjection with exact gelu; pad `!`',
+        lambda: prompt_ids('sd2', (1, 7)),
+        text_outputs,
+    ),
+    'clip-new-names': Case(
+        'sd2/text_encoder',
+        'tensor names as transformers 5 writes them, without text_model.; gelu; pad `!`; a prompt that fills all rows',
+        lambda: prompt_ids('sd2', (15, 6)),
+        lambda model, input_ids: {'last_hidden_state': model(input_ids).last_hidden_state},
+    ),
+    'unet-sd2': Case(
+        'sd2/unet',
+        'use_linear_projection, heads as a list, upcast_attention (no change in f32)',
+        unet_inputs(30, 4, 11, 6, 64, tokens=77),
+        unet_outputs,
+    ),
+    'unet-sdxl': Case(
+        'sdxl/unet',
+        'transformer_layers_per_block [1, 2], first block without attention, text_time embedding of pooled text and six numbers',
+        unet_inputs(
+            32,
+            4,
+            10,
+            14,
+            128,
+            tokens=77,
+            text_embeds=lambda: normal(34, 2, 48),
+            time_ids=lambda: torch.tensor([[40.0, 56, 0, 0, 40, 56], [1024, 768, 17, 250, 512, 640]]),
+        ),
+        unet_outputs,
+    ),
+    'unet-lcm': Case(
+        'unet-lcm',
+        'time_cond_proj_dim: an embedding of the guidance is added before the time MLP',
+        unet_inputs(35, 4, 8, 6, 64, tokens=13, timestep_cond=lambda: normal(37, 2, 16)),
+        unet_outputs,
+    ),
+    'unet-inpaint': Case(
+        'sd1-inpaint/unet',
+        'nine input channels: latents, mask, masked latents; two resnets a block',
+        unet_inputs(38, 9, 10, 14, 64, batch=1, tokens=20),
+        unet_outputs,
+    ),
+    'unet-narrow': Case(
+        'unet-narrow',
+        'widths 24 and 40, no multiples of 32, one head of 24 and of 40; sides of 7 and 5; one text row',
+        unet_inputs(40, 4, 7, 5, 64, batch=3, tokens=1),
+        unet_outputs,
+    ),
+    'vae-16-decode': Case(
+        'z-image/vae',
+        '16 channels, no quant convolutions',
+        lambda: {'latents': normal(42, 2, 16, 5, 8) * 2},
+        decode,
+    ),
+    'vae-16-encode': Case(
+        'z-image/vae', '16 channels, no quant convolutions', lambda: {'sample': normal(43, 2, 3, 20, 32).tanh()}, encode
+    ),
+    'vae-old-names-decode': Case(
+        'sd2/vae',
+        'attention stored as query, key, value, proj_attn',
+        lambda: {'latents': normal(44, 1, 4, 6, 6) * 3},
+        decode,
+    ),
+    'vae-old-names-encode': Case(
+        'sd2/vae',
+        'attention stored as query, key, value, proj_attn; sides that are no multiples of 4 lose their rest',
+        lambda: {'sample': normal(45, 1, 3, 27, 30).tanh()},
+        encode,
+    ),
+    'tiny-decode': Case(
+        'autoencoder-tiny',
+        'AutoencoderTiny: 3 tanh(z / 3) at the entrance',
+        lambda: {'latents': normal(46, 2, 4, 7, 5) * 2},
+        decode,
+    ),
+    'tiny-encode': Case(
+        'autoencoder-tiny',
+        'AutoencoderTiny',
+        lambda: {'sample': normal(47, 1, 3, 28, 20).tanh()},
+        lambda model, sample: {'latents': model.encode(sample).latents},
+    ),
+    'z-image-padded': Case(
+        'z-image/transformer',
+        '35 image tokens (padded to 64) and captions of 11 and 40 rows (to 32 and 64): two items of different length in one call',
+        z_image_inputs(50, 10, 14, (11, 40)),
+        z_image_outputs,
+    ),
+    'z-image-exact': Case(
+        'z-image/transformer',
+        '32 image tokens and 32 caption rows: no pads at all',
+        z_image_inputs(60, 8, 16, (32,)),
+        z_image_outputs,
+    ),
+    'qwen3-hidden': Case(
+        'z-image/text_encoder',
+        'hidden_states[-2] of a prompt in the chat template: one layer less, no final norm',
+        chat_ids(0),
+        qwen_outputs,
     ),
 }

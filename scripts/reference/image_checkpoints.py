@@ -14,10 +14,10 @@ import diffusers
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
-from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection, PreTrainedModel
+from transformers import CLIPTextModel, CLIPTextModelWithProjection, PreTrainedModel
 
 from image_configs import CHECKPOINTS, VOCABULARY
-from image_tokenizer import write_tokenizer
+from image_tokenizer import write_qwen_tokenizer, write_tokenizer
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'image'
 FOLDERS = ROOT / 'checkpoints'
@@ -38,7 +38,7 @@ def draw(model, seed, gains=None):
         for name, weight in module.named_parameters(recurse=False):
             roles[f'{path}.{name}'.lstrip('.')] = (path, module, name, weight)
     for full, (path, module, name, weight) in sorted(roles.items()):
-        if 'norm' in type(module).__name__.lower() or 'norm' in path.rsplit('.', 1)[-1]:
+        if 'norm' in type(module).__name__.lower():
             normal(weight, 0.3 if name == 'weight' else 0.2, 1.0 if name == 'weight' else 0.0)
         elif name == 'bias':
             normal(weight, 0.2)
@@ -60,8 +60,8 @@ def clear(folder):
 
 
 def build(part):
-    if part.model in (CLIPTextModel, CLIPTextModelWithProjection):
-        return part.model(CLIPTextConfig(**part.config))
+    if issubclass(part.model, PreTrainedModel):
+        return part.model(part.model.config_class(**part.config))
     return part.model(**part.config)
 
 
@@ -76,21 +76,19 @@ def save_diffusers(folder, model, part):
         save_file(state, path, {'format': 'pt'})
 
 
-def save_clip(folder, model, part):
-    """Published names have `text_model.` before them, and older releases kept the position ids in the file."""
+def save_transformers(folder, model, part):
+    """Names as in published checkpoints, configuration in the keys they use."""
     clear(folder)
-    dtype, published = part.dtype, part.published
-    state = {name: tensor.to(DTYPES[dtype]).contiguous() for name, tensor in model.state_dict().items()}
-    if published:
-        names = {name: name if name.startswith('text_') else f'text_model.{name}' for name in state}
-        state = {names[name]: tensor for name, tensor in state.items()}
-        state['text_model.embeddings.position_ids'] = torch.arange(77)[None]
+    state = {name: tensor.to(DTYPES[part.dtype]).contiguous() for name, tensor in model.state_dict().items()}
+    if part.published and isinstance(model, CLIPTextModel | CLIPTextModelWithProjection):
+        state = {name if name.startswith('text_') else f'text_model.{name}': tensor for name, tensor in state.items()}
+        state['text_model.embeddings.position_ids'] = torch.arange(77)[None]  # older releases kept them in the file
+    if part.config.get('tie_word_embeddings'):
+        state.pop('lm_head.weight', None)
     save_file(state, folder / 'model.safetensors', {'format': 'pt'})
-    config = model.config.to_diff_dict()
-    config |= {'architectures': [type(model).__name__], 'torch_dtype': {'f16': 'float16', 'f32': 'float32'}[dtype]}
-    for key in ('transformers_version', 'dtype'):
-        config.pop(key, None)
-    (folder / 'config.json').write_text(json.dumps(dict(sorted(config.items())), indent=2) + '\n')
+    config = {'model_type': model.config.model_type, 'architectures': [type(model).__name__], **part.config}
+    config['torch_dtype'] = str(DTYPES[part.dtype]).removeprefix('torch.')
+    (folder / 'config.json').write_text(json.dumps(config, indent=2) + '\n')
 
 
 def save_component(folder, part):
@@ -98,6 +96,9 @@ def save_component(folder, part):
     if part.kind == 'copy':
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(FOLDERS / part.source, folder)
+    elif part.kind == 'qwen tokenizer':
+        clear(folder)
+        write_qwen_tokenizer(folder)
     elif part.kind == 'tokenizer':
         clear(folder)
         size = write_tokenizer(folder, **part.config)
@@ -107,7 +108,7 @@ def save_component(folder, part):
         getattr(diffusers, part.model)(**part.config).save_pretrained(folder)
     else:
         model = draw(build(part), part.seed, part.gains)
-        save = save_clip if isinstance(model, PreTrainedModel) else save_diffusers
+        save = save_transformers if isinstance(model, PreTrainedModel) else save_diffusers
         save(folder, model, part)
 
 

@@ -32,7 +32,7 @@ def distance(value, exact):
     return (value.double() - exact.double()).abs().max().item()
 
 
-def write_case(name, script, document, inputs, outputs):
+def write_case(name, script, document, inputs=None, outputs=None):
     folder = ROOT / name
     folder.mkdir(parents=True, exist_ok=True)
     for stem, tensors in (('inputs', inputs), ('outputs', outputs)):
@@ -43,7 +43,7 @@ def write_case(name, script, document, inputs, outputs):
             }
             save_file(tensors, folder / f'{stem}.safetensors')
     document = {
-        'command': f'python scripts/reference/{script} {name}',
+        'command': f'python scripts/reference/{script}' + (f' {name}' if outputs else ''),
         'made_with': {package: version(package) for package in ('torch', 'transformers', 'diffusers')},
         **document,
     }

@@ -1,7 +1,10 @@
-"""A small CLIP tokenizer in the published layout (vocab.json, merges.txt), learnt from the prompts of the goldens.
+"""Small tokenizers in the published layouts, learnt from the prompts of the goldens.
 
-As in the published one the vocabulary is: 256 byte letters (so that `!` is id 0), the same with `</w>`, one token a
-merge, BOS, EOS. `pad` is the only difference between CLIP-L (EOS) and OpenCLIP (`!`).
+CLIP (vocab.json, merges.txt): as in the published one the vocabulary is 256 byte letters (so that `!` is id 0), the same
+with `</w>`, one token a merge, BOS, EOS. `pad` is the only difference between CLIP-L (EOS) and OpenCLIP (`!`).
+
+Qwen (tokenizer.json beside the same two files): 256 byte letters, one token a merge, then the added tokens; a chat
+template of the published one's effect on plain messages.
 """
 
 import json
@@ -9,9 +12,22 @@ import unicodedata
 from collections import Counter
 
 import regex
+from transformers import AddedToken, Qwen2Tokenizer
 
 BOS, EOS = '<|startoftext|>', '<|endoftext|>'
 MERGES = 200
+QWEN_MERGES = 200
+QWEN_ADDED = ['<|endoftext|>', '<|im_start|>', '<|im_end|>', '<think>', '</think>']
+QWEN_TEMPLATE = """\
+{%- for message in messages %}
+    {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+    {%- if enable_thinking is defined and enable_thinking is false %}
+        {{- '<think>\\n\\n</think>\\n\\n' }}
+    {%- endif %}
+{%- endif %}"""
 WORD = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d|\p{L}+|\p{N}|[^\s\p{L}\p{N}]+")
 PROMPTS = [
     'a red balloon over snowy mountains at sunset',
@@ -40,11 +56,17 @@ def byte_letters():
     return {byte: chr(byte) for byte in printing} | {byte: chr(256 + i) for i, byte in enumerate(others)}
 
 
-def words(text):
+def clip_words(text):
     letters = byte_letters()
     for word in WORD.findall(unicodedata.normalize('NFC', text).lower()):
         spelled = [letters[byte] for byte in word.encode()]
         yield (*spelled[:-1], spelled[-1] + '</w>')
+
+
+def qwen_words(text):
+    letters = byte_letters()
+    for word in regex.findall(r' ?\p{L}+|[^\p{L}]', unicodedata.normalize('NFC', text)):
+        yield tuple(letters[byte] for byte in word.encode())
 
 
 def joined(word, pair):
@@ -57,9 +79,9 @@ def joined(word, pair):
     return tuple(parts)
 
 
-def learn(texts, merges=MERGES):
+def learn(words, merges):
     """Most frequent pair first; among equals the alphabetically first, so that every machine learns the same."""
-    counts = Counter(word for text in texts for word in words(text))
+    counts = Counter(words)
     learnt = []
     for _ in range(merges):
         pairs = Counter()
@@ -72,21 +94,38 @@ def learn(texts, merges=MERGES):
     return learnt
 
 
-def write_tokenizer(folder, pad=EOS):
-    merges = learn(PROMPTS)
-    letters = list(byte_letters().values())
-    vocabulary = [*letters, *(letter + '</w>' for letter in letters), *map(''.join, merges), BOS, EOS]
+def put(path, value):
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + '\n')
+
+
+def put_vocabulary(folder, vocabulary, merges):
     assert len(set(vocabulary)) == len(vocabulary)
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def put(name, value):
-        (folder / name).write_text(json.dumps(value, ensure_ascii=False, indent=2) + '\n')
-
     tokens = {token: index for index, token in enumerate(vocabulary)}
     (folder / 'vocab.json').write_text(json.dumps(tokens, ensure_ascii=False, separators=(',', ':')))
     (folder / 'merges.txt').write_text('#version: 0.2\n' + ''.join(f'{a} {b}\n' for a, b in merges))
+    return tokens
+
+
+def write_tokenizer(folder, pad=EOS):
+    merges = learn((word for text in PROMPTS for word in clip_words(text)), MERGES)
+    letters = list(byte_letters().values())
+    vocabulary = [*letters, *(letter + '</w>' for letter in letters), *map(''.join, merges), BOS, EOS]
+    put_vocabulary(folder, vocabulary, merges)
     special = {'bos_token': BOS, 'eos_token': EOS, 'unk_token': EOS, 'pad_token': pad}
-    put('special_tokens_map.json', special)
+    put(folder / 'special_tokens_map.json', special)
     more = {'add_prefix_space': False, 'do_lower_case': True, 'errors': 'replace', 'model_max_length': 77}
-    put('tokenizer_config.json', special | more | {'tokenizer_class': 'CLIPTokenizer'})
+    put(folder / 'tokenizer_config.json', special | more | {'tokenizer_class': 'CLIPTokenizer'})
     return len(vocabulary)
+
+
+def write_qwen_tokenizer(folder):
+    merges = learn((word for text in PROMPTS for word in qwen_words(text)), QWEN_MERGES)
+    vocabulary = [*byte_letters().values(), *map(''.join, merges)]
+    tokens = put_vocabulary(folder, vocabulary, merges)
+    tokenizer = Qwen2Tokenizer(vocab=tokens, merges=merges)
+    tokenizer.add_special_tokens({'additional_special_tokens': QWEN_ADDED[1:3]})
+    tokenizer.add_tokens([AddedToken(text, normalized=False) for text in QWEN_ADDED[3:]])
+    tokenizer.backend_tokenizer.save(str(folder / 'tokenizer.json'))
+    config = {'tokenizer_class': 'Qwen2Tokenizer', 'pad_token': QWEN_ADDED[0], 'eos_token': QWEN_ADDED[2]}
+    put(folder / 'tokenizer_config.json', config | {'chat_template': QWEN_TEMPLATE, 'model_max_length': 1024})
+    return len(tokenizer)
