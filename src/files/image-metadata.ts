@@ -15,7 +15,10 @@ export interface PictureParameters {
 }
 
 export function parametersText({ prompt, negativePrompt, fields, config }: PictureParameters): string {
-  const shown = Object.entries({ ...fields, [CONFIG_FIELD]: JSON.stringify(config) });
+  const shown: [string, string | number][] = [
+    ...Object.entries(fields),
+    [CONFIG_FIELD, JSON.stringify(config)],
+  ];
   const line = shown.map(([name, value]) => `${name}: ${quoted(String(value))}`).join(', ');
   return [prompt, ...(negativePrompt === '' ? [] : [`Negative prompt: ${negativePrompt}`]), line].join('\n');
 }
