@@ -1,0 +1,165 @@
+"""Trains the autoencoder: diffusers' AutoencoderKL, eight times smaller, 8 latent channels, on crops of 64×64.
+
+    python autoencoder.py --data data/ --state state/ --minutes 30
+
+At the end (and with `--fold-only`) each latent channel is brought to mean 0 and deviation 1 by folding its statistics into the
+1×1 convolutions at the bottleneck, so that the scaling factor is 1.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from diffusers import AutoencoderKL
+from PIL import Image
+
+import workers
+from render import sheet
+
+CONFIG = {
+    "in_channels": 3,
+    "out_channels": 3,
+    "down_block_types": ["DownEncoderBlock2D"] * 4,
+    "up_block_types": ["UpDecoderBlock2D"] * 4,
+    "block_out_channels": [16, 32, 64, 96],
+    "layers_per_block": 1,
+    "latent_channels": 8,
+    "norm_num_groups": 8,
+    "sample_size": 128,
+    "scaling_factor": 1.0,
+    "force_upcast": False,
+}
+CROP = 64
+
+
+def to_floats(pictures: np.ndarray) -> torch.Tensor:
+    """[n, h, w, 3] u8 → [n, 3, h, w] in -1…1, channels last in memory."""
+    return torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 127.5 - 1
+
+
+def to_pictures(x: torch.Tensor) -> np.ndarray:
+    return ((x.clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
+
+
+def crops(shards: list[np.ndarray], rng: np.random.Generator, count: int) -> torch.Tensor:
+    """`count` crops at random, half of them mirrored."""
+    out = np.empty((count, CROP, CROP, 3), np.uint8)
+    for i in range(count):
+        pictures = shards[rng.integers(len(shards))]
+        picture = pictures[rng.integers(len(pictures))]
+        y, x = rng.integers(0, picture.shape[0] - CROP + 1, 2)
+        crop = picture[y : y + CROP, x : x + CROP]
+        out[i] = crop[:, ::-1] if rng.random() < 0.5 else crop
+    return to_floats(out)
+
+
+def edges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x[:, :, 1:] - x[:, :, :-1], x[:, :, :, 1:] - x[:, :, :, :-1]
+
+
+def loss_of(vae: AutoencoderKL, x: torch.Tensor) -> torch.Tensor:
+    posterior = vae.encode(x).latent_dist
+    y = vae.decode(posterior.sample()).sample
+    sharp = sum(F.l1_loss(a, b) for a, b in zip(edges(y), edges(x)))
+    return F.l1_loss(y, x) + 0.7 * sharp + 3e-4 * posterior.kl().mean() / posterior.mean[0].numel()
+
+
+@torch.no_grad()
+def show(vae: AutoencoderKL, pictures: np.ndarray, path: Path) -> float:
+    """Saves pictures above their reconstructions; returns the mean absolute error in 0…255."""
+    x = to_floats(pictures).to(vae.device)
+    y = to_pictures(vae.decode(vae.encode(x).latent_dist.mode()).sample)
+    rows = [p for i in range(0, len(y), 8) for p in (*pictures[i : i + 8], *y[i : i + 8])]
+    Image.fromarray(sheet(rows, 8)).save(path)
+    return float(np.abs(y.astype(float) - pictures).mean())
+
+
+@torch.no_grad()
+def fold(vae: AutoencoderKL, pictures: np.ndarray) -> None:
+    """Brings the latent's channels to mean 0 and deviation 1."""
+    z = torch.cat([vae.encode(to_floats(p).to(vae.device)).latent_dist.mode() for p in np.array_split(pictures, 32)])
+    mean, std = z.mean((0, 2, 3)), z.std((0, 2, 3))
+    c = len(mean)
+    vae.quant_conv.weight[:c] /= std.view(-1, 1, 1, 1)
+    vae.quant_conv.bias[:c] = (vae.quant_conv.bias[:c] - mean) / std
+    vae.quant_conv.bias[c:] -= 2 * std.log()
+    vae.post_quant_conv.bias += (vae.post_quant_conv.weight[:, :, 0, 0] * mean).sum(1)
+    vae.post_quant_conv.weight *= std.view(1, -1, 1, 1)
+
+
+def work(rank: int, args: argparse.Namespace) -> None:
+    run = workers.Run(rank, args, "autoencoder")
+    torch.manual_seed(1)
+    vae = AutoencoderKL.from_config(CONFIG).to(args.device, memory_format=torch.channels_last)
+    optimizer = torch.optim.AdamW(vae.parameters(), lr=args.lr, betas=(0.9, 0.98), weight_decay=1e-3)
+    average = workers.Average(vae, 0.998)
+    if saved := run.load():
+        vae.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        average.weights = saved["average"]
+
+    def state() -> dict:
+        return {"model": vae.state_dict(), "optimizer": optimizer.state_dict(), "average": average.weights}
+
+    shards = [np.load(p, mmap_mode="r") for p in sorted(args.data.glob("pictures-???.npy"))]
+    rng = np.random.default_rng(1000 * run.done["step"] + rank)
+    torch.manual_seed(1000 * run.done["step"] + rank)
+    parameters, running, progress = list(vae.parameters()), 0.0, run.progress
+    while progress < 1:
+        run.pause(state)
+        loss = loss_of(vae, crops(shards, rng, args.batch // args.workers).to(args.device))
+        loss.backward()
+        mean_loss, progress = run.average(parameters, loss)
+        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        for group in optimizer.param_groups:
+            group["lr"] = args.lr * workers.rate(progress)
+        optimizer.step()
+        optimizer.zero_grad()
+        average.update(vae, run.done["step"])
+        running = mean_loss if running == 0 else 0.98 * running + 0.02 * mean_loss
+        run.finish_step(state)
+        if rank == 0 and run.done["step"] % 100 == 0:
+            speed = run.done["step"] * args.batch / run.done["seconds"]
+            print(
+                f"{time.strftime('%H:%M:%S')} step {run.done['step']} loss {running:.4f}, {speed:.0f} crops a second",
+                flush=True,
+            )
+        if rank == 0 and run.done["step"] % 500 == 0:
+            with average.applied(vae):
+                error = show(vae, np.array(shards[0][:16]), args.state / "autoencoder.png")
+            print(f"  mean error {error:.2f} of 255", flush=True)
+    run.save(state())
+    if rank == 0:
+        finish(args)
+
+
+def finish(args: argparse.Namespace) -> None:
+    """Writes the averaged, folded autoencoder to <state>/vae."""
+    saved = torch.load(args.state / "autoencoder.pt", weights_only=False, map_location="cpu")
+    vae = AutoencoderKL.from_config(CONFIG)
+    vae.load_state_dict(saved["average"])
+    pictures = np.load(min(args.data.glob("pictures-???.npy")), mmap_mode="r")
+    before = show(vae, np.array(pictures[:16]), args.state / "autoencoder.png")
+    fold(vae, np.array(pictures[:512]))
+    after = show(vae, np.array(pictures[:16]), args.state / "autoencoder.png")
+    assert abs(before - after) < 0.02, "folding the statistics must not change the pictures"
+    vae.save_pretrained(args.state / "vae")
+    print(f"mean error {after:.2f} of 255")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    workers.add_arguments(parser, minutes=30)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--lr", type=float, default=1.5e-3)
+    parser.add_argument("--fold-only", action="store_true", help="write <state>/vae from the state as it is")
+    args = parser.parse_args()
+    finish(args) if args.fold_only else workers.start(work, args)
+
+
+if __name__ == "__main__":
+    main()

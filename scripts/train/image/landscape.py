@@ -1,0 +1,331 @@
+"""The land of each terrain, painted from the horizon to the viewer."""
+
+import math
+import random
+
+import skia
+
+from brush import SIZE, across, paint, polygon, shade, smooth, vertical, waves
+from palette import FOLIAGE, GRASS, Colour, Palette, mix, rgb
+from scenes import Scene
+
+HORIZON = 0.58 * SIZE
+SHORE = 0.80 * SIZE
+
+
+def hill(rng: random.Random, base: float, height: float, bends: float = 1.3) -> list[tuple[float, float]]:
+    wave = waves(rng, ((bends, height), (2.4 * bends, 0.35 * height), (6 * bends, 0.06 * height)))
+    return [(x, base + wave(x)) for x in range(-8, SIZE + 12, 4)]
+
+
+def fill_land(
+    canvas: skia.Canvas, outline: list[tuple[float, float]], top: Colour, bottom: Colour, depth: float
+) -> None:
+    first = min(y for _, y in outline)
+    canvas.drawPath(smooth(outline), vertical(first, first + depth, [top, bottom]))
+
+
+def peak(canvas, rng: random.Random, x: float, y: float, width: float, foot: float, colours, snow: float) -> None:
+    """One mountain: lit and shaded flanks that meet in a crooked ridge, and a cap of snow."""
+    light, dark, white, blue = colours
+
+    def flank(side: int) -> list[tuple[float, float]]:
+        steps, points = 5, [(x, y)]
+        for i in range(1, steps + 1):
+            share = i / steps
+            jut = rng.uniform(-0.05, 0.05) * width * (i < steps)
+            points.append((x + side * width * share**1.12 + jut, y + (foot - y) * share))
+        return points
+
+    left, right = flank(-1), flank(1)
+    ridge = [(x, y)]
+    for i in range(1, 6):
+        ridge.append((x + width * (0.10 * (i % 2) - 0.02 + rng.uniform(-0.03, 0.05)), y + (foot - y) * i / 5))
+    canvas.drawPath(polygon(left + ridge[::-1]), light)
+    canvas.drawPath(polygon(ridge + right[::-1]), dark)
+    if snow <= 0:
+        return
+
+    def along(side: list[tuple[float, float]], depth: float) -> tuple[float, float]:
+        k = min(len(side) - 1.001, depth * (len(side) - 1))
+        (x0, y0), (x1, y1) = side[int(k)], side[int(k) + 1]
+        return x0 + (x1 - x0) * (k % 1), y0 + (y1 - y0) * (k % 1)
+
+    def cap(edge: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        whole = [p for i, p in enumerate(edge) if i < snow * (len(edge) - 1)] + [along(edge, snow)]
+        middle = along(ridge, snow)
+        teeth = []
+        for i in range(1, 4):
+            share = i / 4
+            tooth = (0.16 if i % 2 else -0.06) * snow * (foot - y) * rng.uniform(0.7, 1.3)
+            teeth.append(
+                (
+                    whole[-1][0] + (middle[0] - whole[-1][0]) * share,
+                    whole[-1][1] + (middle[1] - whole[-1][1]) * share + tooth,
+                )
+            )
+        core = [p for i, p in enumerate(ridge) if i < snow * (len(ridge) - 1)] + [middle]
+        return whole + teeth + core[::-1]
+
+    canvas.drawPath(polygon(cap(left)), white)
+    canvas.drawPath(polygon(cap(right)), blue)
+
+
+def paint_mountains(
+    canvas, rng: random.Random, scene: Scene, palette: Palette, foot: float, height: float = 1.0
+) -> None:
+    snow = {"summer": 0.30, "spring": 0.42, "autumn": 0.36, "winter": 0.74}[scene.season]
+    for distance, count, rise, rock in ((0.85, 5, 30, "7785a5"), (0.5, 4, 42, "5f6b8c")):
+        rise *= height
+        order = [((i + rng.uniform(0.1, 0.9)) / count * SIZE * 1.2 - 0.1 * SIZE) for i in range(count)]
+        rng.shuffle(order)
+        for x in order:
+            tall = rise * rng.uniform(0.65, 1.12)
+            y = foot - tall
+            near, far = palette.land(rock, distance), palette.land(shade(rgb(rock), -0.28), distance)
+            bottom = mix(near, palette.haze, 0.55)
+            lightside = vertical(y, foot, [near, bottom])
+            darkside = vertical(y, foot, [far, mix(far, palette.haze, 0.5)])
+            white = paint(palette.land(shade(rgb("fdfaf6"), 0), distance * 0.7))
+            blue = paint(palette.land("c0cde6", distance * 0.7))
+            cap = snow * rng.uniform(0.85, 1.1)
+            peak(canvas, rng, x, y, tall * rng.uniform(0.75, 1.0), foot + 6, (lightside, darkside, white, blue), cap)
+
+
+def mist(canvas, y: float, height: float, palette: Palette, strength: float) -> None:
+    p = vertical(y - height, y + height, [palette.haze] * 3, [0.0, strength, 0.0])
+    canvas.drawRect(skia.Rect(0, y - height, SIZE, y + height), p)
+
+
+def conifer(canvas, x: float, foot: float, tall: float, colour: Colour, snow: Colour | None) -> None:
+    for tier in range(3):
+        top, low = foot - tall * (1 - 0.24 * tier), foot - tall * (0.52 - 0.24 * tier)
+        half = tall * (0.15 + 0.075 * tier)
+        canvas.drawPath(
+            polygon([(x, top), (x - half, low), (x + half, low)]),
+            across(x - half, x + half, [shade(colour, 0.14), shade(colour, -0.2)]),
+        )
+        if snow:
+            edge = top + (low - top) * 0.5
+            canvas.drawPath(
+                polygon([(x, top), (x - half * 0.52, edge), (x - half * 0.1, edge - 1), (x + half * 0.5, edge)]),
+                paint(snow),
+            )
+
+
+def round_tree(canvas, x: float, foot: float, tall: float, colour: Colour, trunk: Colour) -> None:
+    canvas.drawRect(skia.Rect(x - tall * 0.04, foot - tall * 0.4, x + tall * 0.04, foot), paint(trunk))
+    for dx, dy, r in ((-0.17, 0.50, 0.2), (0.17, 0.48, 0.2), (0.0, 0.68, 0.24), (0.0, 0.48, 0.22)):
+        canvas.drawCircle(x + dx * tall, foot - dy * tall, r * tall, paint(shade(colour, -0.12)))
+    canvas.drawCircle(
+        x - 0.06 * tall, foot - 0.66 * tall, 0.17 * tall, paint(shade(colour, 0.13), 0.8, blur=tall * 0.05)
+    )
+
+
+def tree_row(
+    canvas, rng: random.Random, scene: Scene, palette: Palette, base: float, tall: float, distance: float, gap: float
+) -> None:
+    x = -4 + rng.uniform(0, gap)
+    snow = palette.land("f4f8fc", distance) if scene.season == "winter" else None
+    leafy = 0.15 if scene.season == "winter" else 0.45
+    while x < SIZE + 6:
+        height = tall * rng.uniform(0.7, 1.2)
+        foot = base + rng.uniform(-0.06, 0.08) * tall
+        colour = palette.land(rng.choice(FOLIAGE[scene.season][: 2 if rng.random() < 0.8 else 3]), distance)
+        if rng.random() < leafy:
+            round_tree(canvas, x, foot, height * 0.85, colour, palette.land("5a4331", distance))
+        else:
+            evergreen = colour if scene.season != "autumn" else palette.land(rng.choice(("4d7a4a", "d9822b")), distance)
+            conifer(canvas, x, foot, height, evergreen, snow)
+        x += gap * rng.uniform(0.7, 1.3)
+
+
+def grass_of(scene: Scene, palette: Palette, distance: float) -> tuple[Colour, Colour]:
+    light, dark = GRASS[scene.season]
+    return palette.land(light, distance), palette.land(dark, distance)
+
+
+def near_ground(canvas, rng: random.Random, scene: Scene, palette: Palette, base: float = SHORE) -> None:
+    """The strip at the viewer's feet on which things stand, with tufts, flowers or drifts."""
+    light, dark = grass_of(scene, palette, 0.05)
+    outline = hill(rng, base, 1.8, 0.8)
+    fill_land(canvas, outline, light, dark, SIZE - base + 4)
+    fleck = {"summer": "93c55f", "spring": "ffe3ef", "autumn": "e0953b", "winter": "ffffff"}[scene.season]
+    for _ in range(26 if scene.season != "winter" else 8):
+        x, y = rng.uniform(0, SIZE), rng.uniform(base + 5, SIZE)
+        wide = 1.0 + 2.2 * (y - base) / (SIZE - base)
+        canvas.drawOval(skia.Rect.MakeXYWH(x, y, wide * 2.2, wide * 0.7), paint(palette.land(fleck, 0.05), 0.45))
+    if scene.season == "spring":
+        for _ in range(22):
+            x, y = rng.uniform(0, SIZE), rng.uniform(base + 4, SIZE)
+            canvas.drawCircle(
+                x, y, 0.7 + (y - base) / 30, paint(palette.land(rng.choice(("ff9ec4", "fff2a8", "ffffff")), 0), 0.9)
+            )
+
+
+def water(canvas, rng: random.Random, scene: Scene, palette: Palette, top: float, bottom: float) -> None:
+    """Water takes the sky's colours, darker towards the viewer, with streaks of light and of shade."""
+    tone = {"day": "2f7fae", "sunrise": "7a8cb8", "sunset": "6a4a80", "night": "0d1c44"}[scene.time]
+    far, near = mix(palette.sky[2], rgb(tone), 0.32), mix(palette.sky[0], rgb(tone), 0.72)
+    canvas.drawRect(skia.Rect(0, top, SIZE, bottom), vertical(top, bottom, [far, mix(far, near, 0.6), near]))
+    for _ in range(34):
+        share = rng.random() ** 0.8
+        y = top + 1 + share * (bottom - top - 1)
+        wide = rng.uniform(5, 14) * (0.5 + 1.4 * share)
+        tint, strength = (palette.sky[2], 0.34) if rng.random() < 0.6 else (shade(near, -0.25), 0.25)
+        box = skia.Rect.MakeXYWH(rng.uniform(-10, SIZE), y, wide, 0.6 + 0.9 * share)
+        canvas.drawOval(box, paint(tint, strength))
+
+
+def sand(canvas, rng: random.Random, scene: Scene, palette: Palette, base: float) -> None:
+    light, dark = ("f4f7fb", "cdd9e8") if scene.season == "winter" else ("f3dcaa", "d9b77c")
+    outline = hill(rng, base, 2.2, 0.7)
+    foam = [(x, y - 1.6) for x, y in outline]
+    canvas.drawPath(smooth(foam), paint(palette.land("ffffff", 0), 0.75))
+    fill_land(canvas, outline, palette.land(light, 0.05), palette.land(dark, 0.05), SIZE - base + 4)
+    for _ in range(14):
+        x, y = rng.uniform(0, SIZE), rng.uniform(base + 4, SIZE)
+        canvas.drawOval(
+            skia.Rect.MakeXYWH(x, y, rng.uniform(4, 10), 0.9), paint(palette.land(shade(rgb(dark), -0.1), 0), 0.35)
+        )
+
+
+def paint_sea(canvas, rng, scene, palette) -> None:
+    if rng.random() < 0.5:
+        side = rng.choice((-0.2, 0.75)) * SIZE
+        cape = [(side + k * 8, HORIZON - abs(math.sin(k * 0.5)) * rng.uniform(4, 8)) for k in range(8)]
+        canvas.drawPath(
+            polygon([(side, HORIZON + 1), *cape, (side + 60, HORIZON + 1)]), paint(palette.land("6a7d8e", 0.85))
+        )
+    water(canvas, rng, scene, palette, HORIZON, SIZE)
+    sand(canvas, rng, scene, palette, SHORE + 3)
+
+
+def paint_lake(canvas, rng, scene, palette) -> None:
+    paint_mountains(canvas, rng, scene, palette, HORIZON, 0.72)
+    mist(canvas, HORIZON - 2, 9, palette, 0.45)
+    tree_row(canvas, rng, scene, palette, HORIZON + 1, 7, 0.55, 4.2)
+    water(canvas, rng, scene, palette, HORIZON, SIZE)
+    canvas.drawRect(
+        skia.Rect(0, HORIZON, SIZE, HORIZON + 7),
+        vertical(HORIZON, HORIZON + 7, [palette.land("35523f", 0.5)] * 2, [0.55, 0.0]),
+    )
+    near_ground(canvas, rng, scene, palette, SHORE + 2)
+
+
+def paint_alps(canvas, rng, scene, palette) -> None:
+    paint_mountains(canvas, rng, scene, palette, HORIZON + 6, 1.08)
+    mist(canvas, HORIZON + 3, 11, palette, 0.5)
+    light, dark = grass_of(scene, palette, 0.45)
+    fill_land(canvas, hill(rng, HORIZON + 9, 3.5), mix(light, palette.haze, 0.2), dark, 20)
+    tree_row(canvas, rng, scene, palette, HORIZON + 15, 11, 0.35, 5.5)
+    near_ground(canvas, rng, scene, palette, SHORE - 4)
+
+
+def paint_desert(canvas, rng, scene, palette) -> None:
+    for distance, base, height in ((0.8, 0, 3), (0.5, 8, 5), (0.22, 17, 6), (0.0, 32, 4)):
+        outline = hill(rng, HORIZON + base, height, 1.0)
+        top, bottom = palette.land("f2c37c", distance), palette.land("c07f45", distance)
+        fill_land(canvas, outline, top, bottom, 40)
+        crest = rng.uniform(0.15, 0.85) * SIZE  # the lee side of the crest lies in shade
+        lee = [(x, y) for x, y in outline if x >= crest][:12]
+        if len(lee) > 3:
+            fall = [(x - 6 - 1.6 * i, y + 2.2 * i + 1) for i, (x, y) in enumerate(lee)]
+            canvas.drawPath(polygon(lee + fall[::-1]), paint(shade(bottom, -0.22), 0.42, blur=0.8))
+    for _ in range(rng.randrange(3)):
+        x, foot, tall = rng.uniform(8, 120), HORIZON + rng.uniform(16, 26), rng.uniform(8, 12)
+        p = paint(palette.land("4d7a4e", 0.25), stroke=tall * 0.2)
+        canvas.drawLine(x, foot, x, foot - tall, p)
+        for side, up in ((-1, 0.45), (1, 0.6)):
+            arm = skia.Path()
+            arm.moveTo(x, foot - tall * (up - 0.1))
+            arm.quadTo(
+                x + side * tall * 0.34, foot - tall * (up - 0.1), x + side * tall * 0.32, foot - tall * (up + 0.22)
+            )
+            canvas.drawPath(arm, paint(palette.land("4d7a4e", 0.25), stroke=tall * 0.14))
+
+
+def paint_forest(canvas, rng, scene, palette) -> None:
+    light, dark = grass_of(scene, palette, 0.5)
+    fill_land(canvas, hill(rng, HORIZON - 8, 5), palette.land("6d8f86", 0.8), palette.haze, 26)
+    tree_row(canvas, rng, scene, palette, HORIZON - 2, 17, 0.8, 5.0)
+    mist(canvas, HORIZON, 8, palette, 0.4)
+    tree_row(canvas, rng, scene, palette, HORIZON + 8, 27, 0.45, 7.5)
+    fill_land(canvas, hill(rng, HORIZON + 8, 1.5), light, dark, 24)
+    mist(canvas, HORIZON + 10, 7, palette, 0.3)
+    tree_row(canvas, rng, scene, palette, HORIZON + 17, 34, 0.14, 15.0)
+    near_ground(canvas, rng, scene, palette, HORIZON + 17)
+
+
+def tower(
+    canvas,
+    rng: random.Random,
+    x: float,
+    foot: float,
+    wide: float,
+    tall: float,
+    wall: Colour,
+    glow: float,
+    palette: Palette,
+) -> None:
+    box = skia.Rect.MakeXYWH(x, foot - tall, wide, tall)
+    canvas.drawRect(box, across(x, x + wide, [shade(wall, 0.08), shade(wall, -0.16)]))
+    if rng.random() < 0.25:
+        canvas.drawPath(
+            polygon([(x, foot - tall), (x + wide / 2, foot - tall - wide * 0.7), (x + wide, foot - tall)]),
+            paint(shade(wall, -0.1)),
+        )
+    lamp = mix(rgb("ffd97a"), palette.haze, 0.1)
+    pane = shade(wall, -0.3)
+    rows, columns = int(tall // 5), max(1, int(wide // 4))
+    for row in range(rows):
+        for column in range(columns):
+            on = rng.random() < glow
+            p = paint(lamp if on else pane, 0.95 if on else 0.35)
+            canvas.drawRect(
+                skia.Rect.MakeXYWH(x + 1.4 + column * (wide - 1.6) / columns, foot - tall + 2 + row * 5, 1.8, 2.6), p
+            )
+
+
+def paint_city(canvas, rng, scene, palette) -> None:
+    glow = {"day": 0.0, "sunrise": 0.2, "sunset": 0.4, "night": 0.55}[scene.time]
+    walls = ("8c96ab", "a79a98", "7c8aa3", "b5a48f", "8f7f8c")
+    for distance, tall, base in ((0.85, 34, 8), (0.5, 30, 12), (0.2, 21, 16)):
+        x = -rng.uniform(0, 8)
+        while x < SIZE:
+            wide = rng.uniform(8, 15)
+            wall = palette.land(rng.choice(walls), distance)
+            tower(
+                canvas,
+                rng,
+                x,
+                HORIZON + base,
+                wide,
+                tall * rng.uniform(0.5, 1.25),
+                wall,
+                glow * (1 - 0.45 * distance),
+                palette,
+            )
+            x += wide + rng.uniform(-0.5, 2)
+        mist(canvas, HORIZON + base, 8, palette, 0.35)
+    tree_row(canvas, rng, scene, palette, HORIZON + 20, 8, 0.1, 7)
+    near_ground(canvas, rng, scene, palette, HORIZON + 19)
+
+
+def paint_meadow(canvas, rng, scene, palette) -> None:
+    fill_land(canvas, hill(rng, HORIZON - 4, 5), palette.land("7f97ad", 0.85), palette.haze, 22)
+    for distance, base, height in ((0.62, 3, 4), (0.38, 10, 5), (0.18, 19, 4)):
+        light, dark = grass_of(scene, palette, distance)
+        fill_land(canvas, hill(rng, HORIZON + base, height, 1.1), mix(light, palette.haze, 0.1), dark, 24)
+        if distance > 0.3:
+            for _ in range(3):
+                x, foot = rng.uniform(0, SIZE), HORIZON + base + 5
+                colour = palette.land(rng.choice(FOLIAGE[scene.season][:2]), distance)
+                round_tree(canvas, x, foot, 7.5 * (1.3 - distance), colour, palette.land("5a4331", distance))
+    near_ground(canvas, rng, scene, palette, SHORE - 3)
+
+
+LANDS = {
+    "mountains": paint_alps, "sea": paint_sea, "desert": paint_desert, "forest": paint_forest,
+    "city": paint_city, "meadow": paint_meadow, "lake": paint_lake,
+}  # fmt: skip
