@@ -6,7 +6,7 @@ import random
 import skia
 
 from brush import SIZE, across, paint, polygon, shade, smooth, vertical, waves
-from palette import FOLIAGE, GRASS, Colour, Palette, mix, rgb
+from palette import COVERED, FOLIAGE, GRASS, Colour, Palette, mix, rgb
 from scenes import Scene
 
 HORIZON = 0.58 * SIZE
@@ -165,8 +165,10 @@ def near_ground(canvas, rng: random.Random, scene: Scene, palette: Palette, base
 
 def water(canvas, rng: random.Random, scene: Scene, palette: Palette, top: float, bottom: float) -> None:
     """Water takes the sky's colours, darker towards the viewer, with streaks of light and of shade."""
-    tone = {"day": "2f7fae", "sunrise": "7a8cb8", "sunset": "6a4a80", "night": "0d1c44"}[scene.time]
-    far, near = mix(palette.sky[2], rgb(tone), 0.32), mix(palette.sky[0], rgb(tone), 0.72)
+    tone = {"day": "2b82b8", "sunrise": "6c97d6", "sunset": "5b4a96", "night": "12265c"}[scene.time]
+    covered = COVERED[scene.weather] * 0.5
+    tone = mix(rgb(tone), palette.sky[0], covered)
+    far, near = mix(palette.sky[2], tone, 0.25), mix(palette.sky[0], tone, 0.65)
     canvas.drawRect(skia.Rect(0, top, SIZE, bottom), vertical(top, bottom, [far, mix(far, near, 0.6), near]))
     for _ in range(34):
         share = rng.random() ** 0.8
@@ -222,16 +224,28 @@ def paint_alps(canvas, rng, scene, palette) -> None:
     near_ground(canvas, rng, scene, palette, SHORE - 4)
 
 
+def lee_side(canvas, rng: random.Random, outline: list[tuple[float, float]], dark: Colour) -> None:
+    """The shade behind a dune's crest: along the crest, then back below it in one sweep."""
+    first = rng.randrange(4, len(outline) - 12)
+    crest = outline[first : first + rng.randrange(9, 14)]
+    (x0, y0), (x1, y1) = crest[0], crest[-1]
+    path = skia.Path()
+    path.moveTo(x0, y0)
+    for x, y in crest[1:]:
+        path.lineTo(x, y)
+    path.quadTo(x1 - 14, y1 + 5, (x0 + x1) / 2 - 4, (y0 + y1) / 2 + 9)
+    path.quadTo(x0 + 2, y0 + 14, x0 - 12, y0 + 22)
+    path.quadTo(x0 + 1, y0 + 10, x0, y0)
+    path.close()
+    canvas.drawPath(path, paint(dark, 0.42, blur=1.0))
+
+
 def paint_desert(canvas, rng, scene, palette) -> None:
     for distance, base, height in ((0.8, 0, 3), (0.5, 8, 5), (0.22, 17, 6), (0.0, 32, 4)):
         outline = hill(rng, HORIZON + base, height, 1.0)
         top, bottom = palette.land("f2c37c", distance), palette.land("c07f45", distance)
         fill_land(canvas, outline, top, bottom, 40)
-        crest = rng.uniform(0.15, 0.85) * SIZE  # the lee side of the crest lies in shade
-        lee = [(x, y) for x, y in outline if x >= crest][:12]
-        if len(lee) > 3:
-            fall = [(x - 6 - 1.6 * i, y + 2.2 * i + 1) for i, (x, y) in enumerate(lee)]
-            canvas.drawPath(polygon(lee + fall[::-1]), paint(shade(bottom, -0.22), 0.42, blur=0.8))
+        lee_side(canvas, rng, outline, shade(bottom, -0.2))
     for _ in range(rng.randrange(3)):
         x, foot, tall = rng.uniform(8, 120), HORIZON + rng.uniform(16, 26), rng.uniform(8, 12)
         p = paint(palette.land("4d7a4e", 0.25), stroke=tall * 0.2)

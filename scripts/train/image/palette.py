@@ -39,7 +39,7 @@ LIGHT = {
     "day": (1.0, 1.0, 0.98),
     "sunrise": (1.0, 0.90, 0.86),
     "sunset": (0.93, 0.72, 0.66),
-    "night": (0.34, 0.40, 0.66),
+    "night": (0.42, 0.48, 0.74),
 }
 # colour that a covered sky tends to
 COVER = {

@@ -71,7 +71,7 @@ def draw_thing(rng: random.Random, kind: str, place: str, time: str, above: bool
         size = "medium"
     x = {"left": 0.21, "centre": 0.5, "right": 0.79}[place] + rng.uniform(-0.045, 0.045)
     if kind in SKY_KINDS:
-        y = {"low": 0.40, "high": 0.20}[height] + rng.uniform(-0.03, 0.03)
+        y = {"low": 0.37, "high": 0.19}[height] + rng.uniform(-0.03, 0.03)
         if kind in ("balloon", "kite"):
             y += 0.03
     else:
