@@ -1,12 +1,21 @@
-// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, a workgroup a row. Partial sums are added in order, whatever the adapter.
+// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, then modulation; where ADD is set, added to y. A workgroup a row; partial sums
+// are added in order, whatever the adapter.
 #import "lib/pick.$PICK.wgsl"
+#import "lib/modulate.$MODULATE.wgsl"
 
 const WORKGROUP = 32u;
+const ADD = false;
 
 struct Args {
-  quads: u32,   // quads of columns a row
+  quads: u32,       // quads of columns a row
   columns: u32,
   eps: f32,
+  first_row: u32,   // rows before this strip; this and the rest is for modulation
+  item_rows: u32,   // rows that share a row of scale and shift
+  scale_quads: u32, // quads from one row of scale to the next
+  scale_first: u32, // quad where its columns begin
+  shift_quads: u32,
+  shift_first: u32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -31,8 +40,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var i = 0u; i < WORKGROUP; i++) {
     sum += partial[i];
   }
-  let scale = inverseSqrt(sum / f32(args.columns) + args.eps);
+  let rate = inverseSqrt(sum / f32(args.columns) + args.eps);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    y[y0 + i] = x[x0 + i] * scale * weight[i];
+    let v = modulate(x[x0 + i] * rate * weight[i], args.first_row + workgroup.x, i);
+    if (ADD) {
+      y[y0 + i] += v;
+    } else {
+      y[y0 + i] = v;
+    }
   }
 }

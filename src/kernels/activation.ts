@@ -1,7 +1,7 @@
 // Functions of single values, where no matmul's store can take them along.
 
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
-import { stripsOf } from './strips.ts';
+import { stripsOf } from './row-strips.ts';
 
 /** What follows a sum of products; `gelu` is exact, by erf. */
 export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh';

@@ -7,11 +7,17 @@ import { paddedColumns, paddedRows, tapeOf, type Tensor } from '../gpu/tensor.ts
 import type { Activation } from './activation.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
-import { stripsOf } from './strips.ts';
+import { stripsOf } from './row-strips.ts';
+
+export type { Activation } from './activation.ts';
 
 /** How shaders/lib/store.* ends a sum, and what that takes. */
 interface Store {
-  params: { STORE: 'set' | 'add' | 'gated-add' | 'gated-pair'; ACTIVATION?: Activation | 'none' };
+  params: {
+    STORE: 'set' | 'add' | 'gated-add' | 'gated-pair';
+    ACTIVATION?: Activation | 'none';
+    GATE_FIRST?: boolean;
+  };
   /** Outputs that a column of y takes. */
   outputs?: number;
   args?: { item_rows: number; gate_quads: number; gate_first: number };
@@ -49,17 +55,20 @@ export function linearGatedAdd(x: Tensor, weight: Matrix, gate: Tensor | Columns
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearSwiglu(x: Tensor, gateUp: Matrix): Tensor {
-  return gatedPair(x, gateUp, 'silu');
+  return gatedPair(x, gateUp, 'silu', true);
 }
 
-/** gelu(x · gateᵀ + bias) · (x · valueᵀ + bias), gate and value interleaved as gate and up; x [rows, k] → [rows, columns / 2] */
-export function linearGeglu(x: Tensor, gateValue: Matrix): Tensor {
-  return gatedPair(x, gateValue, 'gelu');
+/** (x · valueᵀ) · gelu(x · gateᵀ), value and gate interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
+export function linearGeglu(x: Tensor, valueGate: Matrix): Tensor {
+  return gatedPair(x, valueGate, 'gelu', false);
 }
 
-function gatedPair(x: Tensor, weight: Matrix, activation: Activation): Tensor {
+function gatedPair(x: Tensor, weight: Matrix, activation: Activation, gateFirst: boolean): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns / 2]);
-  record(x, weight, y, { params: { STORE: 'gated-pair', ACTIVATION: activation }, outputs: 2 });
+  record(x, weight, y, {
+    params: { STORE: 'gated-pair', ACTIVATION: activation, GATE_FIRST: gateFirst },
+    outputs: 2,
+  });
   return y;
 }
 

@@ -1,0 +1,69 @@
+// Dense attention without subgroups: a workgroup a query and head, 32 keys at a time, online softmax.
+#import "lib/attend-args.wgsl"
+#import "lib/keys.$KEYS.wgsl"
+
+const QUADS = 1u;      // quads of d's an invocation keeps: ceil(dims / 128)
+const MASKED = -1e30;
+
+var<workgroup> scores: array<f32, 32>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let query = workgroup.x;
+  let head = workgroup.y;
+  let item = workgroup.z;
+  let head_quads = args.dims / 4u;
+  let count = keys_of(item);
+  let seen_keys = select(count, min(count, query + 1u), args.causal != 0u);
+  let row = item * args.queries + query;
+  let q0 = row * args.q_quads + args.q_first + head * head_quads;
+  let k0 = item * args.keys * args.k_quads + args.k_first + head / args.share * head_quads;
+  let v0 = item * args.keys * args.v_quads + args.v_first + head / args.share * head_quads;
+
+  var largest = MASKED;
+  var total = 0.0;
+  var out: array<vec4f, QUADS>;
+  for (var first_key = 0u; first_key < seen_keys; first_key += 32u) {
+    let held = min(32u, seen_keys - first_key);
+    var score = MASKED;
+    if (local < held) {
+      score = 0.0;
+      let at = k0 + (first_key + local) * args.k_quads;
+      for (var d = 0u; d < head_quads; d++) {
+        score += dot(q[q0 + d] * args.scale, k[at + d]);
+      }
+    }
+    workgroupBarrier();
+    scores[local] = score;
+    workgroupBarrier();
+    var now = largest;
+    for (var i = 0u; i < held; i++) {
+      now = max(now, scores[i]);
+    }
+    let kept = exp(largest - now);
+    largest = now;
+    total *= kept;
+    for (var part = 0u; part < QUADS; part++) {
+      out[part] *= kept;
+    }
+    for (var i = 0u; i < held; i++) {
+      let weight = exp(scores[i] - now);
+      total += weight;
+      for (var part = 0u; part < QUADS; part++) {
+        let quad = min(local + 32u * part, head_quads - 1u);
+        out[part] += weight * v[v0 + (first_key + i) * args.v_quads + quad];
+      }
+    }
+  }
+  for (var part = 0u; part < QUADS; part++) {
+    let quad = local + 32u * part;
+    if (quad < head_quads) {
+      y[row * args.y_quads + head * head_quads + quad] = out[part] / max(total, 1e-30);
+    }
+  }
+  if (head + 1u == args.heads) { // whose row's padding follows its columns
+    for (var quad = args.heads * head_quads + local; quad < args.y_quads; quad += 32u) {
+      y[row * args.y_quads + quad] = vec4f(0.0);
+    }
+  }
+}

@@ -1,0 +1,7 @@
+// A weight and a bias for each column.
+@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
+@group(0) @binding(5) var<storage, read> bias: array<vec4f>;
+
+fn affine(v: vec4f, quad: u32) -> vec4f {
+  return v * weight[quad] + bias[quad];
+}

@@ -1,0 +1,6 @@
+// Items have keys of their own number; what lies beyond is masked.
+@group(0) @binding(5) var<storage, read> key_counts: array<u32>;
+
+fn keys_of(item: u32) -> u32 {
+  return min(key_counts[item], args.keys);
+}

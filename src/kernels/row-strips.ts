@@ -1,0 +1,39 @@
+// Tensors above the binding limit are walked strip by strip: ranges of rows that one binding takes of each of them.
+
+import type { Operand, Tape } from '../gpu/tape.ts';
+import { paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
+
+export interface Strip {
+  firstRow: number;
+  /** Rows at most; with those behind the last one, for kernels that take whole tiles. */
+  rows: number;
+  /** The strip of a tensor that has as many rows. */
+  of(tensor: Tensor): Operand;
+  /** Rows of the strip in a step. */
+  count(sizes: Sizes): number;
+}
+
+/** Tiles of a matmul; any such row begins where a binding may. */
+const STEP = 16;
+
+/** Strips of tensors with as many rows each; one of the whole where no tensor is too large. */
+export function stripsOf(tape: Tape, tensors: readonly Tensor[]): Strip[] {
+  const first = tensors[0]!;
+  const rows = paddedRows(first.rows(tape.capacity));
+  const rowBytes = Math.max(...tensors.map((tensor) => tensor.stride)) * 4;
+  const { bindingLimit } = tape.device.capabilities;
+  if (rows * rowBytes <= bindingLimit) {
+    return [{ firstRow: 0, rows, of: (tensor) => tensor, count: (sizes) => first.rows(sizes) }];
+  }
+  const most = Math.floor(bindingLimit / rowBytes / STEP) * STEP;
+  if (most === 0) throw new Error(`${STEP} rows of ${rowBytes} bytes exceed one binding of ${bindingLimit}`);
+  return Array.from({ length: Math.ceil(rows / most) }, (_, i) => {
+    const firstRow = i * most;
+    const strip = { firstRow, rows: Math.min(most, rows - firstRow) };
+    return {
+      ...strip,
+      of: (tensor) => ({ tensor, ...strip }),
+      count: (sizes) => Math.max(0, Math.min(strip.rows, first.rows(sizes) - firstRow)),
+    };
+  });
+}

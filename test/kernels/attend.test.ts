@@ -1,0 +1,171 @@
+// Dense attention against sums in f64; and bit by bit against itself, since a picture must not depend on its batch.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { attend } from '../../src/kernels/attend.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { compute, differingRows, Random } from './compute.ts';
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+interface Problem {
+  items: number;
+  queries: number;
+  keys: number;
+  heads: number;
+  kvHeads: number;
+  dims: number;
+  causal: boolean;
+  keyCounts: number[] | null;
+  scale: number | undefined;
+  q: Float32Array;
+  kv: Float32Array;
+}
+
+function problem(given: Partial<Problem> & { queries: number; keys: number; dims: number }): Problem {
+  const { items = 1, heads = 2, kvHeads = heads, queries, keys, dims } = given;
+  const random = new Random(queries * 1000 + keys * 10 + dims);
+  return {
+    causal: false,
+    keyCounts: null,
+    scale: undefined,
+    q: random.floats(items * queries * heads * dims).map((value) => 3 * value),
+    kv: random.floats(items * keys * 2 * kvHeads * dims),
+    ...given,
+    items,
+    heads,
+    kvHeads,
+  };
+}
+
+/** q in a tensor of its own, keys and values side by side in another, four columns in. */
+function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<Float32Array[]> {
+  const { queries, keys, heads, kvHeads, dims, causal, keyCounts, scale } = of;
+  const width = heads * dims;
+  const kvWidth = kvHeads * dims;
+  const items = to - from;
+  const shifted = shift(of.kv.subarray(from * keys * 2 * kvWidth, to * keys * 2 * kvWidth), 2 * kvWidth);
+  const counts =
+    keyCounts && on.tensor('step', 'counts', [items], Uint32Array.from(keyCounts.slice(from, to)));
+  return compute({
+    device: on,
+    capacity: {},
+    sizes: {},
+    record(_, input) {
+      const q = input([items, queries, width], of.q.subarray(from * queries * width, to * queries * width));
+      const kv = input([items, keys, 4 + 2 * kvWidth], shifted);
+      const options = { heads, kvHeads, dims, causal, ...(counts ? { keyCounts: counts } : {}) };
+      return attend(
+        { x: q, first: 0 },
+        { x: kv, first: 4 },
+        { x: kv, first: 4 + kvWidth },
+        scale === undefined ? options : { ...options, scale },
+      );
+    },
+  });
+}
+
+/** Rows that begin with four values of no meaning. */
+function shift(values: Float32Array, columns: number): Float32Array {
+  const rows = values.length / columns;
+  const shifted = new Float32Array(rows * (columns + 4)).fill(1e9);
+  for (let row = 0; row < rows; row++)
+    shifted.set(values.subarray(row * columns, (row + 1) * columns), row * (columns + 4) + 4);
+  return shifted;
+}
+
+function reference(of: Problem): Float64Array[] {
+  const { items, queries, keys, heads, kvHeads, dims, scale = 1 / Math.sqrt(dims) } = of;
+  const kvAt = (item: number, key: number, head: number) =>
+    ((item * keys + key) * 2 * kvHeads + Math.floor((head * kvHeads) / heads)) * dims;
+  return Array.from({ length: items * queries }, (_, row) => {
+    const item = Math.floor(row / queries);
+    const most = of.keyCounts?.[item] ?? keys;
+    const seen = of.causal ? Math.min(most, (row % queries) + 1) : most;
+    const y = new Float64Array(heads * dims);
+    for (let head = 0; head < heads; head++) {
+      const q = of.q.subarray((row * heads + head) * dims, (row * heads + head + 1) * dims);
+      const scores = Array.from(
+        { length: seen },
+        (__, key) => q.reduce((sum, value, d) => sum + value * of.kv[kvAt(item, key, head) + d]!, 0) * scale,
+      );
+      const largest = Math.max(...scores);
+      const weights = scores.map((score) => Math.exp(score - largest));
+      const total = weights.reduce((sum, weight) => sum + weight, 0);
+      weights.forEach((weight, key) => {
+        for (let d = 0; d < dims; d++)
+          y[head * dims + d]! += (weight / total) * of.kv[kvAt(item, key, head) + kvHeads * dims + d]!;
+      });
+    }
+    return y;
+  });
+}
+
+/** Values are below 1; a score is off by a few ulp of its terms, and the weights with it. */
+const TOLERANCE = 1e-5;
+
+function expectRight(of: Problem, y: Float32Array[]): void {
+  const wanted = reference(of);
+  expect(y.length).toBe(wanted.length);
+  const worst = y.map((row, i) =>
+    row.reduce((most, value, d) => {
+      const error = Math.abs(value - wanted[i]![d]!);
+      return error <= most ? most : error;
+    }, 0),
+  );
+  expect(worst.filter((error) => !(error < TOLERANCE))).toEqual([]);
+}
+
+const HEADS = [4, 8, 12, 24, 32, 40, 64, 72, 80, 96, 120, 128, 160];
+
+describe.each([
+  { name: 'the adapter as it is', as: {} },
+  { name: 'no subgroups', as: { portable: true } },
+])('$name', ({ as }) => {
+  it.each(HEADS)('heads of %i', async (dims) => {
+    const of = problem({ queries: 19, keys: 37, dims });
+    expectRight(of, await run(disguise(device, as), of));
+  });
+
+  it('one head of 512', async () => {
+    const of = problem({ queries: 17, keys: 33, dims: 512, heads: 1 });
+    expectRight(of, await run(disguise(device, as), of));
+  });
+
+  it.each([1, 2, 31, 32, 33, 77])('%i keys', async (keys) => {
+    const of = problem({ queries: 5, keys, dims: 40 });
+    expectRight(of, await run(disguise(device, as), of));
+  });
+
+  it.each([1, 16, 53])('causal, %i tokens', async (tokens) => {
+    const of = problem({ queries: tokens, keys: tokens, dims: 64, causal: true, items: 2 });
+    expectRight(of, await run(disguise(device, as), of));
+  });
+
+  it('keys of each item, shared heads and another scale; an item is the same alone', async () => {
+    const on = disguise(device, as);
+    const of = problem({
+      items: 3,
+      queries: 18,
+      keys: 70,
+      dims: 40,
+      heads: 6,
+      kvHeads: 2,
+      keyCounts: [70, 1, 33],
+      scale: 0.3,
+    });
+    const all = await run(on, of);
+    expectRight(of, all);
+    for (const item of [0, 1, 2])
+      expect(differingRows(await run(on, of, item, item + 1), all.slice(item * 18, (item + 1) * 18))).toEqual(
+        [],
+      );
+  });
+
+  it('scores far apart', async () => {
+    const of = problem({ queries: 9, keys: 65, dims: 8, scale: 40 });
+    expectRight(of, await run(disguise(device, as), of));
+  });
+});
