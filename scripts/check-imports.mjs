@@ -50,7 +50,7 @@ export const ROOMS = {
       /^modelhub\.ts$/,
       /^quantized-cache\.ts$/,
       /^shipped\.ts$/,
-      /^image(-embed|-save)?\.ts$/,
+      /^image(-embed|-metadata)?\.ts$/,
     ],
   },
 };

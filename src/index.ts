@@ -13,7 +13,31 @@ export type { AdapterSummary } from './gpu/adapter.ts';
 export { listAdapters as adapters } from './gpu/node.ts';
 export type { ProbeResult } from './engine/probe.ts';
 export { openTextModel, probeAdapter } from './engine/open.ts';
-export { shippedModelPath } from './files/shipped.ts';
+export {
+  coverImage,
+  decodeImage,
+  decodeMask,
+  encodeImage,
+  type EncodeOptions,
+  IMAGE_FORMATS,
+  type ImageFormat,
+  imageFormatOf,
+} from './files/image.ts';
+export { configOfPicture, type PictureParameters } from './files/image-metadata.ts';
+export { PIPELINE_CLASSES } from './files/pipeline-classes.ts';
+export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
+export type {
+  Backend,
+  ImageEvent,
+  ImageModel,
+  ImageModelInfo,
+  ImageModelOptions,
+  ImageRequest,
+  Pixels,
+  ResolvedImageRequest,
+  StageName,
+  ValueSource,
+} from './engine/image/image-model.ts';
 export type {
   ChatMessage,
   ContentPart,

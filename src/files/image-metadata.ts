@@ -1,6 +1,7 @@
 // How a picture was made, as the text that other programs show (its form is A1111's), with a configuration in it that draws the
 // same picture again. Where it stands in a file is image-embed.ts's business.
 
+import { embeddedText } from './image-embed.ts';
 import { isRecord } from './source.ts';
 
 const CONFIG_FIELD = 'svc config';
@@ -26,6 +27,12 @@ export function parametersText({ prompt, negativePrompt, fields, config }: Pictu
 /** Where a value holds what separates fields, it is written as a JSON string. */
 function quoted(value: string): string {
   return /[,:\n"]/.test(value) ? JSON.stringify(value) : value;
+}
+
+/** The configuration that draws the picture in `file` again; null where it holds none. */
+export function configOfPicture(file: Uint8Array): Record<string, unknown> | null {
+  const text = embeddedText(file);
+  return text === null ? null : configInText(text);
 }
 
 /** The configuration in such a text; null where there is none. */

@@ -3,6 +3,7 @@
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { EngineError } from './error.ts';
 import { embedText } from './image-embed.ts';
+import { parametersText, type PictureParameters } from './image-metadata.ts';
 
 /** 8-bit sRGB, row by row from the top: width · height · 3 bytes. */
 export interface RgbImage {
@@ -19,7 +20,7 @@ export interface EncodeOptions {
   /** 1 to 100, for JPEG and WebP. */
   quality?: number;
   /** How it was made: an iTXt chunk of a PNG, the user comment in the EXIF of others. */
-  parameters?: string;
+  parameters?: PictureParameters;
 }
 
 const DEFAULT_QUALITY = 75;
@@ -27,7 +28,7 @@ const DEFAULT_QUALITY = 75;
 const MAX_PIXELS = 8192 * 8192;
 
 /** By the ending of a file name; null where it is another. */
-export function formatOf(name: string): ImageFormat | null {
+export function imageFormatOf(name: string): ImageFormat | null {
   const ending = /\.([^.\\/]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const format = ending === 'jpg' ? 'jpeg' : ending;
   return IMAGE_FORMATS.find((known) => known === format) ?? null;
@@ -37,7 +38,7 @@ export async function encodeImage(image: RgbImage, options: EncodeOptions): Prom
   const { format, quality = DEFAULT_QUALITY, parameters } = options;
   const picture = await openRaw(image);
   const bytes = await encoders[format](picture, quality).toBuffer();
-  return parameters === undefined ? bytes : embedText(bytes, parameters, image);
+  return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
 }
 
 const encoders: Record<ImageFormat, (picture: Sharp, quality: number) => Sharp> = {

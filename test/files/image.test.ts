@@ -1,28 +1,16 @@
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   coverImage,
   decodeImage,
   decodeMask,
   encodeImage,
-  formatOf,
+  imageFormatOf,
   IMAGE_FORMATS,
   type RgbImage,
 } from '../../src/files/image.ts';
 import { embeddedText } from '../../src/files/image-embed.ts';
-import { configInText, parametersText } from '../../src/files/image-metadata.ts';
-import { removeLeftovers, saveNew, saveOver } from '../../src/files/image-save.ts';
-
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-image-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+import { configInText, configOfPicture, parametersText } from '../../src/files/image-metadata.ts';
 
 /** Smooth, so that JPEG and WebP keep it closely. */
 function gradient(width: number, height: number): RgbImage {
@@ -76,7 +64,7 @@ describe('encoding and decoding', () => {
     ['x', null],
     ['png', null],
     ['a.png/x', null],
-  ])('%s is %s', (name, format) => expect(formatOf(name)).toBe(format));
+  ])('%s is %s', (name, format) => expect(imageFormatOf(name)).toBe(format));
 
   it('reads grey, palette, 16-bit and turned pictures as 8-bit RGB', async () => {
     const grey = await sharp(Buffer.from([0, 100, 200, 255]), { raw: { width: 2, height: 2, channels: 1 } })
@@ -182,9 +170,9 @@ describe('parameters', () => {
   });
 
   it('come back from a PNG, and with them the configuration', async () => {
-    const png = await encodeImage(gradient(9, 9), { format: 'png', parameters: text });
+    const png = await encodeImage(gradient(9, 9), { format: 'png', parameters });
     expect(embeddedText(png)).toBe(text);
-    expect(configInText(embeddedText(png) ?? '')).toEqual(parameters.config);
+    expect(configOfPicture(png)).toEqual(parameters.config);
     // Other programs read the same, and the picture is whole.
     expect((await sharp(png).metadata()).comments).toEqual([{ keyword: 'parameters', text }]);
     expect(furthest(await decodeImage(png, 'x'), gradient(9, 9))).toBe(0);
@@ -192,8 +180,9 @@ describe('parameters', () => {
 
   it.each(['jpeg', 'webp'] as const)('come back from a %s', async (format) => {
     const image = gradient(19, 9);
-    const bytes = await encodeImage(image, { format, parameters: text });
+    const bytes = await encodeImage(image, { format, parameters });
     expect(embeddedText(bytes)).toBe(text);
+    expect(configOfPicture(bytes)).toEqual(parameters.config);
     const plain = await encodeImage(image, { format });
     expect(furthest(await decodeImage(bytes, 'x'), await decodeImage(plain, 'x'))).toBe(0);
     const { exif } = await sharp(bytes).metadata();
@@ -201,7 +190,10 @@ describe('parameters', () => {
   });
 
   it('are left out where they are too long for a JPEG', async () => {
-    const bytes = await encodeImage(gradient(9, 9), { format: 'jpeg', parameters: 'x'.repeat(40_000) });
+    const bytes = await encodeImage(gradient(9, 9), {
+      format: 'jpeg',
+      parameters: { ...parameters, prompt: 'x'.repeat(40_000) },
+    });
     expect(embeddedText(bytes)).toBeNull();
     expect(await decodeImage(bytes, 'x')).toMatchObject({ width: 9, height: 9 });
   });
@@ -218,59 +210,4 @@ describe('parameters', () => {
     '%j holds no configuration',
     (text) => expect(configInText(text)).toBeNull(),
   );
-});
-
-describe('saving', () => {
-  const bytes = Buffer.from('picture');
-
-  it('never replaces a file, and leaves nothing else behind', async () => {
-    const place = join(folder, 'new.png');
-    expect(await saveNew(place, bytes)).toBe(true);
-    expect(await saveNew(place, Buffer.from('other'))).toBe(false);
-    expect(await readFile(place, 'utf8')).toBe('picture');
-    await saveOver(place, Buffer.from('other'));
-    expect(await readFile(place, 'utf8')).toBe('other');
-    expect(await readdir(folder)).toEqual(['new.png']);
-  });
-
-  it('one of many that want a name at once gets it', async () => {
-    const place = join(folder, 'wanted.png');
-    const won = await Promise.all(Array.from({ length: 20 }, () => saveNew(place, bytes)));
-    expect(won.filter(Boolean)).toHaveLength(1);
-  });
-
-  it('says where a picture cannot be written', async () => {
-    const place = join(folder, 'none', 'x.png');
-    await expect(saveNew(place, bytes)).rejects.toMatchObject({
-      code: 'bad_request',
-      message: `${place} cannot be written (ENOENT): name another folder`,
-    });
-  });
-
-  it('removes what a killed run left, and nothing newer or other', async () => {
-    const inside = await mkdtemp(join(folder, 'left-'));
-    const [old, young, other] = ['.a.png.0123456789ab.part', '.b.png.0123456789ab.part', 'c.png'];
-    for (const name of [old, young, other]) await writeFile(join(inside, name), '');
-    const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
-    await utimes(join(inside, old), hoursAgo, hoursAgo);
-    await utimes(join(inside, other), hoursAgo, hoursAgo);
-    await removeLeftovers(inside);
-    expect((await readdir(inside)).sort()).toEqual([young, other]);
-  });
-
-  it('a run killed while it saves leaves whole pictures only', async () => {
-    const size = 4_000_000;
-    for (const wait of [0, 7, 15]) {
-      const inside = await mkdtemp(join(folder, 'kill-'));
-      const saver = fileURLToPath(new URL('save-forever.ts', import.meta.url));
-      const child = spawn(process.execPath, ['--import', 'tsx', saver, inside, String(size)]);
-      await new Promise((resolve) => child.stdout.once('data', resolve));
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      child.kill('SIGKILL');
-      await new Promise((resolve) => child.once('close', resolve));
-      const pictures = (await readdir(inside)).filter((name) => name.endsWith('.png'));
-      expect(pictures.length).toBeGreaterThan(0);
-      for (const name of pictures) expect((await readFile(join(inside, name))).length).toBe(size);
-    }
-  });
 });

@@ -3,8 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { EngineError } from './error.ts';
-import { writeAll } from './source-disk.ts';
+import { EngineError } from '../index.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
 /** No picture takes so long to write: what is older belongs to a run that was killed. */
@@ -62,7 +61,7 @@ async function withTemporary<T>(
 async function writeDown(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'wx');
   try {
-    await writeAll(file, bytes, 0);
+    await file.writeFile(bytes);
     await file.sync();
   } finally {
     await file.close();
