@@ -132,7 +132,8 @@ async function readIndex(folder: Folder, names: string[]): Promise<Map<string, s
   return new Map(entries);
 }
 
-async function readTokenizer(
+/** The tokenizer of a folder: tokenizer.json, or vocab.json with merges.txt. */
+export async function readTokenizer(
   folder: Folder,
   names: string[],
   config: Record<string, unknown>,

@@ -65,6 +65,22 @@ export class Arena {
     return buffer;
   }
 
+  /** Bytes that the tapes recorded so far will need beyond what is allocated. */
+  growth(): number {
+    return this.#bytes.reduce((sum, bytes, slot) => {
+      const held = this.#buffers[slot]?.size ?? 0;
+      return sum + (held >= bytes ? 0 : bytes - held);
+    }, 0);
+  }
+
+  /** Gives all slots back. No tape recorded so far may run again. */
+  clear(): void {
+    for (const buffer of this.#buffers) if (buffer) this.#device.free(buffer);
+    this.#bytes.length = 0;
+    this.#buffers.length = 0;
+    this.generation++;
+  }
+
   /** Makes every slot as large as the tapes recorded so far need it. */
   settle(): void {
     this.#bytes.forEach((_, slot) => this.buffer(slot));
