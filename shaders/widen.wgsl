@@ -2,6 +2,7 @@
 #import "sources/$SOURCE.wgsl"
 
 struct Args {
+  skip: u32,        // values of `raw` before the first
   size: u32,
   unit: u32,        // values that stay together
   unit_stride: u32, // places from one unit to the next
@@ -12,9 +13,9 @@ struct Args {
 @group(0) @binding(2) var<uniform> args: Args;
 
 @compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3u) {
-  let i = id.x;
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
+  let i = id.y * workgroups.x * 64u + id.x;
   if (i < args.size) {
-    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(i);
+    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(args.skip + i);
   }
 }

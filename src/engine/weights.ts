@@ -9,13 +9,13 @@ import type { Tensor } from '../gpu/tensor.ts';
 import {
   allocateMatrix,
   interleaved,
+  interleavedHalves,
   packRows,
   stacked,
   widen,
   type Format,
   type Matrix,
   type MatrixPart,
-  type Placement,
 } from '../kernels/matrix.ts';
 import type { WeightTable } from '../models/weights.ts';
 import { loadPacked, savePacked, type PackedRegion } from './packed-weights.ts';
@@ -35,6 +35,8 @@ export interface LoadableWeights extends WeightTable {
   load(options?: LoadOptions): Promise<void>;
   /** Elements of all tensors asked for. */
   parameters(): number;
+  /** Gives all bytes back; nothing that reads the weights may run any more. */
+  free(): void;
 }
 
 /** `format` null: as stored. */
@@ -50,7 +52,7 @@ export function openWeights(
   const find = (name: string, shape: number[]): TensorEntry => {
     const entry = tensors.get(name);
     if (!entry) throw broken(name, 'is missing');
-    if (entry.shape.join() !== shape.join()) {
+    if (squeezed(entry.shape).join() !== squeezed(shape).join()) {
       throw broken(
         name,
         `has the shape [${entry.shape.join(', ')}], config.json asks for [${shape.join(', ')}]`,
@@ -61,60 +63,80 @@ export function openWeights(
     return entry;
   };
 
-  const matrix = (parts: MatrixPart[], k: number): Matrix => {
-    const entries = parts.map((part) => find(part.name, [part.rows, k]));
-    const packed = allocateMatrix(device, format ?? storedFormat(entries), k, parts, parts[0]!.name);
-    packedRegions.push(...regionsOf(packed));
-    parts.forEach((part, i) =>
-      wanted.set(part.name, {
-        entry: entries[i]!,
-        place: (chunk) => packRows(device, packed, part, chunk),
-      }),
+  /** Several parts may come from one tensor. */
+  const want = (entry: TensorEntry, place: Wanted['place']): void => {
+    const before = wanted.get(entry.name);
+    wanted.set(entry.name, {
+      entry,
+      place(chunk) {
+        before?.place(chunk);
+        place(chunk);
+      },
+    });
+  };
+
+  /** Rows that a checkpoint's tensor has for its parts here. */
+  const rowsOf = (parts: readonly { name: string; rows: number }[], name: string): number =>
+    parts.reduce((sum, part) => sum + (part.name === name ? part.rows : 0), 0);
+
+  const matrix = (parts: MatrixPart[], k: number, kernel = 1): Matrix => {
+    const entries = parts.map(({ name }) =>
+      find(name, [rowsOf(parts, name), k, ...(kernel > 1 ? [kernel, kernel] : [])]),
     );
+    const stored = format ?? storedFormat(entries);
+    const packed = allocateMatrix(device, stored, k, parts, parts[0]!.name, kernel * kernel);
+    packedRegions.push(...regionsOf(packed));
+    parts.forEach((part, i) => want(entries[i]!, (chunk) => packRows(device, packed, part, chunk)));
     return packed;
   };
 
+  const allocate = (name: string, shape: number[]): Tensor => {
+    const count = shape.reduce((product, extent) => product * extent, 1);
+    const y = device.tensor('weights', name, shape, new Float32Array(count));
+    packedRegions.push({ name, region: y.region! });
+    return y;
+  };
+
   /** Vectors side by side in one tensor, placed like the rows they belong to. */
-  const vectors = (parts: { name: string; size: number; placement: Placement }[]): Tensor => {
-    const size = parts.reduce((sum, part) => sum + part.size, 0);
-    const y = device.tensor('weights', parts[0]!.name, [size], new Float32Array(size));
-    packedRegions.push({ name: parts[0]!.name, region: y.region! });
-    for (const part of parts) {
-      const entry = find(part.name, [part.size]);
-      wanted.set(part.name, {
-        entry,
-        place: ({ raw, source }) => widen(device, y, part.placement, { raw, source, size: part.size }),
-      });
+  const vectors = (parts: readonly MatrixPart[]): Tensor => {
+    const y = allocate(parts[0]!.name, [parts.reduce((sum, part) => sum + part.rows, 0)]);
+    for (const { name, rows, firstRow, placement } of parts) {
+      want(find(name, [rowsOf(parts, name)]), ({ raw, source }) =>
+        widen(device, y, placement, { raw, source, size: rows, skip: firstRow }),
+      );
     }
     return y;
   };
 
-  const biasOf = (parts: MatrixPart[]): Tensor =>
-    vectors(
-      parts.map(({ name, rows, placement }) => ({
-        name: name.replace(/weight$/, 'bias'),
-        size: rows,
-        placement,
-      })),
-    );
+  const biasOf = (parts: readonly MatrixPart[]): Tensor =>
+    vectors(parts.map((part) => ({ ...part, name: part.name.replace(/weight$/, 'bias') })));
+
+  const withBias = (packed: Matrix, bias: boolean): Matrix =>
+    bias ? { ...packed, bias: biasOf(packed.parts) } : packed;
 
   return {
-    vector: (name, size) =>
-      vectors([{ name, size, placement: stacked([{ name, rows: size }])[0]!.placement }]),
+    has: (name) => tensors.has(name),
+    vector: (name, size) => vectors(stacked([{ name, rows: size }])),
+    table(name, rows, columns) {
+      const y = allocate(name, [rows, columns]);
+      want(find(name, [rows, columns]), ({ raw, source, firstRow, rows: count }) => {
+        const placement = { firstColumn: firstRow * y.stride, unit: columns, unitStride: y.stride };
+        widen(device, y, placement, { raw, source, size: count * columns });
+      });
+      return y;
+    },
     matrix(name, rows, k, bias) {
       const packed = matrix(stacked([{ name, rows }]), k);
-      return bias === undefined ? packed : { ...packed, bias: biasOf(packed.parts) };
+      return bias === undefined ? packed : { ...packed, bias: vectors(stacked([{ name: bias, rows }])) };
     },
-    stacked(parts, k, bias = false) {
-      const packed = matrix(stacked(parts), k);
-      return bias ? { ...packed, bias: biasOf(packed.parts) } : packed;
-    },
-    gateUp(gate, up, rows, k, bias = false) {
-      const packed = matrix(interleaved(gate, up, rows), k);
-      return bias ? { ...packed, bias: biasOf(packed.parts) } : packed;
-    },
+    conv: (name, out, channels, kernel, { bias = true } = {}) =>
+      withBias(matrix(stacked([{ name, rows: out }]), channels, kernel), bias),
+    stacked: (parts, k, bias = false) => withBias(matrix(stacked(parts), k), bias),
+    gateUp: (gate, up, rows, k, bias = false) => withBias(matrix(interleaved(gate, up, rows), k), bias),
+    geglu: (name, rows, k, bias = false) => withBias(matrix(interleavedHalves(name, rows), k), bias),
     ignore: (names) => void ignored.push(names),
     parameters: () => [...wanted.values()].reduce((sum, { entry }) => sum + elements(entry), 0),
+    free: () => packedRegions.forEach(({ region }) => device.free(region.buffer)),
     async load({ slot = null, onProgress = () => {}, onNote = () => {} } = {}) {
       const left = [...tensors.keys()].filter(
         (name) => !wanted.has(name) && !ignored.some((names) => names.test(name)),
@@ -138,6 +160,11 @@ function regionsOf(matrix: Matrix): PackedRegion[] {
     { name: `${name}/codes/${i}`, region: codes },
     ...(scales ? [{ name: `${name}/scales/${i}`, region: scales }] : []),
   ]);
+}
+
+/** [out, in, 1, 1] is [out, in]. */
+function squeezed(shape: readonly number[]): readonly number[] {
+  return shape.length === 4 && shape[2] === 1 && shape[3] === 1 ? shape.slice(0, 2) : shape;
 }
 
 /** Parts of one matrix share a format; parts stored differently meet in f32, which holds them all. */

@@ -1,5 +1,6 @@
 // A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 32 columns, blocks of
-// 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds.
+// 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds. A convolution's matrix
+// has a tap's k's after the other's.
 
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
@@ -28,14 +29,19 @@ export interface Placement {
 export interface MatrixPart {
   name: string;
   rows: number;
+  /** Rows of the checkpoint's tensor before the part. */
+  firstRow: number;
   placement: Placement;
 }
 
-/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs. */
+/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap. */
 export interface Matrix {
   format: Format;
   columns: number;
   k: number;
+  /** kh · kw of a convolution, else 1. */
+  taps: number;
+  /** Blocks of 32 k's, those of all taps. */
   blocks: number;
   windows: MatrixWindow[];
   parts: MatrixPart[];
@@ -54,8 +60,8 @@ export function hasScales(format: Format): boolean {
 }
 
 /** Bytes on the device. */
-export function matrixBytes(format: Format, columns: number, k: number): number {
-  const blocks = Math.ceil(k / BLOCK);
+export function matrixBytes(format: Format, columns: number, k: number, taps = 1): number {
+  const blocks = taps * Math.ceil(k / BLOCK);
   return groupsOf(columns) * blocks * (codeBytes(format) + (hasScales(format) ? GROUP * 4 : 0));
 }
 
@@ -73,7 +79,7 @@ function codeBytes(format: Format): number {
 export function stacked(parts: readonly { name: string; rows: number }[]): MatrixPart[] {
   let firstColumn = 0;
   return parts.map(({ name, rows }) => {
-    const part = { name, rows, placement: { firstColumn, unit: rows, unitStride: rows } };
+    const part = { name, rows, firstRow: 0, placement: { firstColumn, unit: rows, unitStride: rows } };
     firstColumn += rows;
     return part;
   });
@@ -84,8 +90,14 @@ export function interleaved(first: string, second: string, rows: number): Matrix
   return [first, second].map((name, i) => ({
     name,
     rows,
+    firstRow: 0,
     placement: { firstColumn: 2 * i, unit: 2, unitStride: 4 },
   }));
+}
+
+/** The same of one tensor's two halves (value and gate). */
+export function interleavedHalves(name: string, rows: number): MatrixPart[] {
+  return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i * rows }));
 }
 
 export function allocateMatrix(
@@ -94,12 +106,13 @@ export function allocateMatrix(
   k: number,
   parts: MatrixPart[],
   label: string,
+  taps = 1,
 ): Matrix {
   const columns = parts.reduce((sum, part) => sum + part.rows, 0);
-  const blocks = Math.ceil(k / BLOCK);
+  const blocks = taps * Math.ceil(k / BLOCK);
   const groups = groupsOf(columns);
   const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
-  if (perWindow === 0) throw new Error(`${label}: 32 rows of ${k} exceed one binding`);
+  if (perWindow === 0) throw new Error(`${label}: 32 rows of ${taps * k} exceed one binding`);
   const windows: MatrixWindow[] = [];
   for (let firstGroup = 0; firstGroup < groups; firstGroup += perWindow) {
     const count = Math.min(perWindow, groups - firstGroup);
@@ -117,7 +130,7 @@ export function allocateMatrix(
   for (const window of windows) {
     if ((window.firstGroup + window.groups) * GROUP > columns) clear(device, window);
   }
-  return { format, columns, k, blocks, windows, parts, bias: null };
+  return { format, columns, k, taps, blocks, windows, parts, bias: null };
 }
 
 /** Columns that pad the last groups must be zero: they become the padding of activations. */
@@ -133,7 +146,7 @@ export function weightOperands(window: MatrixWindow): Record<string, Region> {
   return window.scales ? { codes: window.codes, scales: window.scales } : { codes: window.codes };
 }
 
-/** Packs rows of a part, as they lie in the checkpoint, from `raw`; quantises where the format asks for it. */
+/** Packs those rows of `raw`, as they lie in the checkpoint, that are a part's; quantises where the format asks for it. */
 export function packRows(
   device: Device,
   matrix: Matrix,
@@ -147,8 +160,10 @@ export function packRows(
       args: {
         rows: chunk.rows,
         k: matrix.k,
+        taps: matrix.taps,
         blocks: matrix.blocks,
-        first_row: chunk.firstRow,
+        first_row: chunk.firstRow - part.firstRow,
+        part_rows: part.rows,
         unit: part.placement.unit,
         unit_stride: part.placement.unitStride,
         first_column: part.placement.firstColumn,
@@ -164,24 +179,27 @@ export function packRows(
   tape.destroy();
 }
 
-/** The same for a vector: widens its values into `y`. */
+/** Widens values, from the one after `skip` on, into `y`: a vector's placed like rows of a part, or a table's rows. */
 export function widen(
   device: Device,
   y: Tensor,
   placement: Placement,
-  chunk: { raw: Region; source: SourceFormat; size: number },
+  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number },
 ): void {
   const tape = new Tape(device, {});
+  const groups = Math.ceil(chunk.size / 64);
+  const across = Math.min(groups, device.capabilities.maxWorkgroups);
   tape.dispatch('widen.wgsl', {
     params: { SOURCE: chunk.source },
     args: {
+      skip: chunk.skip ?? 0,
       size: chunk.size,
       unit: placement.unit,
       unit_stride: placement.unitStride,
       first: placement.firstColumn,
     },
     bind: { raw: chunk.raw, y },
-    groups: () => [Math.ceil(chunk.size / 64)],
+    groups: () => [across, Math.ceil(groups / across)],
   });
   tape.finish();
   tape.run({});

@@ -10,14 +10,22 @@ export interface Rows {
 }
 
 export interface WeightTable {
+  /** Whether the checkpoint holds a tensor of this name; for what some checkpoints lack or name otherwise. */
+  has(name: string): boolean;
   /** [size], as f32 */
   vector(name: string, size: number): Tensor;
-  /** [rows, k] */
+  /** [rows, columns], as f32 */
+  table(name: string, rows: number, columns: number): Tensor;
+  /** [rows, k], or [rows, k, 1, 1] as 1×1 convolutions are stored. */
   matrix(name: string, rows: number, k: number, bias?: string): Matrix;
+  /** A convolution's [out, in, kernel, kernel], or [out, in] for kernel 1; with a bias unless told otherwise (x.weight → x.bias). */
+  conv(name: string, out: number, channels: number, kernel: 1 | 3, options?: { bias?: boolean }): Matrix;
   /** Several [rows, k] one after the other, each with a bias where `bias` is set (x.weight → x.bias). */
   stacked(parts: readonly Rows[], k: number, bias?: boolean): Matrix;
   /** Two [rows, k] that SwiGLU takes together. */
   gateUp(gate: string, up: string, rows: number, k: number, bias?: boolean): Matrix;
+  /** One [2 · rows, k], values over gates, that GEGLU takes together. */
+  geglu(name: string, rows: number, k: number, bias?: boolean): Matrix;
   /** Names a checkpoint may hold though the model does not read them. */
   ignore(names: RegExp): void;
 }

@@ -1,0 +1,7 @@
+// The bias and a vector of its image's are added to a pixel.
+@group(0) @binding(5) var<storage, read> bias: array<vec4f>;
+@group(0) @binding(6) var<storage, read> per_image: array<vec4f>;
+
+fn addend(image: u32, quad: u32) -> vec4f {
+  return bias[quad] + per_image[image * args.image_quads + quad];
+}

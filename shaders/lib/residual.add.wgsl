@@ -1,0 +1,6 @@
+// A residual that lies as y does.
+@group(0) @binding(7) var<storage, read> residual: array<vec4f>;
+
+fn residual_at(i: u32) -> vec4f {
+  return residual[i];
+}

@@ -1,0 +1,61 @@
+// Images above the binding limit are walked strip by strip: a dispatch binds the pixels it reads and those it writes, and is
+// told how many lie before them.
+
+import { spanOf, type Operand } from '../gpu/operand.ts';
+import type { Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+
+/** Rows of a tensor, counted over all images. */
+export interface Pixels {
+  first: number;
+  last: number;
+}
+
+/** What holds a tensor's pixels from `first` on. */
+export interface View {
+  operand: Operand;
+  first: number;
+}
+
+/** Where a binding may begin: at an even pixel, since rows are padded to 128 bytes. */
+const ALIGNMENT = 2;
+
+/** The whole tensor where one binding takes it, else a slice that holds the pixels. */
+export function view(tape: Tape, tensor: Tensor, { first, last }: Pixels): View {
+  if (fits(tape, tensor)) return { operand: tensor, first: 0 };
+  const firstRow = first - (first % ALIGNMENT);
+  return { operand: { tensor, firstRow, rows: last - firstRow }, first: firstRow };
+}
+
+export function fits(tape: Tape, tensor: Tensor): boolean {
+  return spanOf(tensor, tape.capacity) <= tape.device.capabilities.bindingLimit;
+}
+
+/** Pixels of a tensor that a binding takes wherever they begin. */
+export function mostPixels(tape: Tape, tensor: Tensor): number {
+  const { bindingLimit } = tape.device.capabilities;
+  return Math.floor(bindingLimit / (4 * tensor.stride)) - (ALIGNMENT - 1);
+}
+
+/** Cuts pixels of tensors that a kernel reads and writes at the same places; a dispatch takes at most `most`. */
+export function cutPixels(tape: Tape, { first, last }: Pixels, tensors: Tensor[], most = Infinity): Pixels[] {
+  const count = Math.min(most, ...tensors.map((x) => (fits(tape, x) ? Infinity : mostPixels(tape, x))));
+  const cut: Pixels[] = [];
+  for (let at = first; at < last; at += count) cut.push({ first: at, last: Math.min(last, at + count) });
+  return cut;
+}
+
+/** [batch, height, width] of an image tensor. */
+export function imageShape(x: Tensor): [batch: number, height: number, width: number] {
+  const [batch, height, width] = x.shape;
+  if (
+    x.shape.length !== 4 ||
+    typeof batch !== 'number' ||
+    typeof height !== 'number' ||
+    typeof width !== 'number'
+  )
+    throw new Error(
+      `[${x.shape.join(', ')}] is no shape of images: batch, height, width, channels, all numbers`,
+    );
+  return [batch, height, width];
+}
