@@ -3,9 +3,20 @@
 import { EngineError } from '../../../files/error.ts';
 import { readConfig, type ConfigReader } from './config.ts';
 import { ddim } from './ddim.ts';
+import { ddpm } from './ddpm.ts';
+import { dpmSolver } from './dpm-solver.ts';
+import { eulerAncestral } from './euler-ancestral.ts';
 import { eulerDiscrete } from './euler.ts';
 import { flowMatchEuler } from './flow-match-euler.ts';
+import { flowMatchHeun } from './flow-match-heun.ts';
+import { flowMatchLcm } from './flow-match-lcm.ts';
+import { heunDiscrete } from './heun.ts';
+import { lcm } from './lcm.ts';
+import { lmsDiscrete } from './lms.ts';
+import { pndm } from './pndm.ts';
 import type { Planner, PlanRequest, Schedule, ScheduleFamily } from './schedule.ts';
+import { tcd } from './tcd.ts';
+import { uniPC } from './unipc.ts';
 
 interface ScheduleClass {
   family: ScheduleFamily;
@@ -16,8 +27,19 @@ interface ScheduleClass {
 
 const CLASSES: Readonly<Record<string, ScheduleClass>> = {
   DDIMScheduler: { family: 'diffusion', open: ddim, takes: ['eta'] },
+  DDPMScheduler: { family: 'diffusion', open: ddpm },
+  PNDMScheduler: { family: 'diffusion', open: pndm },
+  LMSDiscreteScheduler: { family: 'diffusion', open: lmsDiscrete },
   EulerDiscreteScheduler: { family: 'diffusion', open: eulerDiscrete },
+  EulerAncestralDiscreteScheduler: { family: 'diffusion', open: eulerAncestral },
+  HeunDiscreteScheduler: { family: 'diffusion', open: heunDiscrete },
+  DPMSolverMultistepScheduler: { family: 'diffusion', open: dpmSolver },
+  UniPCMultistepScheduler: { family: 'diffusion', open: uniPC, takes: ['sigmas'] },
+  LCMScheduler: { family: 'diffusion', open: lcm },
+  TCDScheduler: { family: 'diffusion', open: tcd, takes: ['eta'] },
   FlowMatchEulerDiscreteScheduler: { family: 'flow', open: flowMatchEuler, takes: ['sigmas'] },
+  FlowMatchHeunDiscreteScheduler: { family: 'flow', open: flowMatchHeun },
+  FlowMatchLCMScheduler: { family: 'flow', open: flowMatchLcm, takes: ['sigmas'] },
 };
 
 export const SCHEDULE_CLASSES: readonly string[] = Object.keys(CLASSES);
@@ -45,7 +67,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   const trained = reader.number('num_train_timesteps', 1000);
   return {
     className: name,
-    family: found.family,
+    family: reader.flag('use_flow_sigmas', false) ? 'flow' : found.family,
     plan(request) {
       check(name, request, found.takes ?? [], trained);
       return plan(request);

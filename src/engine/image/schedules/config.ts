@@ -20,10 +20,11 @@ export interface ConfigReader {
   number(key: string, fallback: number): number;
   optionalNumber(key: string): number | null;
   flag(key: string, fallback: boolean): boolean;
-  choice<T extends string>(key: string, fallback: T, choices: readonly T[]): T;
+  choice<T extends string | number>(key: string, fallback: T, choices: readonly T[]): T;
   numbers(key: string): number[] | null;
   /** Refuses every value but those that leave the numbers alone. */
   neutral(key: string, fallback: unknown, remedy: string): void;
+  refusal(key: string, value: unknown, remedy: string): EngineError;
 }
 
 export function readConfig(className: string, config: Readonly<Record<string, unknown>>): ConfigReader {
@@ -48,11 +49,18 @@ export function readConfig(className: string, config: Readonly<Record<string, un
   const optionalNumber = (key: string): number | null => {
     const given = value(key);
     if (given === null) return null;
-    if (typeof given === 'number' && Number.isFinite(given)) return given;
-    throw wrong(key, given, 'a finite number');
+    if (typeof given === 'number') return given;
+    throw wrong(key, given, 'a number');
   };
+  const refusal = (key: string, given: unknown, remedy: string): EngineError =>
+    new EngineError(
+      'unsupported',
+      `${className} with "${key}": ${JSON.stringify(given)} is not supported; ${remedy}.`,
+      { param: key },
+    );
   return {
     className,
+    refusal,
     optionalNumber,
     number: (key, fallback) => optionalNumber(key) ?? fallback,
     flag(key, fallback) {
@@ -64,7 +72,7 @@ export function readConfig(className: string, config: Readonly<Record<string, un
       const given = value(key) ?? fallback;
       const found = choices.find((choice) => choice === given);
       if (found !== undefined) return found;
-      throw wrong(key, given, choices.map((choice) => `"${choice}"`).join(', '));
+      throw refusal(key, given, `it takes ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`);
     },
     numbers(key) {
       const given = value(key);
@@ -76,13 +84,28 @@ export function readConfig(className: string, config: Readonly<Record<string, un
     neutral(key, fallback, remedy) {
       const given = value(key) ?? fallback;
       if (given === null || given === false || (Array.isArray(given) && given.length === 0)) return;
-      throw new EngineError(
-        'unsupported',
-        `${className} with "${key}": ${JSON.stringify(given)} is not supported; ${remedy}.`,
-        { param: key },
-      );
+      throw refusal(key, given, remedy);
     },
   };
+}
+
+/** The text of scheduler_config.json. diffusers writes Python's -Infinity for "no lower bound", which JSON does not know. */
+export function parseScheduleConfig(text: string): Record<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text.replaceAll(/(:\s*)-Infinity\b/g, '$1null'));
+  } catch (cause) {
+    throw new EngineError(
+      'bad_checkpoint',
+      'scheduler_config.json is not JSON; fetch the checkpoint again.',
+      { cause },
+    );
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
+  throw new EngineError(
+    'bad_checkpoint',
+    'scheduler_config.json holds no object; fetch the checkpoint again.',
+  );
 }
 
 /** Clipping and thresholding look at every value of a picture: they are no combination of tensors. */

@@ -58,7 +58,7 @@ function drafts({ timesteps, sigmas }: SigmaTable, prediction: Prediction, reque
 export function sigmaTable(
   levels: Levels,
   spacing: SpacingConfig,
-  respacing: Respacing,
+  respacing: Respacing | null,
   steps: number,
   o: { last: number; logLinear?: boolean },
 ): SigmaTable {
@@ -66,7 +66,7 @@ export function sigmaTable(
   let sigmas = timesteps.map((timestep) => interpolate(levels.sigmas, timestep));
   const [lowest = 0, highest = 0] = [levels.sigmas[0], levels.sigmas.at(-1)];
   if (o.logLinear === true) sigmas = linspace(Math.log(highest), Math.log(lowest), steps + 1).map(Math.exp);
-  if (respacing.kind !== 'none') {
+  if (respacing !== null && respacing.kind !== 'none') {
     sigmas = respace(respacing, sigmas[0] ?? 0, sigmas.at(-1) ?? 0, steps);
     timesteps = sigmas.map((sigma) => timestepOf(levels, sigma));
   }

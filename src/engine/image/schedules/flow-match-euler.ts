@@ -1,16 +1,18 @@
 // FlowMatchEulerDiscreteScheduler: x = (1 − σ)·clean + σ·noise, the output is noise − clean (SD3, FLUX, Qwen-Image, Z-Image).
 
 import type { ConfigReader } from './config.ts';
-import { flowTable, readFlow } from './flow-sigmas.ts';
+import { flowTable, readFlow, type Flow } from './flow-sigmas.ts';
 import { estimates } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { firstStep } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, OUTPUT, type Draft } from './sum.ts';
 
 export function flowMatchEuler(config: ConfigReader): Planner {
-  const flow = readFlow(config);
-  const stochastic = config.flag('stochastic_sampling', false);
+  return walkFlow(readFlow(config), config.flag('stochastic_sampling', false));
+}
 
+/** `fresh`: to the next level by fresh noise on the clean latents, else along the output. */
+export function walkFlow(flow: Flow, fresh: boolean): Planner {
   return (request) => {
     const { timesteps, sigmas } = flowTable(flow, request);
     const drafts = timesteps.map((timestep, i): Draft => {
@@ -18,13 +20,13 @@ export function flowMatchEuler(config: ConfigReader): Planner {
       const { clean } = estimates('flow_prediction', 1 - sigma, sigma);
       return {
         timestep,
-        latents: stochastic
+        latents: fresh
           ? combine([1 - next, clean], [next, NOISE])
           : combine([1, LATENTS], [next - sigma, OUTPUT]),
         estimate: clean,
         level: { image: 1 - sigma, noise: sigma },
       };
     });
-    return assemble(config.className, 1, drafts.slice(firstStep(timesteps.length, request.strength)));
+    return assemble(flow.className, 1, drafts.slice(firstStep(timesteps.length, request.strength)));
   };
 }

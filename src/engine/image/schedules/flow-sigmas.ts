@@ -7,33 +7,42 @@ import type { PlanRequest } from './schedule.ts';
 import { readRespacing, respace, type Respacing } from './sigmas.ts';
 import { linspace } from './spacing.ts';
 
-export interface Flow {
+/** μ runs from `base` at `baseTokens` to `max` at `maxTokens`. */
+export interface SizeShift {
   className: string;
-  trained: number;
-  shift: number;
-  dynamic: boolean;
-  linearShift: boolean;
-  /** μ runs from `base` at `baseTokens` to `max` at `maxTokens`. */
   base: number;
   max: number;
   baseTokens: number;
   maxTokens: number;
+}
+
+export interface Flow extends SizeShift {
+  trained: number;
+  shift: number;
+  dynamic: boolean;
+  linearShift: boolean;
   terminal: number | null;
   respacing: Respacing;
+}
+
+export function readSizeShift(config: ConfigReader): SizeShift {
+  return {
+    className: config.className,
+    base: config.number('base_shift', 0.5),
+    max: config.number('max_shift', 1.15),
+    baseTokens: config.number('base_image_seq_len', 256),
+    maxTokens: config.number('max_image_seq_len', 4096),
+  };
 }
 
 export function readFlow(config: ConfigReader): Flow {
   config.neutral('invert_sigmas', false, 'name another schedule');
   return {
-    className: config.className,
+    ...readSizeShift(config),
     trained: config.number('num_train_timesteps', 1000),
     shift: config.number('shift', 1),
     dynamic: config.flag('use_dynamic_shifting', false),
     linearShift: config.choice('time_shift_type', 'exponential', ['exponential', 'linear']) === 'linear',
-    base: config.number('base_shift', 0.5),
-    max: config.number('max_shift', 1.15),
-    baseTokens: config.number('base_image_seq_len', 256),
-    maxTokens: config.number('max_image_seq_len', 4096),
     terminal: config.optionalNumber('shift_terminal'),
     respacing: readRespacing(config),
   };
@@ -59,7 +68,12 @@ function trainedLine(flow: Flow, steps: number): number[] {
   return linspace(end(1), end(1 / flow.trained), steps);
 }
 
-function shifted(flow: Flow, request: PlanRequest, sigmas: readonly number[]): number[] {
+/** By a constant, or by the picture's size. */
+export function shifted(
+  flow: Omit<Flow, 'trained' | 'respacing'>,
+  request: PlanRequest,
+  sigmas: readonly number[],
+): number[] {
   if (!flow.dynamic) return sigmas.map((sigma) => shiftBy(flow.shift, sigma));
   const mu = request.mu ?? muOf(flow, request.imageTokens);
   const shift = flow.linearShift ? mu : Math.exp(mu);
@@ -68,7 +82,7 @@ function shifted(flow: Flow, request: PlanRequest, sigmas: readonly number[]): n
 
 const shiftBy = (shift: number, sigma: number): number => (shift * sigma) / (1 + (shift - 1) * sigma);
 
-function muOf(flow: Flow, tokens: number | undefined): number {
+export function muOf(flow: SizeShift, tokens: number | undefined): number {
   if (tokens === undefined) {
     throw new EngineError(
       'bad_request',
@@ -83,7 +97,7 @@ function muOf(flow: Flow, tokens: number | undefined): number {
 }
 
 /** Scaled about 1 so that the last is `terminal`. */
-function stretched(sigmas: readonly number[], terminal: number): number[] {
+export function stretched(sigmas: readonly number[], terminal: number): number[] {
   const scale = (1 - (sigmas.at(-1) ?? 0)) / (1 - terminal);
   return sigmas.map((sigma) => 1 - (1 - sigma) / scale);
 }

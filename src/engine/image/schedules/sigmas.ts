@@ -26,7 +26,6 @@ export function readRespacing(config: ConfigReader): Respacing {
       param: `use_${kinds[1]}_sigmas`,
     });
   }
-  // LMSDiscreteScheduler's Karras spacing knows no ends of its own; no checkpoint sets them for it.
   return {
     kind: kinds[0] ?? 'none',
     min: config.optionalNumber('sigma_min'),

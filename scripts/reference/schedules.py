@@ -1,0 +1,236 @@
+"""Traces of diffusers' schedulers:  python scripts/reference/schedules.py
+
+test/golden/schedules.json holds, per case, the scheduler's config, the run's settings, and what a whole run gives: the
+timesteps fed, the latents after each call of a stand-in model, and the weights of image and noise that add_noise uses
+before each call. The stand-in is output = 0.4 * input + 0.3 * sin(0.02 * timestep + i) for value i of the latents; the
+noise is a sine too, so both sides compute the same numbers.
+
+It is a float64 run: each scheduler's module sees a numpy and a torch whose `float32` is `float64`, so that its tables,
+sigmas and timesteps are float64 throughout; nothing else of diffusers is changed, but that randn_tensor gives the sine.
+"""
+
+import contextlib
+import io
+import itertools
+import json
+import math
+import sys
+import types
+from importlib.metadata import version
+from pathlib import Path
+
+import diffusers
+import numpy
+import torch
+
+GOLDEN = Path(__file__).resolve().parents[2] / 'test' / 'golden'
+VALUES = 2
+IMAGE = [0.8, -0.5]
+SD = {'beta_start': 0.00085, 'beta_end': 0.012, 'beta_schedule': 'scaled_linear'}
+SPACINGS = ['linspace', 'leading', 'trailing']
+RESPACINGS = ['use_karras_sigmas', 'use_exponential_sigmas', 'use_beta_sigmas']
+
+
+class Widened(types.ModuleType):
+    """A module whose float32 is float64."""
+
+    def __init__(self, module):
+        super().__init__(module.__name__)
+        self.module = module
+
+    def __getattr__(self, name):
+        return getattr(self.module, 'float64' if name == 'float32' else name)
+
+
+def noise(draw):
+    values = [1.3 * math.sin(1.7 * (VALUES * draw + i) + 0.3) for i in range(VALUES)]
+    return torch.tensor(values, dtype=torch.float64).reshape(1, VALUES, 1, 1)
+
+
+def model(latents, timestep):
+    phase = torch.tensor([math.sin(0.02 * float(timestep) + i) for i in range(VALUES)], dtype=torch.float64)
+    return 0.4 * latents + 0.3 * phase.reshape(1, VALUES, 1, 1)
+
+
+def widened(name):
+    """The scheduler's class, its module in float64; and a counter of noise drawn (the first draw is the start)."""
+    cls = getattr(diffusers, name)
+    module = sys.modules[cls.__module__]
+    draws = itertools.count(1)
+    module.np, module.torch = Widened(numpy), Widened(torch)
+    module.randn_tensor = lambda shape, **_: noise(next(draws))
+    return cls
+
+
+def add_noise(scheduler, image, fresh, timestep):
+    at = timestep.reshape(1)
+    return scheduler.add_noise(image, fresh, at) if hasattr(scheduler, 'add_noise') else scheduler.scale_noise(image, at, fresh)
+
+
+def level(scheduler, timestep):
+    """Weights of image and noise."""
+    one, zero = torch.ones(1, 1, 1, 1, dtype=torch.float64), torch.zeros(1, 1, 1, 1, dtype=torch.float64)
+    return [add_noise(scheduler, *pair, timestep).item() for pair in ((one, zero), (zero, one))]
+
+
+def start(scheduler, steps, run):
+    """Timesteps of this run; image-to-image begins late, as diffusers' pipelines do."""
+    settings = {key: run[key] for key in ('sigmas', 'mu') if key in run}
+    scheduler.set_timesteps(**({} if 'sigmas' in run else {'num_inference_steps': steps}), **settings)
+    skipped = max(steps - min(int(steps * run.get('strength', 1)), steps), 0) * scheduler.order
+    if hasattr(scheduler, 'set_begin_index'):
+        scheduler.set_begin_index(skipped)
+    return scheduler.timesteps[skipped:]
+
+
+def trace(name, config, steps, run):
+    scheduler = widened(name)(**config)
+    timesteps = start(scheduler, steps, run)
+    if 'strength' in run:
+        image = torch.tensor(IMAGE, dtype=torch.float64).reshape(1, VALUES, 1, 1)
+        latents = add_noise(scheduler, image, noise(0), timesteps[0])
+    else:
+        latents = noise(0) * getattr(scheduler, 'init_noise_sigma', 1.0)
+    rows, levels = [latents], []
+    step = {key: run[key] for key in ('eta',) if key in run}
+    for timestep in timesteps:
+        levels.append(level(scheduler, timestep))
+        scaled = scheduler.scale_model_input(latents, timestep) if hasattr(scheduler, 'scale_model_input') else latents
+        latents = scheduler.step(model(scaled, timestep), timestep, latents, return_dict=False, **step)[0]
+        assert latents.dtype == torch.float64 and bool(latents.isfinite().all()), (name, config, steps, run)
+        rows.append(latents)
+    return {
+        'timesteps': [digits(t.item()) for t in timesteps],
+        'levels': [[digits(weight) for weight in pair] for pair in levels],
+        'latents': [[digits(value) for value in row.flatten().tolist()] for row in rows],
+    }
+
+
+def digits(value):
+    return float(f'{value:.10g}')
+
+
+def spread(name, predictions, **config):
+    """Every spacing with every prediction."""
+    for spacing, prediction in itertools.product(SPACINGS, predictions):
+        offset = {'steps_offset': 1} if spacing == 'leading' else {}
+        yield name, {**SD, **config, 'timestep_spacing': spacing, 'prediction_type': prediction, **offset}, {}
+
+
+def with_each(name, base, *changes):
+    for change in changes:
+        yield name, {**base, **change}, {}
+
+
+def diffusion():
+    every = ['epsilon', 'v_prediction', 'sample']
+    two = every[:2]
+    unclipped = {'clip_sample': False}
+    zero = {'rescale_betas_zero_snr': True, 'prediction_type': 'v_prediction', 'timestep_spacing': 'trailing'}
+    betas = [{'beta_schedule': 'linear', 'beta_start': 0.0001, 'beta_end': 0.02}, {'beta_schedule': 'squaredcos_cap_v2'}]
+    betas.append({'trained_betas': [round(0.0001 + 0.0000199 * i, 7) for i in range(40)], 'num_train_timesteps': 40})
+
+    yield from spread('DDIMScheduler', every, **unclipped)
+    yield from with_each('DDIMScheduler', SD | unclipped, zero, {'set_alpha_to_one': False}, *betas)
+    for eta in (0.5, 1.0):
+        yield 'DDIMScheduler', SD | unclipped, {'eta': eta}
+    yield from spread('DDPMScheduler', every, **unclipped)
+    kinds = [{'variance_type': 'fixed_large'}, {'variance_type': 'fixed_small_log'}, {'beta_schedule': 'sigmoid'}]
+    yield from with_each('DDPMScheduler', SD | unclipped, *kinds, {'beta_schedule': 'laplace'}, zero)
+    yield from spread('PNDMScheduler', two, skip_prk_steps=True)
+    yield from spread('PNDMScheduler', two, set_alpha_to_one=True)
+    yield from spread('LMSDiscreteScheduler', every)
+    yield from with_each('LMSDiscreteScheduler', SD, *({key: True} for key in RESPACINGS))
+    yield from spread('EulerDiscreteScheduler', every)
+    continuous = {'timestep_type': 'continuous', 'prediction_type': 'v_prediction', 'sigma_min': 0.002, 'sigma_max': 700.0}
+    more = [{'interpolation_type': 'log_linear'}, {'final_sigmas_type': 'sigma_min'}, continuous | {'use_karras_sigmas': True}]
+    yield from with_each('EulerDiscreteScheduler', SD, *({key: True} for key in RESPACINGS), *more, zero, *betas[:2])
+    yield from spread('EulerAncestralDiscreteScheduler', two)
+    yield from with_each('EulerAncestralDiscreteScheduler', SD, zero)
+    yield from spread('HeunDiscreteScheduler', every)
+    yield from with_each('HeunDiscreteScheduler', SD, *({key: True} for key in RESPACINGS), {'beta_schedule': 'exp'})
+    yield from solvers(every, zero)
+    for name in ('LCMScheduler', 'TCDScheduler'):
+        yield from with_each(name, SD, *({'prediction_type': kind} for kind in every))
+        yield from with_each(name, SD, {'original_inference_steps': 100})
+    yield from with_each('LCMScheduler', SD, {'timestep_scaling': 5.0})
+    for eta in (0.0, 0.7, 1.0):
+        yield 'TCDScheduler', SD, {'eta': eta}
+
+
+def solvers(every, zero):
+    respaced = [{key: True} for key in RESPACINGS]
+    flow = {'use_flow_sigmas': True, 'prediction_type': 'flow_prediction', 'flow_shift': 3.0}
+    dpm = 'DPMSolverMultistepScheduler'
+    yield from spread(dpm, every)
+    for algorithm, solver, order in itertools.product(('dpmsolver++', 'sde-dpmsolver++'), ('midpoint', 'heun'), (1, 2, 3)):
+        yield dpm, SD | {'algorithm_type': algorithm, 'solver_type': solver, 'solver_order': order}, {}
+    for algorithm, order in (('dpmsolver', 2), ('dpmsolver', 3), ('sde-dpmsolver', 2)):
+        for solver in ('midpoint', 'heun'):
+            config = {'algorithm_type': algorithm, 'solver_type': solver, 'solver_order': order, 'final_sigmas_type': 'sigma_min'}
+            yield dpm, SD | config, {}
+    ends = [{'final_sigmas_type': 'sigma_min'}, {'final_sigmas_type': 'sigma_min', 'euler_at_final': True, 'lower_order_final': False}]
+    yield from with_each(dpm, SD, *respaced, *ends, zero, flow, {'use_lu_lambdas': True}, {'lambda_min_clipped': -5.1})
+    yield dpm, SD | flow | {'use_dynamic_shifting': True}, {'mu': 0.8}
+    uni = 'UniPCMultistepScheduler'
+    yield from spread(uni, every)
+    for kind, order, clean in itertools.product(('bh1', 'bh2'), (1, 2, 3), (True, False)):
+        config = {'solver_type': kind, 'solver_order': order, 'predict_x0': clean, 'final_sigmas_type': 'sigma_min'}
+        yield uni, SD | config, {}
+    ends = [{'lower_order_final': False, 'final_sigmas_type': 'sigma_min'}, {'disable_corrector': [0, 2]}]
+    karras_flow = flow | {'use_karras_sigmas': True}
+    stretched = flow | {'shift_terminal': 0.02}
+    yield from with_each(uni, SD, *respaced, *ends, zero, flow, karras_flow, stretched)
+    yield uni, SD | flow | {'use_dynamic_shifting': True}, {'mu': 0.8}
+
+
+def flows():
+    respaced = [{key: True} for key in RESPACINGS]
+    for name in ('FlowMatchEulerDiscreteScheduler', 'FlowMatchLCMScheduler'):
+        yield from with_each(name, {'shift': 3.0}, {}, {'shift': 1.0}, {'shift_terminal': 0.02}, *respaced)
+        for kind in ('exponential', 'linear'):
+            yield name, {'use_dynamic_shifting': True, 'time_shift_type': kind, 'shift': 3.0}, {'mu': 0.9}
+        yield name, {'shift': 3.0}, {'sigmas': True}
+    yield 'FlowMatchEulerDiscreteScheduler', {'shift': 3.0, 'stochastic_sampling': True}, {}
+    yield from with_each('FlowMatchHeunDiscreteScheduler', {}, {'shift': 3.0}, {'shift': 1.0})
+
+
+def late():
+    """Image-to-image. Not LMS, which weights slopes there that it does not have."""
+    leading = SD | {'timestep_spacing': 'leading', 'steps_offset': 1}
+    for name in ('DDIMScheduler', 'DDPMScheduler'):
+        yield name, leading | {'clip_sample': False}, {'strength': 0.6}
+    yield 'PNDMScheduler', leading | {'skip_prk_steps': True}, {'strength': 0.6}
+    for name in ('Euler', 'EulerAncestral', 'Heun'):
+        yield f'{name}DiscreteScheduler', leading, {'strength': 0.6}
+    for name in ('DPMSolverMultistepScheduler', 'UniPCMultistepScheduler'):
+        yield name, leading | {'solver_order': 3, 'final_sigmas_type': 'sigma_min'}, {'strength': 0.6}
+    for name in ('LCMScheduler', 'TCDScheduler'):
+        yield name, SD, {'strength': 0.6}
+    for name in ('FlowMatchEulerDiscreteScheduler', 'FlowMatchHeunDiscreteScheduler', 'FlowMatchLCMScheduler'):
+        yield name, {'shift': 3.0}, {'strength': 0.6}
+
+
+def runs():
+    for name, config, run in itertools.chain(diffusion(), flows(), late()):
+        for steps in (4, 20):
+            given = {'sigmas': numpy.linspace(1, 1 / steps, steps).tolist()} if run.get('sigmas') else {}
+            yield name, config, steps, {**run, **given}
+
+
+if __name__ == '__main__':
+    torch.set_default_dtype(torch.float64)
+    cases = []
+    for name, config, steps, run in runs():
+        with contextlib.redirect_stderr(io.StringIO()):
+            result = trace(name, config, steps, run)
+        cases.append({'config': {'_class_name': name, **config}, 'run': {'steps': steps, **run}, **result})
+    document = {
+        'command': 'python scripts/reference/schedules.py',
+        'made_with': {package: version(package) for package in ('diffusers', 'numpy', 'scipy', 'torch')},
+        'image': IMAGE,
+    }
+    lines = ',\n'.join(json.dumps(case, separators=(',', ':')) for case in cases)
+    head = json.dumps(document)[:-1]
+    (GOLDEN / 'schedules.json').write_text(f'{head}, "cases": [\n{lines}\n]}}\n')
+    print(f'{len(cases)} cases')

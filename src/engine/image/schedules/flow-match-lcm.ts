@@ -1,0 +1,11 @@
+// FlowMatchLCMScheduler: FlowMatchEuler's sigmas; each call names the clean latents, fresh noise takes them to the next level.
+
+import type { ConfigReader } from './config.ts';
+import { walkFlow } from './flow-match-euler.ts';
+import { readFlow } from './flow-sigmas.ts';
+import type { Planner } from './schedule.ts';
+
+export function flowMatchLcm(config: ConfigReader): Planner {
+  config.neutral('scale_factors', null, 'latents keep their size here, so leave it out');
+  return walkFlow(readFlow(config), true);
+}

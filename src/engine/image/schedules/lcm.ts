@@ -1,0 +1,61 @@
+// LCMScheduler (arXiv 2310.04378): each call names the clean latents, fresh noise takes them to the next level.
+
+import { EngineError } from '../../../files/error.ts';
+import { readLevels } from './betas.ts';
+import { refuseClipping, type ConfigReader } from './config.ts';
+import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
+import type { Planner } from './schedule.ts';
+import { firstStep } from './spacing.ts';
+import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
+
+/** Standard deviation of the data that the boundary condition was trained with. */
+const SIGMA_DATA = 0.5;
+
+export function lcm(config: ConfigReader): Planner {
+  const { alphas, count } = readLevels(config, {
+    start: 0.00085,
+    end: 0.012,
+    schedule: 'scaled_linear',
+    zeroSnr: 'exact',
+  });
+  const origin = config.number('original_inference_steps', 50);
+  const scaling = config.number('timestep_scaling', 10);
+  const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
+  refuseClipping(config, false);
+
+  return ({ steps, strength }) => {
+    const timesteps = distilled(config.className, count, origin, steps);
+    const drafts = timesteps.map((timestep, i): Draft => {
+      const bar = alphas[timestep] ?? Number.NaN;
+      const { clean } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const t = timestep * scaling;
+      const skip = SIGMA_DATA ** 2 / (t ** 2 + SIGMA_DATA ** 2);
+      const out = t / Math.sqrt(t ** 2 + SIGMA_DATA ** 2);
+      const denoised = combine([out, clean], [skip, LATENTS]);
+      const next = timesteps[i + 1];
+      const nextBar = next === undefined ? 1 : (alphas[next] ?? Number.NaN);
+      return {
+        timestep,
+        latents: combine([Math.sqrt(nextBar), denoised], [Math.sqrt(1 - nextBar), NOISE]),
+        estimate: denoised,
+        level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },
+      };
+    });
+    return assemble(config.className, 1, drafts.slice(firstStep(steps, strength)));
+  };
+}
+
+/** `steps` of the `origin` timesteps that the model was distilled on, falling from the last. */
+export function distilled(className: string, trained: number, origin: number, steps: number): number[] {
+  if (steps > origin || origin > trained) {
+    throw new EngineError(
+      'bad_request',
+      `steps is ${steps}; ${className} takes at most ${Math.min(origin, trained)}, the steps that the model was distilled on.`,
+      {
+        param: 'steps',
+      },
+    );
+  }
+  const stride = Math.floor(trained / origin);
+  return Array.from({ length: steps }, (_, i) => (origin - Math.floor(i * (origin / steps))) * stride - 1);
+}

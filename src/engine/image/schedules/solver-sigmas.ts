@@ -1,0 +1,64 @@
+// Timesteps and sigmas of the multistep solvers, DPM-Solver and UniPC: whole timesteps over one point more than steps, or
+// sigmas respaced over all trained levels, or a shifted line of flow sigmas.
+
+import { readLevels, type Levels } from './betas.ts';
+import type { ConfigReader } from './config.ts';
+import { interpolate, readRespacing, respace, timestepOf, type Respacing } from './sigmas.ts';
+import { readSpacing, roundHalfEven, visitedAbove, type SpacingConfig } from './spacing.ts';
+
+export interface SolverLevels {
+  levels: Levels;
+  spacing: SpacingConfig;
+  respacing: Respacing;
+  /** x = (1 − σ)·clean + σ·noise instead of α² + σ² = 1. */
+  flow: boolean;
+  flowShift: number;
+  /** The last step ends at zero, else at the lowest level. */
+  toZero: boolean;
+}
+
+export interface SolverTable {
+  timesteps: number[];
+  /** One more than timesteps. */
+  sigmas: number[];
+}
+
+export function readSolverLevels(config: ConfigReader): SolverLevels {
+  return {
+    levels: readLevels(config, { zeroSnr: 'almost' }),
+    spacing: readSpacing(config, 'linspace'),
+    respacing: readRespacing(config),
+    flow: config.flag('use_flow_sigmas', false),
+    flowShift: config.number('flow_shift', 1),
+    toZero: config.choice('final_sigmas_type', 'zero', ['zero', 'sigma_min']) === 'zero',
+  };
+}
+
+/** Sigmas at whole timesteps. `last`: trained timesteps that may be visited. */
+export function plainTable(
+  { levels, spacing, toZero }: SolverLevels,
+  steps: number,
+  last: number,
+): SolverTable {
+  const timesteps = visitedAbove(spacing, levels.count, last, steps);
+  const sigmas = timesteps.map((timestep) => interpolate(levels.sigmas, timestep));
+  return { timesteps, sigmas: [...sigmas, toZero ? 0 : (levels.sigmas[0] ?? 0)] };
+}
+
+/** Karras, exponential and beta sigmas between the highest and the lowest trained level. `round`: of Karras' timesteps. */
+export function respacedSigmas(
+  { levels, respacing }: SolverLevels,
+  steps: number,
+  round: boolean,
+): SolverTable {
+  const sigmas = respace(respacing, levels.sigmas.at(-1) ?? 0, levels.sigmas[0] ?? 0, steps);
+  const exact = sigmas.map((sigma) => timestepOf(levels, sigma));
+  return { timesteps: round ? exact.map(roundHalfEven) : exact.map(Math.trunc), sigmas };
+}
+
+/** α and σ of the latents at a level. */
+export function alphaSigma(flow: boolean, sigma: number): { alpha: number; sigma: number } {
+  if (flow) return { alpha: 1 - sigma, sigma };
+  const alpha = 1 / Math.sqrt(sigma * sigma + 1);
+  return { alpha, sigma: sigma * alpha };
+}

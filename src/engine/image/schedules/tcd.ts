@@ -1,0 +1,43 @@
+// TCDScheduler (arXiv 2402.19159): a jump along the trajectory to (1 − η) of the next timestep, then fresh noise up to it.
+
+import { readLevels } from './betas.ts';
+import type { ConfigReader } from './config.ts';
+import { distilled } from './lcm.ts';
+import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
+import type { Planner } from './schedule.ts';
+import { firstStep } from './spacing.ts';
+import { assemble, combine, NOISE, type Draft } from './sum.ts';
+
+export function tcd(config: ConfigReader): Planner {
+  const { alphas, count } = readLevels(config, {
+    start: 0.00085,
+    end: 0.012,
+    schedule: 'scaled_linear',
+    zeroSnr: 'exact',
+  });
+  const origin = config.number('original_inference_steps', 50);
+  const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
+
+  return ({ steps, strength, eta = 0.3 }) => {
+    const timesteps = distilled(config.className, count, origin, steps);
+    const drafts = timesteps.map((timestep, i): Draft => {
+      const bar = alphas[timestep] ?? Number.NaN;
+      const next = timesteps[i + 1] ?? 0;
+      // In f32, as the reference multiplies: the floor of a product that should be whole hangs on it.
+      const aim = Math.floor(Math.fround(Math.fround(1 - eta) * next));
+      const [nextBar, aimBar] = [alphas[next] ?? Number.NaN, alphas[aim] ?? Number.NaN];
+      const { clean, noise } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const jumped = combine([Math.sqrt(aimBar), clean], [Math.sqrt(1 - aimBar), noise]);
+      const renoised = eta > 0 && i < timesteps.length - 1;
+      return {
+        timestep,
+        latents: renoised
+          ? combine([Math.sqrt(nextBar / aimBar), jumped], [Math.sqrt(1 - nextBar / aimBar), NOISE])
+          : jumped,
+        estimate: clean,
+        level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },
+      };
+    });
+    return assemble(config.className, 1, drafts.slice(firstStep(steps, strength)));
+  };
+}

@@ -1,0 +1,58 @@
+// Runs a plan on the CPU, in f64: what the pipelines do with one GPU kernel.
+
+import assert from 'node:assert';
+import type { Operand, Plan, Term } from '../../../../src/engine/image/schedules/schedule.ts';
+
+export interface Model {
+  (input: Float64Array, timestep: number): Float64Array;
+}
+
+/** The latents before the first step and after each. `image`: image-to-image. `noise(k)`: the k-th tensor drawn. */
+export function runPlan(
+  plan: Plan,
+  model: Model,
+  noise: (draw: number) => Float64Array,
+  image: Float64Array | null,
+): Float64Array[] {
+  const tensors = new Map<Operand, Float64Array>();
+  const first = noise(0);
+  const sum = (terms: readonly Term[]): Float64Array => {
+    const total = new Float64Array(first.length);
+    for (const { operand, coefficient } of terms) {
+      const tensor = tensors.get(operand);
+      assert(tensor !== undefined, `${operand} is read before it is written`);
+      for (const [i, value] of tensor.entries()) total[i] = (total[i] ?? 0) + coefficient * value;
+    }
+    return total;
+  };
+
+  const { fromImage, fromNoise } = plan;
+  const start =
+    image === null
+      ? first.map((value) => fromNoise * value)
+      : first.map((value, i) => fromImage.noise * value + fromImage.image * (image[i] ?? Number.NaN));
+  tensors.set('latents', start);
+  const trace = [start];
+  let draws = 1;
+  for (const step of plan.steps) {
+    const latents = tensors.get('latents') ?? new Float64Array();
+    tensors.set(
+      'output',
+      model(
+        latents.map((value) => step.inputScale * value),
+        step.timestep,
+      ),
+    );
+    tensors.delete('noise');
+    if (step.drawsNoise) {
+      tensors.set('noise', noise(draws));
+      draws += 1;
+    }
+    for (const { into, terms } of step.updates) {
+      assert(into === 'latents' || into < plan.slots, `slot ${into} of ${plan.slots}`);
+      tensors.set(into, sum(terms));
+    }
+    trace.push(tensors.get('latents') ?? new Float64Array());
+  }
+  return trace;
+}
