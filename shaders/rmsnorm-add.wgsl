@@ -1,0 +1,41 @@
+// y += gate · x / sqrt(mean(x²) + eps) · weight, a workgroup a row. Partial sums are added in order, whatever the adapter.
+#import "lib/gate.$GATE.wgsl"
+
+const WORKGROUP = 32u;
+
+struct Args {
+  quads: u32,      // quads of columns a row
+  columns: u32,
+  eps: f32,
+  first_row: u32,  // rows before this strip; this and the rest is for the gate
+  item_rows: u32,  // rows that share a row of it
+  gate_quads: u32, // quads from one row of it to the next
+  gate_first: u32, // quad where its columns begin
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
+@group(0) @binding(2) var<uniform> args: Args;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
+
+var<workgroup> partial: array<f32, WORKGROUP>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let first = workgroup.x * args.quads;
+  var sum = 0.0;
+  for (var i = local; i < args.quads; i += WORKGROUP) {
+    let v = x[first + i];
+    sum += dot(v, v);
+  }
+  partial[local] = sum;
+  workgroupBarrier();
+  sum = 0.0;
+  for (var i = 0u; i < WORKGROUP; i++) {
+    sum += partial[i];
+  }
+  let rate = inverseSqrt(sum / f32(args.columns) + args.eps);
+  for (var i = local; i < args.quads; i += WORKGROUP) {
+    y[first + i] += gated(x[first + i] * rate * weight[i], args.first_row + workgroup.x, i);
+  }
+}

@@ -1,0 +1,68 @@
+// Rows to other places: sequences made longer, sequences one after the other. Rows are plain numbers.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { cutPixels, view } from './pixels.ts';
+
+const WORKGROUP = 64;
+
+/** The same values in a tensor of their own. */
+export function copy(x: Tensor): Tensor {
+  const y = tapeOf(x).tensor(x.shape);
+  copyRows(x, 0, 1, y, 0, x.rows({}));
+  return y;
+}
+
+/** Each item of a, then that of b; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */
+export function joinTokens(a: Tensor, b: Tensor): Tensor {
+  const [items, n] = sequenceShape(a);
+  const [otherItems, m] = sequenceShape(b);
+  if (items !== otherItems || a.columns !== b.columns)
+    throw new Error(`joinTokens: [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
+  const y = tapeOf(a).tensor([items, n + m, a.columns]);
+  for (let item = 0; item < items; item++) {
+    copyRows(a, item * n, 1, y, item * (n + m), n);
+    copyRows(b, item * m, 1, y, item * (n + m) + n, m);
+  }
+  return y;
+}
+
+/** x [items, n, columns] and the row `fill` [1, columns] until each item has `tokens` → [items, tokens, columns] */
+export function fillTokens(x: Tensor, fill: Tensor, tokens: number): Tensor {
+  const [items, n] = sequenceShape(x);
+  if (n === tokens) return x;
+  const y = tapeOf(x).tensor([items, tokens, x.columns]);
+  for (let item = 0; item < items; item++) {
+    copyRows(x, item * n, 1, y, item * tokens, n);
+    copyRows(fill, 0, 0, y, item * tokens + n, tokens - n);
+  }
+  return y;
+}
+
+function sequenceShape(x: Tensor): [items: number, tokens: number] {
+  const [items, tokens] = x.shape;
+  if (x.shape.length !== 3 || typeof items !== 'number' || typeof tokens !== 'number')
+    throw new Error(`[${x.shape.join(', ')}] is no shape of sequences: items, tokens, columns, all numbers`);
+  return [items, tokens];
+}
+
+function copyRows(x: Tensor, xFirst: number, xStep: 0 | 1, y: Tensor, yFirst: number, rows: number): void {
+  const tape = tapeOf(y);
+  const quads = y.stride / 4;
+  for (const { first, last } of cutPixels(tape, { first: 0, last: rows }, [x, y])) {
+    const from = { first: xFirst + first * xStep, last: xFirst + (last - 1) * xStep + 1 };
+    const to = { first: yFirst + first, last: yFirst + last };
+    const [xView, yView] = [view(tape, x, from), view(tape, y, to)];
+    const groups = Math.ceil(((last - first) * quads) / WORKGROUP);
+    tape.dispatch('copy-rows.wgsl', {
+      args: {
+        quads,
+        rows: last - first,
+        x_first: from.first - xView.first,
+        x_step: xStep,
+        y_first: to.first - yView.first,
+      },
+      bind: { x: xView.operand, y: yView.operand },
+      groups: () => [Math.min(groups, tape.device.capabilities.maxWorkgroups)],
+    });
+  }
+}

@@ -1,0 +1,37 @@
+// RMSNorm of what a block made, added to what it was made of.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
+import { stripsOf } from './row-strips.ts';
+
+/**
+ * residual += tanh(gate) · rmsnorm(x, weight, eps), in place, without a gate all of it; x and residual [items, n, columns],
+ * weight [columns], gate [items, columns] → residual
+ */
+export function rmsnormAdd(
+  x: Tensor,
+  weight: Tensor,
+  eps: number,
+  gate: Tensor | Columns | null,
+  residual: Tensor,
+): Tensor {
+  const tape = tapeOf(x);
+  const gates = gate && quadsOf(gate);
+  for (const strip of stripsOf(tape, [x, residual])) {
+    tape.dispatch('rmsnorm-add.wgsl', {
+      params: { GATE: gates ? 'tanh' : 'none' },
+      args: {
+        quads: x.stride / 4,
+        columns: x.columns,
+        eps,
+        first_row: strip.firstRow,
+        item_rows: gates ? rowsPerItem(x, gates.x) : 1,
+        gate_quads: gates?.stride ?? 0,
+        gate_first: gates?.first ?? 0,
+      },
+      bind: { x: strip.of(x), weight, y: strip.of(residual), ...(gates ? { gate: gates.x } : {}) },
+      groups: (sizes) => [strip.count(sizes)],
+    });
+  }
+  return residual;
+}

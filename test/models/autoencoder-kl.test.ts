@@ -1,0 +1,58 @@
+// AutoencoderKL against diffusers: with and without quant convolutions, attention by its old names and its new ones.
+
+import { describe, expect, it } from 'vitest';
+import { readAutoencoderKLConfig } from '../../src/models/autoencoder-kl-config.ts';
+import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../src/models/autoencoder-kl.ts';
+import { channelsLast, describeGoldens, expectAgreement, load } from './image-golden.ts';
+
+describe('decoder', () => {
+  describeGoldens(['vae-decode', 'vae-16-decode', 'vae-old-names-decode'], async (golden, device, run) => {
+    const config = readAutoencoderKLConfig(golden.config);
+    const decode = await load(device, golden, (weights) => autoencoderKLDecoder(config, weights));
+    const { values } = await run((_, input) => [decode(input(channelsLast(golden.inputs.get('latents')!)))]);
+    expectAgreement(values[0]!, channelsLast(golden.outputs.get('sample')!));
+  });
+});
+
+describe('encoder', () => {
+  describeGoldens(['vae-encode', 'vae-16-encode', 'vae-old-names-encode'], async (golden, device, run) => {
+    const config = readAutoencoderKLConfig(golden.config);
+    const encode = await load(device, golden, (weights) => autoencoderKLEncoder(config, weights));
+    const { values } = await run((_, input) => [encode(input(channelsLast(golden.inputs.get('sample')!)))]);
+    expectAgreement(values[0]!, channelsLast(golden.outputs.get('moments')!));
+  });
+});
+
+describe('configurations', () => {
+  it('have the defaults of diffusers where they are left out or null', () => {
+    expect(readAutoencoderKLConfig({ shift_factor: null, latents_mean: null })).toMatchObject({
+      channels: [64],
+      latentChannels: 4,
+      groups: 32,
+      quant: true,
+      postQuant: true,
+      attends: true,
+      scale: 0.18215,
+      shift: 0,
+    });
+  });
+
+  it.each([
+    [
+      { down_block_types: ['AttnDownEncoderBlock2D'] },
+      'config.json: down_block_types "AttnDownEncoderBlock2D" is not built; choose a checkpoint that has "DownEncoderBlock2D"',
+    ],
+    [
+      { act_fn: 'mish' },
+      'config.json: act_fn "mish" is not built; choose a checkpoint that has "silu" or "swish"',
+    ],
+    [
+      { latents_mean: [0, 1] },
+      'config.json: latents_mean [0,1] is not built; choose a checkpoint that has null',
+    ],
+  ])('%j is refused', (config, message) => {
+    expect(() => readAutoencoderKLConfig(config)).toThrow(
+      expect.objectContaining({ code: 'unsupported', message }) as Error,
+    );
+  });
+});

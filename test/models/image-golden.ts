@@ -1,0 +1,175 @@
+// The goldens of single modules that scripts/reference made with diffusers and transformers: what goes in, what comes out.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWeights } from '../../src/engine/weights.ts';
+import { readSafetensors } from '../../src/files/safetensors.ts';
+import { openDiskSource } from '../../src/files/source-disk.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import type { WeightTable } from '../../src/models/weights.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+
+/** Values as they lie in the file, integers widened. */
+export interface Values {
+  shape: readonly number[];
+  values: Float32Array;
+}
+
+export interface ModuleGolden {
+  /** Class of the module. */
+  class: string;
+  /** The checkpoint's config.json with what the case lays over it. */
+  config: Record<string, unknown>;
+  /** The checkpoint's weights. */
+  weightsPath: string;
+  inputs: Map<string, Values>;
+  outputs: Map<string, Values>;
+}
+
+const FOLDER = fileURLToPath(new URL('../golden/image', import.meta.url));
+
+export async function openModuleGolden(name: string): Promise<ModuleGolden> {
+  const json = (path: string) =>
+    JSON.parse(readFileSync(`${FOLDER}/${path}`, 'utf8')) as Record<string, unknown>;
+  const golden = json(`${name}/case.json`) as { class: string; checkpoint: string; config: object };
+  const config = json(`${golden.checkpoint}/config.json`);
+  const file = 'architectures' in config ? 'model' : 'diffusion_pytorch_model';
+  return {
+    class: golden.class,
+    config: { ...config, ...golden.config },
+    weightsPath: `${FOLDER}/${golden.checkpoint}/${file}.safetensors`,
+    inputs: await readValues(`${FOLDER}/${name}/inputs.safetensors`),
+    outputs: await readValues(`${FOLDER}/${name}/outputs.safetensors`),
+  };
+}
+
+async function readValues(path: string): Promise<Map<string, Values>> {
+  const source = await openDiskSource(path);
+  const found = new Map<string, Values>();
+  for (const [name, { shape, dtype, offset, bytes }] of (await readSafetensors(source)).tensors) {
+    const { buffer } = await source.read(offset, bytes);
+    const values =
+      dtype === 'I64' ? Float32Array.from(new BigInt64Array(buffer), Number) : new Float32Array(buffer);
+    found.set(name, { shape, values });
+  }
+  await source.close();
+  return found;
+}
+
+/** Builds a model page on the checkpoint's weights and loads them. */
+export async function load<M>(
+  device: Device,
+  golden: ModuleGolden,
+  build: (weights: WeightTable) => M,
+): Promise<M> {
+  const source = await openDiskSource(golden.weightsPath);
+  const { tensors } = await readSafetensors(source);
+  const weights = openWeights(device, tensors, null);
+  const model = build(weights);
+  await weights.load();
+  await source.close();
+  return model;
+}
+
+/** [batch, channels, height, width] → [batch, height, width, channels] */
+export function channelsLast({ shape, values }: Values): Values {
+  const [batch, channels, height, width] = shape as [number, number, number, number];
+  const y = new Float32Array(values.length);
+  const pixels = height * width;
+  for (let i = 0; i < values.length; i++) {
+    const pixel = i % pixels;
+    const channel = Math.floor(i / pixels) % channels;
+    const image = Math.floor(i / (pixels * channels));
+    y[(image * pixels + pixel) * channels + channel] = values[i]!;
+  }
+  return { shape: [batch, height, width, channels], values: y };
+}
+
+export interface Computed {
+  /** One for each tensor that was recorded for: its rows without their padding. */
+  values: Float32Array[];
+  dispatches: number;
+}
+
+/** Records outputs; `input` makes a tensor that holds these values. */
+export type Run = (tape: Tape, input: (values: Values, integers?: boolean) => Tensor) => Tensor[];
+
+/** Records on a tape of its own, runs it, and reads what `record` returns. */
+async function compute(device: Device, record: Run, options: { plain: boolean }): Promise<Computed> {
+  const tape = new Tape(device, {}, options);
+  const inputs: Tensor[] = [];
+  const outputs = record(tape, ({ shape, values }, integers = false) => {
+    const data = integers ? Uint32Array.from(values) : values;
+    const tensor = device.tensor('step', 'input', [...shape], data);
+    inputs.push(tensor);
+    return tensor.on(tape);
+  });
+  for (const output of outputs) tape.keep(output);
+  tape.finish();
+  tape.run({});
+  const values: Float32Array[] = [];
+  for (const output of outputs) {
+    const floats = new Float32Array(await device.read(tape.region(output)));
+    const { columns, stride } = output;
+    const rows = output.rows({});
+    const found = new Float32Array(rows * columns);
+    for (let row = 0; row < rows; row++) {
+      found.set(floats.subarray(row * stride, row * stride + columns), row * columns);
+    }
+    values.push(found);
+  }
+  const error = device.takeError();
+  for (const { region } of inputs) device.free(region!.buffer);
+  tape.destroy();
+  if (error) throw error;
+  return { values, dispatches: tape.dispatchCount };
+}
+
+/** As the acceptance asks it of modules computed in f32. */
+export function expectAgreement(found: Float32Array, { values }: Values): void {
+  expect(found.length).toBe(values.length);
+  let dot = 0;
+  let squares = 0;
+  let wantedSquares = 0;
+  let largest = 0;
+  values.forEach((wanted, i) => {
+    const value = found[i]!;
+    dot += value * wanted;
+    squares += value * value;
+    wantedSquares += wanted * wanted;
+    largest = Math.max(largest, Math.abs(value - wanted));
+    if (Number.isNaN(value)) largest = Infinity;
+  });
+  expect(dot / Math.sqrt(squares * wantedSquares)).toBeGreaterThanOrEqual(0.9999);
+  expect(largest).toBeLessThanOrEqual(1e-3);
+}
+
+/** What every module is computed on: kernels as the adapter gets them, without subgroups, as a GPU would split sums, plain, cut to pieces. */
+const WAYS = [
+  { title: 'tuned', as: {}, plain: false },
+  { title: 'without subgroups', as: { portable: true }, plain: false },
+  { title: 'as on a GPU', as: { hardware: true }, plain: false },
+  { title: 'plain', as: {}, plain: true },
+  { title: 'bindings of 256 KiB', as: { bindingLimit: 256 << 10 }, plain: false },
+];
+
+/** Declares tests of goldens in every way; `check` gets what computes on the way's device. */
+export function describeGoldens(
+  names: readonly string[],
+  check: (golden: ModuleGolden, device: Device, run: (record: Run) => Promise<Computed>) => Promise<void>,
+): void {
+  let device: Device;
+  beforeAll(async () => void (device = await openTestDevice()));
+  afterAll(() => device.destroy());
+  for (const { title, as, plain } of WAYS) {
+    describe(title, () => {
+      it.each(names)('%s', async (name) => {
+        const seen = disguise(device, as);
+        await check(await openModuleGolden(name), seen, (record) => compute(seen, record, { plain }));
+      });
+    });
+  }
+}
