@@ -19,7 +19,8 @@ import { tcd } from './tcd.ts';
 import { uniPC } from './unipc.ts';
 
 interface ScheduleClass {
-  family: ScheduleFamily;
+  /** `both`: "use_flow_sigmas" says which. */
+  family: ScheduleFamily | 'both';
   open(config: ConfigReader): Planner;
   /** Request fields beyond steps and strength that act. */
   takes?: readonly ('sigmas' | 'eta')[];
@@ -33,8 +34,8 @@ const CLASSES: Readonly<Record<string, ScheduleClass>> = {
   EulerDiscreteScheduler: { family: 'diffusion', open: eulerDiscrete },
   EulerAncestralDiscreteScheduler: { family: 'diffusion', open: eulerAncestral },
   HeunDiscreteScheduler: { family: 'diffusion', open: heunDiscrete },
-  DPMSolverMultistepScheduler: { family: 'diffusion', open: dpmSolver },
-  UniPCMultistepScheduler: { family: 'diffusion', open: uniPC, takes: ['sigmas'] },
+  DPMSolverMultistepScheduler: { family: 'both', open: dpmSolver },
+  UniPCMultistepScheduler: { family: 'both', open: uniPC, takes: ['sigmas'] },
   LCMScheduler: { family: 'diffusion', open: lcm },
   TCDScheduler: { family: 'diffusion', open: tcd, takes: ['eta'] },
   FlowMatchEulerDiscreteScheduler: { family: 'flow', open: flowMatchEuler, takes: ['sigmas'] },
@@ -43,6 +44,9 @@ const CLASSES: Readonly<Record<string, ScheduleClass>> = {
 };
 
 export const SCHEDULE_CLASSES: readonly string[] = Object.keys(CLASSES);
+export const CLASS_FAMILIES: Readonly<Record<string, ScheduleFamily | 'both'>> = Object.fromEntries(
+  Object.entries(CLASSES).map(([name, { family }]) => [name, family]),
+);
 
 /** `config`: scheduler_config.json. Throws EngineError: unsupported names the class or key, bad_checkpoint a wrong value. */
 export function openSchedule(config: Readonly<Record<string, unknown>>): Schedule {
@@ -64,10 +68,11 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   }
   const reader = readConfig(name, config);
   const plan = found.open(reader);
+  const flows = reader.flag('use_flow_sigmas', false);
   const trained = reader.number('num_train_timesteps', 1000);
   return {
     className: name,
-    family: reader.flag('use_flow_sigmas', false) ? 'flow' : found.family,
+    family: found.family === 'both' ? (flows ? 'flow' : 'diffusion') : found.family,
     plan(request) {
       check(name, request, found.takes ?? [], trained);
       return plan(request);

@@ -32,7 +32,7 @@ export function runPlan(
       ? first.map((value) => fromNoise * value)
       : first.map((value, i) => fromImage.noise * value + fromImage.image * (image[i] ?? Number.NaN));
   tensors.set('latents', start);
-  const trace = [start];
+  const trace: Float64Array[] = [start];
   let draws = 1;
   for (const step of plan.steps) {
     const latents = tensors.get('latents') ?? new Float64Array();

@@ -1,0 +1,118 @@
+// Names that --scheduler takes: diffusers' class names and the short names in common use, each with what it sets. The
+// checkpoint's own settings (betas, prediction, spacing, offset, shift) stay in force under every name.
+
+import { EngineError } from '../../../files/error.ts';
+import { CLASS_FAMILIES, openSchedule } from './classes.ts';
+import type { Schedule, ScheduleFamily } from './schedule.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+interface NamedSchedule {
+  className: string;
+  family: ScheduleFamily;
+  /** In force whatever the checkpoint says. */
+  sets: Config;
+  /** In force where the checkpoint is silent. */
+  defaults?: Config;
+}
+
+const diffusion = (className: string, sets: Config = {}, defaults: Config = {}): NamedSchedule => ({
+  className,
+  family: 'diffusion',
+  // A name is the whole choice: a spacing that the checkpoint set for its own schedule does not linger.
+  sets: { use_karras_sigmas: false, use_exponential_sigmas: false, use_beta_sigmas: false, ...sets },
+  defaults,
+});
+const flow = (className: string, sets: Config = {}): NamedSchedule => ({ className, family: 'flow', sets });
+
+const KARRAS = { use_karras_sigmas: true };
+const SDE = { algorithm_type: 'sde-dpmsolver++', solver_order: 2 };
+const ODE = { algorithm_type: 'dpmsolver++', solver_order: 2 };
+const AS_FLOW = { use_flow_sigmas: true, prediction_type: 'flow_prediction' };
+
+const NAMES: Readonly<Record<string, NamedSchedule>> = {
+  euler: diffusion('EulerDiscreteScheduler'),
+  'euler-karras': diffusion('EulerDiscreteScheduler', KARRAS),
+  'euler-a': diffusion('EulerAncestralDiscreteScheduler'),
+  heun: diffusion('HeunDiscreteScheduler'),
+  'heun-karras': diffusion('HeunDiscreteScheduler', KARRAS),
+  lms: diffusion('LMSDiscreteScheduler'),
+  'lms-karras': diffusion('LMSDiscreteScheduler', KARRAS),
+  ddim: diffusion('DDIMScheduler', {}, { clip_sample: false }),
+  ddpm: diffusion('DDPMScheduler', {}, { clip_sample: false }),
+  pndm: diffusion('PNDMScheduler', { skip_prk_steps: true }),
+  'dpm++2m': diffusion('DPMSolverMultistepScheduler', ODE),
+  'dpm++2m-karras': diffusion('DPMSolverMultistepScheduler', { ...ODE, ...KARRAS }),
+  'dpm++2m-sde': diffusion('DPMSolverMultistepScheduler', SDE),
+  'dpm++2m-sde-karras': diffusion('DPMSolverMultistepScheduler', { ...SDE, ...KARRAS }),
+  'dpm++3m': diffusion('DPMSolverMultistepScheduler', { ...ODE, solver_order: 3 }),
+  unipc: diffusion('UniPCMultistepScheduler'),
+  lcm: diffusion('LCMScheduler'),
+  tcd: diffusion('TCDScheduler'),
+  'flow-euler': flow('FlowMatchEulerDiscreteScheduler'),
+  'flow-heun': flow('FlowMatchHeunDiscreteScheduler'),
+  'flow-lcm': flow('FlowMatchLCMScheduler'),
+  'flow-dpm++2m': flow('DPMSolverMultistepScheduler', { ...ODE, ...AS_FLOW }),
+  'flow-unipc': flow('UniPCMultistepScheduler', AS_FLOW),
+};
+
+/** What is often asked for and is not here, with what to take instead. */
+const REFUSED: Readonly<Record<string, string>> = {
+  DPMSolverSDEScheduler: 'its noise comes from a random tree that no seed sets; take dpm++2m-sde',
+  DPMSolverSinglestepScheduler: 'take dpm++2m',
+  DEISMultistepScheduler: 'take unipc',
+  KDPM2DiscreteScheduler: 'take heun',
+  KDPM2AncestralDiscreteScheduler: 'take euler-a',
+};
+
+/** Short names first, then classes; `family`: the checkpoint's. */
+export function scheduleNames(family: ScheduleFamily): string[] {
+  const short = Object.entries(NAMES).filter(([, named]) => named.family === family);
+  const classes = Object.entries(CLASS_FAMILIES).filter(([, of]) => of === family || of === 'both');
+  return [...short, ...classes].map(([name]) => name);
+}
+
+/**
+ * The schedule that `name` stands for, on the checkpoint's scheduler_config.json; null: the checkpoint's own. Throws
+ * EngineError bad_request for a name nobody knows or of the other family, and what openSchedule throws.
+ */
+export function chooseSchedule(name: string | null, config: Config): Schedule {
+  if (name === null) return openSchedule(config);
+  const family = scheduleFamily(config);
+  check(name, family);
+  const { className, defaults = {}, sets } = NAMES[name] ?? { className: name, sets: {} };
+  const bridged = family === 'flow' ? flowSettings(className, config) : {};
+  return openSchedule({ ...defaults, ...config, ...bridged, ...sets, _class_name: className });
+}
+
+/** Also of checkpoints whose own schedule is not here. */
+export function scheduleFamily(config: Config): ScheduleFamily {
+  const flows =
+    String(config['_class_name']).startsWith('FlowMatch') ||
+    config['use_flow_sigmas'] === true ||
+    config['prediction_type'] === 'flow_prediction';
+  return flows ? 'flow' : 'diffusion';
+}
+
+function check(name: string, family: ScheduleFamily): void {
+  const refused = REFUSED[name];
+  if (refused !== undefined) {
+    throw new EngineError('unsupported', `scheduler ${name} is not here: ${refused}.`, {
+      param: 'scheduler',
+    });
+  }
+  const names = scheduleNames(family);
+  if (names.includes(name)) return;
+  const known = name in NAMES || name in CLASS_FAMILIES;
+  const other = family === 'flow' ? 'noise-predicting' : 'flow-matching';
+  const why = known ? `is for ${other} models, which this is not` : 'is unknown';
+  throw new EngineError('bad_request', `scheduler ${name} ${why}; take one of ${names.join(', ')}.`, {
+    param: 'scheduler',
+  });
+}
+
+/** The flow-matching classes and the solvers name the shift differently, and the solvers must be told that the model flows. */
+function flowSettings(className: string, config: Config): Config {
+  const shift = config['shift'] ?? config['flow_shift'] ?? 1;
+  return CLASS_FAMILIES[className] === 'both' ? { ...AS_FLOW, flow_shift: shift } : { shift };
+}
