@@ -63,6 +63,7 @@ export class Device {
   readonly #pipelines = new Map<string, Pipeline>();
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
+  #peak = 0;
   #error: EngineError | null = null;
 
   constructor(gpu: GPUDevice, settings: DeviceSettings) {
@@ -148,7 +149,7 @@ export class Device {
       throw new EngineError(
         'out_of_memory',
         `${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.memoryBudget)} only ` +
-          `${bytesText(Math.max(0, free))} are free: raise --memory-budget, shorten --context-length or choose --quantization int4`,
+          `${bytesText(Math.max(0, free))} are free: raise --memory-budget, ask for less (a shorter --context-length, a smaller picture) or choose --quantization int4`,
       );
     }
     if (size > this.capabilities.maxBufferSize) {
@@ -161,6 +162,7 @@ export class Device {
     const buffer = this.gpu.createBuffer({ label, size, usage: STORAGE });
     this.#allocated.set(buffer, kind);
     this.#totals[kind] += size;
+    this.#peak = Math.max(this.#peak, this.memoryUsed);
     return buffer;
   }
 
@@ -203,6 +205,13 @@ export class Device {
 
   get memoryUsed(): number {
     return Object.values(this.#totals).reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Most bytes that were allocated at one time since the last call. */
+  takePeak(): number {
+    const peak = this.#peak;
+    this.#peak = this.memoryUsed;
+    return peak;
   }
 
   /** Bytes allocated, by what they are for. */
