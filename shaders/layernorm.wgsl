@@ -1,6 +1,7 @@
 // y[i] = (x[row i] - mean) / sqrt(variance + eps), then weights, then modulation; a workgroup a row. The mean first, then the
 // variance around it: squares less the squared mean would cancel. Partial sums are added in order, whatever the adapter.
 #import "lib/pick.$PICK.wgsl"
+#import "lib/inside.wgsl"
 #import "lib/affine.$AFFINE.wgsl"
 #import "lib/modulate.$MODULATE.wgsl"
 
@@ -32,11 +33,6 @@ fn sum_of_all(value: f32, local: u32, turn: u32) -> f32 {
     sum += partial[turn][i];
   }
   return sum;
-}
-
-// Zero in the columns that pad a row.
-fn inside(v: vec4f, quad: u32) -> vec4f {
-  return select(vec4f(0.0), v, vec4u(4u * quad) + vec4u(0u, 1u, 2u, 3u) < vec4u(args.columns));
 }
 
 @compute @workgroup_size(WORKGROUP)

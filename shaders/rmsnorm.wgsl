@@ -1,10 +1,9 @@
-// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, then modulation; where ADD is set, added to y. A workgroup a row; partial sums
-// are added in order, whatever the adapter.
+// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, then modulation; a workgroup a row. Partial sums are added in order, whatever
+// the adapter.
 #import "lib/pick.$PICK.wgsl"
 #import "lib/modulate.$MODULATE.wgsl"
 
 const WORKGROUP = 32u;
-const ADD = false;
 
 struct Args {
   quads: u32,       // quads of columns a row
@@ -42,11 +41,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   let rate = inverseSqrt(sum / f32(args.columns) + args.eps);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    let v = modulate(x[x0 + i] * rate * weight[i], args.first_row + workgroup.x, i);
-    if (ADD) {
-      y[y0 + i] += v;
-    } else {
-      y[y0 + i] = v;
-    }
+    y[y0 + i] = modulate(x[x0 + i] * rate * weight[i], args.first_row + workgroup.x, i);
   }
 }

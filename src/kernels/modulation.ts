@@ -12,7 +12,7 @@ export interface Modulation {
 
 /** What shaders/lib/modulate.* takes. */
 export interface ModulationOperands {
-  variant: 'none' | 'scale' | 'scale-shift' | 'gate';
+  variant: 'none' | 'scale' | 'scale-shift';
   args: Record<'item_rows' | 'scale_quads' | 'scale_first' | 'shift_quads' | 'shift_first', number>;
   bind: Record<string, Operand>;
 }
@@ -35,10 +35,4 @@ export function modulationOperands(x: Tensor, modulation: Modulation | null): Mo
     },
     bind: { scale: scale.x, ...(shift ? { shift: shift.x } : {}) },
   };
-}
-
-/** tanh(gate) in their place. */
-export function gateOperands(x: Tensor, gate: Tensor | Columns): ModulationOperands {
-  const { args, bind } = modulationOperands(x, { scale: gate, shift: null });
-  return { variant: 'gate', args, bind };
 }

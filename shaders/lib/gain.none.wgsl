@@ -1,0 +1,6 @@
+// Heads as they come.
+const NORMED = false;
+
+fn gain(d: u32) -> f32 {
+  return 1.0;
+}

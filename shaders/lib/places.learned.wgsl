@@ -1,0 +1,6 @@
+// A learned row for each place in a text.
+@group(0) @binding(5) var<storage, read> positions: array<vec4f>;
+
+fn place(at: u32, quad: u32) -> vec4f {
+  return positions[at * args.y_quads + quad];
+}

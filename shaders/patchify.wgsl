@@ -1,0 +1,71 @@
+// Pictures to sequences of patches, or back: single values to other places. Pixels past the picture's edge do not occur.
+const WORKGROUP = 64u;
+// To patches, else back.
+const TO_PATCHES = true;
+// Within a patch: pixel by pixel, else channel by channel.
+const PIXELS_FIRST = true;
+
+struct Args {
+  height: u32,       // of the picture
+  width: u32,
+  channels: u32,
+  size: u32,         // of a patch's side
+  tokens: u32,       // of an item in the sequence; at least as many as patches
+  items: u32,
+  picture_stride: u32, // columns from one pixel to the next
+  patch_stride: u32,   // columns from one token to the next
+}
+
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<uniform> args: Args;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+
+struct Pixel {
+  item: u32,
+  row: u32,
+  column: u32,
+  channel: u32,
+}
+
+fn in_picture(at: Pixel) -> u32 {
+  return ((at.item * args.height + at.row) * args.width + at.column) * args.picture_stride + at.channel;
+}
+
+fn in_sequence(at: Pixel) -> u32 {
+  let patches_across = args.width / args.size;
+  let token = at.row / args.size * patches_across + at.column / args.size;
+  let pixel = at.row % args.size * args.size + at.column % args.size;
+  let place = select(at.channel * args.size * args.size + pixel, pixel * args.channels + at.channel, PIXELS_FIRST);
+  return (at.item * args.tokens + token) * args.patch_stride + place;
+}
+
+// What stands at `place` of a token.
+fn pixel_of(item: u32, token: u32, place: u32) -> Pixel {
+  let area = args.size * args.size;
+  let pixel = select(place % area, place / args.channels, PIXELS_FIRST);
+  let channel = select(place / area, place % args.channels, PIXELS_FIRST);
+  let across = args.width / args.size;
+  let row = token / across * args.size + pixel / args.size;
+  return Pixel(item, row, token % across * args.size + pixel % args.size, channel);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
+  let stride = select(args.picture_stride, args.patch_stride, TO_PATCHES);
+  let rows = args.items * select(args.height * args.width, args.tokens, TO_PATCHES);
+  for (var i = id.x; i < rows * stride; i += workgroups.x * WORKGROUP) {
+    let row = i / stride;
+    let column = i % stride;
+    var value = 0.0;
+    if (TO_PATCHES) {
+      if (column < args.channels * args.size * args.size) {
+        value = x[in_picture(pixel_of(row / args.tokens, row % args.tokens, column))];
+      }
+    } else if (column < args.channels) {
+      let pixel = row % (args.height * args.width);
+      let item = row / (args.height * args.width);
+      value = x[in_sequence(Pixel(item, pixel / args.width, pixel % args.width, column))];
+    }
+    y[i] = value;
+  }
+}

@@ -1,0 +1,50 @@
+// Rotary positions from a table, in place, after an RMSNorm of each head where GAIN says so; an invocation a row and head.
+#import "lib/gain.$GAIN.wgsl"
+
+// Pairs are neighbours, else the halves of a head.
+const INTERLEAVED = true;
+
+struct Args {
+  heads: u32,
+  dims: u32,          // of a head; even
+  tokens: u32,        // of an item
+  first_row: u32,     // rows before this strip
+  x_stride: u32,      // columns from one row of x to the next
+  x_first: u32,       // column where the heads begin
+  table_stride: u32,  // columns from one row of the table to the next
+  eps: f32,
+}
+
+@group(0) @binding(0) var<storage, read_write> x: array<f32>;
+@group(0) @binding(1) var<storage, read> table: array<f32>; // [tokens, cos and sin of each pair by turns]
+@group(0) @binding(2) var<uniform> args: Args;
+
+@compute @workgroup_size(32)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  let head = id.x;
+  let row = id.y;
+  if (head >= args.heads) {
+    return;
+  }
+  let x0 = row * args.x_stride + args.x_first + head * args.dims;
+  let table0 = (args.first_row + row) % args.tokens * args.table_stride;
+  var rate = 1.0;
+  if (NORMED) {
+    var squares = 0.0;
+    for (var d = 0u; d < args.dims; d++) {
+      squares += x[x0 + d] * x[x0 + d];
+    }
+    rate = inverseSqrt(squares / f32(args.dims) + args.eps);
+  }
+  let step = select(1u, 2u, INTERLEAVED);
+  let reach = select(args.dims / 2u, 1u, INTERLEAVED);
+  for (var i = 0u; i < args.dims / 2u; i++) {
+    let d = i * step;
+    let a = x[x0 + d] * rate * gain(d);
+    let b = x[x0 + d + reach] * rate * gain(d + reach);
+    let c = table[table0 + 2u * i];
+    let s = table[table0 + 2u * i + 1u];
+    x[x0 + d] = a * c - b * s;
+    x[x0 + d + reach] = b * c + a * s;
+  }
+}

@@ -1,0 +1,35 @@
+// Texts of plain numbers of tokens: rows of the embedding matrix, with learned positions.
+
+import type { Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import { STEP, weightOperands, type Matrix } from './matrix.ts';
+
+const WORKGROUP = 32;
+
+/** ids u32 [items, tokens], positions [at least tokens, k] or null → [items, tokens, k] */
+export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, positions: Tensor | null): Tensor {
+  const [items, tokens] = ids.shape;
+  if (typeof items !== 'number' || typeof tokens !== 'number')
+    throw new Error(`embedTokens: ids of [${ids.shape.join(', ')}] are no texts of fixed length`);
+  if (positions && (positions.columns !== weight.k || positions.rows({}) < tokens))
+    throw new Error(
+      `embedTokens: positions of [${positions.shape.join(', ')}] for ${tokens} tokens of ${weight.k}`,
+    );
+  const y = tape.tensor([items, tokens, weight.k]);
+  for (const window of weight.windows) {
+    tape.dispatch('embed-tokens.wgsl', {
+      params: { W: weight.format, PLACES: positions ? 'learned' : 'none' },
+      args: {
+        tokens,
+        ids_stride: ids.stride,
+        y_quads: y.stride / 4,
+        blocks: weight.blocks,
+        first_group: window.firstGroup,
+        groups: window.groups,
+      },
+      bind: { ids, ...weightOperands(window), y, ...(positions ? { positions } : {}) },
+      groups: () => [Math.ceil((weight.blocks * 32) / STEP[weight.format] / WORKGROUP), items * tokens],
+    });
+  }
+  return y;
+}

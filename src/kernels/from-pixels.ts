@@ -1,0 +1,28 @@
+// Bytes to pictures: red, green and blue of a word a pixel.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { stripsOf } from './row-strips.ts';
+
+const WORKGROUP = 64;
+
+/** x u32 [items, height, width] → [items, height, width, 3] in -1 … 1 */
+export function fromPixels(x: Tensor): Tensor {
+  const tape = tapeOf(x);
+  const y = tape.tensor([...x.shape, 3]);
+  for (const strip of stripsOf(tape, [y])) {
+    const pixels = strip.count(tape.capacity);
+    const quads = (pixels * y.stride) / 4;
+    tape.dispatch('from-pixels.wgsl', {
+      args: {
+        first: strip.firstRow,
+        pixels,
+        width: x.columns,
+        x_stride: x.stride,
+        y_quads: y.stride / 4,
+      },
+      bind: { x, y: strip.of(y) },
+      groups: () => [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+    });
+  }
+  return y;
+}

@@ -1,0 +1,50 @@
+// One kernel for every noise schedule's update.
+
+import type { Operand } from '../gpu/tape.ts';
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { stripsOf, type Strip } from './row-strips.ts';
+
+/** Terms of one dispatch. */
+const MOST_TERMS = 5;
+const WORKGROUP = 64;
+
+/**
+ * Σ coefficients[i] · terms[i]; terms of one shape, coefficients f32. `notFinite` (u32 [1]) becomes 1 where a value of the
+ * result is not finite, and stays as it is otherwise.
+ */
+export function linearCombination(
+  terms: readonly Tensor[],
+  coefficients: Operand,
+  notFinite: Operand,
+): Tensor {
+  const [model] = terms;
+  if (!model || terms.some((term) => term.shape.join() !== model.shape.join()))
+    throw new Error(`linearCombination: [${terms.map((term) => term.shape.join()).join('], [')}]`);
+  const tape = tapeOf(model);
+  const y = tape.tensor(model.shape);
+  const quads = model.stride / 4;
+  for (const strip of stripsOf(tape, [model, y])) {
+    const groups = (rows: number) =>
+      Math.min(Math.ceil((rows * quads) / WORKGROUP), tape.device.capabilities.maxWorkgroups);
+    for (let first = 0; first < terms.length; first += MOST_TERMS) {
+      const some = terms.slice(first, first + MOST_TERMS);
+      tape.dispatch('linear-combination.wgsl', {
+        params: { TERMS: some.length, CONTINUES: first > 0 },
+        args: { quads: strip.count(tape.capacity) * quads, first },
+        bind: { ...operands(some, strip, coefficients), coefficients, y: strip.of(y), not_finite: notFinite },
+        groups: (sizes) => [groups(strip.count(sizes))],
+      });
+    }
+  }
+  return y;
+}
+
+/** x0 to x4; what is not read is bound all the same. */
+function operands(terms: readonly Tensor[], strip: Strip, unread: Operand): Record<string, Operand> {
+  return Object.fromEntries(
+    Array.from({ length: MOST_TERMS }, (_, i) => {
+      const term = terms[i];
+      return [`x${i}`, term ? strip.of(term) : unread];
+    }),
+  );
+}

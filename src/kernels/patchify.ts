@@ -1,0 +1,60 @@
+// Pictures as sequences of square patches, and back.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+
+const WORKGROUP = 64;
+
+export interface Patches {
+  /** Pixels of a patch's side. */
+  size: number;
+  /** Within a patch: pixel by pixel (rows p, columns q, channels c), or channel by channel. */
+  order: 'pqc' | 'cpq';
+}
+
+/** x [items, height, width, channels] → [items, height / size · width / size, size² · channels] */
+export function patchify(x: Tensor, patches: Patches): Tensor {
+  const [items, height, width, channels] = x.shape as number[];
+  const { size } = patches;
+  if (x.shape.length !== 4 || height! % size !== 0 || width! % size !== 0)
+    throw new Error(`patchify: [${x.shape.join(', ')}] in patches of ${size}`);
+  const y = tapeOf(x).tensor([items!, (height! * width!) / size ** 2, size ** 2 * channels!]);
+  record(x, y, { picture: x, sequence: y, patches });
+  return y;
+}
+
+/** x [items, tokens, size² · channels], whose first tokens are the patches → [items, height, width, channels] */
+export function unpatchify(x: Tensor, patches: Patches & { height: number; width: number }): Tensor {
+  const [items, tokens] = x.shape as number[];
+  const { size, height, width } = patches;
+  const channels = x.columns / size ** 2;
+  if (x.shape.length !== 3 || tokens! * size ** 2 < height * width || !Number.isInteger(channels))
+    throw new Error(`unpatchify: [${x.shape.join(', ')}] to ${width} × ${height} in patches of ${size}`);
+  const y = tapeOf(x).tensor([items!, height, width, channels]);
+  record(x, y, { picture: y, sequence: x, patches });
+  return y;
+}
+
+function record(
+  x: Tensor,
+  y: Tensor,
+  { picture, sequence, patches: { size, order } }: { picture: Tensor; sequence: Tensor; patches: Patches },
+): void {
+  const tape = tapeOf(x);
+  const [items, height, width, channels] = picture.shape as number[];
+  const values = y.rows({}) * y.stride;
+  tape.dispatch('patchify.wgsl', {
+    params: { TO_PATCHES: y === sequence, PIXELS_FIRST: order === 'pqc' },
+    args: {
+      height: height!,
+      width: width!,
+      channels: channels!,
+      size,
+      tokens: sequence.shape[1] as number,
+      items: items!,
+      picture_stride: picture.stride,
+      patch_stride: sequence.stride,
+    },
+    bind: { x, y },
+    groups: () => [Math.min(Math.ceil(values / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+  });
+}

@@ -1,0 +1,42 @@
+// Rotary positions of heads that a linear made, in place.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { HeadsOf } from './attend.ts';
+import { stripsOf } from './row-strips.ts';
+
+const WORKGROUP = 32;
+
+export interface Rotation {
+  heads: number;
+  dims: number;
+  /** Which d's are a pair: neighbours, or the same place in both halves. */
+  layout: 'interleaved' | 'halves';
+  /** RMSNorm of each head first; weight [dims]. */
+  norm?: { weight: Tensor; eps: number } | undefined;
+}
+
+/** x [items, tokens, …], table [tokens, dims]: cos and sin of each pair by turns; the heads are changed in place */
+export function rotate({ x, first }: HeadsOf, table: Tensor, rotation: Rotation): void {
+  const { heads, dims, layout, norm } = rotation;
+  const tape = tapeOf(x);
+  const tokens = table.rows({});
+  if (table.columns !== dims || x.rows({}) % tokens !== 0)
+    throw new Error(`rotate: a table of [${table.shape.join()}] for [${x.shape.join()}] in heads of ${dims}`);
+  for (const strip of stripsOf(tape, [x])) {
+    tape.dispatch('rotate.wgsl', {
+      params: { GAIN: norm ? 'weight' : 'none', INTERLEAVED: layout === 'interleaved' },
+      args: {
+        heads,
+        dims,
+        tokens,
+        first_row: strip.firstRow,
+        x_stride: x.stride,
+        x_first: first,
+        table_stride: table.stride,
+        eps: norm?.eps ?? 0,
+      },
+      bind: { x: strip.of(x), table, ...(norm ? { weight: norm.weight } : {}) },
+      groups: (sizes) => [Math.ceil(heads / WORKGROUP), strip.count(sizes)],
+    });
+  }
+}
