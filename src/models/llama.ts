@@ -13,28 +13,54 @@ import { rotations } from '../kernels/rotations.ts';
 import type { LlamaConfig } from './llama-config.ts';
 import type { WeightTable } from './weights.ts';
 
-/** Records one step on a tape: logits of the wanted rows, [sampled, vocabulary]. */
+/** Records one step on a tape; see who makes it for what it gives. */
 export type TextForward = (tape: Tape, batch: TextBatch, kv: readonly KvPages[]) => Tensor;
 
+/** Logits of the wanted rows, [sampled, vocabulary]. */
 export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
-  const { vocabulary, hidden, eps, windows } = config;
-  const embedding = weights.matrix('model.embed_tokens.weight', vocabulary, hidden);
-  const layers = windows.map((window, i) => layer(config, weights, `model.layers.${i}`, window));
-  const norm = weights.vector('model.norm.weight', hidden);
-  const head = config.tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden);
-  if (config.tied) weights.ignore(/^lm_head\.weight$/);
-  weights.ignore(/rotary_emb\.inv_freq$/);
+  const { vocabulary, hidden, eps, tied } = config;
+  const { embedding, name, run } = decoder(config, weights, config.windows.length);
+  const norm = weights.vector(`${name}norm.weight`, hidden);
+  const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden);
+  if (tied) weights.ignore(/^lm_head\.weight$/);
 
   return (tape, batch, kv) => {
+    const x = run(tape, batch, kv); //                            [rows, hidden]
+    const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled'); // [sampled, hidden]
+    return linear(last, head); //                                 [sampled, vocabulary]
+  };
+}
+
+/** What the first `depth` layers make of all rows, [rows, hidden]: the text as other models are told it. */
+export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: number): TextForward {
+  const { name, run } = decoder(config, weights, depth);
+  config.windows.forEach((_, i) => {
+    if (i >= depth) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
+  });
+  weights.ignore(/^(model\.)?norm\.weight$|^lm_head\.weight$/);
+  return run;
+}
+
+/** The layers up to `depth`, with the names' prefix: a decoder saved without its head has none. */
+function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
+  const { vocabulary, hidden, windows, heads, rope: turns } = config;
+  const name = weights.has('embed_tokens.weight') ? '' : 'model.';
+  const embedding = weights.matrix(`${name}embed_tokens.weight`, vocabulary, hidden);
+  const layers = windows
+    .slice(0, depth)
+    .map((window, i) => layer(config, weights, `${name}layers.${i}`, window));
+  weights.ignore(/rotary_emb\.inv_freq$/);
+
+  const run: TextForward = (tape, batch, kv) => {
     let x = embed(tape, batch, embedding); //                     [rows, hidden]
-    const rope = rotations(tape, batch, config.heads.dims, config.rope.attentionFactor); // [rows, dims]
+    const rope = rotations(tape, batch, heads.dims, turns.attentionFactor); // [rows, dims]
     layers.forEach((block, i) => {
       x = block(x, rope, batch, kv[i]!);
       tape.cut();
     });
-    const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled'); // [sampled, hidden]
-    return linear(last, head); //                                 [sampled, vocabulary]
+    return x;
   };
+  return { embedding, name, run };
 }
 
 type Block = (x: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages) => Tensor;

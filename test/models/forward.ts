@@ -9,7 +9,7 @@ import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig } from '../../src/models/llama-config.ts';
-import { llama } from '../../src/models/llama.ts';
+import { llama, llamaStates } from '../../src/models/llama.ts';
 import { ropeSets } from '../../src/models/rope.ts';
 
 export interface ForwardOptions {
@@ -20,11 +20,13 @@ export interface ForwardOptions {
   /** Rows of a step at most, all of which may be wanted. */
   rows?: number;
   plain?: boolean;
+  /** States after so many layers, in place of logits. */
+  depth?: number;
 }
 
 export interface Forward {
   dispatches: number;
-  /** Appends ids to the sequence; logits of each. `length` says what rope scaling goes by at a position. */
+  /** Appends ids to the sequence; logits, or states, of each. `length` says what rope scaling goes by at a position. */
   step(ids: readonly number[], length: (position: number) => number): Promise<Float32Array[]>;
   close(): void;
 }
@@ -46,7 +48,8 @@ export async function openForward(
   const json = { ...checkpoint.config, ...options.overrides };
   const config = readLlamaConfig(json, (json['architectures'] as string[])[0]!);
   const weights = openWeights(device, checkpoint.tensors, options.format ?? null);
-  const model = llama(config, weights);
+  const { depth } = options;
+  const model = depth === undefined ? llama(config, weights) : llamaStates(config, weights, depth);
   await weights.load();
   await checkpoint.close();
 
@@ -111,7 +114,7 @@ export async function openForward(
       const floats = new Float32Array(await device.read(tape.region(logits)));
       const error = device.takeError();
       if (error) throw error;
-      return ids.map((_, i) => floats.slice(i * logits.stride, i * logits.stride + config.vocabulary));
+      return ids.map((_, i) => floats.slice(i * logits.stride, i * logits.stride + logits.columns));
     },
     close() {
       buffers.destroy();

@@ -94,11 +94,17 @@ export interface Computed {
   dispatches: number;
 }
 
+/** One item of a batch. */
+export function itemOf({ shape, values }: Values, i: number): Values {
+  const size = values.length / shape[0]!;
+  return { shape: [1, ...shape.slice(1)], values: values.slice(i * size, (i + 1) * size) };
+}
+
 /** Records outputs; `input` makes a tensor that holds these values. */
 export type Run = (tape: Tape, input: (values: Values, integers?: boolean) => Tensor) => Tensor[];
 
 /** Records on a tape of its own, runs it, and reads what `record` returns. */
-async function compute(device: Device, record: Run, options: { plain: boolean }): Promise<Computed> {
+export async function compute(device: Device, record: Run, options = { plain: false }): Promise<Computed> {
   const tape = new Tape(device, {}, options);
   const inputs: Tensor[] = [];
   const outputs = record(tape, ({ shape, values }, integers = false) => {
@@ -147,16 +153,14 @@ export function expectAgreement(found: Float32Array, { values }: Values): void {
   expect(largest).toBeLessThanOrEqual(1e-3);
 }
 
-/** What every module is computed on: kernels as the adapter gets them, without subgroups, as a GPU would split sums, plain, cut to pieces. */
+/** What every module is computed on: kernels as the adapter gets them, plain ones, and tensors in pieces. */
 const WAYS = [
   { title: 'tuned', as: {}, plain: false },
-  { title: 'without subgroups', as: { portable: true }, plain: false },
-  { title: 'as on a GPU', as: { hardware: true }, plain: false },
   { title: 'plain', as: {}, plain: true },
   { title: 'bindings of 256 KiB', as: { bindingLimit: 256 << 10 }, plain: false },
 ];
 
-/** Declares tests of goldens in every way; `check` gets what computes on the way's device. */
+/** Declares tests of goldens in every way; `run` computes as the way asks for. */
 export function describeGoldens(
   names: readonly string[],
   check: (golden: ModuleGolden, device: Device, run: (record: Run) => Promise<Computed>) => Promise<void>,
