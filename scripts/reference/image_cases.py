@@ -197,7 +197,7 @@ MODULES = {
     ),
     'unet-narrow': Case(
         'unet-narrow',
-        'widths 24 and 40, no multiples of 32, one head of 24 and of 40; sides of 7 and 5; one text row',
+        'widths 8 and 40, no multiples of 32, one head of 8 and of 40; sides of 7 and 5; one text row',
         unet_inputs(40, 4, 7, 5, 64, batch=3, tokens=1),
         unet_outputs,
     ),

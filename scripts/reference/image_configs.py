@@ -72,8 +72,8 @@ def levels(kinds):
 
 
 def z_image(seed):
-    sizes = dict(in_channels=16, dim=64, n_layers=2, n_refiner_layers=1, n_heads=2, n_kv_heads=2, cap_feat_dim=64)
-    rope = dict(rope_theta=256.0, axes_dims=[8, 12, 12], axes_lens=[256, 32, 32])
+    sizes = dict(in_channels=16, dim=48, n_layers=2, n_refiner_layers=1, n_heads=2, n_kv_heads=2, cap_feat_dim=64)
+    rope = dict(rope_theta=256.0, axes_dims=[8, 8, 8], axes_lens=[256, 32, 32])
     return Part('model', ZImageTransformer2DModel, sizes | rope, seed, 'bf16')
 
 
@@ -144,7 +144,7 @@ CHECKPOINTS = {
                 6, block_out_channels=(24, 32), attention_head_dim=[1, 2], use_linear_projection=True,
                 upcast_attention=True, **levels('cp'),
             ),
-            'vae': vae(7, old_names=True),
+            'vae': vae(7, old_names=True, block_out_channels=(8, 16, 16)),
             'scheduler': scheduler(
                 'DDIMScheduler', prediction_type='v_prediction', clip_sample=False, set_alpha_to_one=False,
                 steps_offset=1, rescale_betas_zero_snr=True, timestep_spacing='trailing',
@@ -175,7 +175,7 @@ CHECKPOINTS = {
             'text_encoder': qwen3(11),
             'transformer': z_image(12),
             'vae': vae(
-                13, latent_channels=16, use_quant_conv=False, use_post_quant_conv=False, scaling_factor=0.3611,
+                13, latent_channels=16, block_out_channels=(8, 16, 16), use_quant_conv=False, use_post_quant_conv=False, scaling_factor=0.3611,
                 shift_factor=0.1159,
             ),
             'scheduler': scheduler('FlowMatchEulerDiscreteScheduler', num_train_timesteps=1000, shift=3.0),
@@ -191,7 +191,7 @@ CHECKPOINTS = {
     ),  # fmt: skip
     'unet-lcm': Checkpoint({'': unet(14, block_out_channels=(16, 24), time_cond_proj_dim=16, **levels('cp'))}),
     'unet-narrow': Checkpoint(
-        {'': unet(15, block_out_channels=(24, 40), attention_head_dim=1, **levels('cp'))}
+        {'': unet(15, block_out_channels=(8, 40), attention_head_dim=1, **levels('cp'))}
     ),
     'autoencoder-tiny': Checkpoint(
         {

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from image_checkpoints import ROOT
 
 transformers.utils.logging.disable_progress_bar()
+diffusers.utils.logging.disable_progress_bar()
 
 
 def loaded(folder, overlay=None):
@@ -18,9 +19,7 @@ def loaded(folder, overlay=None):
     config = json.loads((folder / 'config.json').read_text()) | (overlay or {})
     if '_class_name' in config:
         model = getattr(diffusers, config['_class_name'])
-        return model.from_pretrained(
-            folder, torch_dtype=torch.float32, low_cpu_mem_usage=False, **(overlay or {})
-        ).eval()
+        return model.from_pretrained(folder, dtype=torch.float32, low_cpu_mem_usage=False, **(overlay or {})).eval()
     model = getattr(transformers, config['architectures'][0])
     settings = model.config_class.from_dict(config)
     settings._attn_implementation = 'eager'

@@ -1,0 +1,136 @@
+"""The pipeline cases of test/golden/image: which checkpoint, what is asked of it, and what each is for."""
+
+from dataclasses import dataclass, field
+
+from image_tokenizer import PROMPTS
+
+NEGATIVE = PROMPTS[6]
+
+
+@dataclass
+class Pipeline:
+    model: str  # class in diffusers
+    checkpoint: str
+    exercises: str
+    arguments: dict  # of the call
+    seeds: tuple[int, ...] = (0,)  # one a picture
+    scheduler: str = ''  # class that replaces the checkpoint's, with the checkpoint's configuration
+    components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
+    picture: bool = False
+    mask: bool = False
+
+
+def call(prompt=0, negative=NEGATIVE, steps=2, guidance=7.5, height=40, width=56, **more):
+    wanted = {'prompt': PROMPTS[prompt], 'num_inference_steps': steps, 'guidance_scale': guidance, **more}
+    if negative is not None:
+        wanted['negative_prompt'] = negative
+    return wanted | ({'height': height, 'width': width} if height else {})
+
+
+SD, SDXL = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline'
+IMG2IMG, INPAINT, Z_IMAGE = 'StableDiffusionImg2ImgPipeline', 'StableDiffusionInpaintPipeline', 'ZImagePipeline'
+PIPELINES = {
+    'pipeline-sd1': Pipeline(
+        SD, 'sd1', 'PNDM: three calls in two steps; two pictures, seeds 0 and 1', call(), seeds=(0, 1)
+    ),
+    'pipeline-sd1-unguided': Pipeline(
+        SD, 'sd1', 'guidance 1: no unconditional pass', call(1, None, guidance=1.0, height=48, width=32), seeds=(7,)
+    ),
+    'pipeline-sd1-clip-skip': Pipeline(
+        SD, 'sd1', 'clip_skip 1 and the final norm, DDIM', call(2, clip_skip=1), seeds=(42,), scheduler='DDIMScheduler'
+    ),
+    'pipeline-sd1-ancestral': Pipeline(
+        SD,
+        'sd1',
+        'noise at every step comes from the same stream as the first',
+        call(4, steps=3, guidance=5.0),
+        seeds=(3, 4),
+        scheduler='EulerAncestralDiscreteScheduler',
+    ),
+    'pipeline-sd1-image': Pipeline(
+        IMG2IMG,
+        'sd1',
+        'image-to-image, strength 0.5 of 4 steps: the encoder draws its sample first, then the noise',
+        call(1, steps=4, height=None, strength=0.5),
+        seeds=(5,),
+        scheduler='DDIMScheduler',
+        picture=True,
+    ),
+    'pipeline-sd1-image-pndm': Pipeline(
+        IMG2IMG,
+        'sd1',
+        'image-to-image with PNDM, whose list of timesteps is cut within',
+        call(3, steps=5, height=None, strength=0.6),
+        seeds=(6,),
+        picture=True,
+    ),
+    'pipeline-sd1-masked': Pipeline(
+        INPAINT,
+        'sd1',
+        'inpainting with a four-channel UNet, strength 0.5 of 4 steps: what is kept is noised and put back at each step',
+        call(5, steps=4, strength=0.5),
+        seeds=(8,),
+        scheduler='DDIMScheduler',
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd1-masked-full': Pipeline(
+        INPAINT,
+        'sd1',
+        'inpainting with a four-channel UNet, strength 1: starts from noise alone',
+        call(5, strength=1.0),
+        seeds=(9,),
+        scheduler='EulerDiscreteScheduler',
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd1-inpaint': Pipeline(
+        INPAINT,
+        'sd1-inpaint',
+        'inpainting with a nine-channel UNet: latents, mask, masked latents',
+        call(0, strength=1.0),
+        seeds=(10,),
+        scheduler='DDIMScheduler',
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd1-lcm': Pipeline(
+        SD,
+        'sd1',
+        'UNet with guidance embedding: one pass a step, guidance in time_cond; LCM noise between steps',
+        call(3, None, steps=2, guidance=8.0),
+        seeds=(11,),
+        scheduler='LCMScheduler',
+        components={'unet': 'unet-lcm'},
+    ),
+    'pipeline-sd2': Pipeline(
+        SD, 'sd2', 'v-prediction, zero terminal SNR, trailing timesteps, DDIM', call(1, guidance=5.0), seeds=(12,)
+    ),
+    'pipeline-sd2-rescale': Pipeline(
+        SD, 'sd2', 'guidance_rescale 0.7', call(4, guidance=7.5, guidance_rescale=0.7, height=32, width=72), seeds=(13,)
+    ),
+    'pipeline-sdxl': Pipeline(
+        SDXL,
+        'sdxl',
+        "no negative prompt: zeros in its place; sizes in the time embedding are the picture's",
+        call(2, None, guidance=5.0),
+        seeds=(14,),
+    ),
+    'pipeline-sdxl-negative': Pipeline(
+        SDXL,
+        'sdxl',
+        'negative prompt, own sizes and crop',
+        call(3, guidance=5.0, original_size=(512, 384), target_size=(640, 640), crops_coords_top_left=(8, 120)),
+        seeds=(16,),
+    ),
+    'pipeline-z-image': Pipeline(
+        Z_IMAGE, 'z-image', 'guidance 0: one pass; 35 image tokens', call(0, None, guidance=0.0), seeds=(17, 18)
+    ),
+    'pipeline-z-image-guided': Pipeline(
+        Z_IMAGE,
+        'z-image',
+        'guidance 3: positive + 3 (positive - negative); captions of different padded length',
+        call(2, 'blurry', guidance=3.0, height=32, width=64),
+        seeds=(19,),
+    ),
+}

@@ -1,0 +1,137 @@
+"""Goldens of whole pipelines on the tiny checkpoints:  python scripts/reference/image_pipelines.py [case ...]
+
+test/golden/image/<case>/: case.json says the pipeline's class, the checkpoint, the arguments of the call, the
+seeds (one generator a picture, on the CPU) and the schedule. inputs.safetensors, where a picture goes in: `image` u8
+[height, width, 3], `mask` u8 [height, width]. outputs.safetensors: what entered and left the denoiser at its first call
+(`denoiser_…`, the unconditional half first, in Z-Image the conditional one; text once a prompt), `latents_k` after step
+k, `image` f32 [pictures, 3, height, width] in 0..1 and `pixels` u8 [pictures, height, width, 3].
+`f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
+"""
+
+import sys
+
+import diffusers
+import numpy as np
+import torch
+from PIL import Image
+
+from image_checkpoints import FOLDERS
+from image_golden import distance, loaded, write_case
+from image_pipeline_cases import PIPELINES
+
+# Equal for all pictures of one prompt, and kept once.
+PROMPTED = {'denoiser_encoder_hidden_states', 'denoiser_text_embeds', 'denoiser_time_ids'}
+
+
+def picture(height=40, width=56):
+    """A smooth colour field with a disc and some grain."""
+    y, x = np.mgrid[0:height, 0:width]
+    grain = np.random.default_rng(1).integers(-12, 13, (height, width, 3))
+    disc = ((y - 15) ** 2 + (x - 35) ** 2 < 100)[..., None] * np.array([90, -60, -80])
+    field = np.stack([x * 3 + 40, y * 4 + 30, 200 - x - y], -1)
+    return np.clip(field + disc + grain, 0, 255).astype(np.uint8)
+
+
+def mask(height=40, width=56):
+    """White is drawn anew; greys on both sides of the middle."""
+    values = np.zeros((height, width), np.uint8)
+    values[9:31, 14:43] = 255
+    values[12:20, 5:14], values[20:28, 43:50] = 200, 100
+    return values
+
+
+def opened(case):
+    parts = {name: loaded(FOLDERS / source) for name, source in case.components.items()}
+    options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
+    pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
+    if case.scheduler:
+        pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config)
+    if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
+        object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
+    pipe.set_progress_bar_config(disable=True)
+    return pipe
+
+
+def tensors_of(prefix, value):
+    """Names and tensors in what a module was called with or gave."""
+    if isinstance(value, torch.Tensor):
+        yield prefix, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from tensors_of(f'{prefix}_{key}' if key != 'added_cond_kwargs' else prefix, item)
+    elif isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            yield from tensors_of(f'{prefix}_{i}' if len(value) > 1 else prefix, item)
+
+
+def watch(denoiser, pictures, kept):
+    """Keeps what goes into and comes out of the first call."""
+    names = ('sample', 'timestep', 'encoder_hidden_states')
+
+    def hook(_, arguments, options, result):
+        if 'denoiser_output' not in kept and 'denoiser_output_0' not in kept:
+            kept.update(tensors_of('denoiser', dict(zip(names, arguments)) | options))
+            for name in PROMPTED & kept.keys():
+                kept[name] = kept[name][::pictures]
+            kept.update(tensors_of('denoiser_output', result))
+
+    return denoiser.register_forward_hook(hook, with_kwargs=True)
+
+
+@torch.no_grad()
+def run(case):
+    pipe = opened(case)
+    kept, timesteps = {}, []
+    watch(pipe.transformer if case.checkpoint == 'z-image' else pipe.unet, len(case.seeds), kept)
+
+    def after(_, step, timestep, tensors):
+        kept[f'latents_{step + 1}'] = tensors['latents'].clone()
+        timesteps.append(float(timestep))
+        return {}
+
+    given = {'image': Image.fromarray(picture())} if case.picture else {}
+    if case.mask:
+        given['mask_image'] = Image.fromarray(mask())
+    generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
+    count = {'num_images_per_prompt': len(generators)}
+    out = pipe(**case.arguments, **given, **count, generator=generators, output_type='np', callback_on_step_end=after)
+    kept['image'] = torch.from_numpy(out.images).permute(0, 3, 1, 2)
+    kept['pixels'] = torch.from_numpy((out.images * 255).round().astype(np.uint8))
+    return pipe, {key: tensor.detach().clone() for key, tensor in kept.items()}, timesteps
+
+
+def make(name):
+    case = PIPELINES[name]
+    pipe, outputs, timesteps = run(case)
+    with torch.backends.mkldnn.flags(enabled=False):
+        other = run(case)[1]
+    last = max(key for key in outputs if key.startswith('latents_'))
+    rounding = {key: float(f'{distance(outputs[key], other[key]):.1e}') for key in (last, 'image')}
+    document = {
+        'class': case.model,
+        'checkpoint': f'checkpoints/{case.checkpoint}',
+        'components': {key: f'checkpoints/{place}' for key, place in case.components.items()},
+        'exercises': case.exercises,
+        'arguments': case.arguments,
+        'seeds': case.seeds,
+        'scheduler': {'class': type(pipe.scheduler).__name__, 'replaces': bool(case.scheduler)},
+        'timesteps': timesteps,
+        'f32_rounding': rounding,
+    }
+    document['scheduler']['config'] = {key: v for key, v in pipe.scheduler.config.items() if not key.startswith('_')}
+    inputs = {'image': torch.from_numpy(picture())} if case.picture else {}
+    if case.mask:
+        inputs['mask'] = torch.from_numpy(mask())
+    write_case(name, 'image_pipelines.py', document, inputs, outputs)
+    image, latents = outputs['image'], outputs[last]
+    clipped = ((image == 0) | (image == 1)).float().mean()
+    print(
+        f'{name:24} {last} std {latents.std():6.3f}  image std {image.std():.3f} clipped {clipped:.3f}  {rounding}',
+        flush=True,
+    )
+    print('   ', {key: list(tensor.shape) for key, tensor in outputs.items()}, timesteps)
+
+
+if __name__ == '__main__':
+    for name in sys.argv[1:] or PIPELINES:
+        make(name)
