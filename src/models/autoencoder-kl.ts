@@ -1,7 +1,7 @@
 // AutoencoderKL: pictures to latents of an eighth of their size and back, by residual blocks with one attention at the
 // smallest resolution.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { attend } from '../kernels/attend.ts';
 import { conv2d } from '../kernels/conv2d.ts';
 import { groupnorm } from '../kernels/groupnorm.ts';
@@ -142,7 +142,7 @@ function residual(
   const run = resnet({ groups, eps: EPS, timeDims: null }, weights, name, from, to);
   return (x: Tensor): Tensor => {
     const y = run(x, null);
-    tapeOf(y).cut();
+    y.tape!.cut();
     return y;
   };
 }

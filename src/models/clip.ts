@@ -1,6 +1,6 @@
 // The text encoder of CLIP: a causal transformer over the tokens of one text, run only as deep as its states are wanted.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { attend } from '../kernels/attend.ts';
 import { copy } from '../kernels/copy-rows.ts';
@@ -69,7 +69,7 @@ function layer(config: ClipConfig, weights: WeightTable, name: string) {
   return (x: Tensor): Tensor => {
     x = attention(layernorm(x, norm1, eps), x);
     x = feed(layernorm(x, norm2, eps), x);
-    tapeOf(x).cut();
+    x.tape!.cut();
     return x;
   };
 }

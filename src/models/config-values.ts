@@ -55,14 +55,14 @@ export function readConfig(file: string, config: Json): ConfigReader {
       if (values.length !== length || !values.every((one) => isCount(one, 0))) {
         throw bad(key, `an integer, or ${length} of them,`);
       }
-      return values as number[];
+      return values;
     },
     list(key, fallback) {
       const value = given(key) ?? fallback;
       if (!Array.isArray(value) || value.length === 0 || !value.every((one) => isCount(one, 1))) {
         throw bad(key, 'a list of positive integers');
       }
-      return value as number[];
+      return value;
     },
     texts(key, known, fallback) {
       const value = given(key) ?? fallback;

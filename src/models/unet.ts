@@ -1,7 +1,7 @@
 // UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL: residual blocks and transformers that look at the text, down to
 // a small resolution and back up, where each residual block also gets what the one on the way down made.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { concat } from '../kernels/concat.ts';
 import { conv2d } from '../kernels/conv2d.ts';
 import { groupnorm } from '../kernels/groupnorm.ts';
@@ -134,7 +134,7 @@ function layer(built: Built, name: string, level: UNetLevel, i: number, from: nu
   return (x: Tensor, { time, keyValues }: Step): Tensor => {
     const y = residual(x, time);
     const z = attend ? attend(y, keyValues) : y;
-    tapeOf(z).cut();
+    z.tape!.cut();
     return z;
   };
 }

@@ -1,7 +1,7 @@
 // ZImageTransformer2DModel: patches of a picture and the words of its caption in one sequence, every block normed before and
 // after, what comes out of it scaled by the time step.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { silu } from '../kernels/activation.ts';
 import { attend } from '../kernels/attend.ts';
 import type { Columns } from '../kernels/columns.ts';
@@ -102,7 +102,7 @@ function block(config: ZImageConfig, weights: WeightTable, name: string, modulat
     x = rmsnormAdd(y, attentionNorms[1], eps, gate(1), x);
     const z = linear(linearSwiglu(rmsnorm(x, ffnNorms[0], eps, scale(2)), gateUp), down);
     x = rmsnormAdd(z, ffnNorms[1], eps, gate(3), x);
-    tapeOf(x).cut();
+    x.tape!.cut();
     return x;
   };
 }

@@ -15,7 +15,6 @@ import {
   itemOf,
   load,
   openModuleGolden,
-  type Values,
 } from './image-golden.ts';
 
 describeGoldens(['z-image-exact', 'z-image-padded'], async (golden, device, run) => {
