@@ -17,6 +17,7 @@ from diffusers import AutoencoderKL
 from PIL import Image
 
 import workers
+from muon import optimizers, take_step
 from render import sheet
 
 CONFIG = {
@@ -94,35 +95,34 @@ def work(rank: int, args: argparse.Namespace) -> None:
     run = workers.Run(rank, args, "autoencoder")
     torch.manual_seed(1)
     vae = AutoencoderKL.from_config(CONFIG).to(args.device, memory_format=torch.channels_last)
-    optimizer = torch.optim.AdamW(vae.parameters(), lr=args.lr, betas=(0.9, 0.98), weight_decay=1e-3)
+    tuned = optimizers([(vae, args.muon_lr)], [(vae, args.adam_lr)])
     average = workers.Average(vae, 0.998)
     if saved := run.load():
         vae.load_state_dict(saved["model"])
-        optimizer.load_state_dict(saved["optimizer"])
+        for optimizer, state in zip(tuned, saved["optimizers"]):
+            optimizer.load_state_dict(state)
         average.weights = saved["average"]
 
     def state() -> dict:
-        return {"model": vae.state_dict(), "optimizer": optimizer.state_dict(), "average": average.weights}
+        optimizer_states = [o.state_dict() for o in tuned]
+        return {"model": vae.state_dict(), "optimizers": optimizer_states, "average": average.weights}
 
     shards = [np.load(p, mmap_mode="r") for p in sorted(args.data.glob("pictures-???.npy"))]
     rng = np.random.default_rng(1000 * run.done["step"] + rank)
     torch.manual_seed(1000 * run.done["step"] + rank)
-    parameters, running, progress = list(vae.parameters()), 0.0, run.progress
-    while progress < 1:
+    parameters, running = list(vae.parameters()), 0.0
+    while run.progress < 1:
         run.pause(state)
-        loss = loss_of(vae, crops(shards, rng, args.batch // args.workers).to(args.device))
+        loss = loss_of(vae, crops(shards, rng, args.batch).to(args.device))
         loss.backward()
-        mean_loss, progress = run.average(parameters, loss)
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
-        for group in optimizer.param_groups:
-            group["lr"] = args.lr * workers.rate(progress)
-        optimizer.step()
-        optimizer.zero_grad()
+        take_step(tuned, workers.rate(run.progress))
         average.update(vae, run.done["step"])
-        running = mean_loss if running == 0 else 0.98 * running + 0.02 * mean_loss
+        running = loss.item() if running == 0 else 0.98 * running + 0.02 * loss.item()
         run.finish_step(state)
+        run.meet(parameters)
         if rank == 0 and run.done["step"] % 100 == 0:
-            speed = run.done["step"] * args.batch / run.done["seconds"]
+            speed = run.done["step"] * args.batch * args.workers / run.done["seconds"]
             print(
                 f"{time.strftime('%H:%M:%S')} step {run.done['step']} loss {running:.4f}, {speed:.0f} crops a second",
                 flush=True,
@@ -155,7 +155,8 @@ def main() -> None:
     workers.add_arguments(parser, minutes=30)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--lr", type=float, default=1.5e-3)
+    parser.add_argument("--muon-lr", type=float, default=0.01)
+    parser.add_argument("--adam-lr", type=float, default=1.5e-3)
     parser.add_argument("--fold-only", action="store_true", help="write <state>/vae from the state as it is")
     args = parser.parse_args()
     finish(args) if args.fold_only else workers.start(work, args)

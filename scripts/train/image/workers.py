@@ -1,6 +1,6 @@
-"""Training on several CPU cores: one process with one thread a core, which meet once a step to average their gradients.
+"""Training on several CPU cores: one process with one thread a core, each with its own batches and optimizer; every few steps they average their weights.
 
-On cores that others use too this beats threads, which meet at every operation. On a GPU it is one process.
+On cores that others use too this beats threads, which meet at every operation, and gradients averaged at every step. On a GPU it is one process.
 A run counts its own training time; it saves every few minutes and on a pause, and resumes from what it saved.
 """
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser, minutes: float) -> None:
     parser.add_argument("--state", type=Path, required=True, help="folder for the running state")
     parser.add_argument("--minutes", type=float, default=minutes, help="training time, pauses left out")
     parser.add_argument("--workers", type=int, default=2, help="processes; 1 on a GPU")
+    parser.add_argument("--meet", type=int, default=10, help="steps between two averages of the workers' weights")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--port", default="29873", help="at which the workers meet")
     parser.add_argument("--pause-file", type=Path, help="save and wait while this file exists")
@@ -35,11 +36,11 @@ def start(work: Callable, args: argparse.Namespace) -> None:
 
 
 class Run:
-    """The training time of one worker's run, its gradient exchange and its saves."""
+    """The training time of one worker's run, its meetings with the others and its saves."""
 
     def __init__(self, rank: int, args: argparse.Namespace, name: str) -> None:
         self.rank, self.args, self.path = rank, args, args.state / f"{name}.pt"
-        self.done = {"step": 0, "seconds": 0.0}
+        self.done, self.progress = {"step": 0, "seconds": 0.0}, 0.0
         self.last_save = self.began = time.time()
         if args.workers > 1:
             os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
@@ -52,7 +53,9 @@ class Run:
         """What was saved last, the same for all workers."""
         saved = torch.load(self.path, weights_only=False, map_location=self.args.device) if self.path.exists() else None
         if saved:
-            self.done = saved["done"]
+            self.done = dict(saved["done"])
+            self.done["step"] -= self.done["step"] % self.args.meet
+            self.progress = min(1.0, self.done["seconds"] / (60 * self.args.minutes))
         if self.args.workers > 1:
             dist.barrier()
         return saved
@@ -71,24 +74,22 @@ class Run:
                 time.sleep(1)
         self.began = time.time()
 
-    @property
-    def progress(self) -> float:
-        return min(1.0, self.done["seconds"] / (60 * self.args.minutes))
-
-    def average(self, parameters: list[torch.nn.Parameter], loss: torch.Tensor) -> tuple[float, float]:
-        """Averages gradients over the workers; returns the mean loss and worker 0's progress."""
+    @torch.no_grad()
+    def meet(self, parameters: list[torch.nn.Parameter]) -> None:
+        """Every few steps: averages the workers' weights, and agrees on how far the run has come."""
+        if self.done["step"] % self.args.meet:
+            return
+        self.progress = min(1.0, self.done["seconds"] / (60 * self.args.minutes))
         if self.args.workers == 1:
-            return loss.item(), self.progress
-        grads = [p.grad for p in parameters if p.grad is not None]
-        extra = torch.tensor([loss.item(), self.progress * self.args.workers * (self.rank == 0)])
-        flat = torch.cat([*(g.reshape(-1) for g in grads), extra])
+            return
+        flat = torch.cat([*(p.reshape(-1) for p in parameters), torch.tensor([self.progress])])
         dist.all_reduce(flat)
         flat /= self.args.workers
         start = 0
-        for g in grads:
-            g.copy_(flat[start : start + g.numel()].view_as(g))
-            start += g.numel()
-        return flat[-2].item(), flat[-1].item()
+        for p in parameters:
+            p.copy_(flat[start : start + p.numel()].view_as(p))
+            start += p.numel()
+        self.progress = flat[-1].item()
 
     def finish_step(self, state: Callable[[], dict], every: float = 180) -> None:
         self.done["step"] += 1

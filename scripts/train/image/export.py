@@ -1,0 +1,68 @@
+"""Turns a training state into the checkpoint: a StableDiffusionPipeline folder with weights in f16.
+
+    python export.py --state state/ --tokenizer tokenizer/ --model ../../../models/svc-scenes-mini
+
+Takes the averaged weights of the denoiser and the text encoder. Besides what diffusers reads, the folder
+gets svc.json (steps, guidance and size to draw with) and words.txt (all words the model was ever told).
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionPipeline
+from transformers import CLIPTextModel, CLIPTokenizer
+
+import tokenizer as words
+from model import SCHEDULE, make_unet
+
+DEFAULTS = {"width": 128, "height": 128, "num_inference_steps": 20, "guidance_scale": 4.0}
+
+
+def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline, dict]:
+    saved = torch.load(state / "denoiser.pt", weights_only=False, map_location="cpu")
+    text = CLIPTextModel.from_pretrained(state / "text_encoder")
+    unet = make_unet(text.config.hidden_size)
+    torch.nn.ModuleDict({"unet": unet, "text": text}).load_state_dict(saved["average"])
+    pipeline = StableDiffusionPipeline(
+        vae=AutoencoderKL.from_pretrained(state / "vae"),
+        text_encoder=text,
+        tokenizer=CLIPTokenizer.from_pretrained(tokenizer_folder),
+        unet=unet,
+        scheduler=DDIMScheduler(**SCHEDULE),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    return pipeline, saved["done"]
+
+
+def export(pipeline: StableDiffusionPipeline, folder: Path, tokenizer_folder: Path) -> int:
+    """Writes the folder; returns its bytes."""
+    pipeline.to(torch.float16).save_pretrained(folder)
+    words.write_vocabulary(pipeline.tokenizer, folder / "tokenizer")
+    shutil.copyfile(tokenizer_folder / "words.txt", folder / "words.txt")
+    (folder / "svc.json").write_text(json.dumps(DEFAULTS, indent=2) + "\n")
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--state", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    args = parser.parse_args()
+    pipeline, done = build(args.state, args.tokenizer)
+    for name in ("unet", "vae", "text_encoder"):
+        print(f"{name}: {sum(p.numel() for p in getattr(pipeline, name).parameters()) / 1e6:.2f} M")
+    size = export(pipeline, args.model, args.tokenizer)
+    print(f"{size / 1e6:.1f} MB; {done['step']} steps a worker in {done['seconds'] / 60:.0f} minutes")
+    assert size <= 24e6, "the model that ships has at most 24 MB"
+
+
+if __name__ == "__main__":
+    main()
