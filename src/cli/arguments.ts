@@ -1,49 +1,9 @@
-// Options as a table, and a command line read by it: unknown flags, missing values and numbers out of bounds are usage
-// errors that say what was meant.
+// A command line read by a table of options: unknown flags, missing values and numbers out of bounds are usage errors that say
+// what was meant.
 
 import { parseArgs } from 'node:util';
 import { UsageError } from './exit.ts';
-
-interface OptionBase {
-  /** Heading in the help. */
-  group: string;
-  help: string;
-  /** One letter. */
-  alias?: string;
-  /** Stands for the value in the help. */
-  value?: string;
-  /** What the help says where there is no `default`. */
-  otherwise?: string;
-}
-
-export type Option = OptionBase &
-  (
-    | { kind: 'string'; default?: string }
-    | { kind: 'boolean' }
-    | { kind: 'integer' | 'number'; default?: number; min?: number; max?: number }
-    /** A number with a unit, as 6GB or 512MiB; its value is bytes. */
-    | { kind: 'bytes'; default?: number }
-    | { kind: 'choice'; choices: readonly string[]; default?: string }
-    /** May be repeated, and takes commas. */
-    | { kind: 'list' }
-  );
-
-export type OptionTable = Readonly<Record<string, Option>>;
-
-type Value<O extends Option> = O extends { kind: 'boolean' }
-  ? boolean
-  : O extends { kind: 'integer' | 'number' | 'bytes' }
-    ? number
-    : O extends { kind: 'list' }
-      ? string[]
-      : O extends { kind: 'choice'; choices: readonly (infer C)[] }
-        ? C
-        : string;
-
-/** What a command line gave: options without a default may be missing. */
-export type Values<T extends OptionTable> = {
-  [K in keyof T as T[K] extends { default: unknown } ? K : never]: Value<T[K]>;
-} & { [K in keyof T as T[K] extends { default: unknown } ? never : K]?: Value<T[K]> };
+import { findOption, readText, valueText, type Option, type OptionTable, type Values } from './option.ts';
 
 export interface Positional {
   name: string;
@@ -53,6 +13,8 @@ export interface Positional {
 
 export interface Arguments<T extends OptionTable> {
   options: Values<T>;
+  /** Names of the options that were typed; the others have their defaults, or are missing. */
+  typed: ReadonlySet<string>;
   positionals: string[];
 }
 
@@ -61,27 +23,37 @@ export function readArguments<T extends OptionTable>(
   table: T,
   positionals: Positional[],
 ): Arguments<T> {
-  const config = Object.entries(table).map(([name, { kind, alias }]) => {
+  const config = Object.entries(table).flatMap(([name, { kind, alias, aliases = [] }]) => {
     const type: 'boolean' | 'string' = kind === 'boolean' ? 'boolean' : 'string';
-    return [name, { type, ...(alias && { short: alias }) }] as const;
+    return [name, ...aliases].map((known) => {
+      const isShort = alias !== undefined && known === name;
+      return [known, { type, ...(isShort && { short: alias }) }] as const;
+    });
   });
   const { tokens } = parseArgs({ args, options: Object.fromEntries(config), strict: false, tokens: true });
 
   const values: Record<string, unknown> = {};
   const given: string[] = [];
-  for (const token of tokens) {
+  for (const [at, token] of tokens.entries()) {
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
-    const { name, value } = readOption(token, table);
+    const { name, value, isSwitch } = readOption(token, table);
     values[name] = Array.isArray(value)
       ? [...((values[name] as string[] | undefined) ?? []), ...value]
       : value;
+    // --x true and --x false, in two words.
+    const next = tokens[at + 1];
+    if (isSwitch && next?.kind === 'positional' && /^(true|false)$/.test(next.value)) {
+      values[name] = next.value === 'true';
+      tokens.splice(at + 1, 1);
+    }
   }
   checkPositionals(given, positionals);
+  const typed = new Set(Object.keys(values));
   for (const [name, option] of Object.entries(table)) {
     if ('default' in option && values[name] === undefined) values[name] = option.default;
   }
-  return { options: values as Values<T>, positionals: given };
+  return { options: values as Values<T>, typed, positionals: given };
 }
 
 interface OptionToken {
@@ -91,79 +63,51 @@ interface OptionToken {
   inlineValue: boolean | undefined;
 }
 
-function readOption(token: OptionToken, table: OptionTable): { name: string; value: unknown } {
-  const { name, rawName, value } = token;
-  const negated = name.startsWith('no-') ? name.slice(3) : null;
-  if (negated !== null && table[negated]?.kind === 'boolean') return { name: negated, value: false };
-  const option = Object.hasOwn(table, name) ? table[name] : undefined;
-  if (!option) {
-    const near = nearest(name, Object.keys(table));
+interface ReadOption {
+  name: string;
+  value: unknown;
+  /** On without a value: the next word may turn it off. */
+  isSwitch?: boolean;
+}
+
+function readOption(token: OptionToken, table: OptionTable): ReadOption {
+  const { rawName, value } = token;
+  const negated = token.name.startsWith('no-') ? findOption(token.name.slice(3), table) : null;
+  if (negated?.option.kind === 'boolean' && value === undefined) return { name: negated.name, value: false };
+  const found = findOption(token.name, table);
+  if (!found) {
+    const near = nearest(token.name, Object.keys(table));
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
-  if (option.kind === 'boolean') {
-    if (value === undefined || value === 'true') return { name, value: true };
-    if (value === 'false') return { name, value: false };
-    throw new UsageError(`${rawName} is on or off and takes no value, got "${value}"`);
-  }
-  if (value === undefined || value === '' || (!token.inlineValue && /^--./.test(value))) {
+  const { name, option } = found;
+  if (option.kind === 'boolean' && value === undefined) return { name, value: true, isSwitch: true };
+  if (
+    value === undefined ||
+    (value === '' && !mayBeEmpty(option)) ||
+    (!token.inlineValue && /^--./.test(value))
+  ) {
     throw new UsageError(`${rawName} needs a value: ${rawName} ${valueText(option)}`);
   }
-  return { name, value: convert(rawName, option, value) };
+  return { name, value: value === '' ? emptyValue(option) : readText(rawName, option, value) };
 }
 
-function convert(name: string, option: Exclude<Option, { kind: 'boolean' }>, text: string): unknown {
-  switch (option.kind) {
-    case 'string':
-      return text;
-    case 'list':
-      return text.split(',').filter((part) => part !== '');
-    case 'choice':
-      if (option.choices.includes(text)) return text;
-      throw new UsageError(`${name} is one of ${option.choices.join(', ')}, got "${text}"`);
-    case 'bytes':
-      return parseBytes(name, text);
-    default: {
-      const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
-      const { kind, min = -Infinity, max = Infinity } = option;
-      const whole = kind === 'integer';
-      if (Number.isNaN(value) || (whole && !Number.isSafeInteger(value)) || value < min || value > max) {
-        throw new UsageError(`${name} is ${boundsText(whole, min, max)}, got "${text}"`);
-      }
-      return value;
-    }
-  }
+/** Of what is not built, an empty value says that it is not wanted. */
+function mayBeEmpty({ kind, unbuilt, mayBeEmpty }: Option): boolean {
+  if (mayBeEmpty) return true;
+  return unbuilt !== undefined && (kind === 'string' || kind === 'list' || kind === 'json');
 }
 
-function boundsText(whole: boolean, min: number, max: number): string {
-  const kind = whole ? 'a whole number' : 'a number';
-  if (Number.isFinite(min) && Number.isFinite(max)) return `${kind} from ${min} to ${max}`;
-  return Number.isFinite(min) ? `${kind} of at least ${min}` : kind;
-}
-
-const UNITS: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
-const BINARY_UNITS: Record<string, number> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
-
-function parseBytes(name: string, text: string): number {
-  const [, digits, unit = '', binary] = /^(\d+\.?\d*|\.\d+) ?([kmgt]?)(i?)b?$/i.exec(text) ?? [];
-  const factor = (binary ? BINARY_UNITS : UNITS)[unit.toLowerCase()];
-  if (digits === undefined || factor === undefined || Number(digits) === 0) {
-    throw new UsageError(`${name} is a size such as 6GB or 512MiB, got "${text}"`);
-  }
-  return Math.floor(Number(digits) * factor);
+function emptyValue({ kind }: Option): unknown {
+  return kind === 'string' ? '' : kind === 'list' ? [] : {};
 }
 
 function checkPositionals(given: string[], positionals: Positional[]): void {
   const extra = given[positionals.length];
-  if (extra !== undefined) throw new UsageError(`"${extra}" is one argument too many`);
+  if (extra !== undefined) {
+    throw new UsageError(`"${extra}" is one argument too many; a value of several words needs quotes`);
+  }
   const missing = positionals[given.length];
   if (missing?.required) throw new UsageError(`the ${missing.name} is missing: give ${missing.help}`);
-}
-
-export function valueText(option: Option): string {
-  if (option.value !== undefined) return `<${option.value}>`;
-  if (option.kind === 'choice') return `<${option.choices.join('|')}>`;
-  const words = { string: 'text', boolean: '', integer: 'n', number: 'x', bytes: 'size', list: 'name,...' };
-  return option.kind === 'boolean' ? '' : `<${words[option.kind]}>`;
 }
 
 /** The name most like what was typed, by the letters and pairs of letters they share; null where none is much like it. */

@@ -10,9 +10,9 @@ import {
   type TextModel,
   type TextRequest,
 } from '../index.ts';
-import type { OptionTable, Values } from './arguments.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
+import type { OptionTable, Values } from './option.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './options.ts';
 import { showOpening } from './progress.ts';
 import type { OpenTextModel } from './serve.ts';

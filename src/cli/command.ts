@@ -1,19 +1,15 @@
 // A command as citty knows it, made from a table of options: strict reading, and help in groups with defaults.
 
 import { type CommandDef, defineCommand } from 'citty';
-import {
-  type Arguments,
-  type Option,
-  type OptionTable,
-  valueText,
-  type Positional,
-  readArguments,
-} from './arguments.ts';
+import { type Arguments, type Positional, readArguments } from './arguments.ts';
+import { type Option, type OptionTable, valueText } from './option.ts';
 
 interface CommandSpec<T extends OptionTable> {
   name: string;
   /** One line, for the list of commands. */
   summary: string;
+  /** Ways to call it, without the command; left out: the positionals and [options]. */
+  usage?: readonly string[];
   positionals?: Positional[];
   options: T;
   /** More help, below the options. */
@@ -44,16 +40,13 @@ export function asksForHelp(args: string[]): boolean {
 function commandHelp<T extends OptionTable>({
   name,
   summary,
+  usage,
   positionals = [],
   options,
   notes,
 }: CommandSpec<T>): string {
-  const usage = [
-    'svc',
-    name,
-    ...positionals.map((p) => (p.required ? `<${p.name}>` : `[${p.name}]`)),
-    '[options]',
-  ];
+  const places = positionals.map((p) => (p.required ? `<${p.name}>` : `[${p.name}]`));
+  const ways = (usage ?? [[...places, '[options]'].join(' ')]).map((way) => `svc ${name} ${way}`);
   const sections = new Map<string, [string, string][]>();
   if (positionals.length)
     sections.set(
@@ -66,7 +59,7 @@ function commandHelp<T extends OptionTable>({
   }
   const longest = Math.max(...[...sections.values()].flat().map(([flag]) => flag.length));
   const body = [...sections].map(([title, rows]) => `${title}\n${columns(rows, longest)}`);
-  return `${[`${summary}\n\nUsage: ${usage.join(' ')}`, ...body, ...(notes ? [notes] : [])].join('\n\n')}\n`;
+  return `${[`${summary}\n\nUsage: ${ways.join('\n       ')}`, ...body, ...(notes ? [notes] : [])].join('\n\n')}\n`;
 }
 
 function flagText(name: string, option: Option): string {
@@ -76,7 +69,8 @@ function flagText(name: string, option: Option): string {
 
 function helpText(option: Option): string {
   const fallback = 'default' in option ? String(option.default) : option.otherwise;
-  return fallback === undefined ? option.help : `${option.help} [${fallback}]`;
+  const help = option.unbuilt ? `${option.help} Not built yet.` : option.help;
+  return fallback === undefined ? help : `${help} [${fallback}]`;
 }
 
 /** Two columns, the first up to `longest` wide; the second is wrapped at the width of the terminal. */

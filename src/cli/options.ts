@@ -1,7 +1,7 @@
 // The options of the commands, each set stated once: help, checks and defaults are read from here.
 
 import type { TextModelOptions } from '../index.ts';
-import type { OptionTable, Values } from './arguments.ts';
+import type { OptionTable, Values } from './option.ts';
 
 export const ENGINE_OPTIONS = {
   revision: {

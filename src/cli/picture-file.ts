@@ -1,7 +1,7 @@
 // Pictures on disk: each is written under a temporary name beside its place and appears there whole or not at all.
 
 import { randomBytes } from 'node:crypto';
-import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EngineError } from '../index.ts';
 
@@ -49,22 +49,12 @@ async function withTemporary<T>(
 ): Promise<T> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
   try {
-    await writeDown(temporary, bytes);
+    await writeFile(temporary, bytes, { flag: 'wx' });
     return await place(temporary);
   } catch (error) {
     throw unwritable(path, error);
   } finally {
     await rm(temporary, { force: true });
-  }
-}
-
-async function writeDown(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx');
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

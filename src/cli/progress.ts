@@ -1,21 +1,28 @@
-// How far a download or a start has come: a bar on a terminal, a line every tenth elsewhere.
+// How far a download, a start or a picture has come: a bar on a terminal, a line every tenth elsewhere.
 
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../index.ts';
 import { setBar, sizeText } from './terminal.ts';
 
-interface Step {
+export interface Step {
   /** Steps of equal label are one bar. */
   label: string;
   done: number;
   total: number;
-  unit: 'bytes' | 'kernels';
+  unit: 'bytes' | 'kernels' | 'steps';
+  /** Seconds one of `total` takes. */
+  pace?: number;
+}
+
+export interface Progress {
+  show: (step: Step) => void;
+  end: () => void;
 }
 
 const BAR_WIDTH = 24;
 
 /** Shows the steps of one start or download; `end` removes the bar. */
-function createProgress(log: ConsolaInstance): { show: (step: Step) => void; end: () => void } {
+export function createProgress(log: ConsolaInstance): Progress {
   let label = '';
   let tenth = -1;
   const show = (step: Step) => {
@@ -91,8 +98,9 @@ function barText(step: Step): string {
   return `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${step.label}: ${amountText(step)}`;
 }
 
-function amountText({ done, total, unit }: Step): string {
+function amountText({ done, total, unit, pace = 0 }: Step): string {
   if (unit === 'kernels') return `${done} of ${total}`;
   const percent = total > 0 ? Math.floor((100 * done) / total) : 0;
+  if (unit === 'steps') return `step ${done}/${total} (${percent} %), ${pace.toFixed(2)} s/it`;
   return `${percent} % of ${sizeText(total)}`;
 }

@@ -11,7 +11,7 @@ import {
 } from '../index.ts';
 import { startServer, untilSignal } from '../server/lifecycle.ts';
 import type { ServerOptions } from '../server/service.ts';
-import type { Values } from './arguments.ts';
+import type { Values } from './option.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS, toModelOptions } from './options.ts';

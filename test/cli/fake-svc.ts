@@ -3,10 +3,12 @@
 //                   code: opening fails with it
 
 import { createChat } from '../../src/cli/chat.ts';
+import { createGenerate } from '../../src/cli/generate.ts';
 import { run } from '../../src/cli/run.ts';
 import { createServe, type OpenTextModel } from '../../src/cli/serve.ts';
 import { EngineError, type ErrorCode } from '../../src/index.ts';
 import { createFakeModel } from '../server/fake-model.ts';
+import { createFakeImageModel } from './fake-image-model.ts';
 
 const mode = process.env['SVC_FAKE_OPEN'];
 let opened = 0;
@@ -32,4 +34,5 @@ const open: OpenTextModel = async (options, onEvent = () => {}) => {
 await run(process.argv.slice(2), {
   serve: { summary: 'Serve.', load: () => Promise.resolve(createServe(open)) },
   chat: { summary: 'Talk.', load: () => Promise.resolve(createChat(open)) },
+  generate: { summary: 'Draw.', load: () => Promise.resolve(createGenerate(createFakeImageModel().open)) },
 });

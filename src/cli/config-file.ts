@@ -1,0 +1,76 @@
+// A configuration file: JSON, YAML, or a picture that holds how it was drawn. Its keys are the options of a table with underscores
+// for hyphens; what it says is checked like arguments.
+
+import { readFile } from 'node:fs/promises';
+import { parseDocument } from 'yaml';
+import { configOfPicture, imageFormatOf } from '../index.ts';
+import { nearest } from './arguments.ts';
+import { UsageError } from './exit.ts';
+import { findOption, readValue, type OptionTable } from './option.ts';
+
+/** Values by option name. Keys with null say nothing. */
+export async function readConfigFile(path: string, table: OptionTable): Promise<Record<string, unknown>> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    throw new UsageError(`the configuration file ${path} ${reason}: give a .json, .yaml or .yml file`);
+  });
+  const values: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(parse(path, bytes))) {
+    const found = key.includes('-') ? null : findOption(key.replaceAll('_', '-'), table);
+    if (!found || found.name === 'config') throw unknownKey(key, path, table);
+    if (value === null) continue;
+    if (values[found.name] !== undefined) {
+      throw new UsageError(`${path} says ${keyOf(found.name)} twice, once as ${key}: keep one of them`);
+    }
+    values[found.name] = readValue(`${key} in ${path}`, found.option, value);
+  }
+  return values;
+}
+
+/** What an option is called in a configuration file. */
+export function keyOf(name: string): string {
+  return name.replaceAll('-', '_');
+}
+
+function parse(path: string, bytes: Buffer): Record<string, unknown> {
+  const ending = /\.[^./\\]+$/.exec(path)?.[0].toLowerCase() ?? '';
+  if (imageFormatOf(path) !== null) {
+    const config = configOfPicture(bytes);
+    if (config !== null) return config;
+    throw new UsageError(
+      `${path} does not say how it was drawn: give a picture that svc drew, or a .json or .yaml file`,
+    );
+  }
+  if (!['.json', '.yaml', '.yml'].includes(ending)) {
+    throw new UsageError(`${path} is no configuration file: give a .json, .yaml or .yml file`);
+  }
+  const text = bytes.toString('utf8');
+  const value = ending === '.json' ? parseJson(path, text) : parseYaml(path, text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new UsageError(`${path} must hold keys and values, such as "seed": 1`);
+}
+
+function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function parseYaml(path: string, text: string): unknown {
+  const document = parseDocument(text);
+  const [problem] = document.errors;
+  if (problem) throw new UsageError(`${path} is not YAML: ${problem.message.split('\n')[0]}`);
+  return document.toJS();
+}
+
+function unknownKey(key: string, path: string, table: OptionTable): UsageError {
+  const keys = Object.keys(table).map(keyOf);
+  const near = nearest(key, keys);
+  return new UsageError(
+    `there is no key ${key}, in ${path}${near === null ? '' : `; did you mean ${near}?`}`,
+  );
+}

@@ -1,0 +1,61 @@
+// The picture that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
+
+import { readFile } from 'node:fs/promises';
+import { coverImage, decodeImage, decodeMask, type ImageModelInfo, type Pixels } from '../index.ts';
+import { UsageError } from './exit.ts';
+import type { Given, Sources } from './generate-request.ts';
+
+/** Of proportions that pass as equal. */
+const TOLERANCE = 0.01;
+
+export async function readSources({ options, nameOf }: Given): Promise<Sources> {
+  const { 'image-path': imagePath, 'mask-path': maskPath } = options;
+  if (imagePath === undefined) return {};
+  const image = await decodeImage(await read(imagePath, nameOf('image-path')), imagePath);
+  if (maskPath === undefined) return { image };
+  const mask = await decodeMask(await read(maskPath, nameOf('mask-path')), maskPath);
+  if (Math.abs((mask.width * image.height) / (mask.height * image.width) - 1) > TOLERANCE) {
+    throw new UsageError(
+      `${nameOf('mask-path')} has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}: give both the same proportions`,
+    );
+  }
+  return { image, mask };
+}
+
+async function read(path: string, name: string): Promise<Buffer> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    throw new UsageError(`the picture ${path} of ${name} ${reason}`);
+  });
+}
+
+type Size = Pick<Pixels, 'width' | 'height'>;
+
+/** Both scaled to the size of the output; what juts out is cut off. */
+export async function fitSources(
+  sources: Sources,
+  wanted: Partial<Size>,
+  info: ImageModelInfo,
+): Promise<Sources> {
+  const { image, mask } = sources;
+  if (image === undefined) return sources;
+  const { width, height } = sizeFrom(image, wanted, info);
+  return {
+    image: await coverImage(image, width, height),
+    ...(mask && { mask: await coverImage(mask, width, height) }),
+  };
+}
+
+/** The size asked for; else the picture's own proportions, in at most the pixels that the model draws by default. */
+export function sizeFrom(
+  image: Size,
+  { width, height }: Partial<Size>,
+  { sizeMultiple, defaults }: Pick<ImageModelInfo, 'sizeMultiple' | 'defaults'>,
+): Size {
+  const round = (size: number) => Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
+  if (width !== undefined) return { width, height: height ?? round((width * image.height) / image.width) };
+  if (height !== undefined) return { width: round((height * image.width) / image.height), height };
+  const most = defaults.width * defaults.height;
+  const scale = Math.min(1, Math.sqrt(most / (image.width * image.height)));
+  return { width: round(image.width * scale), height: round(image.height * scale) };
+}

@@ -1,0 +1,208 @@
+// The options of `svc generate`, in the groups of its help: checks, help, the keys of a configuration file (underscores for hyphens)
+// and the README's table are all read from here.
+
+import { PIPELINE_CLASSES } from '../index.ts';
+import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
+import { CACHING, LORA, OFFLOADING, PARALLELISM } from './generate-unbuilt.ts';
+import type { OptionTable, Values } from './option.ts';
+import { ENGINE_OPTIONS } from './options.ts';
+
+const REQUIRED = 'Required (unless --config is given)';
+const MODEL = 'Model configuration';
+const WEIGHTS = 'Adapters and quantization';
+const PERFORMANCE = 'Performance';
+const OUTPUT = 'Output and advanced';
+
+const REQUIRED_OPTIONS = {
+  'model-path': {
+    kind: 'string',
+    group: REQUIRED,
+    value: 'folder|id',
+    help: 'Folder of a diffusers pipeline, or its id on the hub (the second hub with SVC_USE_MODELHUB=1).',
+  },
+  prompt: {
+    kind: 'texts',
+    group: REQUIRED,
+    help: 'What to draw; repeat it for several prompts, drawn one after another.',
+  },
+  'prompt-path': {
+    kind: 'string',
+    group: REQUIRED,
+    aliases: ['prompt-file-path'],
+    value: 'file',
+    help: 'Text file with one prompt a line, in place of --prompt.',
+  },
+} as const satisfies OptionTable;
+
+const MODEL_OPTIONS = {
+  config: {
+    kind: 'string',
+    group: MODEL,
+    value: 'file',
+    help: 'JSON or YAML file of these options, underscores for hyphens, or a picture that svc drew; what is typed comes first.',
+  },
+  'model-id': {
+    kind: 'string',
+    group: MODEL,
+    value: 'id',
+    help: 'Tells the family where neither the folder nor model_index.json does.',
+  },
+  backend: {
+    kind: 'choice',
+    choices: ['auto', 'svc', 'generic'],
+    words: { sglang: 'svc', diffusers: 'generic' },
+    default: 'auto',
+    group: MODEL,
+    help: 'Tuned kernels, plain f32 kernels that run every combination, or the first that can.',
+  },
+  'trust-remote-code': {
+    kind: 'boolean',
+    group: MODEL,
+    help: 'Changes nothing: Python of a repository is never run, and a checkpoint that needs it is refused.',
+    otherwise: 'false',
+  },
+  revision: { ...ENGINE_OPTIONS.revision, group: MODEL },
+} as const satisfies OptionTable;
+
+const WEIGHT_OPTIONS = {
+  'transformer-weights-path': {
+    kind: 'string',
+    group: WEIGHTS,
+    value: 'path',
+    help: "Weights for the denoiser in place of the model's: a .safetensors file or a folder, not quantized.",
+  },
+  quantization: { ...ENGINE_OPTIONS.quantization, group: WEIGHTS },
+} as const satisfies OptionTable;
+
+const PERFORMANCE_OPTIONS = {
+  'enable-torch-compile': {
+    kind: 'boolean',
+    group: PERFORMANCE,
+    help: 'Prepare every kernel before the first step.',
+    otherwise: 'false',
+  },
+  warmup: {
+    kind: 'boolean',
+    group: PERFORMANCE,
+    help: 'Draw some steps before the first prompt, and count time after them.',
+    otherwise: 'false',
+  },
+  'warmup-steps': {
+    kind: 'integer',
+    min: 1,
+    max: 1000,
+    default: 1,
+    group: PERFORMANCE,
+    help: 'How many, with --warmup.',
+  },
+  'disable-autocast': {
+    kind: 'boolean',
+    group: PERFORMANCE,
+    help: 'Weights and activations in f32 throughout.',
+    otherwise: 'false',
+  },
+  'vae-tiling': {
+    kind: 'boolean',
+    group: PERFORMANCE,
+    help: 'Decode in strips: the same picture in less memory.',
+    otherwise: 'where memory asks for it',
+  },
+  adapter: { ...ENGINE_OPTIONS.adapter, group: PERFORMANCE },
+  'memory-budget': {
+    ...ENGINE_OPTIONS['memory-budget'],
+    group: PERFORMANCE,
+    help: 'Memory for weights and activations together.',
+  },
+  safe: { ...ENGINE_OPTIONS.safe, group: PERFORMANCE },
+} as const satisfies OptionTable;
+
+const OUTPUT_OPTIONS = {
+  'output-path': {
+    kind: 'string',
+    default: 'outputs/',
+    group: OUTPUT,
+    value: 'folder',
+    help: 'Folder for the pictures, made where there is none.',
+  },
+  'output-file-name': {
+    kind: 'string',
+    group: OUTPUT,
+    value: 'name',
+    help: 'Name of the picture in it; its ending chooses PNG, JPEG or WebP. A name that is taken gets a number.',
+    otherwise: 'generated_image_<index>.png',
+  },
+  'output-template': {
+    kind: 'string',
+    group: OUTPUT,
+    value: 'pattern',
+    help: 'Pattern of the names: {index} {seed} {sample} {prompt} {model} {date} {time} {width} {height} {steps}, / for folders.',
+  },
+  'output-quality': {
+    kind: 'integer',
+    min: 1,
+    max: 100,
+    words: { default: 75, low: 35, medium: 55, high: 90, maximum: 100 },
+    group: OUTPUT,
+    value: 'n|word',
+    help: 'Quality of JPEG and WebP: 1 to 100, low, medium, high or maximum.',
+    otherwise: '75',
+  },
+  preview: {
+    kind: 'boolean',
+    group: OUTPUT,
+    help: 'Keep preview.png in the output folder at the state of the last step.',
+    otherwise: 'false',
+  },
+  'perf-dump-path': {
+    kind: 'string',
+    group: OUTPUT,
+    value: 'file',
+    help: 'JSON file for times, memory, seeds and resolved options.',
+  },
+  json: {
+    kind: 'boolean',
+    group: OUTPUT,
+    help: 'One JSON event a line on standard output, in place of the paths.',
+    otherwise: 'false',
+  },
+  quiet: {
+    kind: 'boolean',
+    group: OUTPUT,
+    help: 'Nothing on standard error but warnings and errors.',
+    otherwise: 'false',
+  },
+  'generic-kwargs': {
+    kind: 'json',
+    group: OUTPUT,
+    aliases: ['diffusers-kwargs'],
+    help: "Call arguments of the diffusers pipeline, under diffusers' names; with --backend auto they choose generic.",
+  },
+  'component-paths': {
+    kind: 'json',
+    group: OUTPUT,
+    help: 'Component of model_index.json to the folder or hub id that takes its place.',
+  },
+  'pipeline-class-name': {
+    kind: 'choice',
+    choices: PIPELINE_CLASSES,
+    group: OUTPUT,
+    value: 'class',
+    help: 'Class in place of the one that model_index.json names.',
+  },
+} as const satisfies OptionTable;
+
+export const GENERATE_OPTIONS = {
+  ...REQUIRED_OPTIONS,
+  ...MODEL_OPTIONS,
+  ...SAMPLING_OPTIONS,
+  ...INPUT_OPTIONS,
+  ...PARALLELISM,
+  ...CACHING,
+  ...OFFLOADING,
+  ...LORA,
+  ...WEIGHT_OPTIONS,
+  ...PERFORMANCE_OPTIONS,
+  ...OUTPUT_OPTIONS,
+};
+
+export type GenerateOptions = Values<typeof GENERATE_OPTIONS>;

@@ -1,0 +1,122 @@
+// What `svc generate` tells: lines and bars on standard error for people; on standard output the path of each picture, or with --json
+// one object a line. Its `type` is that of an event of the engine, with everything but pixels, or one of
+//   loaded {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}
+//   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
+//   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
+
+import type { ImageEvent, ImageModelInfo, OpenEvent } from '../index.ts';
+import { resolvedText, type ResolvedValue } from './generate-resolved.ts';
+import { createProgress, showOpening } from './progress.ts';
+import { createLog, sizeText, writeLine } from './terminal.ts';
+
+const LONGEST_PROMPT = 100;
+
+export interface SavedPicture {
+  path: string;
+  /** Counted from 0. */
+  prompt: number;
+  sample: number;
+  seed: number;
+  width: number;
+  height: number;
+}
+
+export interface Report {
+  opening(event: OpenEvent): void;
+  loaded(info: ImageModelInfo, milliseconds: number): void;
+  options(options: Record<string, ResolvedValue>): void;
+  note(message: string): void;
+  prompt(index: number, count: number, prompt: string, seed: number): void;
+  event(event: ImageEvent): void;
+  preview(path: string, sample: number, step: number): void;
+  saved(picture: SavedPicture): void;
+  failed(prompt: number, code: string, message: string): void;
+  finished(pictures: number, failed: number, milliseconds: number): void;
+  /** Removes the bar. */
+  end(): void;
+}
+
+export function createReport({ json = false, quiet = false }: { json?: boolean; quiet?: boolean }): Report {
+  const log = createLog(quiet ? 'warn' : 'info');
+  const silent = { show: () => {}, event: () => {}, end: () => {} };
+  const opening = quiet ? silent : showOpening(log);
+  const steps = quiet ? silent : createProgress(log);
+  const emit = (type: string, members: object) => {
+    if (json) writeLine(JSON.stringify({ type, ...members }));
+  };
+  let where = '';
+  let spent = 0;
+  const showStep = ({ sample, step, steps: total, milliseconds }: Extract<ImageEvent, { type: 'step' }>) => {
+    spent = step === 1 ? milliseconds : spent + milliseconds;
+    const label = sample === 0 ? where : `${where}, sample ${sample + 1}`;
+    steps.show({ label, done: step, total, unit: 'steps', pace: spent / step / 1000 });
+  };
+  return {
+    opening(event) {
+      opening.event(event);
+      emit(event.type, event);
+    },
+    loaded(info, milliseconds) {
+      opening.end();
+      const { name, pipeline, parameters, quantization, backend, adapter, memory } = info;
+      const weights = quantization === 'none' ? 'as stored' : quantization;
+      log.info(
+        `Loaded ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
+      );
+      log.info(
+        `Memory: ${sizeText(memory.weights)} weights of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
+      );
+      emit('loaded', { model: name, pipeline, milliseconds });
+    },
+    options(options) {
+      log.info(`Options: ${resolvedText(options)}`);
+      emit('options', { options });
+    },
+    note(message) {
+      log.info(message);
+      emit('note', { message });
+    },
+    prompt(index, count, prompt, seed) {
+      where = `Prompt ${index + 1}/${count}`;
+      const shown = prompt.length > LONGEST_PROMPT ? `${prompt.slice(0, LONGEST_PROMPT)}…` : prompt;
+      log.info(`${where}: ${shown} (seed ${seed})`);
+      emit('prompt', { index, count, prompt, seed });
+    },
+    event(event) {
+      if (event.type === 'image' || event.type === 'preview') return;
+      if (event.type === 'step') showStep(event);
+      if (event.type === 'note') log.info(event.message);
+      if (event.type === 'unknown-words') {
+        log.warn(`The model does not know: ${event.words.join(', ')}; use --model-path for others.`);
+      }
+      emit(event.type, event);
+    },
+    preview: (path, sample, step) => emit('preview', { path, sample, step }),
+    saved(picture) {
+      steps.end();
+      log.success(`Saved ${picture.path} (seed ${picture.seed})`);
+      if (json) emit('saved', picture);
+      else writeLine(picture.path);
+    },
+    failed(prompt, code, message) {
+      steps.end();
+      log.error(`${where} failed: ${message}`);
+      emit('failed', { prompt, code, message });
+    },
+    finished(pictures, failed, milliseconds) {
+      const rest = failed > 0 ? `; ${failed} ${failed === 1 ? 'prompt' : 'prompts'} failed` : '';
+      log.info(
+        `Drew ${pictures} ${pictures === 1 ? 'picture' : 'pictures'} in ${seconds(milliseconds)}${rest}`,
+      );
+      emit('finished', { pictures, failed, milliseconds });
+    },
+    end() {
+      opening.end();
+      steps.end();
+    },
+  };
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(milliseconds < 9950 ? 2 : 1)} s`;
+}

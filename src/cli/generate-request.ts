@@ -1,0 +1,226 @@
+// What `svc generate` was given, from the command line and the configuration file, checked as a whole before anything is loaded, and
+// handed on under the engine's names.
+
+import { randomInt } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { relative } from 'node:path';
+import { type ImageModelOptions, type ImageRequest, type Pixels, shippedImageModelPath } from '../index.ts';
+import type { Arguments } from './arguments.ts';
+import { keyOf, readConfigFile } from './config-file.ts';
+import { UsageError } from './exit.ts';
+import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
+import { refuseUnbuilt } from './generate-unbuilt.ts';
+import { type NamePattern, namePattern } from './picture-names.ts';
+
+export type Origin = 'command line' | 'config file';
+
+export interface Given {
+  options: GenerateOptions;
+  /** Where an option was given; null: nowhere. */
+  origin(name: string): Origin | null;
+  /** What the user called an option, for messages. */
+  nameOf(name: string): string;
+}
+
+/** A run, decided as far as it can be without the model. */
+export interface Plan {
+  given: Given;
+  model: string;
+  prompts: string[];
+  seed: number;
+  names: NamePattern;
+}
+
+/** What is typed comes before what the configuration file says. */
+export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OPTIONS>): Promise<Given> {
+  const file = options.config;
+  const config: Record<string, unknown> =
+    file === undefined ? {} : await readConfigFile(file, GENERATE_OPTIONS);
+  // Prompts come from one place.
+  const dropped = typed.has('prompt') || typed.has('prompt-path') ? ['prompt', 'prompt-path'] : [];
+  const kept = Object.entries(config).filter(([name]) => !typed.has(name) && !dropped.includes(name));
+  const fromFile = new Set(kept.map(([name]) => name));
+  return {
+    options: { ...options, ...Object.fromEntries(kept) },
+    origin: (name) => (typed.has(name) ? 'command line' : fromFile.has(name) ? 'config file' : null),
+    nameOf: (name) => (fromFile.has(name) ? `${keyOf(name)} in ${file}` : `--${name}`),
+  };
+}
+
+/** Throws UsageError for whatever cannot be done. */
+export async function makePlan(given: Given): Promise<Plan> {
+  const { options, nameOf } = given;
+  refuseUnbuilt(GENERATE_OPTIONS, options, nameOf);
+  checkTogether(given);
+  const model = options['model-path'];
+  const prompts = await readPrompts(given);
+  if (model === undefined || prompts === null) throw missing(given, model === undefined, prompts === null);
+  checkModelPath(given, model);
+  checkDenoiserPath(given);
+  checkFolder(given);
+  const names = namePattern({
+    nameOf,
+    fileName: options['output-file-name'],
+    template: options['output-template'],
+    pictures: prompts.length * (options['num-samples'] ?? 1),
+  });
+  if (options['output-quality'] !== undefined && names.format === 'png') {
+    throw new UsageError(
+      `${nameOf('output-quality')} is for JPEG and WebP, and these pictures are PNG: name them .jpg or .webp, or leave it out`,
+    );
+  }
+  return { given, model, prompts, seed: options.seed ?? randomInt(2 ** 32), names };
+}
+
+function checkTogether({ options, nameOf }: Given): void {
+  const needs = (name: keyof GenerateOptions, other: keyof GenerateOptions) => {
+    if (options[name] !== undefined && options[other] === undefined) {
+      throw new UsageError(`${nameOf(name)} needs ${nameOf(other)}: give both, or neither`);
+    }
+  };
+  needs('strength', 'image-path');
+  needs('mask-path', 'image-path');
+  if (options['warmup-steps'] !== 1 && !options.warmup) {
+    throw new UsageError(`${nameOf('warmup-steps')} needs --warmup: give both, or neither`);
+  }
+  if (options.prompt !== undefined && options['prompt-path'] !== undefined) {
+    throw new UsageError(
+      `${nameOf('prompt')} and ${nameOf('prompt-path')} both give prompts: give one of them`,
+    );
+  }
+  if (options['generic-kwargs'] !== undefined && options.backend === 'svc') {
+    throw new UsageError(
+      `${nameOf('generic-kwargs')} is for the generic backend, and ${nameOf('backend')} is svc: leave one of them out`,
+    );
+  }
+  const paths = Object.entries(options['component-paths'] ?? {});
+  const wrong = paths.find(([, path]) => typeof path !== 'string' || path === '');
+  if (wrong !== undefined) {
+    throw new UsageError(
+      `${nameOf('component-paths')} maps components to folders or hub ids, got ${JSON.stringify(wrong[1])} for ${wrong[0]}`,
+    );
+  }
+}
+
+/** null: none were given. */
+async function readPrompts({ options, nameOf }: Given): Promise<string[] | null> {
+  const path = options['prompt-path'];
+  if (path === undefined) {
+    const { prompt } = options;
+    if (prompt?.some((text) => text.trim() === '')) {
+      throw new UsageError(`${nameOf('prompt')} is empty: say what to draw`);
+    }
+    return prompt === undefined || prompt.length === 0 ? null : prompt;
+  }
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} ${reason}`);
+  });
+  const lines = text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
+  if (lines.length === 0)
+    throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} holds no prompt`);
+  return lines;
+}
+
+function missing({ options }: Given, model: boolean, prompt: boolean): UsageError {
+  const inside = relative('.', shippedImageModelPath());
+  const path = inside.startsWith('..') ? shippedImageModelPath() : inside;
+  const names = [model ? '--model-path' : '', prompt ? '--prompt' : ''].filter(Boolean).join(' and ');
+  const file = options.config === undefined ? '' : `, and ${options.config} does not say it either`;
+  return new UsageError(
+    `${names} ${model && prompt ? 'are' : 'is'} missing${file}: for example \`npx svc-engine generate --model-path ${path} --prompt "a red balloon over snowy mountains"\` draws with the model that ships`,
+  );
+}
+
+function checkModelPath({ options, nameOf }: Given, model: string): void {
+  if (options.revision !== undefined && existsSync(model)) {
+    throw new UsageError(
+      `${nameOf('revision')} is for models on the hub, and ${model} lies on this machine: leave it out`,
+    );
+  }
+}
+
+/** What a name tells; what lies inside is the engine's to check. */
+function checkDenoiserPath({ options, nameOf }: Given): void {
+  const path = options['transformer-weights-path'];
+  if (path === undefined) return;
+  const name = nameOf('transformer-weights-path');
+  if (!existsSync(path)) throw new UsageError(`there is no ${path}, which ${name} names`);
+  if (/svdq-|\.gguf$/i.test(path)) {
+    throw new UsageError(
+      `${name} ${path} is quantized already, and such weights are not run: give plain ones, and --quantization int8 or int4 packs them`,
+    );
+  }
+  if (statSync(path).isFile() && !path.endsWith('.safetensors')) {
+    throw new UsageError(`${name} is a .safetensors file or a folder, got ${path}`);
+  }
+}
+
+function checkFolder({ options, nameOf }: Given): void {
+  const folder = options['output-path'];
+  if (existsSync(folder) && !statSync(folder).isDirectory()) {
+    throw new UsageError(`${nameOf('output-path')} is a folder, and ${folder} is a file`);
+  }
+}
+
+export function toImageModelOptions({ given: { options }, model }: Plan): ImageModelOptions {
+  const { backend } = options;
+  return {
+    model,
+    ...withoutMissing({
+      revision: options.revision,
+      quantization: options.quantization,
+      adapter: options.adapter,
+      memoryBudget: options['memory-budget'],
+      safe: options.safe,
+      backend: backend === 'auto' && options['generic-kwargs'] !== undefined ? 'generic' : backend,
+      allF32: options['disable-autocast'],
+      componentPaths: options['component-paths'] as Record<string, string> | undefined,
+      transformerWeightsPath: options['transformer-weights-path'],
+      pipelineClassName: options['pipeline-class-name'],
+      modelId: options['model-id'],
+    }),
+  };
+}
+
+/** Option name → the request's, for those that have one of their own. */
+export const REQUEST_FIELDS = {
+  'negative-prompt': 'negativePrompt',
+  width: 'width',
+  height: 'height',
+  'num-inference-steps': 'steps',
+  'guidance-scale': 'guidance',
+  'guidance-rescale': 'guidanceRescale',
+  'num-samples': 'samples',
+  'generator-device': 'generatorDevice',
+  scheduler: 'scheduler',
+  'clip-skip': 'clipSkip',
+  strength: 'strength',
+  'vae-tiling': 'tiling',
+  'generic-kwargs': 'kwargs',
+} as const satisfies Partial<Record<keyof GenerateOptions, keyof ImageRequest>>;
+
+/** Pictures to start from, decoded. */
+export interface Sources {
+  image?: Pixels;
+  mask?: Pixels;
+}
+
+export function toImageRequest(plan: Plan, prompt: string, sources: Sources): ImageRequest {
+  const { options } = plan.given;
+  const fields = Object.entries(REQUEST_FIELDS).map(([name, field]) => [
+    field,
+    options[name as keyof typeof REQUEST_FIELDS],
+  ]);
+  const given = withoutMissing(Object.fromEntries(fields) as Partial<ImageRequest>);
+  return { prompt, seed: plan.seed, ...given, ...(options.preview && { previewEvery: 1 }), ...sources };
+}
+
+function withoutMissing<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

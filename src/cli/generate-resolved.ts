@@ -1,0 +1,110 @@
+// The values that a run uses, once the model has had its say: each with its source, as a line for people, as an entry of the
+// performance file, and as the configuration that draws one picture again.
+
+import { type ImageEvent, type ImageModelInfo, type PictureParameters, type ValueSource } from '../index.ts';
+import { keyOf } from './config-file.ts';
+import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
+import { type Origin, type Plan, REQUEST_FIELDS } from './generate-request.ts';
+import { packageVersion } from './package.ts';
+
+export type ResolvedEvent = Extract<ImageEvent, { type: 'resolved' }>;
+
+export interface ResolvedValue {
+  value: unknown;
+  source: Origin | Exclude<ValueSource, 'request'> | 'drawn' | 'default';
+}
+
+/** Option name → its value and where it comes from: those that say what is drawn, and any other that was given. */
+export function resolvedOptions(
+  plan: Plan,
+  { values, sources }: ResolvedEvent,
+): Record<string, ResolvedValue> {
+  const { given, model, seed } = plan;
+  const from = (name: string) => given.origin(name) ?? 'default';
+  const resolved: Record<string, ResolvedValue> = {
+    'model-path': { value: model, source: from('model-path') },
+  };
+  for (const [name, field] of Object.entries(REQUEST_FIELDS)) {
+    if (!(field in values)) continue;
+    const key = field as keyof typeof values;
+    if (values[key] === null) continue;
+    const source = sources[key];
+    resolved[name] = { value: values[key], source: source === 'request' ? from(name) : source };
+  }
+  resolved['seed'] = { value: seed, source: given.origin('seed') ?? 'drawn' };
+  resolved['backend'] = { value: values.backend, source: from('backend') };
+  for (const name of Object.keys(GENERATE_OPTIONS)) {
+    const value = given.options[name as keyof GenerateOptions];
+    const source = given.origin(name);
+    if (resolved[name] === undefined && source !== null) resolved[name] = { value, source };
+  }
+  return resolved;
+}
+
+/** For the log. */
+export function resolvedText(options: Record<string, ResolvedValue>): string {
+  const hidden = ['prompt', 'prompt-path', 'config', 'output-path', 'json', 'quiet', 'perf-dump-path'];
+  const shown = Object.entries(options).filter(
+    ([name, { value, source }]) => !hidden.includes(name) && !(value === '' && source !== 'command line'),
+  );
+  return shown
+    .map(([name, { value, source }]) => {
+      const text = typeof value === 'string' ? value || '""' : JSON.stringify(value);
+      return `${name} ${text} (${source})`;
+    })
+    .join(', ');
+}
+
+/** Options that change the picture and that the resolved values do not hold. */
+const KEPT = [
+  'revision',
+  'model-id',
+  'image-path',
+  'mask-path',
+  'transformer-weights-path',
+  'disable-autocast',
+  'generic-kwargs',
+  'component-paths',
+  'pipeline-class-name',
+] as const satisfies (keyof GenerateOptions)[];
+
+export function pictureParameters(
+  plan: Plan,
+  { info, values }: { info: ImageModelInfo; values: ResolvedEvent['values'] },
+  picture: { prompt: string; seed: number },
+): PictureParameters {
+  const { options } = plan.given;
+  const { prompt, seed } = picture;
+  const kept = KEPT.map((name) => [keyOf(name), options[name]]);
+  const resolved = Object.entries(REQUEST_FIELDS).flatMap(([name, field]) =>
+    field in values ? [[keyOf(name), values[field as keyof typeof values]]] : [],
+  );
+  const all = {
+    model_path: plan.model,
+    prompt,
+    ...Object.fromEntries([...kept, ...resolved]),
+    seed,
+    num_samples: 1,
+    backend: values.backend,
+    quantization: info.quantization,
+  };
+  return {
+    prompt,
+    negativePrompt: values.negativePrompt,
+    fields: {
+      Steps: values.steps,
+      Sampler: values.scheduler,
+      'CFG scale': values.guidance,
+      Seed: seed,
+      Size: `${values.width}x${values.height}`,
+      Model: info.name,
+      ...(values.clipSkip > 0 && { 'Clip skip': values.clipSkip }),
+      ...(values.strength !== null && { 'Denoising strength': values.strength }),
+      RNG: values.generatorDevice.toUpperCase(),
+      Version: `svc-engine ${packageVersion()}`,
+    },
+    config: Object.fromEntries(
+      Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
+    ),
+  };
+}

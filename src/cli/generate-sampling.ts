@@ -1,0 +1,116 @@
+// Options of `svc generate` that say how a picture is drawn, and from which other one.
+
+import type { OptionTable } from './option.ts';
+
+const SAMPLING = 'Sampling';
+const INPUT = 'Starting from a picture';
+
+export const SAMPLING_OPTIONS = {
+  'negative-prompt': {
+    kind: 'string',
+    group: SAMPLING,
+    mayBeEmpty: true,
+    help: 'What not to draw.',
+    otherwise: "the model's own, or empty",
+  },
+  'num-inference-steps': {
+    kind: 'integer',
+    min: 1,
+    max: 1000,
+    group: SAMPLING,
+    help: 'Denoising steps; more take longer and are usually better.',
+    otherwise: "50, or the model's own",
+  },
+  'guidance-scale': {
+    kind: 'number',
+    min: 0,
+    group: SAMPLING,
+    help: 'Classifier-free guidance; higher follows the prompt more closely.',
+    otherwise: "7.5, or the model's own",
+  },
+  height: {
+    kind: 'integer',
+    min: 8,
+    max: 16384,
+    group: SAMPLING,
+    help: 'Pixels.',
+    otherwise: "the model's own",
+  },
+  width: {
+    kind: 'integer',
+    min: 8,
+    max: 16384,
+    group: SAMPLING,
+    help: 'Pixels.',
+    otherwise: "the model's own",
+  },
+  seed: {
+    kind: 'integer',
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER - 1000,
+    group: SAMPLING,
+    help: 'The same seed draws the same picture; sample i uses seed + i.',
+    otherwise: 'drawn at random, and printed',
+  },
+  'num-samples': {
+    kind: 'integer',
+    min: 1,
+    max: 1000,
+    group: SAMPLING,
+    aliases: ['num-outputs-per-prompt'],
+    help: 'Pictures of each prompt.',
+    otherwise: '1',
+  },
+  scheduler: {
+    kind: 'string',
+    group: SAMPLING,
+    value: 'name',
+    help: 'Noise schedule, as EulerDiscrete or DPMSolverMultistep; a name that is none lists them.',
+    otherwise: "the model's own",
+  },
+  'generator-device': {
+    kind: 'choice',
+    choices: ['cpu', 'cuda'],
+    group: SAMPLING,
+    help: "Whose random stream makes the noise: torch's generator of the CPU or of CUDA, the same on any GPU.",
+    otherwise: 'cpu',
+  },
+  'clip-skip': {
+    kind: 'integer',
+    min: 0,
+    group: SAMPLING,
+    help: 'Layers left out at the end of a CLIP text encoder.',
+    otherwise: '0',
+  },
+  'guidance-rescale': {
+    kind: 'number',
+    min: 0,
+    max: 1,
+    group: SAMPLING,
+    help: "How far a guided prediction keeps the conditional one's spread.",
+    otherwise: '0',
+  },
+} as const satisfies OptionTable;
+
+export const INPUT_OPTIONS = {
+  'image-path': {
+    kind: 'string',
+    group: INPUT,
+    value: 'file',
+    help: 'PNG, JPEG or WebP to start from.',
+  },
+  strength: {
+    kind: 'number',
+    above: 0,
+    max: 1,
+    group: INPUT,
+    help: 'Share of the steps taken from it: higher keeps less.',
+    otherwise: '0.8, with a mask 1',
+  },
+  'mask-path': {
+    kind: 'string',
+    group: INPUT,
+    value: 'file',
+    help: 'Picture of the same proportions; its white parts are drawn anew.',
+  },
+} as const satisfies OptionTable;

@@ -1,0 +1,160 @@
+// Options of `svc generate` whose machinery is not built: they are read and checked like the others, and refused before anything is
+// loaded unless they ask for nothing.
+
+import { UsageError } from './exit.ts';
+import type { OptionTable } from './option.ts';
+
+const ONE_GPU = 'pictures are drawn on one GPU';
+const NO_OFFLOAD =
+  'a component is loaded when its turn comes and freed after it, and --memory-budget sets the limit';
+const NO_LORA = 'adapters are not applied, so merge it into the weights first';
+
+const degree = (help: string, aliases: readonly string[] = []) =>
+  ({
+    kind: 'integer',
+    min: 1,
+    group: 'Parallelism',
+    help,
+    aliases,
+    otherwise: '1',
+    unbuilt: { neutral: [1], because: ONE_GPU },
+  }) as const;
+
+export const PARALLELISM = {
+  'num-gpus': degree('GPUs used.'),
+  'tp-size': degree('Tensor parallelism.'),
+  'sp-degree': degree('Sequence parallelism.'),
+  'ulysses-degree': degree('Ulysses sequence parallelism.'),
+  'ring-degree': degree('Ring sequence parallelism.'),
+  'dp-size': degree('Data parallel groups.', ['data-parallel-size', 'dp']),
+  'dp-degree': degree('GPUs in a data parallel group.'),
+  'enable-cfg-parallel': {
+    kind: 'boolean',
+    group: 'Parallelism',
+    help: 'Both halves of classifier-free guidance at once, on two GPUs.',
+    otherwise: 'false',
+    unbuilt: { neutral: [false], because: ONE_GPU },
+  },
+} as const satisfies OptionTable;
+
+const ATTENTION = 'Attention and caching';
+
+export const CACHING = {
+  'attention-backend': {
+    kind: 'choice',
+    choices: [
+      'auto',
+      'fa',
+      'torch_sdpa',
+      'torch_cudnn_sdpa',
+      'sage_attn',
+      'sage_attn_3',
+      'sliding_tile_attn',
+      'video_sparse_attn',
+      'sparse_video_gen_2_attn',
+      'vmoba_attn',
+      'sla_attn',
+      'sage_sla_attn',
+      'aiter',
+    ],
+    words: { fa3: 'fa', fa4: 'fa' },
+    group: ATTENTION,
+    value: 'name',
+    help: 'Attention kernels.',
+    otherwise: 'auto',
+    unbuilt: { neutral: ['auto'], because: 'the engine chooses among its own attention kernels' },
+  },
+  'attention-backend-config': {
+    kind: 'json',
+    group: ATTENTION,
+    help: 'Settings for them.',
+    unbuilt: { neutral: [], because: 'the engine chooses among its own attention kernels' },
+  },
+  'cache-dit-config': {
+    kind: 'string',
+    group: ATTENTION,
+    help: 'Settings for a cache of steps, in the generic backend.',
+    unbuilt: { neutral: [], because: 'every step is computed in full' },
+  },
+} as const satisfies OptionTable;
+
+const offload = (help: string) =>
+  ({
+    kind: 'boolean',
+    group: 'CPU offloading',
+    help,
+    otherwise: 'false',
+    unbuilt: { neutral: [false], because: NO_OFFLOAD },
+  }) as const;
+
+export const OFFLOADING = {
+  'dit-cpu-offload': offload('Keep the transformer in CPU memory.'),
+  'dit-layerwise-offload': offload(
+    'Keep the layers of the transformer in CPU memory, and fetch each in turn.',
+  ),
+  'text-encoder-cpu-offload': offload('Keep the text encoder in CPU memory.'),
+  'image-encoder-cpu-offload': offload('Keep the image encoder in CPU memory.'),
+  'vae-cpu-offload': offload('Keep the VAE in CPU memory.'),
+} as const satisfies OptionTable;
+
+const WEIGHTS = 'Adapters and quantization';
+
+export const LORA = {
+  'lora-path': {
+    kind: 'string',
+    group: WEIGHTS,
+    value: 'path',
+    help: 'Adapter weights.',
+    unbuilt: { neutral: [], because: NO_LORA },
+  },
+  'lora-nickname': {
+    kind: 'string',
+    group: WEIGHTS,
+    value: 'name',
+    help: 'Name of the adapter.',
+    otherwise: 'default',
+    unbuilt: { neutral: ['default'], because: NO_LORA },
+  },
+  'lora-scale': {
+    kind: 'number',
+    group: WEIGHTS,
+    help: 'How strongly it is merged.',
+    otherwise: '1',
+    unbuilt: { neutral: [1], because: NO_LORA },
+  },
+  'lora-target-modules': {
+    kind: 'list',
+    group: WEIGHTS,
+    help: 'Modules it is applied to.',
+    unbuilt: { neutral: [], because: NO_LORA },
+  },
+  'quantizer-config': {
+    kind: 'string',
+    group: WEIGHTS,
+    aliases: ['nunchaku-config'],
+    help: 'Settings for low-rank quantization.',
+    unbuilt: {
+      neutral: [],
+      because: 'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones',
+    },
+  },
+} as const satisfies OptionTable;
+
+/** Throws for the first value that asks for what is not built; `nameOf` is how the user called an option. */
+export function refuseUnbuilt(
+  table: OptionTable,
+  values: Readonly<Record<string, unknown>>,
+  nameOf: (name: string) => string,
+): void {
+  for (const [name, { unbuilt }] of Object.entries(table)) {
+    const value = values[name];
+    if (!unbuilt || value === undefined || isEmpty(value)) continue;
+    if (unbuilt.neutral.some((neutral) => neutral === value)) continue;
+    const shown = typeof value === 'string' ? value : JSON.stringify(value);
+    throw new UsageError(`${nameOf(name)} ${shown} is not built yet: ${unbuilt.because}; leave it out`);
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+}

@@ -1,0 +1,211 @@
+// svc generate: pictures from prompts, into files. Everything is checked before the model is opened; a prompt that fails does not stop
+// the others.
+
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CommandDef } from 'citty';
+import {
+  encodeImage,
+  EngineError,
+  type ImageEvent,
+  type ImageModel,
+  type ImageModelInfo,
+  type ImageModelOptions,
+  type OpenEvent,
+} from '../index.ts';
+import { createCommand } from './command.ts';
+import { EXIT } from './exit.ts';
+import { fitSources, readSources } from './generate-input.ts';
+import { GENERATE_OPTIONS } from './generate-options.ts';
+import { createReport, type Report } from './generate-report.ts';
+import {
+  type Given,
+  makePlan,
+  type Plan,
+  readGiven,
+  type Sources,
+  toImageModelOptions,
+  toImageRequest,
+} from './generate-request.ts';
+import { pictureParameters, type ResolvedEvent, resolvedOptions } from './generate-resolved.ts';
+import { type Interrupt, untilInterrupted } from './interrupt.ts';
+import { createPerf, type Perf, writePerf } from './perf-dump.ts';
+import { removeLeftovers, saveOver } from './picture-file.ts';
+import { saveNumbered } from './picture-names.ts';
+
+export type OpenImageModel = (
+  options: ImageModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+) => Promise<ImageModel>;
+
+export function createGenerate(open: OpenImageModel): CommandDef {
+  return createCommand({
+    name: 'generate',
+    summary: 'Draw pictures from prompts with a diffusion model.',
+    usage: ['--model-path <model> --prompt <text> [options]', '--config <file> [options]'],
+    options: GENERATE_OPTIONS,
+    notes:
+      'Values typed here come before those of --config, then the model’s own, then the defaults shown. Each switch also takes true or false, and --no- turns it off.\n' +
+      'Exit codes: 0 all saved, 1 a prompt failed, 2 wrong usage, 3 model not found or refused, 4 out of memory, 130 interrupted.',
+    run: async (typed) => generate(open, await readGiven(typed)),
+  });
+}
+
+/** What the parts of one run share. */
+interface Run {
+  plan: Plan;
+  model: ImageModel;
+  report: Report;
+  perf: Perf;
+  interrupt: Interrupt;
+}
+
+async function generate(open: OpenImageModel, given: Given): Promise<number> {
+  const plan = await makePlan(given);
+  const sources = await readSources(given);
+  const { options } = given;
+  await mkdir(options['output-path'], { recursive: true });
+  await removeLeftovers(options['output-path']);
+  const report = createReport(options);
+  const perf = createPerf(plan.prompts, randomUUID());
+  const interrupt = untilInterrupted();
+  try {
+    const started = performance.now();
+    const opening = open(toImageModelOptions(plan), (event) => report.opening(event));
+    const model = await interrupt.orInterrupted(opening);
+    try {
+      perf.loaded(model.info, performance.now() - started);
+      report.loaded(model.info, performance.now() - started);
+      return await drawAll({ plan, model, report, perf, interrupt }, sources);
+    } finally {
+      await model.close();
+    }
+  } finally {
+    interrupt.end();
+    report.end();
+  }
+}
+
+async function drawAll(run: Run, sources: Sources): Promise<number> {
+  const { plan, model, report, perf, interrupt } = run;
+  const { options } = plan.given;
+  const fitted = await fitSources(sources, sizeAsked(plan), model.info);
+  const request = toImageRequest(plan, plan.prompts[0] ?? '', fitted);
+  const resolved = await model.resolve(request);
+  const values = resolvedOptions(plan, resolved);
+  report.options(values);
+  perf.resolved(values);
+  if (options.warmup || options['enable-torch-compile']) {
+    const started = performance.now();
+    await interrupt.orInterrupted(model.warmUp(request, options.warmup ? options['warmup-steps'] : 1));
+    perf.warmedUp(performance.now() - started);
+    report.note(`Warmed up in ${((performance.now() - started) / 1000).toFixed(2)} s`);
+  }
+  const started = performance.now();
+  const failed = await drawPrompts(run, resolved, fitted);
+  perf.finished(performance.now() - started);
+  report.finished(perf.dump.outputs.length, failed, performance.now() - started);
+  const place = options['perf-dump-path'];
+  if (place !== undefined) {
+    await writePerf(place, perf.dump);
+    report.note(`Wrote what it took to ${place}`);
+  }
+  return failed > 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** Returns how many prompts failed. */
+async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
+  const { plan, report, perf } = run;
+  let failed = 0;
+  for (const [index, prompt] of plan.prompts.entries()) {
+    report.prompt(index, plan.prompts.length, prompt, plan.seed);
+    try {
+      await drawPrompt(run, { index, prompt, resolved, sources });
+    } catch (error) {
+      if (endsTheRun(error)) throw error;
+      failed += 1;
+      const code = error instanceof EngineError ? error.code : 'internal';
+      const message = error instanceof Error ? error.message : String(error);
+      report.failed(index, code, message);
+      perf.failed({ prompt: index, code, message });
+    }
+  }
+  return failed;
+}
+
+/** The next prompt would end the same way, or nobody waits for it. */
+function endsTheRun(error: unknown): boolean {
+  return (
+    error instanceof EngineError &&
+    ['cancelled', 'out_of_memory', 'disk_full', 'no_adapter'].includes(error.code)
+  );
+}
+
+interface Task {
+  index: number;
+  prompt: string;
+  resolved: ResolvedEvent;
+  sources: Sources;
+}
+
+async function drawPrompt(run: Run, task: Task): Promise<void> {
+  const { plan, model, report, perf } = run;
+  const { signal } = run.interrupt;
+  const { options } = plan.given;
+  const request = toImageRequest(plan, task.prompt, task.sources);
+  const profile = options['perf-dump-path'] !== undefined;
+  for await (const event of model.generate(request, { signal, profile })) {
+    perf.event(task.index, event);
+    report.event(event);
+    if (event.type === 'image') await savePicture(run, task, event);
+    if (event.type === 'preview') {
+      const path = join(options['output-path'], 'preview.png');
+      await saveOver(path, await encodeImage(event.image, { format: 'png' }));
+      report.preview(path, event.sample, event.step);
+    }
+  }
+}
+
+async function savePicture(
+  run: Run,
+  task: Task,
+  event: Extract<ImageEvent, { type: 'image' }>,
+): Promise<void> {
+  const { plan, model, report, perf } = run;
+  const { options } = plan.given;
+  const { index: prompt, resolved } = task;
+  const { seed, sample, image } = event;
+  const started = performance.now();
+  const about = { info: model.info, values: resolved.values };
+  const quality = options['output-quality'];
+  const bytes = await encodeImage(image, {
+    format: plan.names.format,
+    ...(quality !== undefined && { quality }),
+    parameters: pictureParameters(plan, about, { prompt: task.prompt, seed }),
+  });
+  const names = nameValues(model.info, resolved, { prompt: task.prompt, seed, sample });
+  const path = await saveNumbered(options['output-path'], plan.names, names, bytes);
+  perf.saved({ path, prompt, sample, seed }, performance.now() - started);
+  report.saved({ path, prompt, sample, seed, width: image.width, height: image.height });
+}
+
+function nameValues(
+  { name: model }: ImageModelInfo,
+  { values: { width, height, steps } }: ResolvedEvent,
+  picture: { prompt: string; seed: number; sample: number },
+) {
+  const now = new Date();
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
+  const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
+  return { ...picture, model, width, height, steps, date, time };
+}
+
+/** The output's size, where the user or a call argument says it. */
+function sizeAsked({ given: { options } }: Plan): { width?: number; height?: number } {
+  const { width: wideBy, height: highBy } = options['generic-kwargs'] ?? {};
+  const width = options.width ?? (typeof wideBy === 'number' ? wideBy : undefined);
+  const height = options.height ?? (typeof highBy === 'number' ? highBy : undefined);
+  return { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
+}

@@ -1,0 +1,33 @@
+// Ctrl-C: the first signal asks for an end, the second one is one.
+
+import { EngineError } from '../index.ts';
+import { EXIT } from './exit.ts';
+
+export interface Interrupt {
+  signal: AbortSignal;
+  /** What is waited for, or an error as soon as the user has had enough. */
+  orInterrupted<T>(waited: Promise<T>): Promise<T>;
+  end(): void;
+}
+
+/** Listens until `end`. */
+export function untilInterrupted(): Interrupt {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const interrupt = () => {
+    if (signal.aborted) process.exit(EXIT.interrupted);
+    controller.abort();
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const interrupted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new EngineError('cancelled', 'interrupted')), {
+      once: true,
+    });
+  });
+  interrupted.catch(() => {});
+  return {
+    signal,
+    orInterrupted: (waited) => Promise.race([waited, interrupted]),
+    end: () => void process.off('SIGINT', interrupt).off('SIGTERM', interrupt),
+  };
+}

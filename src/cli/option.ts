@@ -1,0 +1,197 @@
+// One option: its kind, bounds and help, and how its value is read, from an argument's text or from a configuration file.
+
+import { UsageError } from './exit.ts';
+
+interface OptionBase {
+  /** Heading in the help. */
+  group: string;
+  help: string;
+  /** One letter. */
+  alias?: string;
+  /** Other names it is known by, elsewhere or of old. */
+  aliases?: readonly string[];
+  /** Stands for the value in the help. */
+  value?: string;
+  /** What the help says where there is no `default`. */
+  otherwise?: string;
+  /** "" is a value. */
+  mayBeEmpty?: true;
+  /** Its machinery is not built: any value but these, or an empty one, is refused, and `because` says why. */
+  unbuilt?: { neutral: readonly (string | number | boolean)[]; because: string };
+}
+
+export type Option = OptionBase &
+  (
+    | { kind: 'string'; default?: string }
+    | { kind: 'boolean' }
+    | {
+        kind: 'integer' | 'number';
+        default?: number;
+        min?: number;
+        max?: number;
+        /** A lower bound that is itself too low. */
+        above?: number;
+        /** Words that stand for numbers. */
+        words?: Readonly<Record<string, number>>;
+      }
+    /** A number with a unit, as 6GB or 512MiB; its value is bytes. */
+    | { kind: 'bytes'; default?: number }
+    | {
+        kind: 'choice';
+        choices: readonly string[];
+        default?: string;
+        /** Other words for some of them. */
+        words?: Readonly<Record<string, string>>;
+      }
+    /** May be repeated, and takes commas. */
+    | { kind: 'list' }
+    /** May be repeated, and is taken as it is. */
+    | { kind: 'texts' }
+    /** A JSON object. */
+    | { kind: 'json' }
+  );
+
+export type OptionTable = Readonly<Record<string, Option>>;
+
+type Value<O extends Option> = O extends { kind: 'boolean' }
+  ? boolean
+  : O extends { kind: 'integer' | 'number' | 'bytes' }
+    ? number
+    : O extends { kind: 'list' | 'texts' }
+      ? string[]
+      : O extends { kind: 'json' }
+        ? Record<string, unknown>
+        : O extends { kind: 'choice'; choices: readonly (infer C)[] }
+          ? C
+          : string;
+
+/** Values by name: options without a default may be missing. */
+export type Values<T extends OptionTable> = {
+  [K in keyof T as T[K] extends { default: unknown } ? K : never]: Value<T[K]>;
+} & { [K in keyof T as T[K] extends { default: unknown } ? never : K]?: Value<T[K]> };
+
+/** The option of that name, or of which it is another name. */
+export function findOption(name: string, table: OptionTable): { name: string; option: Option } | null {
+  const known = Object.hasOwn(table, name)
+    ? name
+    : Object.keys(table).find((other) => table[other]?.aliases?.includes(name));
+  const option = known === undefined ? undefined : table[known];
+  return known === undefined || !option ? null : { name: known, option };
+}
+
+/** The value that an argument's text says; `name` is for messages. */
+export function readText(name: string, option: Option, text: string): unknown {
+  switch (option.kind) {
+    case 'string':
+      return text;
+    case 'texts':
+      return [text];
+    case 'list':
+      return text.split(',').filter((part) => part !== '');
+    case 'boolean':
+      if (text === 'true' || text === 'false') return text === 'true';
+      throw new UsageError(`${name} is on or off and takes no value but true and false, got "${text}"`);
+    case 'choice': {
+      const chosen = option.words?.[text] ?? text;
+      if (option.choices.includes(chosen)) return chosen;
+      throw new UsageError(`${name} is one of ${option.choices.join(', ')}, got "${text}"`);
+    }
+    case 'bytes':
+      return readBytes(name, text);
+    case 'json':
+      return readObject(name, text);
+    default:
+      return readNumber(name, option, text);
+  }
+}
+
+/** The same for a value of a configuration file: numbers, booleans, lists and objects need not be text. */
+export function readValue(name: string, option: Option, value: unknown): unknown {
+  const wrong = (wanted: string) => new UsageError(`${name} is ${wanted}, got ${JSON.stringify(value)}`);
+  if (option.kind === 'list' || option.kind === 'texts') {
+    const texts: unknown[] = Array.isArray(value) ? value : [value];
+    if (!texts.every((text) => typeof text === 'string')) throw wrong('a text or a list of texts');
+    return option.kind === 'list' ? texts.flatMap((text) => text.split(',')).filter(Boolean) : texts;
+  }
+  if (option.kind === 'json' && isObject(value)) return value;
+  if (option.kind === 'boolean' && typeof value !== 'boolean') throw wrong('true or false');
+  if (option.kind === 'string' && typeof value !== 'string') throw wrong('a text');
+  const isSingle = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  if (!isSingle) throw wrong(option.kind === 'json' ? 'an object' : 'a single value');
+  const isWord = typeof value === 'string' && 'words' in option && Object.hasOwn(option.words ?? {}, value);
+  const needsNumber = option.kind === 'integer' || option.kind === 'number';
+  if (needsNumber && typeof value !== 'number' && !isWord) throw wrong(boundsText(option));
+  return readText(name, option, String(value));
+}
+
+type NumberOption = Extract<Option, { kind: 'integer' | 'number' }>;
+
+function readNumber(name: string, option: NumberOption, text: string): number {
+  const word = option.words && Object.hasOwn(option.words, text) ? option.words[text] : undefined;
+  if (word !== undefined) return word;
+  const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  const { kind, min = -Infinity, max = Infinity, above = -Infinity } = option;
+  const fits = Number.isFinite(value) && value >= min && value <= max && value > above;
+  if (!fits || (kind === 'integer' && !Number.isSafeInteger(value))) {
+    throw new UsageError(`${name} is ${boundsText(option)}, got "${text}"`);
+  }
+  return value;
+}
+
+function boundsText({ kind, min, max, above, words = {} }: NumberOption): string {
+  const what = kind === 'integer' ? 'a whole number' : 'a number';
+  const range =
+    above !== undefined && max !== undefined
+      ? `${what} above ${above} and at most ${max}`
+      : min !== undefined && max !== undefined
+        ? `${what} from ${min} to ${max}`
+        : min !== undefined
+          ? `${what} of at least ${min}`
+          : what;
+  return [...Object.keys(words), range].join(', ').replace(/, ([^,]*)$/, ' or $1');
+}
+
+const UNITS: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
+const BINARY_UNITS: Record<string, number> = { k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
+
+function readBytes(name: string, text: string): number {
+  const [, digits, unit = '', binary] = /^(\d+\.?\d*|\.\d+) ?([kmgt]?)(i?)b?$/i.exec(text) ?? [];
+  const factor = (binary ? BINARY_UNITS : UNITS)[unit.toLowerCase()];
+  if (digits === undefined || factor === undefined || Number(digits) === 0) {
+    throw new UsageError(`${name} is a size such as 6GB or 512MiB, got "${text}"`);
+  }
+  return Math.floor(Number(digits) * factor);
+}
+
+function readObject(name: string, text: string): Record<string, unknown> {
+  if (text === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Answered below, as any other JSON.
+  }
+  if (isObject(value)) return value;
+  throw new UsageError(`${name} is a JSON object such as '{"name": 1}', got "${text}"`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What stands for the value in the help. */
+export function valueText(option: Option): string {
+  if (option.value !== undefined) return `<${option.value}>`;
+  if (option.kind === 'choice') return `<${option.choices.join('|')}>`;
+  const words = {
+    string: 'text',
+    boolean: '',
+    integer: 'n',
+    number: 'x',
+    bytes: 'size',
+    list: 'name,...',
+    texts: 'text',
+    json: 'JSON',
+  };
+  return option.kind === 'boolean' ? '' : `<${words[option.kind]}>`;
+}

@@ -1,0 +1,171 @@
+// An image model without a model: every picture is one colour, by its seed, and some prompts make it misbehave.
+//   "fail C"    after the first step it fails with the EngineError code C
+//   "refuse C"  `resolve` fails with C
+//   "crash"     it throws something nobody foresaw
+//   "hang"      after the first step it says nothing until it is aborted
+//   "knows X"   it does not know X
+
+import {
+  EngineError,
+  type ErrorCode,
+  type ImageEvent,
+  type ImageModel,
+  type ImageModelInfo,
+  type ImageModelOptions,
+  type ImageRequest,
+  type ResolvedImageRequest,
+  type ValueSource,
+} from '../../src/index.ts';
+import type { OpenImageModel } from '../../src/cli/generate.ts';
+
+const STEPS = 20;
+
+const fakeInfo: ImageModelInfo = {
+  path: '/models/fake-scenes',
+  name: 'fake-scenes',
+  pipeline: 'StableDiffusionPipeline',
+  denoiser: 'UNet2DConditionModel',
+  parameters: 9_000_000,
+  quantization: 'none',
+  backend: 'svc',
+  sizeMultiple: 8,
+  defaults: { width: 32, height: 24, steps: STEPS, guidance: 5, negativePrompt: '' },
+  schedulers: ['DDIM', 'EulerDiscrete'],
+  components: { unet: 'UNet2DConditionModel', vae: 'AutoencoderKL' },
+  words: null,
+  supports: { imageToImage: true, inpainting: true, negativePrompt: true },
+  memory: { budget: 2 ** 30, weights: 18_000_000 },
+  adapter: {
+    index: 0,
+    vendor: 'fake',
+    architecture: '',
+    device: 'fake device',
+    description: 'fake adapter',
+    software: true,
+    features: [],
+    limits: {},
+    subgroupMinSize: 4,
+    subgroupMaxSize: 4,
+  },
+};
+
+function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' }> {
+  const [command, code] = request.prompt.split(' ');
+  if (command === 'refuse') throw new EngineError(code as ErrorCode, `refused with ${code}`);
+  const sources = {} as Record<keyof ResolvedImageRequest, ValueSource>;
+  const from = <T>(
+    key: keyof ResolvedImageRequest & keyof ImageRequest,
+    otherwise: T,
+    source: ValueSource,
+  ): T => {
+    const given = request[key];
+    sources[key] = given === undefined ? source : 'request';
+    return given === undefined ? otherwise : (given as T);
+  };
+  sources.backend = 'model';
+  const values: ResolvedImageRequest = {
+    width: from('width', request.image?.width ?? 32, 'model'),
+    height: from('height', request.image?.height ?? 24, 'model'),
+    steps: from('steps', STEPS, 'model'),
+    guidance: from('guidance', 7.5, 'contract'),
+    guidanceRescale: from('guidanceRescale', 0, 'contract'),
+    negativePrompt: from('negativePrompt', '', 'contract'),
+    scheduler: from('scheduler', 'DDIM', 'model'),
+    strength: from<number | null>('strength', request.image ? 0.8 : null, 'contract'),
+    clipSkip: from('clipSkip', 0, 'contract'),
+    samples: from('samples', 1, 'contract'),
+    generatorDevice: from<'cpu' | 'cuda'>('generatorDevice', 'cpu', 'contract'),
+    backend: 'svc',
+  };
+  for (const key of ['width', 'height'] as const) {
+    const below = values[key] - (values[key] % 8);
+    if (below === values[key]) continue;
+    throw new EngineError(
+      'bad_request',
+      `${key} is ${values[key]}; the nearest are ${below} and ${below + 8}`,
+    );
+  }
+  return { type: 'resolved', values, sources };
+}
+
+async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerator<ImageEvent, void, void> {
+  const { values, sources } = resolve(request);
+  const [command, argument = ''] = request.prompt.split(' ');
+  yield { type: 'resolved', values, sources };
+  if (command === 'knows') yield { type: 'unknown-words', words: [argument] };
+  yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
+  const { width, height, steps } = values;
+  const picture = (seed: number) => ({
+    width,
+    height,
+    data: new Uint8Array(3 * width * height).fill(seed % 256),
+  });
+  for (let sample = 0; sample < values.samples; sample += 1) {
+    for (let step = 1; step <= steps; step += 1) {
+      if (step > 1 && command === 'fail')
+        throw new EngineError(argument as ErrorCode, `failed with ${argument}`);
+      if (step > 1 && command === 'crash') throw new TypeError('nobody foresaw this');
+      if (step > 1 && command === 'hang') await untilAborted(signal);
+      if (signal?.aborted) throw new EngineError('cancelled', 'cancelled');
+      yield { type: 'step', sample, step, steps, milliseconds: 10 };
+      if (request.previewEvery) yield { type: 'preview', sample, step, image: picture(step) };
+    }
+  }
+  yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20 };
+  yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20 };
+  for (let sample = 0; sample < values.samples; sample += 1) {
+    const seed = request.seed + sample;
+    yield { type: 'image', sample, seed, image: picture(seed) };
+  }
+  yield { type: 'kernels', milliseconds: { conv2d: 3, matmul: 1.5 } };
+  yield { type: 'done', milliseconds: 300 };
+}
+
+function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    // Nothing else keeps this process alive.
+    const timer = setTimeout(resolve, 60_000);
+    signal?.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+  });
+}
+
+export interface FakeImageModel {
+  open: OpenImageModel;
+  /** What it was opened with, once a run. */
+  opened: ImageModelOptions[];
+  requests: ImageRequest[];
+  warmUps: number[];
+  closed: number;
+}
+
+export function createFakeImageModel(): FakeImageModel {
+  const fake: FakeImageModel = {
+    opened: [],
+    requests: [],
+    warmUps: [],
+    closed: 0,
+    open(options, onEvent = () => {}) {
+      fake.opened.push(options);
+      for (let bytes = 0; bytes <= 18_000_000; bytes += 1_000_000) {
+        onEvent({ type: 'load', bytes, totalBytes: 18_000_000 });
+      }
+      if (options.model === 'language') {
+        return Promise.reject(new EngineError('unsupported', 'language is a language model'));
+      }
+      const model: ImageModel = {
+        info: { ...fakeInfo, backend: options.backend === 'generic' ? 'generic' : 'svc' },
+        ended: new Promise(() => {}),
+        resolve: async (request) => resolve(request),
+        warmUp: async (_, steps) => void fake.warmUps.push(steps),
+        async *generate(request, { signal } = {}) {
+          fake.requests.push(request);
+          yield* draw(request, signal);
+        },
+        close: async () => void (fake.closed += 1),
+      };
+      return Promise.resolve(model);
+    },
+  };
+  return fake;
+}

@@ -1,0 +1,119 @@
+// The table of options: how each is read and what the engine gets of it.
+
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { GENERATE_OPTIONS } from '../../src/cli/generate-options.ts';
+import { temporaryFolders } from '../files/folders.ts';
+import { generate, type Outcome } from './generate-harness.ts';
+
+const folderOf = temporaryFolders();
+let folder: string;
+beforeAll(async () => {
+  folder = await folderOf({ 'prompts.txt': '\uFEFFa house\r\n\n  \na boat\n' });
+});
+
+const BASE = ['--model-path', 'm', '--prompt', 'a house'];
+const draw = (...args: string[]): Promise<Outcome> =>
+  generate('--output-path', join(folder, 'outputs'), ...args);
+
+describe('a value is read', () => {
+  it.each<[string[], object]>([
+    [['--num-inference-steps', '4'], { steps: 4 }],
+    [['--num-inference-steps=4'], { steps: 4 }],
+    [['--guidance-scale', '0'], { guidance: 0 }],
+    [['--guidance-scale', '3.5'], { guidance: 3.5 }],
+    [['--negative-prompt', ''], { negativePrompt: '' }],
+    [['--negative-prompt', 'blurry, dark'], { negativePrompt: 'blurry, dark' }],
+    [['--width', '64', '--height', '48'], { width: 64, height: 48 }],
+    [['--num-samples', '3'], { samples: 3 }],
+    [['--num-outputs-per-prompt', '3'], { samples: 3 }],
+    [['--seed', '17'], { seed: 17 }],
+    [['--scheduler', 'EulerDiscrete'], { scheduler: 'EulerDiscrete' }],
+    [['--generator-device', 'cuda'], { generatorDevice: 'cuda' }],
+    [['--clip-skip', '2'], { clipSkip: 2 }],
+    [['--guidance-rescale', '0.7'], { guidanceRescale: 0.7 }],
+    [['--vae-tiling'], { tiling: true }],
+    [['--vae-tiling', 'true'], { tiling: true }],
+    [['--vae-tiling', 'false'], { tiling: false }],
+    [['--vae-tiling=false'], { tiling: false }],
+    [['--no-vae-tiling'], { tiling: false }],
+    [['--preview'], { previewEvery: 1 }],
+    [['--generic-kwargs', '{"eta": 0.5}'], { kwargs: { eta: 0.5 } }],
+    [['--diffusers-kwargs', '{"eta": 0.5}'], { kwargs: { eta: 0.5 } }],
+  ])('%j', async (args, request) => {
+    const { code, fake } = await draw(...BASE, ...args);
+    expect(code).toBe(0);
+    expect(fake.requests[0]).toMatchObject(request);
+  });
+
+  it.each<[string[], object]>([
+    [[], { model: 'm', backend: 'auto', quantization: 'none' }],
+    [['--backend', 'generic'], { backend: 'generic' }],
+    [['--backend', 'sglang'], { backend: 'svc' }],
+    [['--backend', 'diffusers'], { backend: 'generic' }],
+    [['--generic-kwargs', '{"eta": 1}'], { backend: 'generic' }],
+    [['--quantization', 'int8'], { quantization: 'int8' }],
+    [['--disable-autocast'], { allF32: true }],
+    [['--memory-budget', '2GB'], { memoryBudget: 2e9 }],
+    [['--adapter', 'nv', '--safe'], { adapter: 'nv', safe: true }],
+    [['--revision', 'fp16'], { revision: 'fp16' }],
+    [['--model-id', 'x/z-image'], { modelId: 'x/z-image' }],
+    [['--component-paths', '{"vae": "a/b"}'], { componentPaths: { vae: 'a/b' } }],
+    [['--pipeline-class-name', 'ZImagePipeline'], { pipelineClassName: 'ZImagePipeline' }],
+  ])('%j for the engine', async (args, options) => {
+    const { code, fake } = await draw(...BASE, ...args);
+    expect(code).toBe(0);
+    expect(fake.opened).toEqual([expect.objectContaining(options)]);
+    expect(fake.closed).toBe(1);
+  });
+
+  it('several prompts, in their order', async () => {
+    for (const args of [
+      ['--prompt', 'a house', '--prompt', 'a boat'],
+      ['--prompt-path', join(folder, 'prompts.txt')],
+      ['--prompt-file-path', join(folder, 'prompts.txt')],
+    ]) {
+      const { fake } = await draw('--model-path', 'm', ...args);
+      expect(fake.requests.map(({ prompt }) => prompt)).toEqual(['a house', 'a boat']);
+    }
+  });
+
+  it.each([
+    [['--warmup'], [1]],
+    [['--warmup', '--warmup-steps', '3'], [3]],
+    [['--enable-torch-compile'], [1]],
+    [['--warmup', 'false'], []],
+  ])('%j warms up', async (args, steps) => {
+    const { fake, err } = await draw(...BASE, ...args);
+    expect(fake.warmUps).toEqual(steps);
+    expect(err.includes('Warmed up in')).toBe(steps.length > 0);
+  });
+});
+
+it('help shows every option in its group, with the defaults that stand when nobody says otherwise', async () => {
+  const { code, out, err } = await generate('--help');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toContain(
+    'Usage: svc generate --model-path <model> --prompt <text> [options]\n       svc generate --config',
+  );
+  for (const name of Object.keys(GENERATE_OPTIONS)) expect(out).toMatch(new RegExp(`^ +--${name}( |$)`, 'm'));
+  const groups = [
+    'Required (unless --config is given)',
+    'Model configuration',
+    'Sampling',
+    'Starting from a picture',
+    'Parallelism',
+    'Attention and caching',
+    'CPU offloading',
+    'Adapters and quantization',
+    'Performance',
+    'Output and advanced',
+  ];
+  const places = groups.map((group) => out.indexOf(`\n${group}\n`));
+  expect(places).toEqual([...places].sort((a, b) => a - b));
+  expect(Math.min(...places)).toBeGreaterThan(0);
+  const text = out.replace(/\s+/g, ' ');
+  expect(text).toContain("[50, or the model's own]");
+  expect(text).toContain("[7.5, or the model's own]");
+  expect(text).toContain('Not built yet. [1]');
+});

@@ -1,0 +1,199 @@
+// What is refused before a model is opened, with its text and exit code: every bound and every option that is not built.
+
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { GENERATE_OPTIONS } from '../../src/cli/generate-options.ts';
+import type { Option } from '../../src/cli/option.ts';
+import { PIPELINE_CLASSES } from '../../src/index.ts';
+import { temporaryFolders } from '../files/folders.ts';
+import { generate, type Outcome } from './generate-harness.ts';
+
+const folderOf = temporaryFolders();
+let folder: string;
+beforeAll(async () => {
+  folder = await folderOf({
+    'empty.txt': '\n \n',
+    'one.json': {},
+    'weights.safetensors': '',
+    'svdq-int4_r32.safetensors': '',
+    'weights.bin': '',
+  });
+});
+
+const BASE = ['--model-path', 'm', '--prompt', 'a house'];
+const draw = (...args: string[]): Promise<Outcome> =>
+  generate('--output-path', join(folder, 'outputs'), ...args);
+
+describe('is refused with exit code 2, before a model is opened:', () => {
+  const refused = async (args: string[], message: string) => {
+    const { code, out, err, fake } = await draw(...args);
+    expect(err).toContain(message);
+    expect({ code, out, opened: fake.opened.length }).toEqual({ code: 2, out: '', opened: 0 });
+  };
+
+  it.each<[string[], string]>([
+    [
+      [],
+      '--model-path and --prompt are missing: for example `npx svc-engine generate --model-path models/svc-scenes-mini --prompt "a red balloon',
+    ],
+    [['--prompt', 'x'], '--model-path is missing: for example'],
+    [['--model-path', 'm'], '--prompt is missing: for example'],
+    [['--model-path', 'm', '--prompt', '  '], '--prompt is empty: say what to draw'],
+    [
+      ['--model-path', 'm', '--prompt', 'a', 'house'],
+      '"house" is one argument too many; a value of several words needs quotes',
+    ],
+    [['--model-path', 'm', '--prompt-path', 'none.txt'], 'the file none.txt of --prompt-path is not there'],
+  ])('%j', refused);
+
+  it.each<[string[], string]>([
+    [
+      ['--num-inference-step', '4'],
+      'there is no option --num-inference-step; did you mean --num-inference-steps?',
+    ],
+    [['--wibble'], 'there is no option --wibble'],
+    [['--no-seed'], 'there is no option --no-seed'],
+    [['--warmup=maybe'], '--warmup is on or off'],
+    [['--prompt-path', 'p.txt'], '--prompt and --prompt-path both give prompts'],
+    [['--strength', '0.5'], '--strength needs --image-path: give both, or neither'],
+    [['--mask-path', 'x.png'], '--mask-path needs --image-path: give both, or neither'],
+    [['--image-path', 'none.png'], 'the picture none.png of --image-path is not there'],
+    [['--warmup-steps', '2'], '--warmup-steps needs --warmup'],
+    [
+      ['--backend', 'svc', '--generic-kwargs', '{}'],
+      '--generic-kwargs is for the generic backend, and --backend is svc',
+    ],
+    [['--generic-kwargs', '[1]'], '--generic-kwargs is a JSON object such as \'{"name": 1}\', got "[1]"'],
+    [['--generic-kwargs', '{eta: 1}'], '--generic-kwargs is a JSON object'],
+    [
+      ['--component-paths', '{"vae": 1}'],
+      '--component-paths maps components to folders or hub ids, got 1 for vae',
+    ],
+    [
+      ['--pipeline-class-name', 'FluxPipeline'],
+      `--pipeline-class-name is one of ${PIPELINE_CLASSES.join(', ')}, got "FluxPipeline"`,
+    ],
+    [['--transformer-weights-path', 'none'], 'there is no none, which --transformer-weights-path names'],
+    [
+      ['--output-file-name', 'x.gif'],
+      '--output-file-name ends with .gif, and pictures are written as .png, .jpeg, .webp or .jpg',
+    ],
+    [['--output-file-name', 'a/b.png'], '--output-file-name is a name without folders, got "a/b.png"'],
+    [['--output-template', '../{index}'], '--output-template stays inside the output folder'],
+    [
+      ['--output-template', '{indx}'],
+      '--output-template has no placeholder {indx}; there are {index} {seed} {sample}',
+    ],
+    [
+      ['--output-template', '{index}', '--output-file-name', 'x'],
+      '--output-file-name and --output-template both name the pictures',
+    ],
+    [['--output-quality', '80'], '--output-quality is for JPEG and WebP, and these pictures are PNG'],
+  ])('%j', (args, message) => refused([...BASE, ...args], message));
+
+  it('a --revision of what lies on this machine', () =>
+    refused(
+      ['--model-path', folder, '--prompt', 'x', '--revision', 'main'],
+      'lies on this machine: leave it out',
+    ));
+
+  it.each([
+    ['svdq-int4_r32.safetensors', 'is quantized already, and such weights are not run'],
+    ['weights.bin', '--transformer-weights-path is a .safetensors file or a folder, got '],
+  ])('the denoiser weights %s', (name, message) =>
+    refused([...BASE, '--transformer-weights-path', join(folder, name)], message),
+  );
+
+  it('a file in place of the output folder', () =>
+    refused([...BASE, '--output-path', join(folder, 'one.json')], '--output-path is a folder, and '));
+
+  it('a file without prompts', () =>
+    refused(['--model-path', 'm', '--prompt-path', join(folder, 'empty.txt')], 'holds no prompt'));
+
+  /** Just outside each bound that the table states. */
+  const outside = Object.entries<Option>(GENERATE_OPTIONS).flatMap(([name, option]) => {
+    if (option.kind !== 'integer' && option.kind !== 'number') return [];
+    const { kind, min, max, above } = option;
+    const beyond = [
+      min === undefined ? [] : min - 1,
+      above ?? [],
+      max === undefined ? [] : max + 1,
+      kind === 'integer' ? 1.5 : [],
+    ];
+    return [...beyond.flat().map(String), 'NaN', 'Infinity', '1x'].map((value) => [name, value]);
+  });
+  it.each(outside)('--%s %s', async (name = '', value = '') => {
+    await refused([...BASE, `--${name}=${value}`], `--${name} is `);
+    await refused([...BASE, `--${name}=${value}`], `, got "${value}"`);
+  });
+
+  const ONE_GPU = 'is not built yet: pictures are drawn on one GPU; leave it out';
+  const OFFLOAD = 'is not built yet: a component is loaded when its turn comes and freed after it';
+  const LORA = 'is not built yet: adapters are not applied, so merge it into the weights first; leave it out';
+  const ATTENTION = 'is not built yet: the engine chooses among its own attention kernels; leave it out';
+  it.each([
+    ['--num-gpus 2', ONE_GPU],
+    ['--tp-size 2', ONE_GPU],
+    ['--sp-degree 2', ONE_GPU],
+    ['--ulysses-degree 4', ONE_GPU],
+    ['--ring-degree 2', ONE_GPU],
+    ['--dp-size 2', ONE_GPU],
+    ['--dp 2', ONE_GPU],
+    ['--data-parallel-size 2', ONE_GPU],
+    ['--dp-degree 2', ONE_GPU],
+    ['--enable-cfg-parallel', ONE_GPU],
+    ['--attention-backend fa', ATTENTION],
+    ['--attention-backend fa3', ATTENTION],
+    ['--attention-backend-config {"a":1}', ATTENTION],
+    ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
+    ['--dit-cpu-offload', OFFLOAD],
+    ['--dit-layerwise-offload', OFFLOAD],
+    ['--text-encoder-cpu-offload', OFFLOAD],
+    ['--image-encoder-cpu-offload', OFFLOAD],
+    ['--vae-cpu-offload', OFFLOAD],
+    ['--lora-path x', LORA],
+    ['--lora-nickname x', LORA],
+    ['--lora-scale 0.5', LORA],
+    ['--lora-target-modules to_q,to_k', LORA],
+    [
+      '--quantizer-config x',
+      'is not built yet: low-rank quantized weights are not run, and --quantization int8',
+    ],
+  ])('%s', async (option, message) => refused([...BASE, ...option.split(' ')], message));
+
+  it.each([
+    ['--attention-backend nothing', '--attention-backend is one of auto, fa, torch_sdpa'],
+    ['--attention-backend-config {', '--attention-backend-config is a JSON object'],
+  ])('%s, as what it cannot be', async (option, message) =>
+    refused([...BASE, ...option.split(' ')], message),
+  );
+});
+
+it('what is not built passes where it asks for nothing', async () => {
+  const neutral = [
+    ...[
+      'num-gpus',
+      'tp-size',
+      'sp-degree',
+      'ulysses-degree',
+      'ring-degree',
+      'dp-size',
+      'dp-degree',
+      'lora-scale',
+    ].flatMap((name) => [`--${name}`, '1']),
+    '--no-enable-cfg-parallel',
+    ...['--attention-backend', 'auto', '--attention-backend-config', '{}', '--cache-dit-config', ''],
+    ...['dit-cpu', 'dit-layerwise', 'text-encoder-cpu', 'image-encoder-cpu', 'vae-cpu'].flatMap((name) => [
+      `--${name}-offload`,
+      'false',
+    ]),
+    ...['--lora-nickname', 'default', '--lora-path=', '--lora-target-modules', '', '--quantizer-config='],
+  ];
+  const { code, err } = await draw(...BASE, ...neutral);
+  expect(err).not.toContain('UsageError');
+  expect(code).toBe(0);
+  // The refusals above and this list hold every such option.
+  const unbuilt = Object.entries<Option>(GENERATE_OPTIONS).filter(([, option]) => option.unbuilt);
+  for (const [name] of unbuilt)
+    expect(neutral.some((text) => text.replace('no-', '').startsWith(`--${name}`))).toBe(true);
+});
