@@ -106,6 +106,8 @@ def save_component(folder, part):
     elif part.kind == 'scheduler':
         clear(folder)
         getattr(diffusers, part.model)(**part.config).save_pretrained(folder)
+        path = folder / 'scheduler_config.json'
+        path.write_text(json.dumps(json.loads(path.read_text()) | part.extra, indent=2) + '\n')
     else:
         model = draw(build(part), part.seed, part.gains)
         save = save_transformers if isinstance(model, PreTrainedModel) else save_diffusers

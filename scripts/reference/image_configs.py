@@ -1,6 +1,6 @@
 """The tiny diffusers checkpoints of test/golden/image/checkpoints: classes, configurations, seeds, storage types."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from diffusers import AutoencoderKL, AutoencoderTiny, UNet2DConditionModel, ZImageTransformer2DModel
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, Qwen3ForCausalLM
@@ -22,6 +22,7 @@ class Part:
     gains: dict = field(default_factory=dict)
     source: str = ''
     published: bool = True  # CLIP: tensor names as in published checkpoints, else as transformers 5 writes them
+    extra: dict = field(default_factory=dict)  # keys of the file that its class does not know
     old_names: bool = False  # AutoencoderKL: attention as query, key, value, proj_attn
 
 
@@ -120,10 +121,11 @@ def index(pipeline, **components):
 
 
 PNDM = scheduler('PNDMScheduler', skip_prk_steps=True, set_alpha_to_one=False, steps_offset=1)
+SD1_PNDM = replace(PNDM, extra={'clip_sample': False})  # as published; a class that replaces this one reads it
 UNSAFE = {'safety_checker': [None, None], 'feature_extractor': [None, None], 'requires_safety_checker': False}
 CHECKPOINTS = {
     'sd1': stable_diffusion(
-        {'tokenizer': tokenizer(), 'text_encoder': clip(1), 'unet': unet(2), 'vae': vae(3), 'scheduler': PNDM}, **UNSAFE
+        {'tokenizer': tokenizer(), 'text_encoder': clip(1), 'unet': unet(2), 'vae': vae(3), 'scheduler': SD1_PNDM}, **UNSAFE
     ),
     'sd1-inpaint': stable_diffusion(
         {
@@ -131,7 +133,7 @@ CHECKPOINTS = {
             'text_encoder': copy('sd1/text_encoder'),
             'unet': unet(4, in_channels=9, block_out_channels=(16, 24), layers_per_block=2, **levels('cp')),
             'vae': copy('sd1/vae'),
-            'scheduler': Part('copy', 'PNDMScheduler', source='sd1/scheduler'),
+            'scheduler': PNDM,
         },
         'StableDiffusionInpaintPipeline',
         **UNSAFE,

@@ -87,7 +87,7 @@ PIPELINES = {
     'pipeline-sd1-inpaint': Pipeline(
         INPAINT,
         'sd1-inpaint',
-        'inpainting with a nine-channel UNet: latents, mask, masked latents',
+        'inpainting with a nine-channel UNet: latents, mask, masked latents; clip_sample is not in the file, and DDIM clips',
         call(0, strength=1.0),
         seeds=(10,),
         scheduler='DDIMScheduler',
