@@ -121,7 +121,7 @@ MODULES = {
     ),
     'clip-eos': Case(
         'sd1/text_encoder',
-        'the same weights with gelu and eos_token_id as newer files say it (pools at the first EOS)',
+        'the weights of clip-quick-gelu with gelu, and eos_token_id as newer files say it (pools at the first EOS)',
         lambda: prompt_ids('sd1', (0, 13), above_eos=True),
         text_outputs,
         {'hidden_act': 'gelu', 'eos_token_id': EOS_ID, 'bos_token_id': BOS_ID},
