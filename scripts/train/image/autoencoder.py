@@ -2,7 +2,7 @@
 
     python autoencoder.py --data data/ --state state/ --minutes 30
 
-At the end (and with `--fold-only`) each latent channel is brought to mean 0 and deviation 1 by folding its statistics into the
+At the end (and with `--write-only`) each latent channel is brought to mean 0 and deviation 1 by folding its statistics into the
 1×1 convolutions at the bottleneck, so that the scaling factor is 1.
 """
 
@@ -45,14 +45,14 @@ def to_pictures(x: torch.Tensor) -> np.ndarray:
     return ((x.clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
 
 
-def crops(shards: list[np.ndarray], rng: np.random.Generator, count: int) -> torch.Tensor:
+def crops(shards: list[np.ndarray], rng: np.random.Generator, count: int, size: int) -> torch.Tensor:
     """`count` crops at random, half of them mirrored."""
-    out = np.empty((count, CROP, CROP, 3), np.uint8)
+    out = np.empty((count, size, size, 3), np.uint8)
     for i in range(count):
         pictures = shards[rng.integers(len(shards))]
         picture = pictures[rng.integers(len(pictures))]
-        y, x = rng.integers(0, picture.shape[0] - CROP + 1, 2)
-        crop = picture[y : y + CROP, x : x + CROP]
+        y, x = rng.integers(0, picture.shape[0] - size + 1, 2)
+        crop = picture[y : y + size, x : x + size]
         out[i] = crop[:, ::-1] if rng.random() < 0.5 else crop
     return to_floats(out)
 
@@ -61,9 +61,11 @@ def edges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x[:, :, 1:] - x[:, :, :-1], x[:, :, :, 1:] - x[:, :, :, :-1]
 
 
-def loss_of(vae: AutoencoderKL, x: torch.Tensor) -> torch.Tensor:
-    posterior = vae.encode(x).latent_dist
-    y = vae.decode(posterior.sample()).sample
+def loss_of(vae: AutoencoderKL, x: torch.Tensor, decoder_only: bool) -> torch.Tensor:
+    with torch.set_grad_enabled(not decoder_only):
+        posterior = vae.encode(x).latent_dist
+        z = posterior.sample()
+    y = vae.decode(z).sample
     sharp = sum(F.l1_loss(a, b) for a, b in zip(edges(y), edges(x)))
     return F.l1_loss(y, x) + 0.7 * sharp + 3e-4 * posterior.kl().mean() / posterior.mean[0].numel()
 
@@ -92,10 +94,12 @@ def fold(vae: AutoencoderKL, pictures: np.ndarray) -> None:
 
 
 def work(rank: int, args: argparse.Namespace) -> None:
-    run = workers.Run(rank, args, "autoencoder")
+    run = workers.Run(rank, args, "decoder" if args.decoder_only else "autoencoder")
     torch.manual_seed(1)
-    vae = AutoencoderKL.from_config(CONFIG).to(args.device, memory_format=torch.channels_last)
-    tuned = optimizers([(vae, args.muon_lr)], [(vae, args.adam_lr)])
+    vae = AutoencoderKL.from_pretrained(args.state / "vae") if args.decoder_only else AutoencoderKL.from_config(CONFIG)
+    vae.to(args.device, memory_format=torch.channels_last)
+    trained = torch.nn.ModuleList([vae.post_quant_conv, vae.decoder]) if args.decoder_only else vae
+    tuned = optimizers([(trained, args.muon_lr)], [(trained, args.adam_lr)])
     average = workers.Average(vae, 0.998)
     if saved := run.load():
         vae.load_state_dict(saved["model"])
@@ -110,10 +114,11 @@ def work(rank: int, args: argparse.Namespace) -> None:
     shards = [np.load(p, mmap_mode="r") for p in sorted(args.data.glob("pictures-???.npy"))]
     rng = np.random.default_rng(1000 * run.done["step"] + rank)
     torch.manual_seed(1000 * run.done["step"] + rank)
-    parameters, running = list(vae.parameters()), 0.0
+    parameters, running = list(trained.parameters()), 0.0
+    size = 128 if args.decoder_only else CROP
     while run.progress < 1:
         run.pause(state)
-        loss = loss_of(vae, crops(shards, rng, args.batch).to(args.device))
+        loss = loss_of(vae, crops(shards, rng, args.batch, size).to(args.device), args.decoder_only)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         take_step(tuned, workers.rate(run.progress))
@@ -137,13 +142,15 @@ def work(rank: int, args: argparse.Namespace) -> None:
 
 
 def finish(args: argparse.Namespace) -> None:
-    """Writes the averaged, folded autoencoder to <state>/vae."""
-    saved = torch.load(args.state / "autoencoder.pt", weights_only=False, map_location="cpu")
+    """Writes the averaged autoencoder to <state>/vae, folded unless its encoder is that of the latents."""
+    name = "decoder.pt" if args.decoder_only else "autoencoder.pt"
+    saved = torch.load(args.state / name, weights_only=False, map_location="cpu")
     vae = AutoencoderKL.from_config(CONFIG)
     vae.load_state_dict(saved["average"])
     pictures = np.load(min(args.data.glob("pictures-???.npy")), mmap_mode="r")
     before = show(vae, np.array(pictures[:16]), args.state / "autoencoder.png")
-    fold(vae, np.array(pictures[:512]))
+    if not args.decoder_only:
+        fold(vae, np.array(pictures[:512]))
     after = show(vae, np.array(pictures[:16]), args.state / "autoencoder.png")
     assert abs(before - after) < 0.02, "folding the statistics must not change the pictures"
     vae.save_pretrained(args.state / "vae")
@@ -154,12 +161,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     workers.add_arguments(parser, minutes=30)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--batch", type=int, default=12)
     parser.add_argument("--muon-lr", type=float, default=0.01)
     parser.add_argument("--adam-lr", type=float, default=1.5e-3)
-    parser.add_argument("--fold-only", action="store_true", help="write <state>/vae from the state as it is")
+    parser.add_argument("--decoder-only", action="store_true", help="whole pictures; latents made before stay valid")
+    parser.add_argument("--write-only", action="store_true", help="write <state>/vae from the state as it is")
     args = parser.parse_args()
-    finish(args) if args.fold_only else workers.start(work, args)
+    finish(args) if args.write_only else workers.start(work, args)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,16 @@ PLACE = {
 }
 HEIGHT = {"high": ["high in the sky", "high up", "up high"], "low": ["low in the sky", "low over the horizon", "low"]}
 CORNER = {("high", "left"): "top left", ("high", "right"): "top right", ("high", "centre"): "top centre"}
-OPENING = ["a picture of", "a painting of", "a drawing of", "an illustration of", "a view of", "a scene with", "an image of", "a landscape with"]
+OPENING = [
+    "a picture of",
+    "a painting of",
+    "a drawing of",
+    "an illustration of",
+    "a view of",
+    "a scene with",
+    "an image of",
+    "a landscape with",
+]
 
 
 def article(words: str) -> str:
@@ -89,7 +98,9 @@ def place_thing(rng: random.Random, thing: Thing, terse: bool) -> str:
         return corner if terse else rng.choice(["at the ", "in the "]) + corner
     words = []
     if maybe(rng, 0.62):
-        words.append(thing.place if terse and maybe(rng, 0.35) and thing.place != "centre" else rng.choice(PLACE[thing.place]))
+        words.append(
+            thing.place if terse and maybe(rng, 0.35) and thing.place != "centre" else rng.choice(PLACE[thing.place])
+        )
     if aloft and maybe(rng, 0.22):
         words.append(rng.choice(HEIGHT[thing.height]))
     rng.shuffle(words)
@@ -113,7 +124,9 @@ def list_things(rng: random.Random, scene: Scene, terse: bool) -> str:
             over = upper.kind not in GROUND_KINDS and lower.kind in GROUND_KINDS and upper.place == lower.place
             if over and not said & {upper.kind, lower.kind} and maybe(rng, 0.7):
                 said |= {upper.kind, lower.kind}
-                parts.append(f"{name_thing(rng, upper, terse)} {rng.choice(['above', 'over'])} {put(rng, lower, terse)}")
+                parts.append(
+                    f"{name_thing(rng, upper, terse)} {rng.choice(['above', 'over'])} {put(rng, lower, terse)}"
+                )
     parts += [put(rng, t, terse) for t in things if t.kind not in said]
     rng.shuffle(parts)
     if terse:
@@ -171,7 +184,9 @@ def caption(rng: random.Random, scene: Scene) -> str:
             after.append(rng.choice(SEASON[scene.season]))
     if say_weather:
         if maybe(rng, 0.25) and scene.weather in ("rain", "fog", "cloudy"):
-            adjectives.insert(0, {"rain": "rainy", "fog": rng.choice(["foggy", "misty"]), "cloudy": "cloudy"}[scene.weather])
+            adjectives.insert(
+                0, {"rain": "rainy", "fog": rng.choice(["foggy", "misty"]), "cloudy": "cloudy"}[scene.weather]
+            )
         else:
             after.append(rng.choice(WEATHER[scene.weather]))
     if say_time:
@@ -183,7 +198,9 @@ def caption(rng: random.Random, scene: Scene) -> str:
     if not scene.things:
         if say_time and maybe(rng, 0.2) and scene.time != "day":
             rest = " ".join(w for w in after if w not in TIME[scene.time])
-            return f"{opening}{rng.choice(TIME_WORD[scene.time])} {rng.choice(['over', 'in', 'at'])} {land} {rest}".strip()
+            return (
+                f"{opening}{rng.choice(TIME_WORD[scene.time])} {rng.choice(['over', 'in', 'at'])} {land} {rest}".strip()
+            )
         return opening.replace(" with ", " of ") + place
     things = list_things(rng, scene, False)
     if maybe(rng, 0.66):

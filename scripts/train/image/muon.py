@@ -44,7 +44,10 @@ def optimizers(muon: list[tuple[torch.nn.Module, float]], adam: list[tuple[torch
     matrices = [(inner(module), lr) for module, lr in muon]
     taken = {id(p) for params, _ in matrices for p in params}
     groups = [{"params": [p for p in module.parameters() if id(p) not in taken], "lr": lr} for module, lr in adam]
-    made = [*(Muon(params, lr) for params, lr in matrices), torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=1e-3)]
+    made = [
+        *(Muon(params, lr) for params, lr in matrices),
+        torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=1e-3),
+    ]
     for optimizer in made:
         for group in optimizer.param_groups:
             group["initial_lr"] = group["lr"]

@@ -95,11 +95,13 @@ def demands(scene: Scene, text: str) -> Prompt:
     things = []
     for thing in scene.things:
         place = thing.place in words or (thing.place == "centre" and centre & set(words))
-        things.append(Wanted(thing.kind, thing.colour if thing.colour in words else None, thing.place if place else None))
+        things.append(
+            Wanted(thing.kind, thing.colour if thing.colour in words else None, thing.place if place else None)
+        )
     return Prompt(text, told, things)
 
 
-def held_out_prompts(count: int, seed: int = 7) -> list[Prompt]:
+def held_out_prompts(count: int, seed: int = 7) -> list[tuple[Prompt, Scene]]:
     """Captions of scenes whose combination of kind, colour and terrain training never drew; each colour and place but once."""
     rng, prompts = random.Random(seed), []
     while len(prompts) < count:
@@ -107,5 +109,5 @@ def held_out_prompts(count: int, seed: int = 7) -> list[Prompt]:
         things = scene.things
         distinct = len({t.colour for t in things}) == len({t.place for t in things}) == len(things)
         if held_out(scene) and distinct:
-            prompts.append(demands(scene, captions.caption(rng, scene)))
+            prompts.append((demands(scene, captions.caption(rng, scene)), scene))
     return prompts

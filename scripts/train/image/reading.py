@@ -29,8 +29,12 @@ def lab(picture: np.ndarray) -> np.ndarray:
     """sRGB u8 → OKLab, about 0…1 in lightness."""
     c = picture.astype(np.float32) / 255
     c = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-    m1 = np.array([[0.4122215, 0.5363325, 0.0514460], [0.2119035, 0.6806995, 0.1073970], [0.0883025, 0.2817188, 0.6299787]])
-    m2 = np.array([[0.2104543, 0.7936178, -0.0040720], [1.9779985, -2.4285922, 0.4505937], [0.0259040, 0.7827718, -0.8086758]])
+    m1 = np.array(
+        [[0.4122215, 0.5363325, 0.0514460], [0.2119035, 0.6806995, 0.1073970], [0.0883025, 0.2817188, 0.6299787]]
+    )
+    m2 = np.array(
+        [[0.2104543, 0.7936178, -0.0040720], [1.9779985, -2.4285922, 0.4505937], [0.0259040, 0.7827718, -0.8086758]]
+    )
     return (np.cbrt(c @ m1.T.astype(np.float32)) @ m2.T.astype(np.float32)).astype(np.float32)
 
 
@@ -122,7 +126,13 @@ def silhouettes() -> dict[str, list[tuple[np.ndarray, float]]]:
         for x, y, r in ((0.28, 0.7, 0.28), (0.72, 0.7, 0.28), (0.35, 0.38, 0.3), (0.65, 0.38, 0.3), (0.5, 0.28, 0.28)):
             d.ellipse(((x - r) * n, (y - r) * n, (x + r) * n, (y + r) * n), fill=255)
 
-    star = [(0.5 + (0.52 if i % 2 == 0 else 0.24) * np.sin(i * np.pi / 5), 0.53 - (0.53 if i % 2 == 0 else 0.24) * np.cos(i * np.pi / 5)) for i in range(10)]
+    star = [
+        (
+            0.5 + (0.52 if i % 2 == 0 else 0.24) * np.sin(i * np.pi / 5),
+            0.53 - (0.53 if i % 2 == 0 else 0.24) * np.cos(i * np.pi / 5),
+        )
+        for i in range(10)
+    ]
     add("sun", 1.0, disc)
     add("moon", 1.0, disc)
     add("moon", 0.85, crescent)
@@ -130,11 +140,39 @@ def silhouettes() -> dict[str, list[tuple[np.ndarray, float]]]:
     add("balloon", 0.9, drop)
     for lean in (0.1, -0.1):
         add("kite", 0.83, shape((0.5 + lean, 0), (1, 0.4 - lean / 2), (0.5 - lean, 1), (0, 0.4 + lean / 2)))
-        add("kite", 0.6, shape((0.5 + lean, 0), (1, 0.27 - lean / 3), (0.5 - lean, 0.66), (0.4 - lean, 1), (0.33, 0.95), (0.45 - lean, 0.66), (0, 0.27 + lean / 3)))
+        add(
+            "kite",
+            0.6,
+            shape(
+                (0.5 + lean, 0),
+                (1, 0.27 - lean / 3),
+                (0.5 - lean, 0.66),
+                (0.4 - lean, 1),
+                (0.33, 0.95),
+                (0.45 - lean, 0.66),
+                (0, 0.27 + lean / 3),
+            ),
+        )
     add("house", 1.65, shape((0, 0), (1, 0), (1, 1), (0, 1)))
     add("house", 1.1, shape((0, 1), (0, 0.4), (0.5, 0), (1, 0.4), (1, 1)))
     add("tree", 0.95, crown)
-    add("tree", 0.75, shape((0.5, 0), (0.78, 0.4), (0.7, 0.42), (0.9, 0.7), (0.82, 0.72), (1, 1), (0, 1), (0.18, 0.72), (0.1, 0.7), (0.3, 0.42), (0.22, 0.4)))
+    add(
+        "tree",
+        0.75,
+        shape(
+            (0.5, 0),
+            (0.78, 0.4),
+            (0.7, 0.42),
+            (0.9, 0.7),
+            (0.82, 0.72),
+            (1, 1),
+            (0, 1),
+            (0.18, 0.72),
+            (0.1, 0.7),
+            (0.3, 0.42),
+            (0.22, 0.4),
+        ),
+    )
     add("tent", 1.5, shape((0.42, 0), (0.7, 0.1), (1, 0.8), (0.7, 1), (0, 1)))
     add("tent", 1.1, shape((0.55, 0), (1, 1), (0, 1)))
     add("boat", 0.85, sail)
@@ -155,7 +193,8 @@ def likeness_of(mask: np.ndarray) -> dict[str, float]:
     found = {}
     for kind, shapes in SILHOUETTES.items():
         found[kind] = max(
-            np.minimum(grid, s).sum() / np.maximum(grid, s).sum() * np.exp(-1.2 * abs(np.log(aspect / a))) for s, a in shapes
+            np.minimum(grid, s).sum() / np.maximum(grid, s).sum() * np.exp(-1.2 * abs(np.log(aspect / a)))
+            for s, a in shapes
         )
     return found
 

@@ -50,7 +50,9 @@ class Stream:
         self.latents, self.by_count = [], {0: [], 1: [], 2: [], 3: []}
         for shard, path in enumerate(sorted(data.glob("latents-???.npy"))):
             self.latents.append(np.load(path, mmap_mode="r"))
-            for row, scene in enumerate(read_scenes(path.with_name(path.name.replace("latents", "scenes")).with_suffix(".jsonl"))):
+            for row, scene in enumerate(
+                read_scenes(path.with_name(path.name.replace("latents", "scenes")).with_suffix(".jsonl"))
+            ):
                 self.by_count[len(scene.things)].append((shard, row, scene))
 
     def next(self, count: int, progress: float) -> tuple[torch.Tensor, list[str], torch.Tensor]:
@@ -77,11 +79,12 @@ class Models:
         self.unet.to(args.device, memory_format=torch.channels_last)
         self.both = torch.nn.ModuleDict({"unet": self.unet, "text": self.text})
         self.noise = Noise(args.device)
-        self.device = args.device
+        self.device, self.text_learns = args.device, args.text_lr > 0
 
     def loss(self, x: torch.Tensor, captions: list[str], weights: torch.Tensor) -> torch.Tensor:
         ids = self.tokenizer(captions, padding="max_length", truncation=True, return_tensors="pt").input_ids
-        words = self.text(ids.to(self.device)).last_hidden_state
+        with torch.set_grad_enabled(self.text_learns):
+            words = self.text(ids.to(self.device)).last_hidden_state
         t = torch.randint(0, 1000, (len(x),), device=self.device)
         noised, target = self.noise.add(x.to(self.device), t)
         error = self.unet(noised, t, words).sample - target
@@ -92,6 +95,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
     run = workers.Run(rank, args, "denoiser")
     models = Models(args)
     tuned = optimizers([(models.unet, args.muon_lr)], [(models.unet, args.adam_lr), (models.text, args.text_lr)])
+    models.text.requires_grad_(models.text_learns)
     average = workers.Average(models.both, args.average)
     if saved := run.load():
         models.both.load_state_dict(saved["model"])
@@ -130,10 +134,10 @@ def main() -> None:
     workers.add_arguments(parser, minutes=85)
     parser.add_argument("--data", type=Path, required=True, help="folder of latents and scenes")
     parser.add_argument("--tokenizer", type=Path, required=True)
-    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--batch", type=int, default=16, help="pictures a worker takes at once")
     parser.add_argument("--muon-lr", type=float, default=0.01)
     parser.add_argument("--adam-lr", type=float, default=1.5e-3)
-    parser.add_argument("--text-lr", type=float, default=2e-4)
+    parser.add_argument("--text-lr", type=float, default=2e-4, help="0: the text encoder stays as it is")
     parser.add_argument("--average", type=float, default=0.998, help="how much of the moving average a step keeps")
     parser.add_argument("--decay", type=float, default=0.4, help="share of the run in which the rate falls")
     workers.start(work, parser.parse_args())
