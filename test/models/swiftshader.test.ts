@@ -17,8 +17,8 @@ interface Outcome {
   messages: string[];
 }
 
-/** Tests of llama.test.ts whose names match, on SwiftShader. */
-function runOnSwiftShader(names: string): Promise<Outcome> {
+/** Tests of these files whose names match, on SwiftShader. */
+function runOnSwiftShader(files: readonly string[], names: string): Promise<Outcome> {
   const args = [
     'node_modules/vitest/vitest.mjs',
     'run',
@@ -28,7 +28,7 @@ function runOnSwiftShader(names: string): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
-      [...args, 'test/models/llama.test.ts', '-t', names],
+      [...args, ...files.map((file) => `test/models/${file}.test.ts`), '-t', names],
       { cwd: root, env: { ...process.env, SVC_VULKAN_DRIVER: 'swiftshader' }, maxBuffer: 2 ** 26 },
       (error, stdout, stderr) => {
         const report = stdout.indexOf('{"numTotal');
@@ -51,9 +51,22 @@ function runOnSwiftShader(names: string): Promise<Outcome> {
 
 it.runIf(cached)('f32 goldens agree on SwiftShader as well', { timeout: 120_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
+    ['llama'],
     'the adapter as it is llama (.*: logits|default: )',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
   expect(passed).toBe(14); // logits of twelve cases; one of them in steps, and with KV in f16
+});
+
+const IMAGE_FILES = ['clip', 'unet', 'autoencoder-kl', 'autoencoder-tiny', 'z-image'];
+
+it.runIf(cached)('goldens of image modules do', { timeout: 240_000 }, async () => {
+  const { passed, failed, messages } = await runOnSwiftShader(
+    IMAGE_FILES,
+    'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded)',
+  );
+  expect(messages).toEqual([]);
+  expect(failed).toBe(0);
+  expect(passed).toBe(6);
 });
