@@ -6,11 +6,12 @@ const WORKGROUP = 128u;
 
 struct Args {
   quads: u32,     // of one prediction
+  first: u32,     // quad of x where the conditional one begins
   values: u32,    // without padding
   share: f32,
 }
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>; // negative, positive
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<uniform> args: Args;
 @group(0) @binding(2) var<storage, read_write> y: array<vec4f>;
 
@@ -20,7 +21,7 @@ var<workgroup> partial: array<vec4f, WORKGROUP>; // Σ positive, Σ positive², 
 fn main(@builtin(local_invocation_index) local: u32) {
   var sums = vec4f(0.0);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    let p = x[args.quads + i];
+    let p = x[args.first + i];
     let g = y[i];
     sums += vec4f(dot(p, vec4f(1.0)), dot(p, p), dot(g, vec4f(1.0)), dot(g, g));
   }

@@ -43,7 +43,7 @@ export interface LoadableWeights extends WeightTable {
 export function openWeights(
   device: Device,
   tensors: ReadonlyMap<string, TensorEntry>,
-  format: 'int8' | 'int4' | null,
+  format: Format | null,
 ): LoadableWeights {
   const wanted = new Map<string, Wanted>();
   const packedRegions: PackedRegion[] = [];

@@ -3,8 +3,9 @@
 
 import { refuseCustomCode, refuseForeignFolder } from './checkpoint-refusal.ts';
 import { EngineError } from './error.ts';
-import { readSafetensors, type TensorEntry } from './safetensors.ts';
-import { isRecord, readJson, readText, type ByteSource, type Folder } from './source.ts';
+import type { TensorEntry } from './safetensors.ts';
+import { openShards, type Weights } from './shards.ts';
+import { isRecord, readJson, readText, type Folder } from './source.ts';
 import type { ChatTemplates } from './template.ts';
 import { openTokenizer, type Tokenizer } from './tokenizer.ts';
 
@@ -39,14 +40,11 @@ export async function openCheckpoint(
     names.includes(name) ? readJson(folder, name) : {};
   const config = await readJson(folder, 'config.json');
   refuseCustomCode(config, architectures);
-  const [generationConfig, tokenizerConfig, templateJson] = await Promise.all([
+  const [generationConfig, tokenizerConfig] = await Promise.all([
     optional('generation_config.json'),
     optional('tokenizer_config.json'),
-    optional('chat_template.json'),
   ]);
-  const templateFile = names.includes('chat_template.jinja')
-    ? await readText(folder, 'chat_template.jinja')
-    : null;
+  const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
   const { tensors, sources } = await openWeights(folder, names);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
@@ -56,80 +54,21 @@ export async function openCheckpoint(
     tensors,
     shards: sources.map(({ name }) => name),
     tokenizer: () => (tokenizer ??= readTokenizer(folder, names, tokenizerConfig)),
-    chatTemplate:
-      templates(templateFile) ??
-      templates(templateJson['chat_template']) ??
-      templates(tokenizerConfig['chat_template']),
+    chatTemplate,
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),
   };
 }
 
-interface Weights {
-  tensors: Map<string, TensorEntry>;
-  sources: ByteSource[];
-}
-
-async function openWeights(folder: Folder, names: string[]): Promise<Weights> {
-  const index = names.includes('model.safetensors') ? null : await readIndex(folder, names);
-  const shards = index === null ? ['model.safetensors'] : [...new Set(index.values())];
-  const opened = await Promise.allSettled(shards.map((name) => folder.open(name)));
-  const sources = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  try {
-    const failed = opened.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    const tensors = new Map<string, TensorEntry>();
-    for (const source of sources) {
-      for (const entry of (await readSafetensors(source)).tensors.values()) {
-        const other = tensors.get(entry.name);
-        if (other !== undefined) {
-          throw broken(entry.name, `stands in both ${other.source.name} and ${source.name}`);
-        }
-        tensors.set(entry.name, entry);
-      }
-    }
-    for (const [name, shard] of index ?? []) {
-      const found = tensors.get(name)?.source.name;
-      if (found !== shard)
-        throw broken(
-          name,
-          `should stand in ${shard} by ${INDEX}, and ${found === undefined ? 'does not' : `stands in ${found}`}`,
-        );
-    }
-    return { tensors, sources };
-  } catch (cause) {
-    await Promise.all(sources.map((source) => source.close()));
-    throw cause;
-  }
-}
-
-/** Tensor name → shard, each shard known to be there. */
-async function readIndex(folder: Folder, names: string[]): Promise<Map<string, string>> {
-  if (!names.includes(INDEX)) {
-    const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
-    throw new EngineError(
-      'bad_checkpoint',
-      `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint`,
-      { param: INDEX },
-    );
-  }
-  const { weight_map: map } = await readJson(folder, INDEX);
-  if (!isRecord(map)) throw indexError('has no weight_map');
-  const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
-    if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
-      throw indexError(`puts ${tensor} into ${JSON.stringify(shard)}, which is no file name in the folder`);
-    }
-    return [tensor, shard];
-  });
-  const missing = entries.map(([, shard]) => shard).find((shard) => !names.includes(shard));
-  if (missing !== undefined) {
-    const count = entries.filter(([, shard]) => shard === missing).length;
-    throw new EngineError(
-      'bad_checkpoint',
-      `${missing} is missing from ${folder.path} (${count} of ${entries.length} tensors): fetch the checkpoint again, what is there is kept`,
-      { param: missing },
-    );
-  }
-  return new Map(entries);
+/** model.safetensors, or the shards that its index lists. */
+function openWeights(folder: Folder, names: string[]): Promise<Weights> {
+  if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
+  if (names.includes(INDEX)) return openShards(folder, names, INDEX);
+  const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
+  throw new EngineError(
+    'bad_checkpoint',
+    `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint`,
+    { param: INDEX },
+  );
 }
 
 /** The tokenizer of a folder: tokenizer.json, or vocab.json with merges.txt. */
@@ -166,6 +105,17 @@ export async function readTokenizer(
 }
 
 /** One template, or a list of { name, template }. */
+/** The chat templates of a folder, from a file of their own or tokenizer_config.json; null where there are none. */
+export async function readChatTemplates(
+  folder: Folder,
+  names: readonly string[],
+  tokenizerConfig: Readonly<Record<string, unknown>>,
+): Promise<ChatTemplates | null> {
+  if (names.includes('chat_template.jinja')) return templates(await readText(folder, 'chat_template.jinja'));
+  const json = names.includes('chat_template.json') ? await readJson(folder, 'chat_template.json') : {};
+  return templates(json['chat_template']) ?? templates(tokenizerConfig['chat_template']);
+}
+
 function templates(value: unknown): ChatTemplates | null {
   if (typeof value === 'string') return { default: value };
   if (!Array.isArray(value)) return null;
@@ -175,14 +125,4 @@ function templates(value: unknown): ChatTemplates | null {
       : [],
   );
   return named.length === 0 ? null : Object.fromEntries(named);
-}
-
-function broken(tensor: string, reason: string): EngineError {
-  return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: fetch the checkpoint again`, {
-    param: tensor,
-  });
-}
-
-function indexError(reason: string): EngineError {
-  return new EngineError('bad_checkpoint', `${INDEX} ${reason}: fetch it again`, { param: INDEX });
 }

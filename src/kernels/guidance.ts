@@ -35,15 +35,16 @@ export function keepSpread(y: Tensor, x: Tensor, share: number): void {
   rescale(y, x, share, true);
 }
 
-/** y, guided from x [2, …], no longer than `share` times the positive prediction, in place. */
-export function limitLength(y: Tensor, x: Tensor, share: number): void {
-  rescale(y, x, share, false);
+/** y no longer than `share` times the positive prediction it was guided from, in place; both of one shape. */
+export function limitLength(y: Tensor, positive: Tensor, share: number): void {
+  rescale(y, positive, share, false);
 }
 
 function rescale(y: Tensor, x: Tensor, share: number, spread: boolean): void {
+  const quads = (y.rows({}) * y.stride) / 4;
   tapeOf(y).dispatch('guidance-rescale.wgsl', {
     params: { SPREAD: spread },
-    args: { quads: (y.rows({}) * y.stride) / 4, values: y.rows({}) * y.columns, share },
+    args: { quads, first: (x.rows({}) * x.stride) / 4 - quads, values: y.rows({}) * y.columns, share },
     bind: { x, y },
     groups: () => [1],
   });

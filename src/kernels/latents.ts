@@ -24,13 +24,19 @@ export function scaleLatents(x: Tensor, { scale, shift }: LatentScale): Tensor {
   return record(x, x, x.columns, { scale: 1 / scale, shift: -shift * scale }, false);
 }
 
-function record(x: Tensor, noise: Tensor, columns: number, scale: LatentScale, sample: boolean): Tensor {
+function record(
+  x: Tensor,
+  noise: Tensor,
+  columns: number,
+  { scale, shift }: LatentScale,
+  sample: boolean,
+): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape.slice(0, -1), columns]);
   const values = y.rows({}) * y.stride;
   tape.dispatch('latents.wgsl', {
     params: { SAMPLE: sample },
-    args: { values, columns, stride: y.stride, x_stride: x.stride, ...scale },
+    args: { values, columns, stride: y.stride, x_stride: x.stride, scale, shift },
     bind: { x, noise, y },
     groups: () => walkers(tape, values),
   });

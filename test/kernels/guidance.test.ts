@@ -84,9 +84,10 @@ describe.each(SHAPES)('%i × %i × %i', (height, width, channels) => {
   });
 
   it.each([0.5, 100])('limits the length to %f times', async (share) => {
-    const y = await run((_, input) => {
-      const { x, y: made } = guided(input);
-      limitLength(made, x, share);
+    const conditional = device.tensor('step', 'positive', [1, height, width, channels], positive);
+    const y = await run((tape, input) => {
+      const { y: made } = guided(input);
+      limitLength(made, conditional.on(tape), share);
       return made;
     });
     const scale = Math.min(1, (share * length(positive)) / length(plain));

@@ -5,6 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { openChatTemplate } from '../../files/template.ts';
 import type { Device } from '../../gpu/device.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
+import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { chooseQuantization, contextNotes, endTokens, samplingDefaults, stepRows } from './defaults.ts';
 import { connectTokenizer } from './long-text.ts';
@@ -35,37 +36,6 @@ export async function openTextModelInline(
     await checkpoint.close();
     throw error;
   }
-}
-
-async function fetchModel(
-  platform: Platform,
-  options: TextModelOptions,
-  onEvent: (event: OpenEvent) => void,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  let resumedPercent: number | undefined;
-  const { path } = await platform.resolveModel(options.model, {
-    ...(options.revision === undefined ? {} : { revision: options.revision }),
-    ...(signal ? { signal } : {}),
-    onProgress(event) {
-      if (event.type === 'resume') resumedPercent = event.percent;
-      if (event.type === 'offline')
-        onEvent({
-          type: 'note',
-          message: `the hub cannot be reached (${event.reason}); using the cached ${event.revision}`,
-        });
-      if (event.type !== 'progress') return;
-      const { received: bytes, total: totalBytes } = event;
-      onEvent({
-        type: 'download',
-        file: options.model,
-        bytes,
-        totalBytes,
-        ...(resumedPercent === undefined ? {} : { resumedPercent }),
-      });
-    },
-  });
-  return path;
 }
 
 async function openModel(

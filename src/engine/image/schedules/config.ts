@@ -21,6 +21,7 @@ export interface ConfigReader {
   optionalNumber(key: string): number | null;
   flag(key: string, fallback: boolean): boolean;
   choice<T extends string | number>(key: string, fallback: T, choices: readonly T[]): T;
+  /** Null for an empty list too. */
   numbers(key: string): number[] | null;
   /** Refuses every value but those that leave the numbers alone. */
   neutral(key: string, fallback: unknown, remedy: string): void;
@@ -76,9 +77,8 @@ export function readConfig(className: string, config: Readonly<Record<string, un
     },
     numbers(key) {
       const given = value(key);
-      if (given === null) return null;
-      if (Array.isArray(given) && given.length > 0 && given.every((item) => typeof item === 'number'))
-        return given;
+      if (given === null || (Array.isArray(given) && given.length === 0)) return null;
+      if (Array.isArray(given) && given.every((item) => typeof item === 'number')) return given;
       throw wrong(key, given, 'a list of numbers');
     },
     neutral(key, fallback, remedy) {

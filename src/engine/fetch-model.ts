@@ -1,0 +1,36 @@
+// A model's folder, with what is heard of its download as events of opening.
+
+import type { Platform } from './platform.ts';
+import type { OpenEvent } from './text/text-model.ts';
+
+/** The folder of a model, which is downloaded where it is an id of the hub; `signal` ends the download. */
+export async function fetchModel(
+  platform: Platform,
+  options: { model: string; revision?: string },
+  onEvent: (event: OpenEvent) => void,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  let resumedPercent: number | undefined;
+  const { path } = await platform.resolveModel(options.model, {
+    ...(options.revision === undefined ? {} : { revision: options.revision }),
+    ...(signal ? { signal } : {}),
+    onProgress(event) {
+      if (event.type === 'resume') resumedPercent = event.percent;
+      if (event.type === 'offline')
+        onEvent({
+          type: 'note',
+          message: `the hub cannot be reached (${event.reason}); using the cached ${event.revision}`,
+        });
+      if (event.type !== 'progress') return;
+      const { received: bytes, total: totalBytes } = event;
+      onEvent({
+        type: 'download',
+        file: options.model,
+        bytes,
+        totalBytes,
+        ...(resumedPercent === undefined ? {} : { resumedPercent }),
+      });
+    },
+  });
+  return path;
+}

@@ -1,0 +1,112 @@
+// Components of a pipeline on the device: weights are loaded where a stage needs them and given back after it, so that peak
+// memory is the largest stage, not the sum. Where all of them take a small share of the budget they stay.
+
+import { EngineError } from '../../files/error.ts';
+import type { Pipeline, PipelineComponent } from '../../files/pipeline-index.ts';
+import type { Weights } from '../../files/shards.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Format } from '../../kernels/matrix.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import { openWeights, type LoadableWeights } from '../weights.ts';
+
+/** Share of the budget up to which all weights stay on the device. */
+const RESIDENT_SHARE = 0.25;
+
+export interface ComponentsOptions {
+  pipeline: Pipeline;
+  /** Opens the files of a component's weights. */
+  openWeights(component: PipelineComponent): Promise<Weights>;
+  /** Of matrices; null: as stored. */
+  format: Format | null;
+  onProgress(bytes: number, totalBytes: number): void;
+}
+
+export interface Components {
+  readonly device: Device;
+  /** A component of model_index.json; throws bad_checkpoint where there is none of that name. */
+  get(name: string): PipelineComponent;
+  has(name: string): boolean;
+  /** Whether weights stay on the device between stages. */
+  readonly resident: boolean;
+  /** Bytes of all weights as stored. */
+  readonly storedBytes: number;
+  parameters: number;
+  /** Builds a page on a component's weights and gives it to `body`; `part` tells pages on the same component apart. */
+  use<P, T>(
+    name: string,
+    part: string,
+    build: (weights: WeightTable, component: PipelineComponent) => P,
+    body: (page: P) => Promise<T>,
+  ): Promise<T>;
+  close(): Promise<void>;
+}
+
+interface Loaded {
+  page: unknown;
+  weights: LoadableWeights;
+}
+
+export async function openComponents(
+  device: Device,
+  names: readonly string[],
+  options: ComponentsOptions,
+): Promise<Components> {
+  const { pipeline, format, onProgress } = options;
+  const get = (name: string): PipelineComponent => {
+    const component = pipeline.components[name];
+    if (component) return component;
+    throw new EngineError(
+      'bad_checkpoint',
+      `${pipeline.path} has no ${name}, which its pipeline class needs: fetch the whole pipeline`,
+      { param: name },
+    );
+  };
+  const files = new Map<string, Weights>();
+  for (const name of names) files.set(name, await options.openWeights(get(name)));
+  const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
+  const storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
+  const parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
+  const kept = new Map<string, Loaded>();
+
+  const load = async (
+    name: string,
+    build: (weights: WeightTable, component: PipelineComponent) => unknown,
+  ): Promise<Loaded> => {
+    const { tensors } = files.get(name)!;
+    const stored = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    await device.reserve(device.memoryUsed + Math.ceil(1.1 * stored));
+    const weights = openWeights(device, tensors, format);
+    try {
+      const page = build(weights, get(name));
+      await weights.load({ onProgress });
+      return { page, weights };
+    } catch (error) {
+      weights.free();
+      throw error;
+    }
+  };
+
+  return {
+    device,
+    get,
+    has: (name) => pipeline.components[name] !== undefined,
+    resident,
+    storedBytes,
+    parameters,
+    async use(name, part, build, body) {
+      const key = `${name}/${part}`;
+      const loaded = kept.get(key) ?? (await load(name, build));
+      if (resident) kept.set(key, loaded);
+      try {
+        return await body(loaded.page as ReturnType<typeof build>);
+      } finally {
+        if (!resident) loaded.weights.free();
+      }
+    },
+    async close() {
+      const sources = [...files.values()].flatMap((weights) => weights.sources);
+      await Promise.all(sources.map((source) => source.close()));
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// The denoising loop: runs any schedule's plan on the device. Tensors of the latents' size hold the latents, the model's
+// output, fresh noise and the plan's history; each update is one linear combination of them.
+
+import { EngineError } from '../../files/error.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import { blend } from '../../kernels/blend.ts';
+import { linearCombination } from '../../kernels/linear-combination.ts';
+import { allocateTensor, freeTensors, recordTape, type ComputeOptions, type Recording } from './compute.ts';
+import { createScalars } from './scalars.ts';
+import type { Mix, Operand, Step, Term } from './schedules/schedule.ts';
+
+/** The model, recorded: reads the latents, writes its guided output. */
+export interface Predictor {
+  run(step: Step): void;
+  destroy(): void;
+}
+
+/** Standard normal values in the latents' own order, [height, width, channels]. */
+export type DrawNoise = () => Float32Array;
+
+/** What inpainting keeps: where the mask is 0 the latents of the picture at the step's noise level. */
+export interface Keeping {
+  mask: Tensor;
+  image: Tensor;
+  noise: Tensor;
+}
+
+export interface Denoiser {
+  /** [1, height, width, channels] */
+  readonly latents: Tensor;
+  readonly output: Tensor;
+  /** First latents: mix.image · image + mix.noise · noise. */
+  start(mix: Mix, image: Tensor | null, noise: Tensor): Promise<void>;
+  /** One step; the clean latents as it sees them go into `estimate`. Throws NotFiniteError. */
+  step(step: Step, predictor: Predictor, draw: DrawNoise, estimate: Tensor | null): Promise<void>;
+  free(): void;
+}
+
+/** Coefficients of one update, and of what inpainting keeps. */
+const MOST_SCALARS = 16;
+
+export class NotFiniteError extends EngineError {
+  constructor() {
+    super(
+      'internal',
+      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try --disable-autocast',
+    );
+  }
+}
+
+export function createDenoiser(
+  device: Device,
+  shape: readonly number[],
+  keeping: Keeping | null,
+  options: ComputeOptions,
+): Denoiser {
+  const tensors = new Map<Operand, Tensor>();
+  const tensorOf = (operand: Operand): Tensor => {
+    const known = tensors.get(operand) ?? allocateTensor(device, `latents ${operand}`, shape);
+    tensors.set(operand, known);
+    return known;
+  };
+  const latents = tensorOf('latents');
+  const output = tensorOf('output');
+  const scalars = createScalars(device, 'coefficients', MOST_SCALARS);
+  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
+  const recordings = new Map<string, Promise<Recording>>();
+
+  /** The combination with these operands into a tensor, recorded once. */
+  const combination = (terms: readonly Tensor[], key: string, into: Tensor): Promise<Recording> => {
+    const known =
+      recordings.get(key) ??
+      recordTape(
+        device,
+        options,
+        (tape) => [
+          linearCombination(
+            terms.map((x) => x.on(tape)),
+            scalars.region,
+            flag.region!,
+          ),
+        ],
+        [into],
+      );
+    recordings.set(key, known);
+    return known;
+  };
+  const combine = async (terms: readonly Term[], name: string, into: Tensor): Promise<void> => {
+    const operands = terms.map(({ operand }) => operand);
+    const recording = await combination(operands.map(tensorOf), `${name}=${operands.join('+')}`, into);
+    scalars.write(terms.map(({ coefficient }) => coefficient));
+    recording.run();
+  };
+  const keep = async ({ mask, image, noise }: Keeping, after: Mix): Promise<void> => {
+    const key = 'keep';
+    const recording =
+      recordings.get(key) ??
+      recordTape(
+        device,
+        options,
+        (tape) => {
+          const known = {
+            image: image.on(tape),
+            noise: noise.on(tape),
+            scalars: scalars.region,
+            imageScalar: 0,
+            noiseScalar: 1,
+          };
+          return [blend(latents.on(tape), mask.on(tape), known)];
+        },
+        [latents],
+      );
+    recordings.set(key, recording);
+    scalars.write([after.image, after.noise]);
+    (await recording).run();
+  };
+  const assertFinite = async (): Promise<void> => {
+    const [failed] = new Uint32Array(await device.read(flag.region!));
+    const lost = device.takeError();
+    if (lost) throw lost;
+    if (failed !== 0) throw new NotFiniteError();
+  };
+
+  return {
+    latents,
+    output,
+    async start(mix, image, noise) {
+      device.gpu.queue.writeBuffer(flag.region!.buffer, 0, new Uint32Array(1));
+      const terms = image ? [image, noise] : [noise];
+      const recording = await combination(terms, `start${terms.length}`, latents);
+      scalars.write(image ? [mix.image, mix.noise] : [mix.noise]);
+      recording.run();
+    },
+    async step(step, predictor, draw, estimate) {
+      predictor.run(step);
+      if (estimate) await combine(step.estimate, 'estimate', estimate);
+      if (step.drawsNoise) writeRows(device, tensorOf('noise'), draw());
+      for (const { into, terms } of step.updates) await combine(terms, String(into), tensorOf(into));
+      if (keeping) await keep(keeping, step.after);
+      await assertFinite();
+    },
+    free() {
+      for (const recording of recordings.values()) void recording.then((made) => made.destroy());
+      freeTensors(device, [...tensors.values(), flag]);
+      scalars.free();
+    },
+  };
+}
+
+/** Values row by row into a tensor, its padding zero. */
+export function writeRows(device: Device, tensor: Tensor, values: Float32Array): void {
+  const { columns, stride } = tensor;
+  const rows = values.length / columns;
+  const padded = new Float32Array(rows * stride);
+  for (let row = 0; row < rows; row++)
+    padded.set(values.subarray(row * columns, (row + 1) * columns), row * stride);
+  device.gpu.queue.writeBuffer(tensor.region!.buffer, 0, padded);
+}

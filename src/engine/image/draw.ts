@@ -1,0 +1,212 @@
+// From a request to its pictures, stage by stage: text, the picture it starts from, denoising, decoding. Each stage's weights
+// leave the device before the next one's come, unless all of them are small beside the budget.
+
+import { EngineError } from '../../files/error.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import { toPixels } from '../../kernels/to-pixels.ts';
+import { scaleRows } from '../../kernels/scale-rows.ts';
+import { compute, freeTensors, type ComputeOptions } from './compute.ts';
+import type { Components } from './components.ts';
+import { NotFiniteError } from './denoise.ts';
+import type { ImageEvent, Pixels, StageName } from './image-model.ts';
+import { readPicture, uploadPicture, type Autoencoder } from './pictures.ts';
+import { cpuNoise, cudaNoise } from './noise.ts';
+import type { Resolved } from './resolve.ts';
+import type { Prepared, RecordPredictor, Runner } from './runner.ts';
+import { sampleLatentsOf, type Encoded } from './sampler.ts';
+import type { Schedule } from './schedules/schedule.ts';
+
+export interface Drawing {
+  components: Components;
+  runner: Runner;
+  autoencoder: Autoencoder;
+  schedule: Schedule;
+  /** Plain f32 kernels. */
+  plain: boolean;
+  resolved: Resolved;
+  /** Scaled to the picture's size already. */
+  image: Pixels | null;
+  mask: Pixels | null;
+  signal: AbortSignal | undefined;
+  emit(event: ImageEvent): void;
+}
+
+export async function draw(drawing: Drawing): Promise<void> {
+  const { components, runner, resolved, plain, emit } = drawing;
+  const { values, sources } = resolved.event;
+  const prepared = await stage(drawing, 'text-encoding', () =>
+    runner.prepare({ prompt: resolved.request.prompt, values, sources, call: resolved.call, plain }),
+  );
+  const encoded = drawing.image
+    ? await stage(drawing, 'image-encoding', () => encodePictures(drawing, drawing.image!))
+    : null;
+  try {
+    const samples = Array.from({ length: values.samples }, (_, i) => i);
+    // Small models show each picture as soon as it is there; large ones are loaded once for all.
+    for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
+      const latents = await stage(drawing, 'denoising', () => denoise(drawing, prepared, encoded, group));
+      await stage(drawing, 'decoding', async () => {
+        await withDecoder(drawing, async (decode) => {
+          for (const [i, sample] of group.entries()) {
+            const image = await decode(latents[i]!);
+            emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
+          }
+        });
+      });
+      freeTensors(components.device, latents);
+    }
+  } finally {
+    prepared.free();
+    freeTensors(components.device, [encoded?.picture, encoded?.mask?.latents, encoded?.mask?.masked]);
+  }
+}
+
+/** Runs one stage on its own: what the device held for it alone is given back. */
+async function stage<T>(
+  { components: { device }, emit, signal }: Drawing,
+  name: StageName,
+  run: () => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+  const startedAt = performance.now();
+  device.takePeak();
+  try {
+    return await run();
+  } finally {
+    emit({ type: 'stage', name, milliseconds: performance.now() - startedAt, peakBytes: device.takePeak() });
+    device.arena.clear();
+  }
+}
+
+async function denoise(
+  drawing: Drawing,
+  prepared: Prepared,
+  encoded: Encoded | null,
+  samples: readonly number[],
+): Promise<Tensor[]> {
+  return prepared.use(async (record) => {
+    const latents: Tensor[] = [];
+    for (const sample of samples) {
+      const first = { plain: drawing.plain };
+      const made = await sampleOnce(drawing, record, encoded, sample, first).catch((error: unknown) => {
+        if (!(error instanceof NotFiniteError) || drawing.plain) throw error;
+        const message =
+          'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
+        drawing.emit({ type: 'note', message });
+        return sampleOnce(drawing, record, encoded, sample, { plain: true });
+      });
+      latents.push(made);
+    }
+    return latents;
+  });
+}
+
+function sampleOnce(
+  drawing: Drawing,
+  record: RecordPredictor,
+  encoded: Encoded | null,
+  sample: number,
+  options: ComputeOptions,
+): Promise<Tensor> {
+  const { autoencoder, components, runner, resolved, schedule, signal, emit } = drawing;
+  const { values } = resolved.event;
+  const { eta, sigmas } = resolved.call;
+  const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
+  const { previewEvery = 0, seed } = resolved.request;
+  return sampleLatentsOf({
+    device: components.device,
+    autoencoder,
+    height,
+    width,
+    plan: schedule.plan({
+      steps: values.steps,
+      ...(values.strength === null ? {} : { strength: values.strength }),
+      ...(sigmas ? { sigmas } : {}),
+      ...(eta === undefined ? {} : { eta }),
+      ...(runner.flowTokens ? { imageTokens: runner.flowTokens(height, width) } : {}),
+    }),
+    strength: values.strength,
+    encoded,
+    noise: (values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise)(seed + sample),
+    options,
+    signal,
+    predictor: (latents, output, extra) => record(latents, output, extra, options),
+    ...(previewEvery > 0 ? { preview: { every: previewEvery, show: preview(drawing, sample) } } : {}),
+    onStep: (step) => emit({ type: 'step', sample, ...step }),
+  });
+}
+
+/** Shows a step's clean latents: decoded where the decoder is at hand, else as colours of single latents. */
+function preview(drawing: Drawing, sample: number) {
+  return async (estimate: Tensor, step: number): Promise<void> => {
+    const image = await withDecoder(drawing, (decode) => decode(estimate));
+    drawing.emit({ type: 'preview', sample, step, image });
+  };
+}
+
+type Decode = (latents: Tensor) => Promise<Pixels>;
+
+/** The decoder's weights are on the device while `body` runs. */
+function withDecoder<T>(
+  { components, autoencoder, plain, resolved }: Drawing,
+  body: (decode: Decode) => Promise<T>,
+): Promise<T> {
+  const { device } = components;
+  const { width, height } = resolved.event.values;
+  const tiling = resolved.request.tiling ?? false;
+  return components.use(
+    'vae',
+    `decoder${tiling ? ' in strips' : ''}`,
+    (table) => autoencoder.decoder(table, tiling),
+    (decoder) =>
+      body(async (latents) => {
+        const [bytes] = await compute(device, { plain }, (tape) => [toPixels(decoder(latents.on(tape)))]);
+        const picture = await readPicture(device, bytes!, width, height);
+        freeTensors(device, [bytes]);
+        return picture;
+      }),
+  );
+}
+
+/** The picture to start from, and what inpainting needs of it and of the mask. */
+async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded> {
+  const { components, autoencoder, plain, runner, mask } = drawing;
+  const { device } = components;
+  const forInpainting = runner.inChannels > autoencoder.latentChannels;
+  return components.use(
+    'vae',
+    'encoder',
+    (table) => autoencoder.encoder(table),
+    async (encode) => {
+      const upload = uploadPicture(device, image);
+      const kept = mask && forInpainting ? keptPixels(drawing, mask) : null;
+      const [picture, masked = null] = await compute(device, { plain }, (tape) => {
+        const x = upload.on(tape);
+        return kept ? [encode(x), encode(scaleRows(x, kept.region!))] : [encode(x)];
+      });
+      freeTensors(device, [upload.bytes, kept]);
+      return { picture: picture!, mask: mask && { latents: maskLatents(drawing, mask), masked } };
+    },
+  );
+}
+
+const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;
+
+/** 0 for each pixel that is drawn anew: a picture times it has the middle of the range there. */
+function keptPixels({ components }: Drawing, mask: Pixels): Tensor {
+  const values = Float32Array.from({ length: mask.width * mask.height }, (_, i) =>
+    Number(!isMasked(mask, i)),
+  );
+  return components.device.tensor('step', 'kept pixels', [values.length], values);
+}
+
+/** 1 where a latent is drawn anew: the mask at the pixel that the latent begins by, [1, height, width, 1]. */
+function maskLatents({ components, autoencoder }: Drawing, mask: Pixels): Tensor {
+  const { factor } = autoencoder;
+  const [height, width] = [mask.height / factor, mask.width / factor];
+  const values = Float32Array.from({ length: height * width }, (_, i) => {
+    const [y, x] = [Math.floor(i / width), i % width];
+    return Number(isMasked(mask, y * factor * mask.width + x * factor));
+  });
+  return components.device.tensor('step', 'mask', [1, height, width, 1], values);
+}

@@ -1,0 +1,83 @@
+// The ImageModel face: requests are drawn one after the other, in the order they came.
+
+import { EngineError } from '../../files/error.ts';
+import { createEventQueue } from '../queue.ts';
+import { closedError } from '../remote.ts';
+import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
+import type { Resolved } from './resolve.ts';
+
+export interface ImageModelParts {
+  info: ImageModelInfo;
+  resolve(request: ImageRequest): Resolved;
+  /** Draws a resolved request. */
+  draw(resolved: Resolved, emit: (event: ImageEvent) => void, options: DrawOptions): Promise<void>;
+  /** Gives back the device and the files. */
+  release(): Promise<void>;
+}
+
+export interface DrawOptions {
+  signal?: AbortSignal | undefined;
+  profile?: boolean | undefined;
+}
+
+export function createImageModel({ info, resolve, draw, release }: ImageModelParts): ImageModel {
+  const leaving = new AbortController();
+  let end!: (reason: Error) => void;
+  const ended = new Promise<Error>((resolveEnded) => (end = resolveEnded));
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
+    const turn = last.then(run, run);
+    last = turn.catch(() => {});
+    return turn;
+  };
+  const assertOpen = (): void => {
+    if (leaving.signal.aborted) throw closedError();
+  };
+
+  async function* generate(
+    request: ImageRequest,
+    { signal, profile }: { signal?: AbortSignal; profile?: boolean } = {},
+  ): AsyncGenerator<ImageEvent, void, void> {
+    assertOpen();
+    const resolved = resolve(request);
+    const gone = new AbortController();
+    const stops = AbortSignal.any([leaving.signal, gone.signal, ...(signal ? [signal] : [])]);
+    const queue = createEventQueue<ImageEvent>();
+    const drawing = inTurn(async () => {
+      if (stops.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+      const startedAt = performance.now();
+      queue.push(resolved.event);
+      await draw(resolved, queue.push, { signal: stops, profile });
+      queue.push({ type: 'done', milliseconds: performance.now() - startedAt });
+    });
+    drawing.then(queue.close, queue.fail);
+    try {
+      yield* queue.read();
+    } finally {
+      gone.abort();
+      await drawing.catch(() => {});
+    }
+  }
+
+  return {
+    info,
+    ended,
+    generate,
+    async resolve(request) {
+      return resolve(request).event;
+    },
+    warmUp: (request, steps) =>
+      inTurn(async () => {
+        assertOpen();
+        const resolved = resolve({ ...request, steps, samples: 1, previewEvery: 0 });
+        await draw(resolved, () => {}, { signal: leaving.signal });
+      }),
+    async close() {
+      if (leaving.signal.aborted) return;
+      leaving.abort();
+      await last;
+      await release();
+      end(closedError());
+    },
+  };
+}

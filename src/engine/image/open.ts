@@ -1,0 +1,141 @@
+// Opens an image model: the folder or hub id, what the pipeline consists of, a device, and the checks that need no weights.
+
+import { openPipeline, type Pipeline } from '../../files/pipeline-index.ts';
+import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
+import { coverImage } from '../../files/image.ts';
+import type { Device } from '../../gpu/device.ts';
+import { fetchModel } from '../fetch-model.ts';
+import type { Platform } from '../platform.ts';
+import { openComponents } from './components.ts';
+import { draw } from './draw.ts';
+import { familyOf } from './families.ts';
+import type { ImageModel, ImageModelInfo, ImageModelOptions, OpenEvent } from './image-model.ts';
+import { createImageModel } from './model.ts';
+import { readAutoencoder } from './pictures.ts';
+import { resolveRequest, type ModelDefaults } from './resolve.ts';
+import { chooseSchedule, scheduleNames } from './schedules/names.ts';
+import { stableDiffusion } from './stable-diffusion.ts';
+import { ownSettings, unknownWords } from './own-settings.ts';
+import { zImageRunner } from './z-image.ts';
+
+const SMALLEST_LATENTS = 64;
+
+export async function openImageModelInline(
+  platform: Platform,
+  options: ImageModelOptions,
+  onEvent: (event: OpenEvent) => void = () => {},
+  signal?: AbortSignal,
+): Promise<ImageModel> {
+  const path = await fetchModel(platform, options, onEvent, signal);
+  const componentPaths: Record<string, string> = {};
+  for (const [name, model] of Object.entries(options.componentPaths ?? {}))
+    componentPaths[name] = await fetchModel(platform, { model }, onEvent, signal);
+  const pipeline = await openPipeline(path, platform.openFolder, { ...options, componentPaths });
+  const device = await platform.openDevice(options);
+  try {
+    return await openOn(device, platform, pipeline, options, onEvent);
+  } catch (error) {
+    device.destroy();
+    throw error;
+  }
+}
+
+async function openOn(
+  device: Device,
+  platform: Platform,
+  pipeline: Pipeline,
+  options: ImageModelOptions,
+  onEvent: (event: OpenEvent) => void,
+): Promise<ImageModel> {
+  const family = familyOf(pipeline, options.modelId ?? options.model);
+  const plain = options.backend === 'generic';
+  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
+    (name) => pipeline.components[name] !== undefined,
+  );
+  const components = await openComponents(device, names, {
+    pipeline,
+    format: plain || options.allF32 ? 'f32' : formatOf(options),
+    openWeights: ({ name, folder }) =>
+      name === family.denoiser && options.transformerWeightsPath !== undefined
+        ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
+        : openComponentWeights(folder),
+    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+  });
+  const { className, config } = components.get('vae');
+  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
+  const runner =
+    family.name === 'z-image'
+      ? zImageRunner(components)
+      : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
+  const own = await ownSettings(await platform.openFolder(pipeline.path));
+  const side = (runner.sampleSize ?? SMALLEST_LATENTS) * autoencoder.factor;
+  const size = family.defaults.size ?? side;
+  const defaults: ModelDefaults = { width: size, height: size, ...own.defaults };
+  const checkpointSchedule = components.get('scheduler').config;
+  const ownSchedule = chooseSchedule(null, checkpointSchedule);
+  const schedulers = [...new Set([ownSchedule.className, ...scheduleNames(ownSchedule.family)])];
+  const backend = plain ? 'generic' : 'svc';
+  const context = { family, defaults, backend, schedulers, mostClipSkip: runner.mostClipSkip } as const;
+
+  const info: ImageModelInfo = {
+    path: pipeline.path,
+    name:
+      options.model
+        .replace(/[/\\]+$/, '')
+        .split(/[/\\]/)
+        .at(-1) ?? options.model,
+    pipeline: pipeline.className,
+    denoiser: components.get(family.denoiser).className,
+    parameters: components.parameters,
+    quantization: formatOf(options) ?? 'none',
+    backend,
+    sizeMultiple: family.sizeMultiple,
+    defaults: {
+      width: defaults.width,
+      height: defaults.height,
+      steps: defaults.steps ?? family.defaults.steps ?? 50,
+      guidance: defaults.guidance ?? family.defaults.guidance ?? 7.5,
+      negativePrompt: defaults.negativePrompt ?? '',
+    },
+    schedulers,
+    components: Object.fromEntries(
+      Object.entries(pipeline.components).map(([name, component]) => [name, component.className]),
+    ),
+    words: own.words?.size ?? null,
+    supports: { imageToImage: true, inpainting: true, negativePrompt: true },
+    memory: { budget: device.memoryBudget, weights: components.storedBytes },
+    adapter: device.summary,
+  };
+  return createImageModel({
+    info,
+    resolve: (request) => resolveRequest(request, context),
+    async draw(resolved, emit, { signal }) {
+      const { request, event } = resolved;
+      const { width, height, scheduler } = event.values;
+      const words = own.words ? unknownWords(request.prompt, own.words) : [];
+      if (words.length > 0) emit({ type: 'unknown-words', words });
+      await draw({
+        components,
+        runner,
+        autoencoder,
+        schedule:
+          scheduler === ownSchedule.className ? ownSchedule : chooseSchedule(scheduler, checkpointSchedule),
+        plain,
+        resolved,
+        image: request.image ? await coverImage(request.image, width, height) : null,
+        mask: request.mask ? await coverImage(request.mask, width, height) : null,
+        signal,
+        emit,
+      });
+    },
+    async release() {
+      await components.close();
+      device.destroy();
+    },
+  });
+}
+
+/** What matrices are packed to; null: as stored. */
+function formatOf({ quantization = 'none' }: ImageModelOptions): 'int8' | 'int4' | null {
+  return quantization === 'int8' || quantization === 'int4' ? quantization : null;
+}

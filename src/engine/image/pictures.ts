@@ -1,0 +1,101 @@
+// Pictures and latents: what goes through the autoencoder, either way, and the noise that is drawn for latents.
+
+import type { Device } from '../../gpu/device.ts';
+import type { Tape } from '../../gpu/tape.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import { sampleLatents, scaleLatents, unscaleLatents, type LatentScale } from '../../kernels/latents.ts';
+import { fromPixels } from '../../kernels/from-pixels.ts';
+import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../models/autoencoder-kl.ts';
+import { readAutoencoderKLConfig } from '../../models/autoencoder-kl-config.ts';
+import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../models/autoencoder-tiny.ts';
+import { readAutoencoderTinyConfig } from '../../models/autoencoder-tiny-config.ts';
+import type { Json } from '../../models/config-values.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import type { Pixels } from './image-model.ts';
+
+/** An autoencoder of either class, as far as a pipeline sees it. */
+export interface Autoencoder {
+  latentChannels: number;
+  /** Pixels along a side of one latent. */
+  factor: number;
+  scale: LatentScale;
+  /** Latents of the denoiser [1, h, w, c] → pictures in −1 … 1 [1, factor · h, factor · w, 3] */
+  decoder(weights: WeightTable, tiling: boolean): (latents: Tensor) => Tensor;
+  /** Pictures in −1 … 1 → what `sample` makes latents of */
+  encoder(weights: WeightTable): (picture: Tensor) => Tensor;
+  /** Whether `sample` wants noise. */
+  samples: boolean;
+  /** What the encoder made, and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
+  sample(encoded: Tensor, noise: Tensor): Tensor;
+}
+
+export function readAutoencoder(className: string, json: Json, file: string): Autoencoder {
+  if (className === 'AutoencoderTiny') {
+    const config = readAutoencoderTinyConfig(json, file);
+    return {
+      latentChannels: config.latentChannels,
+      factor: 2 ** (config.decoder.blocks.length - 1),
+      scale: config,
+      samples: false,
+      decoder(weights) {
+        const decode = autoencoderTinyDecoder(config, weights);
+        return (latents) => decode(unscaleLatents(latents, config));
+      },
+      encoder: (weights) => autoencoderTinyEncoder(config, weights),
+      sample: (encoded) => scaleLatents(encoded, config),
+    };
+  }
+  const config = readAutoencoderKLConfig(json, file);
+  return {
+    latentChannels: config.latentChannels,
+    factor: 2 ** (config.channels.length - 1),
+    scale: config,
+    samples: true,
+    decoder(weights) {
+      const decode = autoencoderKLDecoder(config, weights);
+      return (latents) => decode(unscaleLatents(latents, config));
+    },
+    encoder: (weights) => autoencoderKLEncoder(config, weights),
+    sample: (moments, noise) => sampleLatents(moments, noise, config),
+  };
+}
+
+/** A picture on the tape, in −1 … 1, [1, height, width, 3]. */
+export function uploadPicture(device: Device, picture: Pixels): { bytes: Tensor; on(tape: Tape): Tensor } {
+  const { width, height, data } = picture;
+  const words = new Uint32Array(width * height);
+  for (let i = 0; i < words.length; i++)
+    words[i] = data[3 * i]! | (data[3 * i + 1]! << 8) | (data[3 * i + 2]! << 16);
+  const bytes = device.tensor('step', 'picture', [1, height, width], words);
+  return { bytes, on: (tape) => fromPixels(bytes.on(tape)) };
+}
+
+/** What `toPixels` made, read back. */
+export async function readPicture(
+  device: Device,
+  bytes: Tensor,
+  width: number,
+  height: number,
+): Promise<Pixels> {
+  const words = new Uint32Array(await device.read(bytes.region!));
+  const data = new Uint8Array(3 * width * height);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const word = words[y * bytes.stride + x]!;
+      const at = 3 * (y * width + x);
+      data[at] = word & 255;
+      data[at + 1] = (word >> 8) & 255;
+      data[at + 2] = (word >> 16) & 255;
+    }
+  }
+  return { width, height, data };
+}
+
+/** Values in torch's order [channels, height, width] → [height, width, channels]. */
+export function channelsLast(values: Float32Array, channels: number): Float32Array {
+  const pixels = values.length / channels;
+  const out = new Float32Array(values.length);
+  for (let c = 0; c < channels; c++)
+    for (let p = 0; p < pixels; p++) out[p * channels + c] = values[c * pixels + p]!;
+  return out;
+}

@@ -1,0 +1,43 @@
+// What a family of models adds to the common run: how a prompt becomes what the denoiser is told, and how the denoiser is
+// recorded.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import type { ComputeOptions } from './compute.ts';
+import type { Predictor } from './denoise.ts';
+import type { ImageEvent, ResolvedImageRequest } from './image-model.ts';
+import type { CallArguments } from './kwargs.ts';
+
+export interface RunRequest {
+  prompt: string;
+  values: ResolvedImageRequest;
+  sources: Extract<ImageEvent, { type: 'resolved' }>['sources'];
+  call: CallArguments;
+  plain: boolean;
+}
+
+/** Records the denoiser on latents and output; `extra` holds the further channels of an inpainting UNet. */
+export type RecordPredictor = (
+  latents: Tensor,
+  output: Tensor,
+  extra: Tensor | null,
+  options: ComputeOptions,
+) => Promise<Predictor>;
+
+/** A prompt, encoded. */
+export interface Prepared {
+  /** The denoiser's weights are on the device while `body` runs. */
+  use<T>(body: (record: RecordPredictor) => Promise<T>): Promise<T>;
+  free(): void;
+}
+
+export interface Runner {
+  /** Channels the denoiser takes. */
+  inChannels: number;
+  /** Latents along a side that the model was trained at. */
+  sampleSize: number | null;
+  /** CLIP layers that may be left out; 0 where there is no CLIP. */
+  mostClipSkip: number;
+  /** Tokens of a picture of so many latents, for schedules that shift by them; null where none do. */
+  flowTokens: ((height: number, width: number) => number) | null;
+  prepare(request: RunRequest): Promise<Prepared>;
+}

@@ -1,0 +1,130 @@
+// One picture's latents: from noise, or from a picture and noise, down the schedule.
+
+import type { Device } from '../../gpu/device.ts';
+import { Tensor } from '../../gpu/tensor.ts';
+import { concat } from '../../kernels/concat.ts';
+import { EngineError } from '../../files/error.ts';
+import { allocateTensor, compute, freeTensors, type ComputeOptions } from './compute.ts';
+import { createDenoiser, writeRows, type Keeping, type Predictor } from './denoise.ts';
+import type { ImageEvent } from './image-model.ts';
+import type { NoiseStream } from './noise.ts';
+import { channelsLast, type Autoencoder } from './pictures.ts';
+import type { Plan } from './schedules/schedule.ts';
+
+/** Pictures that a run starts from, as the encoder left them; they serve all samples. */
+export interface Encoded {
+  picture: Tensor;
+  /** Inpainting. */
+  mask: {
+    latents: Tensor;
+    /** the picture without what is drawn anew, for UNets made for it */ masked: Tensor | null;
+  } | null;
+}
+
+export interface SampleRequest {
+  device: Device;
+  autoencoder: Autoencoder;
+  /** Latents along each side. */
+  height: number;
+  width: number;
+  plan: Plan;
+  strength: number | null;
+  encoded: Encoded | null;
+  noise: NoiseStream;
+  options: ComputeOptions;
+  signal: AbortSignal | undefined;
+  /** Records the denoiser on these tensors. */
+  predictor(latents: Tensor, output: Tensor, extra: Tensor | null): Promise<Predictor>;
+  /** A preview is wanted of this step's clean latents. */
+  preview?: { every: number; show(estimate: Tensor, step: number): Promise<void> };
+  onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
+}
+
+/** The latents, [1, height, width, channels], in bytes of their own. */
+export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
+  const { device, autoencoder, height, width, plan, encoded, noise: stream, options } = request;
+  const shape = [1, height, width, autoencoder.latentChannels];
+  const count = height * width * autoencoder.latentChannels;
+  const draw = (): Float32Array => channelsLast(stream.normals(count), autoencoder.latentChannels);
+  const drawInto = (label: string): Tensor => {
+    const tensor = allocateTensor(device, label, shape);
+    writeRows(device, tensor, draw());
+    return tensor;
+  };
+  const encode = async (picture: Tensor): Promise<Tensor> => {
+    const noise = autoencoder.samples ? drawInto('noise of the encoder') : null;
+    const [latents] = await compute(device, options, (tape) => [
+      autoencoder.sample(picture.on(tape), (noise ?? picture).on(tape)),
+    ]);
+    freeTensors(device, [noise]);
+    return latents!;
+  };
+
+  // In the order of diffusers, whose random streams these are. A UNet made for inpainting needs no latents of the picture
+  // where all of it is drawn anew.
+  const fresh = encoded === null || (encoded.mask?.masked && request.strength === 1);
+  const image = fresh ? null : await encode(encoded.picture);
+  const noise = drawInto('noise');
+  const masked = encoded?.mask?.masked ? await encode(encoded.mask.masked) : null;
+  const extra = masked && (await besides(device, encoded!.mask!.latents, masked, options));
+  const keeping: Keeping | null =
+    encoded?.mask && image && !masked ? { mask: encoded.mask.latents, image, noise } : null;
+  const denoiser = createDenoiser(device, shape, keeping, options);
+  const { latents, output } = denoiser;
+  let predictor: Predictor | null = null;
+  try {
+    predictor = await request.predictor(latents, output, extra);
+    const start =
+      image && request.strength !== 1
+        ? { mix: plan.fromImage, image }
+        : { mix: { image: 0, noise: plan.fromNoise }, image: null };
+    await denoiser.start(start.mix, start.image, noise);
+    await steps(request, denoiser, predictor, draw);
+    const result = allocateTensor(device, 'latents', shape);
+    copy(device, latents, result);
+    return result;
+  } finally {
+    predictor?.destroy();
+    denoiser.free();
+    freeTensors(device, [image, noise, masked, extra]);
+  }
+}
+
+async function steps(
+  { device, plan, signal, preview, onStep }: SampleRequest,
+  denoiser: ReturnType<typeof createDenoiser>,
+  predictor: Predictor,
+  draw: () => Float32Array,
+): Promise<void> {
+  const total = plan.steps.length;
+  const estimate = preview ? allocateTensor(device, 'preview', denoiser.latents.shape as number[]) : null;
+  try {
+    for (const [i, step] of plan.steps.entries()) {
+      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+      const startedAt = performance.now();
+      const shows = preview && (i + 1) % preview.every === 0 && i + 1 < total;
+      await denoiser.step(step, predictor, draw, shows ? estimate : null);
+      onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
+      if (shows) await preview.show(estimate!, i + 1);
+    }
+  } finally {
+    freeTensors(device, [estimate]);
+  }
+}
+
+/** What a UNet made for inpainting is given besides the latents: the mask, and the latents of what it leaves. */
+async function besides(
+  device: Device,
+  mask: Tensor,
+  masked: Tensor,
+  options: ComputeOptions,
+): Promise<Tensor> {
+  const [extra] = await compute(device, options, (tape) => [concat(mask.on(tape), masked.on(tape))]);
+  return extra!;
+}
+
+function copy(device: Device, x: Tensor, y: Tensor): void {
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.copyBufferToBuffer(x.region!.buffer, 0, y.region!.buffer, 0, y.region!.size);
+  device.gpu.queue.submit([encoder.finish()]);
+}

@@ -1,0 +1,96 @@
+// Stable Diffusion 1.x, 2.x and XL: CLIP states to a UNet.
+
+import { readUNetConfig, type UNetConfig } from '../../models/unet-config.ts';
+import { unet } from '../../models/unet.ts';
+import { readClipConfig } from '../../models/clip-config.ts';
+import { encodeClip, type ClipText } from './clip-text.ts';
+import { freeTensors } from './compute.ts';
+import type { Components } from './components.ts';
+import type { Runner, RunRequest } from './runner.ts';
+import { unetPredictor } from './unet-denoiser.ts';
+
+/** What SDXL's refiner is told of beauty, of what is not wanted and of the prompt. */
+const AESTHETIC_SCORES = [2.5, 6];
+const REFINER_IDS = 5;
+
+export function stableDiffusion(
+  components: Components,
+  xl: boolean,
+  settings: Readonly<Record<string, unknown>>,
+): Runner {
+  const { device } = components;
+  const { config: json } = components.get('unet');
+  const config = readUNetConfig(json, 'unet/config.json');
+  const encoder = components.has('text_encoder') ? 'text_encoder' : 'text_encoder_2';
+  const { className, config: textJson } = components.get(encoder);
+  const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
+  const guided = ({ guidance }: { guidance: number }): boolean =>
+    guidance > 1 && config.guidanceDims === null;
+
+  return {
+    inChannels: config.inChannels,
+    sampleSize: config.sampleSize,
+    mostClipSkip: layers - (xl ? 2 : 1),
+    flowTokens: null,
+    async prepare(request: RunRequest) {
+      const { values, sources, prompt, plain } = request;
+      const text = await encodeClip(components, xl, {
+        prompt,
+        negative: guided(values) ? values.negativePrompt : null,
+        clipSkip: values.clipSkip,
+        zeroNegative:
+          xl && settings['force_zeros_for_empty_prompt'] === true && sources.negativePrompt === 'contract',
+        plain,
+      });
+      return {
+        use: (body) =>
+          components.use(
+            'unet',
+            'denoiser',
+            (table) => unet(config, table),
+            (page) =>
+              body((latents, output, extra, options) =>
+                unetPredictor(
+                  device,
+                  config,
+                  page,
+                  {
+                    text,
+                    guidance: values.guidance,
+                    guidanceRescale: values.guidanceRescale,
+                    sizeIds: sizeIds(config, text, request),
+                    extra,
+                    latents,
+                    output,
+                  },
+                  options,
+                ),
+              ),
+          ),
+        free: () => freeTensors(device, [text.states, text.pooled]),
+      };
+    },
+  };
+}
+
+/** Sizes in pixels as SDXL was told them in training, a row for each text. */
+function sizeIds(
+  config: UNetConfig,
+  { states, pooled }: ClipText,
+  { values, call }: RunRequest,
+): number[][] | null {
+  if (!config.added || !pooled) return null;
+  const { width, height } = values;
+  const [originalHeight, originalWidth] = call.originalSize ?? [height, width];
+  const [top, left] = call.cropsTopLeft ?? [0, 0];
+  const [targetHeight, targetWidth] = call.targetSize ?? [height, width];
+  const sides = states.shape[0] as number;
+  const refiner = (config.added.columns - pooled.columns) / config.added.idDims === REFINER_IDS;
+  return AESTHETIC_SCORES.slice(2 - sides).map((score) => [
+    originalHeight,
+    originalWidth,
+    top,
+    left,
+    ...(refiner ? [score] : [targetHeight, targetWidth]),
+  ]);
+}

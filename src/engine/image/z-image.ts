@@ -1,0 +1,177 @@
+// Z-Image: the states of a Qwen3 language model before its last layer, and a transformer over picture and caption.
+
+import { readTokenizer, readChatTemplates } from '../../files/checkpoint.ts';
+import { openChatTemplate } from '../../files/template.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import { limitLength } from '../../kernels/guidance.ts';
+import { linearCombination } from '../../kernels/linear-combination.ts';
+import { repeat } from '../../kernels/repeat.ts';
+import { readLlamaConfig } from '../../models/llama-config.ts';
+import { llamaStates } from '../../models/llama.ts';
+import { readZImageConfig, type ZImageConfig } from '../../models/z-image-config.ts';
+import { zImageRotations } from '../../models/z-image-rope.ts';
+import { zImage, type ZImage } from '../../models/z-image.ts';
+import { textStates } from '../text/states.ts';
+import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from './compute.ts';
+import type { Components } from './components.ts';
+import { writeRows, type Predictor } from './denoise.ts';
+import type { Prepared, Runner, RunRequest } from './runner.ts';
+import { createScalars } from './scalars.ts';
+
+const PATCH = 2;
+/** Tokens of a prompt that are read. */
+const MOST_TOKENS = 512;
+const TRAINED_STEPS = 1000;
+
+export function zImageRunner(components: Components): Runner {
+  const { device } = components;
+  const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
+
+  return {
+    inChannels: config.channels,
+    sampleSize: null,
+    mostClipSkip: 0,
+    flowTokens: (height, width) => (height / PATCH) * (width / PATCH),
+    async prepare(request): Promise<Prepared> {
+      const captions = await encodeCaptions(components, request);
+      return {
+        use: (body) =>
+          components.use(
+            'transformer',
+            'denoiser',
+            (table) => zImage(config, table),
+            (page) =>
+              body((latents, output, _, options) =>
+                zImagePredictor({ components, config, page, captions, request, latents, output, options }),
+              ),
+          ),
+        free: () => freeTensors(device, captions),
+      };
+    },
+  };
+}
+
+/** States of the prompt and, where guidance is on, of what is not wanted; [1, tokens, columns] each. */
+async function encodeCaptions(
+  components: Components,
+  { prompt, values, call, plain }: RunRequest,
+): Promise<Tensor[]> {
+  const { device } = components;
+  const { className, config: json } = components.get('text_encoder');
+  const config = readLlamaConfig(json, className === 'Qwen3Model' ? 'Qwen3ForCausalLM' : className);
+  const { folder, config: tokenizerConfig } = components.get('tokenizer');
+  const names = await folder.names();
+  const tokenizer = await readTokenizer(folder, names, tokenizerConfig);
+  const template = openChatTemplate(
+    await readChatTemplates(folder, names, tokenizerConfig),
+    tokenizer.specials,
+  );
+  const texts = values.guidance > 0 ? [prompt, values.negativePrompt] : [prompt];
+  return components.use(
+    'text_encoder',
+    'states',
+    (table) => llamaStates(config, table, config.windows.length - 1),
+    async (forward) => {
+      const states: Tensor[] = [];
+      for (const text of texts) {
+        const rendered = template.render({
+          messages: [{ role: 'user', content: text }],
+          kwargs: { enable_thinking: true },
+        });
+        const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
+        states.push(
+          await textStates(device, config, forward, ids.slice(0, call.maxSequenceLength ?? MOST_TOKENS), {
+            plain,
+          }),
+        );
+      }
+      return states;
+    },
+  );
+}
+
+interface PredictorRequest {
+  components: Components;
+  config: ZImageConfig;
+  page: ZImage;
+  captions: readonly Tensor[];
+  request: RunRequest;
+  latents: Tensor;
+  output: Tensor;
+  options: ComputeOptions;
+}
+
+/** Each caption has a pass of its own: they differ in length. */
+async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
+  const { components, config, page, captions, request, latents, output, options } = given;
+  const { device } = components;
+  const { guidance } = request.values;
+  const { cfgNormalization = 0, cfgTruncation = 1 } = request.call;
+  const sides: Side[] = [];
+  for (const caption of captions) sides.push(await prepareSide(given, caption));
+  const scalars = createScalars(device, 'scalars of a step', 2);
+  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
+  const time = allocateTensor(device, 'time step', [1, 1]);
+  const recording = await recordTape(
+    device,
+    options,
+    (tape) => {
+      const predictions = sides.map(({ caption, image, joint }) =>
+        page.forward(latents.on(tape), time.on(tape), caption.on(tape), {
+          image: image.on(tape),
+          joint: joint.on(tape),
+        }),
+      );
+      const [positive] = predictions as [Tensor];
+      // The model gives the way from the picture; schedules want the way to noise.
+      if (predictions.length === 1) return [repeat(positive, 1, scalars.region, 0)];
+      const guided = linearCombination(predictions, scalars.region, flag.region!);
+      if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
+      return [guided];
+    },
+    [output],
+  );
+  return {
+    run({ timestep }) {
+      const share = 1 - timestep / TRAINED_STEPS;
+      const scale = cfgTruncation <= 1 && share > cfgTruncation ? 0 : guidance;
+      scalars.write(sides.length === 1 ? [-1] : [-(1 + scale), scale]);
+      writeRows(device, time, Float32Array.of(share * config.timeScale));
+      recording.run();
+    },
+    destroy() {
+      recording.destroy();
+      scalars.free();
+      freeTensors(device, [flag, time, ...sides.flatMap((side) => Object.values(side) as Tensor[])]);
+    },
+  };
+}
+
+interface Side {
+  /** [1, filled tokens, hidden] */
+  caption: Tensor;
+  image: Tensor;
+  joint: Tensor;
+}
+
+async function prepareSide(
+  { components, config, page, latents, options }: PredictorRequest,
+  states: Tensor,
+): Promise<Side> {
+  const { device } = components;
+  const [, height, width] = latents.shape as number[];
+  const tokens = states.shape[1] as number;
+  const turns = zImageRotations(config, tokens, height! / PATCH, width! / PATCH);
+  const table = (label: string, values: Float32Array): Tensor =>
+    device.tensor('step', label, [values.length / config.dims, config.dims], values);
+  const rotations = table('rotations of a caption', turns.caption);
+  const [caption] = await compute(device, options, (tape) => [
+    page.condition(states.on(tape), rotations.on(tape)),
+  ]);
+  freeTensors(device, [rotations]);
+  return {
+    caption: caption!,
+    image: table('rotations of a picture', turns.image),
+    joint: table('rotations of both', turns.joint),
+  };
+}
