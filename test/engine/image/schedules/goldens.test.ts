@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
+import { parseScheduleConfig } from '../../../../src/engine/image/schedules/config.ts';
 import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { runPlan } from './run-plan.ts';
 
@@ -16,7 +17,9 @@ interface Case {
 }
 
 const golden = new URL('../../../golden/schedules.json', import.meta.url);
-const { cases, image }: { cases: Case[]; image: number[] } = JSON.parse(readFileSync(golden, 'utf8'));
+const { cases, image, saved }: { cases: Case[]; image: number[]; saved: string[] } = JSON.parse(
+  readFileSync(golden, 'utf8'),
+);
 const TOLERANCE = 1e-6;
 const VALUES = image.length;
 
@@ -37,8 +40,17 @@ function describe({ config, run }: Case): string {
 }
 
 test('the goldens hold every class', () => {
+  expect(saved.length).toBe(SCHEDULE_CLASSES.length);
   expect(new Set(cases.map(({ config }) => config['_class_name']))).toEqual(new Set(SCHEDULE_CLASSES));
 });
+
+test.each(saved.map((text) => [parseScheduleConfig(text)] as const))(
+  '$_class_name as diffusers saves it',
+  (config) => {
+    const steps = 5;
+    expect(openSchedule(config).plan({ steps }).steps.length).toBeGreaterThanOrEqual(steps);
+  },
+);
 
 test.each(cases.map((item) => [describe(item), item] as const))('%s', (_, item) => {
   const plan = openSchedule(item.config).plan(item.run);

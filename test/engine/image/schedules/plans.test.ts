@@ -1,0 +1,100 @@
+// What every plan must be, whatever made it: runnable at any length, and right where the answer is known beforehand.
+
+import { expect, test } from 'vitest';
+import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
+import type { Mix, Plan } from '../../../../src/engine/image/schedules/schedule.ts';
+import { runPlan } from './run-plan.ts';
+
+const DIFFUSION = {
+  _class_name: 'DDIMScheduler',
+  beta_start: 0.00085,
+  beta_end: 0.012,
+  beta_schedule: 'scaled_linear',
+  clip_sample: false,
+  set_alpha_to_one: true,
+  skip_prk_steps: true,
+  steps_offset: 1,
+};
+const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
+const all = [DIFFUSION, FLOW].flatMap((config) =>
+  scheduleNames(config === FLOW ? 'flow' : 'diffusion').map((name) => {
+    const schedule = chooseSchedule(name, config);
+    return [`${name} (${schedule.family})`, schedule] as const;
+  }),
+);
+
+test.each(all)('%s: plans of every length can be run', (_, schedule) => {
+  for (const steps of [1, 2, 3, 4, 5, 14, 15, 16, 31, 50]) {
+    for (const strength of [undefined, 0.37, 1]) {
+      if (Math.trunc(steps * (strength ?? 1)) < 1) continue;
+      const plan = schedule.plan({ steps, ...(strength === undefined ? {} : { strength }) });
+      // runPlan asserts that what is read was written before.
+      const trace = runPlan(
+        plan,
+        (input) => input.map((x) => 0.1 * x),
+        () => Float64Array.of(1),
+        Float64Array.of(1),
+      );
+      expect(trace.flatMap((row) => [...row]).every(Number.isFinite)).toBe(true);
+      expect(plan.steps.every(({ updates }) => updates.at(-1)?.into === 'latents')).toBe(true);
+    }
+  }
+});
+
+/** The latents that a model which always knows `clean` leads to. Levels are those of the latents before each step. */
+function oracle(plan: Plan, flow: boolean, clean: number): number {
+  let step = -1;
+  const levels: Mix[] = [plan.fromImage, ...plan.steps.map(({ after }) => after)];
+  const model = (input: Float64Array): Float64Array => {
+    step += 1;
+    const { image, noise } = levels[step] ?? { image: 1, noise: 0 };
+    const latents = (input[0] ?? 0) / (plan.steps[step]?.inputScale ?? 1);
+    return Float64Array.of(flow ? (latents - clean) / noise : (latents - image * clean) / noise);
+  };
+  return (
+    runPlan(plan, model, (draw) => Float64Array.of(Math.sin(draw + 1)), Float64Array.of(clean)).at(-1)?.[0] ??
+    Number.NaN
+  );
+}
+
+// LCM and TCD end at their boundary condition's mixture and at the lowest level, not at the clean latents. PNDM begun late
+// lags a timestep behind its latents, as in diffusers.
+const ending = all.filter(
+  ([, { className }]) => className !== 'LCMScheduler' && className !== 'TCDScheduler',
+);
+test.each(ending)('%s: a model that knows the picture leads to it', (_, { className, family, plan }) => {
+  for (const strength of className === 'PNDMScheduler' ? [1] : [0.5, 1]) {
+    expect(oracle(plan({ steps: 20, strength }), family === 'flow', 0.75)).toBeCloseTo(0.75, 6);
+  }
+});
+
+test.each(ending)(
+  '%s: what a step says of the clean latents is what the model knows',
+  (_, { family, plan }) => {
+    const [step] = plan({ steps: 20, strength: 0.5 }).steps;
+    const { image, noise } = plan({ steps: 20, strength: 0.5 }).fromImage;
+    const [clean, fresh] = [0.75, -1.25];
+    const values = {
+      latents: image * clean + noise * fresh,
+      output: family === 'flow' ? fresh - clean : fresh,
+    };
+    const estimate = step?.estimate.reduce(
+      (sum, { operand, coefficient }) =>
+        sum + coefficient * (operand === 'latents' ? values.latents : values.output),
+      0,
+    );
+    expect(estimate).toBeCloseTo(clean, 9);
+  },
+);
+
+test('slots hold only what a later step reads', () => {
+  const slots = (name: string, steps: number): number =>
+    chooseSchedule(name, DIFFUSION).plan({ steps }).slots;
+  expect(slots('euler', 20)).toBe(0);
+  expect(slots('heun', 20)).toBe(1);
+  expect(slots('dpm++2m', 20)).toBe(2);
+  expect(slots('dpm++2m', 1)).toBe(0);
+  expect(slots('lms', 20)).toBe(4);
+  const last = chooseSchedule('dpm++2m', DIFFUSION).plan({ steps: 20 }).steps.at(-1);
+  expect(last?.updates.length).toBe(1);
+});

@@ -1,0 +1,269 @@
+// What a scheduler_config.json and a request may say: names, published configurations, what is refused and with which words.
+
+import { expect, test } from 'vitest';
+import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
+import { parseScheduleConfig } from '../../../../src/engine/image/schedules/config.ts';
+import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
+import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
+import type { PlanRequest, Schedule } from '../../../../src/engine/image/schedules/schedule.ts';
+
+const SD = {
+  _class_name: 'PNDMScheduler',
+  _diffusers_version: '0.6.0',
+  beta_end: 0.012,
+  beta_schedule: 'scaled_linear',
+  beta_start: 0.00085,
+  num_train_timesteps: 1000,
+  set_alpha_to_one: false,
+  skip_prk_steps: true,
+  steps_offset: 1,
+  trained_betas: null,
+  clip_sample: false,
+};
+const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3.0 };
+const SIZED = {
+  ...FLOW,
+  use_dynamic_shifting: true,
+  base_shift: 0.5,
+  max_shift: 1.15,
+  base_image_seq_len: 256,
+};
+
+const named = (config: Record<string, unknown>): [string, Schedule][] =>
+  scheduleNames(config === FLOW ? 'flow' : 'diffusion').map((name) => [name, chooseSchedule(name, config)]);
+
+test('every class has a name, and every name of a family opens on its checkpoint', () => {
+  const all = [...named(SD), ...named(FLOW)];
+  expect(new Set(all.map(([, { className }]) => className))).toEqual(new Set(SCHEDULE_CLASSES));
+  for (const [name, schedule] of named(FLOW)) expect(schedule.family, name).toBe('flow');
+  for (const [name, schedule] of named(SD)) expect(schedule.family, name).toBe('diffusion');
+});
+
+test.each([
+  ['Stable Diffusion 1.5', SD, { steps: 50 }, 51, 981],
+  [
+    'Stable Diffusion 2.1',
+    { ...SD, _class_name: 'DDIMScheduler', prediction_type: 'v_prediction' },
+    { steps: 25 },
+    25,
+    961,
+  ],
+  [
+    'SDXL',
+    {
+      ...SD,
+      _class_name: 'EulerDiscreteScheduler',
+      interpolation_type: 'linear',
+      timestep_spacing: 'leading',
+      sample_max_value: 1,
+      use_karras_sigmas: false,
+    },
+    { steps: 30 },
+    30,
+    958,
+  ],
+  [
+    'SD-Turbo',
+    { ...SD, _class_name: 'EulerDiscreteScheduler', timestep_spacing: 'trailing' },
+    { steps: 1 },
+    1,
+    999,
+  ],
+  [
+    'LCM',
+    { ...SD, _class_name: 'LCMScheduler', original_inference_steps: 50, timestep_scaling: 10 },
+    { steps: 4 },
+    4,
+    999,
+  ],
+  ['Stable Diffusion 3', FLOW, { steps: 28 }, 28, 1000],
+  ['FLUX', SIZED, { steps: 4, sigmas: plainSigmas(4), imageTokens: 4096 }, 4, 1000],
+  [
+    'Wan',
+    {
+      _class_name: 'UniPCMultistepScheduler',
+      use_flow_sigmas: true,
+      prediction_type: 'flow_prediction',
+      flow_shift: 3,
+      solver_p: null,
+      disable_corrector: [],
+    },
+    { steps: 30 },
+    30,
+    999,
+  ],
+] satisfies [string, Record<string, unknown>, PlanRequest, number, number][])(
+  'the published configuration of %s',
+  (_, config, request, calls, first) => {
+    const plan = openSchedule(config).plan(request);
+    expect(plan.steps.length).toBe(calls);
+    expect(plan.steps[0]?.timestep).toBeCloseTo(first, 6);
+  },
+);
+
+test('a name sets its method and leaves the checkpoint its betas, prediction and shift', () => {
+  const karras = { ...SD, use_karras_sigmas: true };
+  const request = { steps: 6 };
+  expect(chooseSchedule('euler', karras).plan(request)).toEqual(
+    openSchedule({ ...SD, _class_name: 'EulerDiscreteScheduler' }).plan(request),
+  );
+  expect(chooseSchedule('EulerDiscreteScheduler', karras).plan(request)).toEqual(
+    chooseSchedule('euler-karras', SD).plan(request),
+  );
+  expect(chooseSchedule(null, SD).className).toBe('PNDMScheduler');
+  const unipc = {
+    ...FLOW,
+    _class_name: 'UniPCMultistepScheduler',
+    use_flow_sigmas: true,
+    prediction_type: 'flow_prediction',
+    flow_shift: 3,
+  };
+  expect(chooseSchedule('flow-unipc', FLOW).plan(request)).toEqual(openSchedule(unipc).plan(request));
+  expect(chooseSchedule('flow-euler', unipc).plan(request)).toEqual(openSchedule(FLOW).plan(request));
+});
+
+test('a schedule that is not here can be replaced by one that is', () => {
+  const own = { ...SD, _class_name: 'DEISMultistepScheduler' };
+  expect(() => openSchedule(own)).toThrow(
+    'There is no schedule DEISMultistepScheduler here; take one of DDIMScheduler',
+  );
+  expect(chooseSchedule('dpm++2m', own).className).toBe('DPMSolverMultistepScheduler');
+});
+
+test("Python's infinity in a config", () => {
+  const config = parseScheduleConfig(
+    '{"_class_name": "DPMSolverMultistepScheduler", "lambda_min_clipped": -Infinity}',
+  );
+  expect(openSchedule(config).plan({ steps: 3 })).toEqual(
+    openSchedule({ _class_name: 'DPMSolverMultistepScheduler' }).plan({ steps: 3 }),
+  );
+  expect(() => parseScheduleConfig('[]')).toThrow('holds no object');
+  expect(() => parseScheduleConfig('{')).toThrow('is not JSON');
+});
+
+const CONFIGS: [what: string, config: Record<string, unknown>, code: string, message: string][] = [
+  ['no class', {}, 'bad_checkpoint', 'has no "_class_name"'],
+  ['an unknown key', { ...SD, sparkle: 3 }, 'unsupported', '"sparkle": 3'],
+  [
+    'clipping',
+    { ...SD, _class_name: 'DDIMScheduler', clip_sample: true },
+    'unsupported',
+    'DDIMScheduler with "clip_sample": true',
+  ],
+  ['clipping by default', { _class_name: 'DDPMScheduler' }, 'unsupported', '"clip_sample": true'],
+  [
+    'thresholding',
+    { ...SD, _class_name: 'UniPCMultistepScheduler', thresholding: true },
+    'unsupported',
+    '"thresholding": true',
+  ],
+  [
+    'another prediction',
+    { ...SD, prediction_type: 'sample' },
+    'unsupported',
+    'it takes "epsilon", "v_prediction"',
+  ],
+  [
+    'a learned variance',
+    { ...SD, _class_name: 'DDPMScheduler', variance_type: 'learned' },
+    'unsupported',
+    '"variance_type": "learned"',
+  ],
+  ['a word for a number', { ...SD, beta_start: 'low' }, 'bad_checkpoint', '"beta_start": "low"'],
+  ['a number for a flag', { ...SD, skip_prk_steps: 1 }, 'bad_checkpoint', '"skip_prk_steps": 1'],
+  [
+    'two spacings',
+    { ...SD, _class_name: 'HeunDiscreteScheduler', use_karras_sigmas: true, use_beta_sigmas: true },
+    'bad_checkpoint',
+    'use_karras_sigmas and use_beta_sigmas',
+  ],
+  [
+    'a solver inside',
+    { ...SD, _class_name: 'UniPCMultistepScheduler', solver_p: {} },
+    'unsupported',
+    '"solver_p"',
+  ],
+  ['inverted sigmas', { ...FLOW, invert_sigmas: true }, 'unsupported', '"invert_sigmas": true'],
+  [
+    'growing latents',
+    { ...FLOW, _class_name: 'FlowMatchLCMScheduler', scale_factors: [0.5] },
+    'unsupported',
+    '"scale_factors"',
+  ],
+  [
+    'the noise form ending at zero',
+    { ...SD, _class_name: 'DPMSolverMultistepScheduler', algorithm_type: 'dpmsolver' },
+    'unsupported',
+    '"final_sigmas_type": "zero"',
+  ],
+  ['one trained timestep', { ...SD, num_train_timesteps: 1 }, 'bad_checkpoint', 'trains 1 timesteps'],
+];
+test.each(CONFIGS)('refused: %s', (_, config, code, message) => {
+  expect(() => openSchedule(config)).toThrow(
+    expect.objectContaining({ code, message: expect.stringContaining(message) }),
+  );
+});
+
+const euler = { ...SD, _class_name: 'EulerDiscreteScheduler' };
+const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanRequest, message: string][] = [
+  ['no step', euler, { steps: 0 }, 'steps is 0; EulerDiscreteScheduler takes a whole number from 1 to 1000.'],
+  ['half a step', euler, { steps: 2.5 }, 'steps is 2.5'],
+  ['too many steps', euler, { steps: 1001 }, 'steps is 1001'],
+  ['strength 0', euler, { steps: 4, strength: 0 }, 'strength is 0'],
+  ['strength for no step', euler, { steps: 4, strength: 0.2 }, 'strength 0.2 of 4 steps leaves no step'],
+  ['eta beyond 1', { ...SD, _class_name: 'DDIMScheduler' }, { steps: 4, eta: 2 }, 'eta is 2'],
+  ['eta elsewhere', euler, { steps: 4, eta: 0.5 }, 'EulerDiscreteScheduler takes no eta (0.5)'],
+  ['sigmas elsewhere', euler, { steps: 2, sigmas: [1, 0.5] }, "takes no sigmas of one's own"],
+  [
+    'sigmas without flow',
+    { ...SD, _class_name: 'UniPCMultistepScheduler' },
+    { steps: 2, sigmas: [1, 0.5] },
+    'only as plain flow sigmas',
+  ],
+  ['too few sigmas', FLOW, { steps: 3, sigmas: [1, 0.5] }, 'sigmas has 2 numbers; it takes 3'],
+  ['rising sigmas', FLOW, { steps: 2, sigmas: [0.5, 1] }, 'falling'],
+  ['no size', SIZED, { steps: 2 }, 'give imageTokens or mu'],
+  [
+    'more steps than were distilled',
+    { ...SD, _class_name: 'TCDScheduler' },
+    { steps: 60 },
+    'takes at most 50',
+  ],
+  ['Runge-Kutta in 3 steps', { ...SD, skip_prk_steps: false }, { steps: 3 }, 'takes at least 4'],
+  [
+    'Runge-Kutta from an image',
+    { ...SD, skip_prk_steps: false },
+    { steps: 9, strength: 0.5 },
+    'cannot start from an image',
+  ],
+];
+test.each(REQUESTS)('refused: %s', (_, config, request, message) => {
+  expect(() => openSchedule(config).plan(request)).toThrow(
+    expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(message) }),
+  );
+});
+
+test('refused: a noise prediction where there is nothing but noise', () => {
+  const zero = {
+    ...SD,
+    _class_name: 'DDIMScheduler',
+    rescale_betas_zero_snr: true,
+    timestep_spacing: 'trailing',
+  };
+  expect(() => openSchedule(zero).plan({ steps: 4 })).toThrow(
+    expect.objectContaining({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining('step 1 at timestep 999'),
+    }),
+  );
+  expect(openSchedule({ ...zero, prediction_type: 'v_prediction' }).plan({ steps: 4 }).steps.length).toBe(4);
+});
+
+test.each([
+  ['sparkle', SD, 'scheduler sparkle is unknown; take one of euler, euler-karras'],
+  ['flow-euler', SD, 'flow-euler is for flow-matching models, which this is not'],
+  ['ddim', FLOW, 'ddim is for noise-predicting models, which this is not; take one of flow-euler'],
+  ['DPMSolverSDEScheduler', SD, 'take dpm++2m-sde'],
+])('refused: the name %s', (name, config, message) => {
+  expect(() => chooseSchedule(name, config)).toThrow(message);
+});
