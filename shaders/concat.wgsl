@@ -8,9 +8,6 @@ struct Args {
   b_quads: u32,
   y_quads: u32,
   rows: u32,
-  a_first: u32, // rows of this dispatch's first one after the binding's
-  b_first: u32,
-  y_first: u32,
 }
 
 @group(0) @binding(0) var<storage, read> a: array<vec4f>;
@@ -20,11 +17,11 @@ struct Args {
 
 fn element(row: u32, column: u32) -> f32 {
   if (column < args.a_columns) {
-    return a[(args.a_first + row) * args.a_quads + column / 4u][column % 4u];
+    return a[row * args.a_quads + column / 4u][column % 4u];
   }
   let of_b = column - args.a_columns;
   if (of_b < args.b_columns) {
-    return b[(args.b_first + row) * args.b_quads + of_b / 4u][of_b % 4u];
+    return b[row * args.b_quads + of_b / 4u][of_b % 4u];
   }
   return 0.0;
 }
@@ -43,9 +40,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
       v[j] = element(row, 4u * quad + j);
     }
   } else if (4u * quad < args.a_columns) {
-    v = a[(args.a_first + row) * args.a_quads + quad];
+    v = a[row * args.a_quads + quad];
   } else if (4u * quad < args.a_columns + args.b_columns) {
-    v = b[(args.b_first + row) * args.b_quads + quad - args.a_columns / 4u];
+    v = b[row * args.b_quads + quad - args.a_columns / 4u];
   }
-  y[(args.y_first + row) * args.y_quads + quad] = v;
+  y[i] = v;
 }

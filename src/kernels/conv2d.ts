@@ -21,6 +21,8 @@ export interface Conv2dOptions {
   perImage?: Tensor | undefined;
   /** Of the result's shape, added before the activation. */
   residual?: Tensor | undefined;
+  /** The result takes the residual's place, which nothing reads any more. */
+  inPlace?: boolean | undefined;
   activation?: keyof typeof ACTIVATIONS | undefined;
 }
 
@@ -61,7 +63,7 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   if (x.columns !== weight.k) throw new Error(`conv2d: x has ${x.columns} channels, the weight ${weight.k}`);
-  const { stride = 1, padding = 'same', upsample = false, perImage, residual } = options;
+  const { stride = 1, padding = 'same', upsample = false, perImage, residual, inPlace } = options;
   const kernel = Math.sqrt(weight.taps);
   const seen =
     typeof upsample === 'object'
@@ -72,9 +74,10 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
   const around = kernel === 1 ? 0 : padding === 'same' ? 2 : 1;
   const extent = (size: number): number => Math.floor((size + around - kernel) / stride) + 1;
   const ySize = { height: extent(seen.height), width: extent(seen.width) };
-  const y = tape.tensor([batch, ySize.height, ySize.width, weight.columns]);
+  const shape = [batch, ySize.height, ySize.width, weight.columns];
+  const y = inPlace && residual ? residual : tape.tensor(shape);
   expectShape('perImage', perImage, [batch, weight.columns]);
-  expectShape('residual', residual, y.shape);
+  expectShape('residual', residual, shape);
   if (perImage && !weight.bias) throw new Error('conv2d: perImage goes with a bias');
   const pad = around === 2 ? 1 : 0;
   const xQuads = x.stride / 4;
@@ -154,7 +157,7 @@ function stripOf(
 /** Records the pixels of one strip from a view of x. */
 export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   const { tape, weight, options, kernel, stride, pad, stored, seen, ySize } = conv;
-  const { perImage, residual, activation } = options;
+  const { perImage, residual, inPlace, activation } = options;
   const y = view(tape, conv.y, strip);
   const columnLanes = columnLanesOf(tape);
   for (const window of weight.windows) {
@@ -166,7 +169,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         SPLITS: splitsFor(conv),
         W: weight.format,
         ADDEND: weight.bias ? (perImage ? 'image' : 'bias') : 'none',
-        RESIDUAL: residual ? 'add' : 'none',
+        RESIDUAL: residual ? (inPlace ? 'in-place' : 'add') : 'none',
         UPSAMPLED: seen.height !== stored.height || seen.width !== stored.width,
         ACTIVATION: activation ? ACTIVATIONS[activation] : 0,
       },
@@ -199,7 +202,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         ...weightOperands(window),
         ...(weight.bias ? { bias: weight.bias } : {}),
         ...(perImage ? { per_image: perImage } : {}),
-        ...(residual ? { residual: view(tape, residual, strip).operand } : {}),
+        ...(residual && !inPlace ? { residual: view(tape, residual, strip).operand } : {}),
       },
       groups: () => [Math.ceil((window.groups * 8) / columnLanes), Math.ceil(size(strip) / TILE)],
     });

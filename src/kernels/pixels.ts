@@ -19,6 +19,8 @@ export interface View {
 
 /** Where a binding may begin: at an even pixel, since rows are padded to 128 bytes. */
 const ALIGNMENT = 2;
+/** Rows that tensors are rounded up to. */
+const TILE = 16;
 
 /** The whole tensor where one binding takes it, else a slice that holds the pixels. */
 export function view(tape: Tape, tensor: Tensor, { first, last }: Pixels): View {
@@ -31,10 +33,10 @@ export function fits(tape: Tape, tensor: Tensor): boolean {
   return spanOf(tensor, tape.capacity) <= tape.device.capabilities.bindingLimit;
 }
 
-/** Pixels of a tensor that a binding takes wherever they begin. */
+/** Pixels of a tensor that a binding takes wherever they begin, also as a tensor of their own. */
 export function mostPixels(tape: Tape, tensor: Tensor): number {
   const { bindingLimit } = tape.device.capabilities;
-  return Math.floor(bindingLimit / (4 * tensor.stride)) - (ALIGNMENT - 1);
+  return Math.floor(bindingLimit / (4 * tensor.stride * TILE)) * TILE - (ALIGNMENT - 1);
 }
 
 /** Cuts pixels of tensors that a kernel reads and writes at the same places; a dispatch takes at most `most`. */

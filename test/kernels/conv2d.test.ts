@@ -26,6 +26,7 @@ interface Case {
   upsample?: boolean | { height: number; width: number };
   perImage?: boolean;
   residual?: boolean;
+  inPlace?: boolean;
   activation?: 'silu' | 'relu';
 }
 
@@ -50,6 +51,7 @@ function problem(on: Device, given: Case): Problem {
     upsample: false,
     perImage: false,
     residual: false,
+    inPlace: false,
     activation: undefined,
     ...given,
   };
@@ -77,7 +79,7 @@ function problem(on: Device, given: Case): Problem {
 
 /** Images `from` to `to` of a problem. */
 function run(on: Device, of: Problem, from = 0, to: number = of.batch): Promise<Float32Array[]> {
-  const { height, width, channels, out, size, stride, padding, upsample, activation } = of;
+  const { height, width, channels, out, size, stride, padding, upsample, inPlace, activation } = of;
   const pixels = size.height * size.width;
   const batch = to - from;
   return computeImages(on, (input) => {
@@ -85,7 +87,7 @@ function run(on: Device, of: Problem, from = 0, to: number = of.batch): Promise<
       [batch, height, width, channels],
       of.x.subarray(from * height * width * channels, to * height * width * channels),
     );
-    const options: Conv2dOptions = { stride, padding, upsample, activation };
+    const options: Conv2dOptions = { stride, padding, upsample, inPlace, activation };
     if (of.perImage) options.perImage = input([batch, out], of.added.subarray(from * out, to * out));
     if (of.residual) {
       const values = of.skip.subarray(from * pixels * out, to * pixels * out);
@@ -198,6 +200,7 @@ describe('the adapter as it is', () => {
     { activation: 'silu' },
     { activation: 'relu' },
     { perImage: true, residual: true, activation: 'silu' },
+    { residual: true, inPlace: true },
   ];
   it.each(epilogues)('%j', (epilogue) =>
     expectRight(device, { height: 5, width: 6, channels: 7, out: 37, batch: 3, ...epilogue }),
@@ -208,7 +211,7 @@ const VARIANTS: { name: string; as: Disguise; format: Format }[] = [
   { name: 'the adapter as it is', as: {}, format: 'f16' },
   { name: 'subgroups of four', as: { lanes: 4 }, format: 'f32' },
   { name: 'no subgroups', as: { portable: true }, format: 'int4' },
-    { name: 'K split, no subgroups', as: { hardware: true, portable: true }, format: 'int8' },
+  { name: 'K split, no subgroups', as: { hardware: true, portable: true }, format: 'int8' },
 ];
 
 it.each(VARIANTS)('$name: right, and a batch is its images', async ({ as, format }) => {
@@ -234,6 +237,7 @@ it.each(VARIANTS)('$name: right, and a batch is its images', async ({ as, format
 describe('strips where a binding takes 256 KiB', () => {
   const cases: Case[] = [
     { height: 40, width: 37, channels: 70, out: 33, perImage: true, residual: true, batch: 2 },
+    { height: 40, width: 37, channels: 33, out: 64, residual: true, inPlace: true },
     { height: 47, width: 45, channels: 33, out: 64, stride: 2, batch: 2 },
     { height: 50, width: 45, channels: 33, out: 64, stride: 2, padding: 'after' },
     { height: 31, width: 29, channels: 33, out: 33, upsample: { height: 61, width: 57 } },
