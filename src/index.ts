@@ -12,7 +12,7 @@ export {
 export type { AdapterSummary } from './gpu/adapter.ts';
 export { listAdapters as adapters } from './gpu/node.ts';
 export type { ProbeResult } from './engine/probe.ts';
-export { openTextModel, probeAdapter } from './engine/open.ts';
+export { openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
 export {
   coverImage,
   decodeImage,

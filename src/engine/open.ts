@@ -4,7 +4,9 @@ import { nodePlatform } from './platform-node.ts';
 import { probe, type ProbeResult } from './probe.ts';
 import { openTextModelInline } from './text/open.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
-import { openTextModelInWorker } from './worker-node.ts';
+import { openImageModelInline } from './image/open.ts';
+import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
+import { openImageModelInWorker, openTextModelInWorker } from './worker-node.ts';
 
 /**
  * Opens a language model from a folder or a hub id. Errors: model_not_found, bad_checkpoint, unsupported, no_adapter,
@@ -17,6 +19,19 @@ export function openTextModel(
   return options.inline
     ? openTextModelInline(nodePlatform, options, onEvent)
     : openTextModelInWorker(options, onEvent);
+}
+
+/**
+ * Opens a diffusion pipeline from a folder or a hub id. Errors: those of openTextModel, and bad_request for options that the
+ * pipeline does not have.
+ */
+export function openImageModel(
+  options: ImageModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+): Promise<ImageModel> {
+  return options.inline
+    ? openImageModelInline(nodePlatform, options, onEvent)
+    : openImageModelInWorker(options, onEvent);
 }
 
 /** Whether an adapter computes right; `adapter` as in TextModelOptions. */

@@ -13,6 +13,9 @@ import { EngineError } from '../files/error.ts';
 import { destroyDevices } from '../gpu/node.ts';
 import { throttlePolling } from '../gpu/polling.ts';
 import { nodePlatform } from './platform-node.ts';
+import { openImageModelInline } from './image/open.ts';
+import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
+import { connectImageModel, serveImageModel } from './image/remote.ts';
 import { openTextModelInline } from './text/open.ts';
 import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
 import { serveTokenizer } from './text/long-text.ts';
@@ -23,7 +26,8 @@ import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.t
 /** Milliseconds that a process waits at its end for steps on the device. */
 const LEAVE_TIME = 5000;
 
-const ENGINE_THREAD = 'svc-engine';
+const TEXT_THREAD = 'svc-engine text';
+const IMAGE_THREAD = 'svc-engine images';
 const TOKENIZER_THREAD = 'svc-tokenizer';
 
 /** Opens a text model in a thread of its own. */
@@ -31,11 +35,25 @@ export function openTextModelInWorker(
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
 ): Promise<TextModel> {
-  const worker = startThread(ENGINE_THREAD);
+  const { port, stop } = startEngine(TEXT_THREAD);
+  return connectTextModel(port, options, onEvent, stop);
+}
+
+/** Opens an image model in a thread of its own. */
+export function openImageModelInWorker(
+  options: ImageModelOptions,
+  onEvent: (event: OpenEvent) => void = () => {},
+): Promise<ImageModel> {
+  const { port, stop } = startEngine(IMAGE_THREAD);
+  return connectImageModel(port, options, onEvent, stop);
+}
+
+function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
+  const worker = startThread(kind);
   const port = portOf(worker);
   engines.add(port);
   worker.once('exit', () => engines.delete(port));
-  return connectTextModel(port, options, onEvent, async () => void (await worker.terminate()));
+  return { port, stop: async () => void (await worker.terminate()) };
 }
 
 /** Engines in threads of this one. Where process.exit() came while one computes, its thread would take the process down. */
@@ -70,20 +88,26 @@ function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
   };
 }
 
-if (!isMainThread && parentPort && workerData === ENGINE_THREAD) {
-  throttlePolling();
+if (!isMainThread && parentPort) {
+  const port = portOf(parentPort);
   const platform = { ...nodePlatform, tokenizerThread: () => portOf(startThread(TOKENIZER_THREAD)) };
-  const fail = serveTextModel(
-    portOf(parentPort),
-    (options, onEvent, signal) => openTextModelInline(platform, options, onEvent, signal),
-    destroyDevices,
-  );
-  // What nobody caught ends this thread, but only once nothing of the GPU binding is pending.
+  if (workerData === TEXT_THREAD) {
+    serveEngine(serveTextModel(port, (...given) => openTextModelInline(platform, ...given), destroyDevices));
+  } else if (workerData === IMAGE_THREAD) {
+    serveEngine(
+      serveImageModel(port, (...given) => openImageModelInline(platform, ...given), destroyDevices),
+    );
+  } else if (workerData === TOKENIZER_THREAD) {
+    serveTokenizer(port, nodePlatform.openFolder, LLAMA_ARCHITECTURES);
+  }
+}
+
+/** What nobody caught ends the thread, but only once nothing of the GPU binding is pending. */
+function serveEngine(fail: (error: unknown) => Promise<void>): void {
+  throttlePolling();
   process.once('uncaughtException', (error) => {
     void fail(error).finally(() => {
       throw error;
     });
   });
-} else if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD) {
-  serveTokenizer(portOf(parentPort), nodePlatform.openFolder, LLAMA_ARCHITECTURES);
 }
