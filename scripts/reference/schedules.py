@@ -169,9 +169,17 @@ def solvers(every, zero):
         yield dpm, SD | {'algorithm_type': algorithm, 'solver_type': solver, 'solver_order': order}, {}
     for algorithm, order in (('dpmsolver', 2), ('dpmsolver', 3), ('sde-dpmsolver', 2)):
         for solver in ('midpoint', 'heun'):
-            config = {'algorithm_type': algorithm, 'solver_type': solver, 'solver_order': order, 'final_sigmas_type': 'sigma_min'}
+            config = {
+                'algorithm_type': algorithm,
+                'solver_type': solver,
+                'solver_order': order,
+                'final_sigmas_type': 'sigma_min',
+            }
             yield dpm, SD | config, {}
-    ends = [{'final_sigmas_type': 'sigma_min'}, {'final_sigmas_type': 'sigma_min', 'euler_at_final': True, 'lower_order_final': False}]
+    ends = [
+        {'final_sigmas_type': 'sigma_min'},
+        {'final_sigmas_type': 'sigma_min', 'euler_at_final': True, 'lower_order_final': False},
+    ]
     yield from with_each(dpm, SD, *respaced, *ends, zero, flow, {'use_lu_lambdas': True}, {'lambda_min_clipped': -5.1})
     yield dpm, SD | flow | {'use_dynamic_shifting': True}, {'mu': 0.8}
     uni = 'UniPCMultistepScheduler'
