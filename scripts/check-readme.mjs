@@ -3,30 +3,41 @@
 //   node scripts/check-readme.mjs --write    writes them
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from '../dist/cli/options.js';
 import { FIELDS } from '../dist/server/schema.js';
 
 const file = new URL('../README.md', import.meta.url);
 
-const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ');
+const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 const table = (head, rows) =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
 function optionValue(option) {
   if (option.kind === 'choice') return option.choices.join(', ');
-  return option.value ?? option.kind;
+  return option.value ?? (option.kind === 'texts' ? 'text, repeatable' : option.kind);
 }
 
-const tables = {
-  options: table(
+function optionTable(options) {
+  return table(
     ['Option', 'Value', 'Default', 'Meaning'],
-    Object.entries({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }).map(([name, option]) => [
+    Object.entries(options).map(([name, option]) => [
       `\`--${name}\``,
       optionValue(option),
       option.default ?? option.otherwise ?? (option.kind === 'boolean' ? 'off' : ''),
-      option.help,
+      optionMeaning(option),
     ]),
-  ),
+  );
+}
+
+function optionMeaning({ help, aliases = [], unbuilt }) {
+  const also = aliases.length > 0 ? ` Also ${aliases.map((name) => `\`--${name}\``).join(', ')}.` : '';
+  return `${help}${also}${unbuilt ? ' Not built yet: taken at its default, refused otherwise.' : ''}`;
+}
+
+const tables = {
+  options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
+  generate: optionTable(GENERATE_OPTIONS),
   fields: table(
     ['Field', 'Status', 'Default', 'Rule'],
     Object.entries(FIELDS).map(([name, field]) => [

@@ -49,7 +49,7 @@ async function dispatch([name, ...args]: string[], commands: Commands): Promise<
 function generalHelp(commands: Commands): string {
   const rows = Object.entries(commands).map(([name, { summary }]): [string, string] => [name, summary]);
   return [
-    'Local AI on any GPU: language models computed by WGSL shaders.',
+    'Local AI on any GPU: language and diffusion models computed by WGSL shaders.',
     'Usage: svc <command> [options]      (not installed: npx svc-engine <command>)',
     `Commands\n${columns(rows, 8)}`,
     '`svc <command> --help` lists the options of a command.',
