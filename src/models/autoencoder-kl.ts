@@ -6,12 +6,21 @@ import { attend } from '../kernels/attend.ts';
 import { conv2d } from '../kernels/conv2d.ts';
 import { groupnorm } from '../kernels/groupnorm.ts';
 import { linear, linearAdd } from '../kernels/matmul.ts';
+import { normConv } from '../kernels/norm-conv.ts';
 import { affine } from './affine.ts';
 import type { AutoencoderKLConfig } from './autoencoder-kl-config.ts';
 import { resnet } from './resnet.ts';
 import type { WeightTable } from './weights.ts';
 
 const EPS = 1e-6;
+
+/** The same picture in less memory. */
+export interface Tiling {
+  /** Rows of pixels whose normalised values exist at a time; left out: as many as a binding takes. */
+  stripRows?: number | undefined;
+}
+
+type Block = (x: Tensor, stripRows: number | undefined) => Tensor;
 
 /** Latents [batch, height, width, latentChannels] → pictures in −1 … 1, [batch, 2ⁿ · height, 2ⁿ · width, outChannels] */
 export function autoencoderKLDecoder(config: AutoencoderKLConfig, weights: WeightTable) {
@@ -23,18 +32,20 @@ export function autoencoderKLDecoder(config: AutoencoderKLConfig, weights: Weigh
   const convIn = weights.conv('decoder.conv_in.weight', deepest, latentChannels, 3);
   const mid = midBlock(config, weights, 'decoder.mid_block', deepest);
   const wide = channels.toReversed();
-  const blocks = wide.map((to, i) =>
-    upBlock(config, weights, `decoder.up_blocks.${i}`, wide[i - 1] ?? deepest, to, i < wide.length - 1),
-  );
+  const blocks = wide.map((to, i) => {
+    const resample = i < wide.length - 1 ? DOUBLE : null;
+    const level = { layers: config.layers + 1, from: wide[i - 1] ?? deepest, to, resample };
+    return levelBlock(config, weights, `decoder.up_blocks.${i}`, level);
+  });
   const normOut = affine(weights, 'decoder.conv_norm_out', channels[0]!);
   const convOut = weights.conv('decoder.conv_out.weight', config.outChannels, channels[0]!, 3);
   weights.ignore(/^(encoder|quant_conv)\./);
 
-  return (latents: Tensor): Tensor => {
+  return (latents: Tensor, { stripRows }: Tiling = {}): Tensor => {
     let x = conv2d(post ? linear(latents, post) : latents, convIn); // [batch, height, width, deepest]
-    x = mid(x);
-    for (const block of blocks) x = block(x);
-    return conv2d(groupnorm(x, normOut, { groups, eps: EPS, silu: true }), convOut);
+    x = mid(x, stripRows);
+    for (const block of blocks) x = block(x, stripRows);
+    return normConv(x, normOut, convOut, { groups, eps: EPS, silu: true, stripRows });
   };
 }
 
@@ -46,16 +57,11 @@ export function autoencoderKLEncoder(config: AutoencoderKLConfig, weights: Weigh
   const { latentChannels, channels, groups } = config;
   const deepest = channels.at(-1)!;
   const convIn = weights.conv('encoder.conv_in.weight', channels[0]!, config.inChannels, 3);
-  const blocks = channels.map((to, i) =>
-    downBlock(
-      config,
-      weights,
-      `encoder.down_blocks.${i}`,
-      channels[i - 1] ?? to,
-      to,
-      i < channels.length - 1,
-    ),
-  );
+  const blocks = channels.map((to, i) => {
+    const resample = i < channels.length - 1 ? HALVE : null;
+    const level = { layers: config.layers, from: channels[i - 1] ?? to, to, resample };
+    return levelBlock(config, weights, `encoder.down_blocks.${i}`, level);
+  });
   const mid = midBlock(config, weights, 'encoder.mid_block', deepest);
   const normOut = affine(weights, 'encoder.conv_norm_out', deepest);
   const convOut = weights.conv('encoder.conv_out.weight', 2 * latentChannels, deepest, 3);
@@ -64,84 +70,61 @@ export function autoencoderKLEncoder(config: AutoencoderKLConfig, weights: Weigh
     : null;
   weights.ignore(/^(decoder|post_quant_conv)\./);
 
-  return (image: Tensor): Tensor => {
+  return (image: Tensor, { stripRows }: Tiling = {}): Tensor => {
     let x = conv2d(image, convIn); //                            [batch, height, width, channels₀]
-    for (const block of blocks) x = block(x);
-    x = mid(x);
-    const moments = conv2d(groupnorm(x, normOut, { groups, eps: EPS, silu: true }), convOut);
+    for (const block of blocks) x = block(x, stripRows);
+    x = mid(x, stripRows);
+    const moments = normConv(x, normOut, convOut, { groups, eps: EPS, silu: true, stripRows });
     return quant ? linear(moments, quant) : moments;
   };
 }
 
-/** Halves the resolution at the end; the picture is padded to the right and below. */
-function downBlock(
-  config: AutoencoderKLConfig,
-  weights: WeightTable,
-  name: string,
-  from: number,
-  to: number,
-  halves: boolean,
-) {
-  const layers = residuals(config, weights, name, config.layers, from, to);
-  const half = halves ? weights.conv(`${name}.downsamplers.0.conv.weight`, to, to, 3) : null;
-  return (x: Tensor): Tensor => {
-    const y = layers(x);
-    return half ? conv2d(y, half, { stride: 2, padding: 'after' }) : y;
-  };
+interface Level {
+  layers: number;
+  from: number;
+  to: number;
+  /** How the resolution changes afterwards. */
+  resample: typeof HALVE | typeof DOUBLE | null;
 }
 
-function upBlock(
-  config: AutoencoderKLConfig,
-  weights: WeightTable,
-  name: string,
-  from: number,
-  to: number,
-  doubles: boolean,
-) {
-  const layers = residuals(config, weights, name, config.layers + 1, from, to);
-  const double = doubles ? weights.conv(`${name}.upsamplers.0.conv.weight`, to, to, 3) : null;
-  return (x: Tensor): Tensor => {
-    const y = layers(x);
-    return double ? conv2d(y, double, { upsample: true }) : y;
-  };
-}
+/** The picture is padded to the right and below. */
+const HALVE = { name: 'downsamplers', options: { stride: 2, padding: 'after' } } as const;
+const DOUBLE = { name: 'upsamplers', options: { upsample: true } } as const;
 
-function midBlock(config: AutoencoderKLConfig, weights: WeightTable, name: string, channels: number) {
-  const [first, second] = [0, 1].map((i) =>
-    residual(config, weights, `${name}.resnets.${i}`, channels, channels),
-  );
-  const attention = config.attends ? selfAttention(config, weights, `${name}.attentions.0`, channels) : null;
-  return (x: Tensor): Tensor => {
-    const y = first!(x);
-    return second!(attention ? attention(y) : y);
-  };
-}
-
-/** Residual blocks one after the other, a segment of the tape each. */
-function residuals(
-  config: AutoencoderKLConfig,
-  weights: WeightTable,
-  name: string,
-  count: number,
-  from: number,
-  to: number,
-) {
-  const blocks = Array.from({ length: count }, (_, i) =>
+/** Residual blocks at one resolution. */
+function levelBlock(config: AutoencoderKLConfig, weights: WeightTable, name: string, level: Level): Block {
+  const { layers, from, to, resample } = level;
+  const blocks = Array.from({ length: layers }, (_, i) =>
     residual(config, weights, `${name}.resnets.${i}`, i === 0 ? from : to, to),
   );
-  return (x: Tensor): Tensor => blocks.reduce((y, run) => run(y), x);
+  const conv = resample && weights.conv(`${name}.${resample.name}.0.conv.weight`, to, to, 3);
+  return (x, stripRows) => {
+    const y = blocks.reduce((z, run) => run(z, stripRows), x);
+    return conv ? conv2d(y, conv, resample.options) : y;
+  };
 }
 
+function midBlock(config: AutoencoderKLConfig, weights: WeightTable, name: string, channels: number): Block {
+  const first = residual(config, weights, `${name}.resnets.0`, channels, channels);
+  const attention = config.attends ? selfAttention(config, weights, `${name}.attentions.0`, channels) : null;
+  const second = residual(config, weights, `${name}.resnets.1`, channels, channels);
+  return (x, stripRows) => {
+    const y = first(x, stripRows);
+    return second(attention ? attention(y) : y, stripRows);
+  };
+}
+
+/** A residual block, in its input's place where it has as many channels; a segment of the tape. */
 function residual(
   { groups }: AutoencoderKLConfig,
   weights: WeightTable,
   name: string,
   from: number,
   to: number,
-) {
+): Block {
   const run = resnet({ groups, eps: EPS, timeDims: null }, weights, name, from, to);
-  return (x: Tensor): Tensor => {
-    const y = run(x, null);
+  return (x, stripRows) => {
+    const y = run(x, null, { overwrites: true, stripRows });
     y.tape!.cut();
     return y;
   };

@@ -1,9 +1,8 @@
 // The residual block of UNets and autoencoders: norm, SiLU and convolution twice, the embedded time step added between.
 
 import type { Tensor } from '../gpu/tensor.ts';
-import { conv2d } from '../kernels/conv2d.ts';
-import { groupnorm } from '../kernels/groupnorm.ts';
 import { linear } from '../kernels/matmul.ts';
+import { normConv } from '../kernels/norm-conv.ts';
 import { affine } from './affine.ts';
 import type { WeightTable } from './weights.ts';
 
@@ -12,6 +11,13 @@ export interface ResnetShape {
   eps: number;
   /** Columns of the embedded time step; null: none is added. */
   timeDims: number | null;
+}
+
+export interface ResnetUse {
+  /** Nothing reads x afterwards. */
+  overwrites?: boolean;
+  /** Rows of pixels whose normalised values exist at a time. */
+  stripRows?: number | undefined;
 }
 
 /** x [batch, height, width, from], time [batch, timeDims] → [batch, height, width, to] */
@@ -27,10 +33,12 @@ export function resnet(shape: ResnetShape, weights: WeightTable, name: string, f
   const conv2 = weights.conv(`${name}.conv2.weight`, to, to, 3);
   const shortcut = from === to ? null : weights.conv(`${name}.conv_shortcut.weight`, to, from, 1);
 
-  return (x: Tensor, time: Tensor | null): Tensor => {
+  return (x: Tensor, time: Tensor | null, use: ResnetUse = {}): Tensor => {
     const perImage = timeProj && time ? linear(time, timeProj) : undefined; // [batch, to]
-    const y = conv2d(groupnorm(x, norm1, { groups, eps, silu: true }), conv1, { perImage }); // [batch, height, width, to]
+    const norm = { groups, eps, silu: true, stripRows: use.stripRows };
+    const y = normConv(x, norm1, conv1, { ...norm, perImage }); // [batch, height, width, to]
     const residual = shortcut ? linear(x, shortcut) : x;
-    return conv2d(groupnorm(y, norm2, { groups, eps, silu: true }), conv2, { residual });
+    const inPlace = shortcut !== null || use.overwrites;
+    return normConv(y, norm2, conv2, { ...norm, residual, inPlace });
   };
 }

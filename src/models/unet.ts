@@ -4,8 +4,8 @@
 import type { Tensor } from '../gpu/tensor.ts';
 import { concat } from '../kernels/concat.ts';
 import { conv2d } from '../kernels/conv2d.ts';
-import { groupnorm } from '../kernels/groupnorm.ts';
 import { linear } from '../kernels/matmul.ts';
+import { normConv } from '../kernels/norm-conv.ts';
 import { affine } from './affine.ts';
 import { resnet } from './resnet.ts';
 import { timeEmbedding, type TimeConditioning, type TimePrompt } from './unet-time.ts';
@@ -54,7 +54,7 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
       for (const block of down) y = block(y, step, skips);
       if (mid) y = mid(y, step);
       for (const block of up) y = block(y, step, skips);
-      return conv2d(groupnorm(y, normOut, { groups, eps, silu: true }), convOut);
+      return normConv(y, normOut, convOut, { groups, eps, silu: true });
     },
   };
 }

@@ -1,9 +1,18 @@
 // AutoencoderKL against diffusers: with and without quant convolutions, attention by its old names and its new ones.
 
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
 import { readAutoencoderKLConfig } from '../../src/models/autoencoder-kl-config.ts';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../src/models/autoencoder-kl.ts';
-import { channelsLast, describeGoldens, expectAgreement, load } from './image-golden.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import {
+  channelsLast,
+  compute,
+  describeGoldens,
+  expectAgreement,
+  load,
+  openModuleGolden,
+} from './image-golden.ts';
 
 describe('decoder', () => {
   describeGoldens(['vae-decode', 'vae-16-decode', 'vae-old-names-decode'], async (golden, device, run) => {
@@ -20,6 +29,33 @@ describe('encoder', () => {
     const encode = await load(device, golden, (weights) => autoencoderKLEncoder(config, weights));
     const { values } = await run((_, input) => [encode(input(channelsLast(golden.inputs.get('sample')!)))]);
     expectAgreement(values[0]!, channelsLast(golden.outputs.get('moments')!));
+  });
+});
+
+describe('strips of three rows', () => {
+  let device: Device;
+  beforeAll(async () => void (device = await openTestDevice()));
+  afterAll(() => device.destroy());
+
+  it('decode to the same picture, bit for bit', async () => {
+    const golden = await openModuleGolden('vae-16-decode');
+    const config = readAutoencoderKLConfig(golden.config);
+    const decode = await load(device, golden, (weights) => autoencoderKLDecoder(config, weights));
+    const latents = channelsLast(golden.inputs.get('latents')!);
+    const whole = await compute(device, (_, input) => [decode(input(latents))]);
+    const strips = await compute(device, (_, input) => [decode(input(latents), { stripRows: 3 })]);
+    expect(strips.dispatches).toBeGreaterThan(whole.dispatches);
+    expect(strips.values).toEqual(whole.values);
+  });
+
+  it('encode to the same latents, bit for bit', async () => {
+    const golden = await openModuleGolden('vae-16-encode');
+    const config = readAutoencoderKLConfig(golden.config);
+    const encode = await load(device, golden, (weights) => autoencoderKLEncoder(config, weights));
+    const image = channelsLast(golden.inputs.get('sample')!);
+    const whole = await compute(device, (_, input) => [encode(input(image))]);
+    const strips = await compute(device, (_, input) => [encode(input(image), { stripRows: 3 })]);
+    expect(strips.values).toEqual(whole.values);
   });
 });
 
