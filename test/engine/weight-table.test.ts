@@ -1,0 +1,164 @@
+// What a model page asks a checkpoint for: convolutions tap by tap, halves of one tensor, tables, names that may be missing.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openWeights, type LoadableWeights } from '../../src/engine/weights.ts';
+import type { TensorEntry } from '../../src/files/safetensors.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import type { Matrix } from '../../src/kernels/matrix.ts';
+import { memorySource } from '../files/memory-source.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { Random } from '../kernels/compute.ts';
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+/** A checkpoint of f32 tensors, each with the values it holds. */
+function checkpoint(shapes: Record<string, number[]>) {
+  const random = new Random(5);
+  const values = new Map<string, Float32Array>();
+  const tensors = new Map<string, TensorEntry>();
+  for (const [name, shape] of Object.entries(shapes)) {
+    const floats = random.floats(shape.reduce((product, extent) => product * extent, 1));
+    const bytes = new Uint8Array(floats.buffer);
+    const source = memorySource(name, bytes);
+    values.set(name, floats);
+    tensors.set(name, { name, dtype: 'F32', shape, source, offset: 0, bytes: bytes.length });
+  }
+  return { tensors, values };
+}
+
+async function loaded<T>(
+  on: Device,
+  shapes: Record<string, number[]>,
+  ask: (weights: LoadableWeights) => T,
+): Promise<{ asked: T; of: (name: string) => Float32Array; weights: LoadableWeights }> {
+  const { tensors, values } = checkpoint(shapes);
+  const weights = openWeights(on, tensors, null);
+  const asked = ask(weights);
+  await weights.load();
+  return { asked, of: (name) => values.get(name)!, weights };
+}
+
+/** Reads [column][k of all taps, padded] of an f32 matrix by the layout that shaders/weights documents. */
+async function unpack({ windows, blocks }: Matrix): Promise<(column: number, k: number) => number> {
+  const held = await Promise.all(
+    windows.map(async ({ codes }) => new Float32Array(await device.read(codes))),
+  );
+  return (column, k) => {
+    const group = Math.floor(column / 32);
+    const at = windows.findIndex((window) => group < window.firstGroup + window.groups);
+    return held[at]![((group - windows[at]!.firstGroup) * blocks * 32 + k) * 32 + (column % 32)]!;
+  };
+}
+
+async function floats(tensor: Tensor): Promise<number[]> {
+  return Array.from(new Float32Array(await device.read(tensor.region!)));
+}
+
+describe('a convolution', () => {
+  it.each([undefined, 256 << 10])(
+    'lies tap by tap, its channels in whole blocks; binding limit %s',
+    async (limit) => {
+      const [out, channels] = [131, 37];
+      const on = limit === undefined ? device : disguise(device, { bindingLimit: limit });
+      const { asked, of } = await loaded(
+        on,
+        { 'conv.weight': [out, channels, 3, 3], 'conv.bias': [out] },
+        (weights) => weights.conv('conv.weight', out, channels, 3),
+      );
+      expect([asked.columns, asked.k, asked.taps, asked.blocks]).toEqual([out, channels, 9, 18]);
+      expect((await floats(asked.bias!)).slice(0, out)).toEqual(Array.from(of('conv.bias')));
+      const at = await unpack(asked);
+      const values = of('conv.weight');
+      let wrong = 0;
+      for (let o = 0; o < out; o++) {
+        for (let k = 0; k < 9 * 64; k++) {
+          const [tap, channel] = [Math.floor(k / 64), k % 64];
+          const wanted = channel < channels ? values[(o * channels + channel) * 9 + tap] : 0;
+          if (at(o, k) !== wanted) wrong++;
+        }
+      }
+      expect(wrong).toBe(0);
+    },
+  );
+
+  it('of one tap may be stored as a matrix, and a matrix as a convolution', async () => {
+    const { asked, of } = await loaded(device, { a: [3, 5], b: [3, 5, 1, 1], c: [3, 5, 1, 1] }, (weights) => [
+      weights.conv('a', 3, 5, 1, { bias: false }),
+      weights.conv('b', 3, 5, 1, { bias: false }),
+      weights.matrix('c', 3, 5),
+    ]);
+    for (const [i, name] of ['a', 'b', 'c'].entries()) {
+      const at = await unpack(asked[i]!);
+      expect(asked[i]!.taps).toBe(1);
+      expect(Array.from({ length: 15 }, (_, j) => at(Math.floor(j / 5), j % 5))).toEqual(
+        Array.from(of(name)),
+      );
+    }
+  });
+
+  it('of another kernel is refused', () => {
+    const { tensors } = checkpoint({ 'conv.weight': [3, 5, 3, 3] });
+    const weights = openWeights(device, tensors, null);
+    expect(() => weights.conv('conv.weight', 3, 5, 1)).toThrow(
+      'has the shape [3, 5, 3, 3], config.json asks for [3, 5]',
+    );
+  });
+});
+
+it('GEGLU’s halves of one tensor stand in turns of two, so do their biases', async () => {
+  const [rows, k] = [67, 33];
+  const shapes = { 'proj.weight': [2 * rows, k], 'proj.bias': [2 * rows] };
+  const { asked, of } = await loaded(device, shapes, (weights) =>
+    weights.geglu('proj.weight', rows, k, true),
+  );
+  const at = await unpack(asked);
+  const bias = await floats(asked.bias!);
+  expect(asked.columns).toBe(2 * rows);
+  for (let row = 0; row < 2 * rows; row++) {
+    const column = 4 * Math.floor((row % rows) / 2) + ((row % rows) % 2) + (row < rows ? 0 : 2);
+    expect(bias[column]).toBe(of('proj.bias')[row]);
+    for (let i = 0; i < k; i++) expect(at(column, i)).toBe(of('proj.weight')[row * k + i]);
+  }
+});
+
+it('a table keeps its rows apart', async () => {
+  const { asked, of } = await loaded(device, { table: [77, 37] }, (weights) =>
+    weights.table('table', 77, 37),
+  );
+  const got = await floats(asked);
+  for (let row = 0; row < 77; row++) {
+    expect(got.slice(row * 64, row * 64 + 64)).toEqual([
+      ...of('table').subarray(row * 37, (row + 1) * 37),
+      ...new Array<number>(27).fill(0),
+    ]);
+  }
+});
+
+it('a tensor asked for twice is there twice', async () => {
+  const { asked, of } = await loaded(
+    device,
+    { w: [4, 3] },
+    (weights) => [weights.matrix('w', 4, 3), weights.table('w', 4, 3)] as const,
+  );
+  expect((await unpack(asked[0]))(1, 2)).toBe(of('w')[5]);
+  expect((await floats(asked[1]))[32 + 2]).toBe(of('w')[5]);
+});
+
+it('knows what the checkpoint holds, and gives all bytes back', async () => {
+  const before = device.memory().weights;
+  const shapes = { 'a.weight': [40, 40], 'a.bias': [40], b: [40], t: [3, 4], g: [8, 5] };
+  const { weights } = await loaded(device, shapes, (table) => {
+    expect([table.has('a.weight'), table.has('query.weight')]).toEqual([true, false]);
+    table.matrix('a.weight', 40, 40, 'a.bias');
+    table.vector('b', 40);
+    table.table('t', 3, 4);
+    table.geglu('g', 4, 5);
+  });
+  expect(weights.parameters()).toBe(40 * 40 + 40 + 40 + 12 + 40);
+  expect(device.memory().weights).toBeGreaterThan(before);
+  weights.free();
+  expect(device.memory().weights).toBe(before);
+});
