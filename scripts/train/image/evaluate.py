@@ -57,7 +57,7 @@ def judge(prompt: Prompt, picture: np.ndarray, surroundings: Surroundings) -> di
         met[field].append(read[field] == value)
     seen = blobs(picture)
     for thing in prompt.things:
-        alike = [b for b in seen if b.kind == thing.kind]
+        alike = [b for b in seen if thing.kind in b.kinds]
         coloured = [b for b in alike if thing.colour in (None, b.colour)]
         met["object"].append(bool(alike))
         if thing.colour:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image, ImageDraw
+from scipy import ndimage
 
 GRID = 28
-WORLD = {"sky": ("balloon", "kite", "sun", "moon", "star"), "ground": ("house", "tree", "tent", "boat")}
+SKY, GROUND = ("balloon", "kite", "sun", "moon", "star"), ("house", "tree", "tent", "boat")
 
 
 @dataclass
 class Blob:
     colour: str
-    kind: str
+    kinds: tuple[str, ...]  # sun and moon can look alike
     likeness: float  # 0…1
     x: float  # centre, as shares of the picture
     y: float
@@ -56,7 +57,7 @@ def name_of(mean: np.ndarray, ambient: float) -> str:
     return min(names, key=names.get)
 
 
-def regions(picture: np.ndarray, scale: float = 0.35, least: int = 10) -> np.ndarray:
+def regions(picture: np.ndarray, scale: float, least: int = 10) -> np.ndarray:
     """Labels of even regions, by merging along edges from the weakest on."""
     x = lab(picture)
     high, wide = x.shape[:2]
@@ -154,6 +155,7 @@ def silhouettes() -> dict[str, list[tuple[np.ndarray, float]]]:
             ),
         )
     add("house", 1.65, shape((0, 0), (1, 0), (1, 1), (0, 1)))
+    add("house", 1.65, shape((0, 0), (1, 0), (1, 1), (0.6, 1), (0.6, 0.45), (0.4, 0.45), (0.4, 1), (0, 1)))
     add("house", 1.1, shape((0, 1), (0, 0.4), (0.5, 0), (1, 0.4), (1, 1)))
     add("tree", 0.95, crown)
     add(
@@ -200,8 +202,12 @@ def likeness_of(mask: np.ndarray) -> dict[str, float]:
 
 
 def blobs(picture: np.ndarray) -> list[Blob]:
-    """Everything that stands out in a colour that has a name."""
-    labels, x = regions(picture), lab(picture)
+    """Everything that stands out in a colour that has a name, in a finer and a coarser cut."""
+    return [blob for scale in (0.15, 0.45) for blob in blobs_at(picture, scale)]
+
+
+def blobs_at(picture: np.ndarray, scale: float) -> list[Blob]:
+    labels, x = regions(picture, scale), lab(picture)
     high, wide = labels.shape
     ambient = float(np.median(x[:, :, 0]))
     count = labels.max() + 1
@@ -215,31 +221,47 @@ def blobs(picture: np.ndarray) -> list[Blob]:
     found = []
     for colour in (*HUES, "white", "black"):
         mask = np.isin(labels, [i for i, n in enumerate(names) if n == colour])
-        found += [b for part in components(mask) if (b := read_blob(part, colour))]
+        found += [b for part in components(mask) if (b := read_blob(part, colour, x))]
     return found
 
 
 def components(mask: np.ndarray) -> list[np.ndarray]:
-    from scipy import ndimage
-
     labels, count = ndimage.label(mask)
     return [labels == i for i in range(1, count + 1)]
 
 
-def read_blob(mask: np.ndarray, colour: str) -> Blob | None:
-    from scipy import ndimage
+def carries(mask: np.ndarray, x: np.ndarray) -> bool:
+    """Whether something hangs below the blob's middle that is not there to its sides: a basket."""
+    ys, xs = np.nonzero(mask)
+    tall, wide, foot, middle = ys.max() - ys.min() + 1, xs.max() - xs.min() + 1, ys.max() + 1, (xs.max() + xs.min()) // 2
+    rows = x[foot + 1 : foot + 2 + round(0.28 * tall)]
+    reach, half = round(0.5 * wide), max(1, round(0.08 * wide))
+    if len(rows) < 2 or middle < reach + half or middle + reach + half >= x.shape[1]:
+        return False
+    below = rows[:, middle - half : middle + half + 1].mean(1)
+    beside = (rows[:, middle - reach - half : middle - reach + half] + rows[:, middle + reach - half : middle + reach + half]).mean(1) / 2
+    return float(np.linalg.norm(below - beside, axis=1).max()) > 0.07
 
+
+def read_blob(mask: np.ndarray, colour: str, x: np.ndarray) -> Blob | None:
     high, wide = mask.shape
     if mask.sum() < 30:
         return None
     ys, xs = np.nonzero(mask)
     if xs.max() - xs.min() > 0.6 * wide:
         return None
-    y, x = ys.mean() / high, xs.mean() / wide
-    likeness = likeness_of(ndimage.binary_fill_holes(mask))
-    where = [k for world, kinds in WORLD.items() for k in kinds if (world == "sky") == (y < 0.56)]
-    kind = max(where, key=likeness.get)
-    return Blob(colour, kind, likeness[kind], x, y, mask.sum() / mask.size)
+    whole = ndimage.binary_fill_holes(mask)
+    likeness = likeness_of(whole)
+    centre = (float(xs.mean() / wide), float(ys.mean() / high))
+    if centre[1] > 0.56:
+        kinds = (max(GROUND, key=likeness.get),)
+    else:
+        kinds = (max(SKY, key=likeness.get),)
+        if kinds[0] in ("balloon", "sun", "moon"):
+            dark = np.median(x[: high // 3, :, 0]) < 0.45
+            lights = ("moon",) if dark or likeness["moon"] > likeness["sun"] else ("sun", "moon")
+            kinds = ("balloon",) if carries(whole, x) else lights
+    return Blob(colour, kinds, max(likeness[k] for k in kinds), *centre, mask.sum() / mask.size)
 
 
 def place_of(x: float) -> str:
