@@ -18,6 +18,8 @@ struct Args {
   x_quads: u32,       // quads of channels from one pixel of x to the next
   y_quads: u32,
   image_quads: u32,   // from the vector of one image to that of the next
+  image_first: u32,   // quad where it begins
+  columns: u32,       // output channels
   channel_quads: u32, // quads that hold channels of x
   tap_blocks: u32,    // blocks of 32 channels a tap
   blocks: u32,        // of all taps

@@ -3,5 +3,9 @@
 @group(0) @binding(6) var<storage, read> per_image: array<vec4f>;
 
 fn addend(image: u32, quad: u32) -> vec4f {
-  return bias[quad] + per_image[image * args.image_quads + quad];
+  let v = bias[quad];
+  if (4u * quad >= args.columns) { // what follows may be another's
+    return v;
+  }
+  return v + per_image[image * args.image_quads + args.image_first + quad];
 }

@@ -3,6 +3,7 @@
 
 import type { Tape } from '../gpu/tape.ts';
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { quadsOf, type Columns } from './columns.ts';
 import { weightOperands, type Matrix } from './matrix.ts';
 import { fits, imageShape, mostPixels, view, type Pixels, type View } from './pixels.ts';
 
@@ -17,8 +18,8 @@ export interface Conv2dOptions {
   padding?: 'same' | 'after' | undefined;
   /** Nearest neighbours, twice the size or to a size, before the convolution. */
   upsample?: boolean | Size | undefined;
-  /** [batch, out], added to every pixel of its image; goes with a bias. */
-  perImage?: Tensor | undefined;
+  /** [batch, out], or so many columns, added to every pixel of its image; goes with a bias. */
+  perImage?: Tensor | Columns | undefined;
   /** Of the result's shape, added before the activation. */
   residual?: Tensor | undefined;
   /** The result takes the residual's place, which nothing reads any more. */
@@ -76,7 +77,7 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
   const ySize = { height: extent(seen.height), width: extent(seen.width) };
   const shape = [batch, ySize.height, ySize.width, weight.columns];
   const y = inPlace && residual ? residual : tape.tensor(shape);
-  expectShape('perImage', perImage, [batch, weight.columns]);
+  if (perImage) expectPerImage(perImage, batch, weight.columns);
   expectShape('residual', residual, shape);
   if (perImage && !weight.bias) throw new Error('conv2d: perImage goes with a bias');
   const pad = around === 2 ? 1 : 0;
@@ -100,6 +101,14 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
 function expectShape(what: string, tensor: Tensor | undefined, shape: readonly unknown[]): void {
   if (tensor && tensor.shape.join() !== shape.join())
     throw new Error(`conv2d: ${what} is [${tensor.shape.join(', ')}], not [${shape.join(', ')}]`);
+}
+
+/** Columns beside others must end at a whole quad: what follows them is no padding. */
+function expectPerImage(perImage: Tensor | Columns, batch: number, out: number): void {
+  const { x, first } = 'x' in perImage ? perImage : { x: perImage, first: 0 };
+  const isWhole = x.columns === out;
+  if (x.shape.length !== 2 || x.shape[0] !== batch || first + out > x.columns || (!isWhole && out % 4 !== 0))
+    throw new Error(`conv2d: perImage is [${x.shape.join(', ')}] from ${first} on, for [${batch}, ${out}]`);
 }
 
 /** Strips of whole rows that bindings and a dispatch take; of at most `most` pixels where one row allows it. */
@@ -157,7 +166,8 @@ function stripOf(
 /** Records the pixels of one strip from a view of x. */
 export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   const { tape, weight, options, kernel, stride, pad, stored, seen, ySize } = conv;
-  const { perImage, residual, inPlace, activation } = options;
+  const { residual, inPlace, activation } = options;
+  const perImage = options.perImage && quadsOf(options.perImage);
   const y = view(tape, conv.y, strip);
   const columnLanes = columnLanesOf(tape);
   for (const window of weight.windows) {
@@ -176,7 +186,9 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
       args: {
         x_quads: conv.xQuads,
         y_quads: conv.y.stride / 4,
-        image_quads: perImage ? perImage.stride / 4 : 0,
+        image_quads: perImage?.stride ?? 0,
+        image_first: perImage?.first ?? 0,
+        columns: weight.columns,
         channel_quads: Math.ceil(weight.k / 4),
         tap_blocks: weight.blocks / weight.taps,
         blocks: weight.blocks,
@@ -201,7 +213,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         y: y.operand,
         ...weightOperands(window),
         ...(weight.bias ? { bias: weight.bias } : {}),
-        ...(perImage ? { per_image: perImage } : {}),
+        ...(perImage ? { per_image: perImage.x } : {}),
         ...(residual && !inPlace ? { residual: view(tape, residual, strip).operand } : {}),
       },
       groups: () => [Math.ceil((window.groups * 8) / columnLanes), Math.ceil(size(strip) / TILE)],

@@ -2,10 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import type { Columns } from '../../src/kernels/columns.ts';
 import { conv2d, type Conv2dOptions } from '../../src/kernels/conv2d.ts';
 import type { Format } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
-import { differingRows, Random } from './compute.ts';
+import { differingRows, Random, type Input } from './compute.ts';
 import { computeImages, packConv, type ConvWeights } from './images.ts';
 
 let device: Device;
@@ -25,6 +27,8 @@ interface Case {
   padding?: 'same' | 'after';
   upsample?: boolean | { height: number; width: number };
   perImage?: boolean;
+  /** What is added per image stands from this column on, others around it. */
+  addedFrom?: number;
   residual?: boolean;
   inPlace?: boolean;
   activation?: 'silu' | 'relu';
@@ -50,6 +54,7 @@ function problem(on: Device, given: Case): Problem {
     padding: 'same' as const,
     upsample: false,
     perImage: false,
+    addedFrom: 0,
     residual: false,
     inPlace: false,
     activation: undefined,
@@ -88,13 +93,28 @@ function run(on: Device, of: Problem, from = 0, to: number = of.batch): Promise<
       of.x.subarray(from * height * width * channels, to * height * width * channels),
     );
     const options: Conv2dOptions = { stride, padding, upsample, inPlace, activation };
-    if (of.perImage) options.perImage = input([batch, out], of.added.subarray(from * out, to * out));
+    if (of.perImage) options.perImage = perImageOf(of, input, from, to);
     if (of.residual) {
       const values = of.skip.subarray(from * pixels * out, to * pixels * out);
       options.residual = input([batch, size.height, size.width, out], values);
     }
     return conv2d(x, of.weights.matrix, options);
   });
+}
+
+function perImageOf(
+  { added, addedFrom, out }: Problem,
+  input: Input,
+  from: number,
+  to: number,
+): Tensor | Columns {
+  if (addedFrom === 0) return input([to - from, out], added.subarray(from * out, to * out));
+  const columns = addedFrom + out + 4;
+  const wide = new Float32Array((to - from) * columns).fill(NaN);
+  for (let i = from; i < to; i++) {
+    wide.set(added.subarray(i * out, (i + 1) * out), (i - from) * columns + addedFrom);
+  }
+  return { x: input([to - from, columns], wide), first: addedFrom };
 }
 
 /** Rounding of at most a few ulp of the largest partial sum. */
@@ -195,6 +215,7 @@ describe('the adapter as it is', () => {
   const epilogues: Partial<Case>[] = [
     { hasBias: false },
     { perImage: true },
+    { perImage: true, addedFrom: 8, out: 36 },
     { residual: true },
     { hasBias: false, residual: true },
     { activation: 'silu' },
