@@ -122,9 +122,9 @@ function residual(
   from: number,
   to: number,
 ): Block {
-  const run = resnet({ groups, eps: EPS, timeDims: null }, weights, name, from, to);
+  const run = resnet({ groups, eps: EPS }, weights, name, from, to);
   return (x, stripRows) => {
-    const y = run(x, null, { overwrites: true, stripRows });
+    const y = run(x, { overwrites: true, stripRows });
     y.tape!.cut();
     return y;
   };

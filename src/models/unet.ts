@@ -11,7 +11,7 @@ import { resnet } from './resnet.ts';
 import { timeEmbedding, type TimeConditioning, type TimePrompt } from './unet-time.ts';
 import { transformer, type KeyValues } from './unet-transformer.ts';
 import type { UNetConfig, UNetLevel } from './unet-config.ts';
-import type { WeightTable } from './weights.ts';
+import type { Rows, WeightTable } from './weights.ts';
 
 /** What a picture is drawn from: text [batch, tokens, context], and what goes with the time step. */
 export interface UNetPrompt extends TimePrompt {
@@ -35,10 +35,19 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
   const base = config.down[0]!.channels;
   const time = timeEmbedding(config, weights, base);
   const convIn = weights.conv('conv_in.weight', base, inChannels, 3);
-  const built: Built = { config, weights, channels: base, skips: [base], crossed: [] };
+  const built: Built = {
+    config,
+    weights,
+    channels: base,
+    skips: [base],
+    crossed: [],
+    timed: [],
+    timedChannels: 0,
+  };
   const down = config.down.map((level, i) => downBlock(built, `down_blocks.${i}`, level));
   const mid = config.mid && midBlock(built, 'mid_block', config.mid);
   const up = config.up.map((level, i) => upBlock(built, `up_blocks.${i}`, level));
+  const timeProj = weights.stacked(built.timed, config.timeDims, true);
   const normOut = affine(weights, 'conv_norm_out', base);
   const convOut = weights.conv('conv_out.weight', outChannels, base, 3);
 
@@ -48,7 +57,8 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
       ...time.condition(prompt),
     }),
     forward(x, steps, conditioning) {
-      const step = { time: time.forward(steps, conditioning), keyValues: conditioning.keyValues };
+      const embedded = time.forward(steps, conditioning); //     [batch, timeDims]
+      const step = { time: linear(embedded, timeProj), keyValues: conditioning.keyValues };
       let y = conv2d(x, convIn); //                              [batch, height, width, base]
       const skips = [y];
       for (const block of down) y = block(y, step, skips);
@@ -67,9 +77,12 @@ interface Built {
   /** Channels of what waits for the way up. */
   skips: number[];
   crossed: KeyValues;
+  /** What makes of the embedded time step that which each residual block adds, and the channels of all so far. */
+  timed: Rows[];
+  timedChannels: number;
 }
 
-/** SiLU of the embedded time step [batch, timeDims]; keys and values of the text. */
+/** What the residual blocks add for the time step, side by side; keys and values of the text. */
 interface Step {
   time: Tensor;
   keyValues: readonly Tensor[];
@@ -129,10 +142,13 @@ function layer(built: Built, name: string, level: UNetLevel, i: number, from: nu
     attention && depth !== undefined
       ? transformer(config, weights, `${name}.attentions.${i}`, { ...attention, channels, depth }, crossed)
       : null;
+  const first = built.timedChannels;
+  built.timed.push({ name: `${name}.resnets.${i}.time_emb_proj.weight`, rows: channels });
+  built.timedChannels += channels;
   built.channels = channels;
 
   return (x: Tensor, { time, keyValues }: Step): Tensor => {
-    const y = residual(x, time);
+    const y = residual(x, { time: { x: time, first } });
     const z = attend ? attend(y, keyValues) : y;
     z.tape!.cut();
     return z;
