@@ -11,6 +11,11 @@ export const COMMANDS: Commands = {
     summary: 'Talk to a model in the terminal.',
     load: async () => (await import('./chat.ts')).createChat((await import('../index.ts')).openTextModel),
   },
+  generate: {
+    summary: 'Draw pictures from prompts with a diffusion model.',
+    load: async () =>
+      (await import('./generate.ts')).createGenerate((await import('../index.ts')).openImageModel),
+  },
   pull: {
     summary: 'Download a model from the hub.',
     load: async () => (await import('./pull.ts')).pull,

@@ -1,6 +1,6 @@
 // What `svc generate` tells: lines and bars on standard error for people; on standard output the path of each picture, or with --json
 // one object a line. Its `type` is that of an event of the engine, with everything but pixels, or one of
-//   loaded {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}
+//   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
 //   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
 
@@ -23,7 +23,7 @@ export interface SavedPicture {
 
 export interface Report {
   opening(event: OpenEvent): void;
-  loaded(info: ImageModelInfo, milliseconds: number): void;
+  opened(info: ImageModelInfo, milliseconds: number): void;
   options(options: Record<string, ResolvedValue>): void;
   note(message: string): void;
   prompt(index: number, count: number, prompt: string, seed: number): void;
@@ -51,22 +51,32 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
     const label = sample === 0 ? where : `${where}, sample ${sample + 1}`;
     steps.show({ label, done: step, total, unit: 'steps', pace: spent / step / 1000 });
   };
+  // Components are loaded when their turn comes, some of them between two steps.
+  let loadingSince: number | null = null;
+  const showLoaded = ({ bytes, totalBytes }: Extract<OpenEvent, { type: 'load' }>) => {
+    loadingSince ??= performance.now();
+    if (bytes < totalBytes) return;
+    opening.end();
+    log.info(`Loaded ${sizeText(totalBytes)} in ${seconds(performance.now() - loadingSince)}`);
+    loadingSince = null;
+  };
   return {
     opening(event) {
       opening.event(event);
+      if (event.type === 'load') showLoaded(event);
       emit(event.type, event);
     },
-    loaded(info, milliseconds) {
+    opened(info, milliseconds) {
       opening.end();
       const { name, pipeline, parameters, quantization, backend, adapter, memory } = info;
       const weights = quantization === 'none' ? 'as stored' : quantization;
       log.info(
-        `Loaded ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
+        `Opened ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
       );
       log.info(
         `Memory: ${sizeText(memory.weights)} weights of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
       );
-      emit('loaded', { model: name, pipeline, milliseconds });
+      emit('opened', { model: name, pipeline, milliseconds });
     },
     options(options) {
       log.info(`Options: ${resolvedText(options)}`);

@@ -2,9 +2,9 @@
 // handed on under the engine's names.
 
 import { randomInt } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { type ImageModelOptions, type ImageRequest, type Pixels, shippedImageModelPath } from '../index.ts';
 import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
@@ -160,10 +160,18 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   }
 }
 
+/** A folder that cannot be made or written to is known before the model is opened. */
 function checkFolder({ options, nameOf }: Given): void {
   const folder = options['output-path'];
-  if (existsSync(folder) && !statSync(folder).isDirectory()) {
-    throw new UsageError(`${nameOf('output-path')} is a folder, and ${folder} is a file`);
+  let above = resolve(folder);
+  while (!existsSync(above)) above = dirname(above);
+  if (!statSync(above).isDirectory()) {
+    throw new UsageError(`${nameOf('output-path')} is a folder, and ${above} is a file`);
+  }
+  try {
+    accessSync(above, constants.W_OK);
+  } catch {
+    throw new UsageError(`${nameOf('output-path')} ${folder} cannot be written to: name another folder`);
   }
 }
 

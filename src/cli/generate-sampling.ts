@@ -65,7 +65,7 @@ export const SAMPLING_OPTIONS = {
     kind: 'string',
     group: SAMPLING,
     value: 'name',
-    help: 'Noise schedule, as EulerDiscrete or DPMSolverMultistep; a name that is none lists them.',
+    help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler; a name that is none lists them.',
     otherwise: "the model's own",
   },
   'generator-device': {

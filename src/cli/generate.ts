@@ -65,8 +65,6 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const plan = await makePlan(given);
   const sources = await readSources(given);
   const { options } = given;
-  await mkdir(options['output-path'], { recursive: true });
-  await removeLeftovers(options['output-path']);
   const report = createReport(options);
   const perf = createPerf(plan.prompts, randomUUID());
   const interrupt = untilInterrupted();
@@ -75,8 +73,10 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
     const opening = open(toImageModelOptions(plan), (event) => report.opening(event));
     const model = await interrupt.orInterrupted(opening);
     try {
+      await mkdir(options['output-path'], { recursive: true });
+      await removeLeftovers(options['output-path']);
       perf.loaded(model.info, performance.now() - started);
-      report.loaded(model.info, performance.now() - started);
+      report.opened(model.info, performance.now() - started);
       return await drawAll({ plan, model, report, perf, interrupt }, sources);
     } finally {
       await model.close();

@@ -22,7 +22,7 @@ export interface PerfDump {
   load_duration_ms: number;
   /** null: none was asked for. */
   warmup_duration_ms: number | null;
-  /** Stages in their order, each summed over all prompts; `saving` is encoding and writing. */
+  /** Stages in their order, each summed over all prompts, and `saving`, which is encoding and writing. */
   steps: { name: string; duration_ms: number }[];
   /** `prompt` counts from 0 in the order given, `step` from 1. */
   denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number }[];
@@ -77,6 +77,7 @@ export function createPerf(prompts: string[], requestId: string): Perf {
     if (stage) stage.duration_ms += milliseconds;
     else dump.steps.push({ name, duration_ms: milliseconds });
   };
+  let saving = 0;
   return {
     dump,
     loaded({ adapter, name, pipeline, quantization }, milliseconds) {
@@ -111,12 +112,13 @@ export function createPerf(prompts: string[], requestId: string): Perf {
       }
     },
     saved(output, milliseconds) {
-      addStage('saving', milliseconds);
+      saving += milliseconds;
       dump.outputs.push(output);
       dump.seeds.push(output.seed);
     },
     failed: (failure) => void dump.failures.push(failure),
     finished(milliseconds) {
+      addStage('saving', saving);
       dump.total_duration_ms = milliseconds;
     },
   };

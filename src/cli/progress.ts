@@ -36,7 +36,11 @@ export function createProgress(log: ConsolaInstance): Progress {
     tenth = reached;
     log.info(`${step.label}: ${amountText(step)}`);
   };
-  return { show, end: () => setBar('') };
+  const end = () => {
+    label = '';
+    setBar('');
+  };
+  return { show, end };
 }
 
 /** Turns the events of an opening model into bars, lines and notes. */

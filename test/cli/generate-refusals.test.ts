@@ -104,8 +104,12 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     refused([...BASE, '--transformer-weights-path', join(folder, name)], message),
   );
 
-  it('a file in place of the output folder', () =>
-    refused([...BASE, '--output-path', join(folder, 'one.json')], '--output-path is a folder, and '));
+  it.each(['one.json', 'one.json/inside'])('%s in place of the output folder', (name) =>
+    refused(
+      [...BASE, '--output-path', join(folder, name)],
+      `--output-path is a folder, and ${join(folder, 'one.json')} is a file`,
+    ),
+  );
 
   it('a file without prompts', () =>
     refused(['--model-path', 'm', '--prompt-path', join(folder, 'empty.txt')], 'holds no prompt'));

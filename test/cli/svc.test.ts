@@ -63,7 +63,7 @@ describe('svc', () => {
   it('lists its commands', async () => {
     const { code, out } = await run(MAIN, ['--help']);
     expect(code).toBe(0);
-    for (const name of ['serve', 'chat', 'pull', 'list', 'rm', 'doctor', 'version'])
+    for (const name of ['serve', 'chat', 'generate', 'pull', 'list', 'rm', 'doctor', 'version'])
       expect(out).toContain(`\n  ${name} `);
   });
 
