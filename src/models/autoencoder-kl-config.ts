@@ -1,7 +1,7 @@
 // config.json of an AutoencoderKL → what autoencoder-kl.ts computes by. The only place that knows its names.
 
 import { EngineError } from '../files/error.ts';
-import { readConfig, type Json } from './config-values.ts';
+import { checkHeads, readConfig, type Json } from './config-values.ts';
 
 export interface AutoencoderKLConfig {
   /** Channels of pictures that go in and come out, and of latents. */
@@ -42,6 +42,8 @@ export function readAutoencoderKLConfig(json: Json, file = 'config.json'): Autoe
       `${file}: ${channels.length} block_out_channels need as many down_block_types and up_block_types, not ${down.length} and ${up.length}`,
     );
   }
+  const attends = config.flag('mid_block_add_attention', true);
+  if (attends) checkHeads(file, channels.at(-1)!, 1);
   return {
     inChannels: config.count('in_channels', 3),
     outChannels: config.count('out_channels', 3),
@@ -49,7 +51,7 @@ export function readAutoencoderKLConfig(json: Json, file = 'config.json'): Autoe
     channels,
     layers: config.count('layers_per_block', 1),
     groups: config.count('norm_num_groups', 32),
-    attends: config.flag('mid_block_add_attention', true),
+    attends,
     quant: config.flag('use_quant_conv', true),
     postQuant: config.flag('use_post_quant_conv', true),
     scale: config.real('scaling_factor', 0.18215),

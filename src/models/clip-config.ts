@@ -1,7 +1,7 @@
 // config.json of a CLIP text encoder → what clip.ts computes by. The only place that knows its names.
 
 import type { Activation } from '../kernels/matmul.ts';
-import { readConfig, type Json } from './config-values.ts';
+import { checkHeads, readConfig, type Json } from './config-values.ts';
 
 export interface ClipConfig {
   vocabulary: number;
@@ -28,13 +28,14 @@ const WRONG_END = 2;
 
 export function readClipConfig(json: Json, architecture: string, file = 'config.json'): ClipConfig {
   const config = readConfig(file, json);
+  const hidden = config.count('hidden_size', 512);
   const end = config.count('eos_token_id', 49407, 0);
   return {
     vocabulary: config.count('vocab_size', 49408),
     positions: config.count('max_position_embeddings', 77),
-    hidden: config.count('hidden_size', 512),
+    hidden,
     ffn: config.count('intermediate_size', 2048),
-    heads: config.count('num_attention_heads', 8),
+    heads: checkHeads(file, hidden, config.count('num_attention_heads', 8)),
     layers: config.count('num_hidden_layers', 12),
     eps: config.real('layer_norm_eps', 1e-5),
     activation: config.choice('hidden_act', ACTIVATIONS, 'quick_gelu'),

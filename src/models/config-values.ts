@@ -87,3 +87,14 @@ export function readConfig(file: string, config: Json): ConfigReader {
     },
   };
 }
+
+/** The number of heads, where attention takes heads of `columns` / `heads` dimensions. */
+export function checkHeads(file: string, columns: number, heads: number): number {
+  const dims = columns / heads;
+  const step = dims > 160 ? 32 : 4;
+  if (dims % step === 0) return heads;
+  throw new EngineError(
+    'unsupported',
+    `${file}: ${heads} heads over ${columns} columns are not built; choose a checkpoint whose heads have a multiple of ${step} dimensions`,
+  );
+}

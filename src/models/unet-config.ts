@@ -1,7 +1,7 @@
 // config.json of a UNet2DConditionModel → the levels that unet.ts computes by. The only place that knows its names.
 
 import { EngineError } from '../files/error.ts';
-import { readConfig, type ConfigReader, type Json } from './config-values.ts';
+import { checkHeads, readConfig, type ConfigReader, type Json } from './config-values.ts';
 
 export interface UNetAttention {
   heads: number;
@@ -34,8 +34,6 @@ export interface UNetConfig {
   /** Null: nothing between down and up. */
   mid: UNetLevel | null;
   up: readonly UNetLevel[];
-  /** proj_in and proj_out are stored as matrices, not as 1 × 1 convolutions. */
-  linearProjection: boolean;
   /** Columns of an embedded guidance scale (consistency-distilled models). */
   guidanceDims: number | null;
   /** SDXL adds pooled text and sizes to the time embedding: columns of both together, and of one embedded size. */
@@ -81,6 +79,13 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
   config.only(NEUTRAL);
   const channels = config.list('block_out_channels', [320, 640, 1280, 1280]);
   const [base] = channels as [number];
+  const uneven = channels.find((width) => width % 4 !== 0);
+  if (uneven !== undefined) {
+    throw new EngineError(
+      'unsupported',
+      `${file}: block_out_channels ${uneven} is not built; choose a checkpoint whose channels are multiples of 4`,
+    );
+  }
   const mid =
     json['mid_block_type'] === null
       ? null
@@ -94,7 +99,6 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
     groups: config.count('norm_num_groups', 32),
     eps: config.real('norm_eps', 1e-5),
     ...readLevels(file, json, config, mid),
-    linearProjection: config.flag('use_linear_projection', false),
     guidanceDims: json['time_cond_proj_dim'] == null ? null : config.count('time_cond_proj_dim'),
     added:
       json['addition_embed_type'] == null
@@ -140,7 +144,7 @@ function readLevels(
       : readDepths(file, json, 'reverse_transformer_layers_per_block', count);
 
   const attention = (i: number, blocks: number, depth: Depth): UNetAttention => ({
-    heads: heads[i]!,
+    heads: checkHeads(file, channels[i]!, heads[i]!),
     context: context[i]!,
     depths: Array.from({ length: blocks }, (_, k) => (typeof depth === 'number' ? depth : (depth[k] ?? 1))),
   });

@@ -1,7 +1,7 @@
 // config.json of a ZImageTransformer2DModel → what z-image.ts computes by. The only place that knows its names.
 
 import { EngineError } from '../files/error.ts';
-import { readConfig, type Json } from './config-values.ts';
+import { checkHeads, readConfig, type Json } from './config-values.ts';
 
 export interface ZImageConfig {
   /** Channels of latents. */
@@ -44,7 +44,7 @@ export function readZImageConfig(json: Json, file = 'config.json'): ZImageConfig
   const config = readConfig(file, json);
   config.only(NEUTRAL);
   const hidden = config.count('dim', 3840);
-  const heads = config.count('n_heads', 30);
+  const heads = checkHeads(file, hidden, config.count('n_heads', 30));
   const axes = config.list('axes_dims', [32, 48, 48]);
   const lengths = config.list('axes_lens', [1024, 512, 512]);
   const dims = hidden / heads;

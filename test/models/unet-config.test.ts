@@ -63,6 +63,14 @@ it('of a pruned one: depths of its own on the way up, no middle attention', () =
 
 describe('refusals', () => {
   it.each([
+    [
+      { attention_head_dim: 3 },
+      '3 heads over 320 columns are not built; choose a checkpoint whose heads have a multiple of 4 dimensions',
+    ],
+    [
+      { block_out_channels: [6, 6, 6, 6] },
+      'block_out_channels 6 is not built; choose a checkpoint whose channels are multiples of 4',
+    ],
     [{ act_fn: 'gelu' }, 'act_fn "gelu" is not built; choose a checkpoint that has "silu" or "swish"'],
     [
       { class_embed_type: 'timestep' },
