@@ -133,7 +133,7 @@ CHECKPOINTS = {
             'text_encoder': copy('sd1/text_encoder'),
             'unet': unet(4, in_channels=9, block_out_channels=(16, 24), layers_per_block=2, **levels('cp')),
             'vae': copy('sd1/vae'),
-            'scheduler': PNDM,
+            'scheduler': SD1_PNDM,
         },
         'StableDiffusionInpaintPipeline',
         **UNSAFE,

@@ -7,15 +7,18 @@ import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.t
 import { openImageModelInline } from './image/open.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
 import { openImageModelInWorker, openTextModelInWorker } from './worker-node.ts';
+import { checkImageModelOptions } from './image-rules.ts';
+import { adapterRule, checkTextModelOptions } from './text/text-rules.ts';
 
 /**
- * Opens a language model from a folder or a hub id. Errors: model_not_found, bad_checkpoint, unsupported, no_adapter,
- * out_of_memory, network, disk_full.
+ * Opens a language model from a folder or a hub id. Errors: bad_request (an option that is unknown or out of bounds),
+ * model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, disk_full.
  */
-export function openTextModel(
+export async function openTextModel(
   options: TextModelOptions,
   onEvent?: (event: OpenEvent) => void,
 ): Promise<TextModel> {
+  checkTextModelOptions(options);
   return options.inline
     ? openTextModelInline(nodePlatform, options, onEvent)
     : openTextModelInWorker(options, onEvent);
@@ -25,16 +28,18 @@ export function openTextModel(
  * Opens a diffusion pipeline from a folder or a hub id. Errors: those of openTextModel, and bad_request for options that the
  * pipeline does not have.
  */
-export function openImageModel(
+export async function openImageModel(
   options: ImageModelOptions,
   onEvent?: (event: OpenEvent) => void,
 ): Promise<ImageModel> {
+  checkImageModelOptions(options);
   return options.inline
     ? openImageModelInline(nodePlatform, options, onEvent)
     : openImageModelInWorker(options, onEvent);
 }
 
 /** Whether an adapter computes right; `adapter` as in TextModelOptions. */
-export function probeAdapter(adapter?: string): Promise<ProbeResult> {
+export async function probeAdapter(adapter?: string | number): Promise<ProbeResult> {
+  if (adapter !== undefined) adapterRule(adapter, 'adapter');
   return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));
 }

@@ -5,6 +5,7 @@ import type { HubEvent } from '../files/hub-events.ts';
 import type { PackedEntry, PackedFile } from '../files/quantized-cache.ts';
 import type { Folder } from '../files/source.ts';
 import type { Device } from '../gpu/device.ts';
+import type { Pixels } from './image/image-model.ts';
 import type { TextModelOptions } from './text/text-model.ts';
 import type { Port } from './remote.ts';
 
@@ -16,6 +17,8 @@ export interface Platform {
     options: { revision?: string; signal?: AbortSignal; onProgress?: (event: HubEvent) => void },
   ): Promise<{ path: string }>;
   openFolder(path: string): Promise<Folder>;
+  /** Scaled to cover width × height, its proportions kept; what juts out is cut off. */
+  coverImage(image: Pixels, width: number, height: number): Promise<Pixels>;
   /** Where packed weights are kept; null: nowhere. */
   packed: PackedCache | null;
   /** Starts a thread that tokenizes long texts; null: they are tokenized here. */

@@ -2,12 +2,13 @@
 // prompt and, where guidance needs it, for what is not wanted.
 
 import { readTokenizer } from '../../files/checkpoint.ts';
-import { Tensor } from '../../gpu/tensor.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
 import { clip } from '../../models/clip.ts';
 import { poolingPosition, readClipConfig } from '../../models/clip-config.ts';
-import { compute, freeTensors } from './compute.ts';
+import { allocateTensor, compute, freeTensors } from './compute.ts';
 import type { Components } from './components.ts';
 import { evenWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
 
@@ -65,56 +66,76 @@ async function encode(
   const { className, config: json } = components.get(encoder);
   const config = readClipConfig(json, className, `${encoder}/config.json`);
   const tokens = await clipTokens(components, tokenizer, config.positions);
-  const { clipSkip, plain, zeroNegative } = request;
-  const windows = batchOf(request, tokens);
-  const sides = windows.length;
-  const each = windows[0]!.length;
-  const all = windows.flat();
-  const depth = config.layers - clipSkip - (xl ? 1 : 0);
-  const ends = windows.map(
-    ([first], side) => side * each * tokens.length + poolingPosition(config, first!.ids),
-  );
-  // Nothing at all is zeros: their rows are multiplied away.
-  const weights = all.flatMap((window, i) =>
-    zeroNegative && i < each && sides > 1 ? window.weights.map(() => 0) : window.weights,
-  );
-  const keep = ends.map((_, side) => (zeroNegative && side === 0 && sides > 1 ? 0 : 1));
+  const { clipSkip, zeroNegative } = request;
+  const last = config.layers - (xl ? 1 : 0);
+  const sides = sidesOf(request, tokens).map((windows, i, { length }) => {
+    const isPrompt = i === length - 1;
+    // As diffusers does it, layers are left out for the prompt alone.
+    return { windows, depth: last - (isPrompt ? clipSkip : 0), zero: zeroNegative && !isPrompt };
+  });
 
   return components.use(
     encoder,
     'text',
     (table) => clip(config, table),
     async (forward) => {
-      const given = [
-        device.tensor(
-          'step',
-          'token ids',
-          [all.length, tokens.length],
-          Uint32Array.from(all.flatMap(({ ids }) => ids)),
-        ),
-        device.tensor('step', 'text ends', [sides], Uint32Array.from(ends)),
-        device.tensor('step', 'emphasis', [weights.length], Float32Array.from(weights)),
-        device.tensor('step', 'texts kept', [sides], Float32Array.from(keep)),
-      ] as const;
-      const [ids, endRows, emphasis, kept] = given;
-      const results = await compute(device, { plain }, (tape) => {
-        const out = forward(tape, xl ? { ids, ends: endRows } : { ids }, { depth, normed: !xl });
-        const states = scaleRows(out.states, emphasis.region!);
-        return out.pooled ? [states, scaleRows(out.pooled, kept.region!)] : [states];
-      });
-      freeTensors(device, given);
-      const [states, pooled] = results as [Tensor, Tensor?];
-      const columns = states.columns;
-      return {
-        states: new Tensor([sides, each * tokens.length, columns], 'f32', { region: states.region! }),
-        pooled: pooled ?? null,
+      const encoded: ClipText[] = [];
+      for (const { windows, depth, zero } of sides) {
+        const ids = windows.flatMap((window) => window.ids);
+        const weights = windows.flatMap((window) => window.weights);
+        const given = [
+          device.tensor('step', 'token ids', [windows.length, tokens.length], Uint32Array.from(ids)),
+          device.tensor('step', 'text end', [1], Uint32Array.of(poolingPosition(config, windows[0]!.ids))),
+          // Nothing at all is zeros.
+          device.tensor(
+            'step',
+            'emphasis',
+            [ids.length],
+            Float32Array.from(weights, (weight) => (zero ? 0 : weight)),
+          ),
+          device.tensor('step', 'kept', [1], Float32Array.of(zero ? 0 : 1)),
+        ] as const;
+        const [idRows, end, emphasis, kept] = given;
+        const [states, pooled = null] = await compute(device, request, (tape) => {
+          const out = forward(tape, xl ? { ids: idRows, ends: end } : { ids: idRows }, {
+            depth,
+            normed: !xl,
+          });
+          const scaled = scaleRows(out.states, emphasis.region!);
+          return out.pooled ? [scaled, scaleRows(out.pooled, kept.region!)] : [scaled];
+        });
+        freeTensors(device, given);
+        encoded.push({ states: states!, pooled });
+      }
+      const made = encoded.map(({ states }) => states);
+      const pools = encoded.flatMap(({ pooled }) => (pooled ? [pooled] : []));
+      const rows = made[0]!.rows({});
+      const text: ClipText = {
+        states: joinRows(device, made, [made.length, rows, made[0]!.columns]),
+        pooled: pools.length > 0 ? joinRows(device, pools, [pools.length, pools[0]!.columns]) : null,
       };
+      freeTensors(device, [...made, ...pools]);
+      return text;
     },
   );
 }
 
+/** Rows of several tensors, one after the other. */
+function joinRows(device: Device, parts: readonly Tensor[], shape: readonly number[]): Tensor {
+  const joined = allocateTensor(device, 'text', shape);
+  const encoder = device.gpu.createCommandEncoder();
+  let at = 0;
+  for (const part of parts) {
+    const bytes = part.rows({}) * part.stride * 4;
+    encoder.copyBufferToBuffer(part.region!.buffer, 0, joined.region!.buffer, at, bytes);
+    at += bytes;
+  }
+  device.gpu.queue.submit([encoder.finish()]);
+  return joined;
+}
+
 /** Windows of what is not wanted, if it is asked for, and of the prompt; as many each. */
-function batchOf({ prompt, negative }: ClipTextRequest, tokens: ClipTokens): PromptWindow[][] {
+function sidesOf({ prompt, negative }: ClipTextRequest, tokens: ClipTokens): PromptWindow[][] {
   const wanted = promptWindows(prompt, tokens);
   if (negative === null) return [wanted];
   const unwanted = promptWindows(negative, tokens);

@@ -110,7 +110,8 @@ function sampleOnce(
 ): Promise<Tensor> {
   const { autoencoder, components, runner, resolved, schedule, signal, emit } = drawing;
   const { values } = resolved.event;
-  const { eta, sigmas } = resolved.call;
+  const { eta, sigmas = schedule.takesSigmas ? runner.flow?.sigmas(values.steps) : undefined } =
+    resolved.call;
   const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
   const { previewEvery = 0, seed } = resolved.request;
   return sampleLatentsOf({
@@ -123,7 +124,7 @@ function sampleOnce(
       ...(values.strength === null ? {} : { strength: values.strength }),
       ...(sigmas ? { sigmas } : {}),
       ...(eta === undefined ? {} : { eta }),
-      ...(runner.flowTokens ? { imageTokens: runner.flowTokens(height, width) } : {}),
+      ...(runner.flow ? { imageTokens: runner.flow.tokens(height, width) } : {}),
     }),
     strength: values.strength,
     encoded,

@@ -15,8 +15,8 @@ export interface Family {
   /** Component that denoises. */
   denoiser: 'unet' | 'transformer';
   guidance: Guidance;
-  /** Width and height are multiples of it. */
-  sizeMultiple: number;
+  /** Latents along a side of what the denoiser takes as one. */
+  patch: number;
   /** What a checkpoint's files do not tell. */
   defaults: { steps?: number; guidance?: number; size?: number };
 }
@@ -26,21 +26,21 @@ const FAMILIES: Readonly<Record<PipelineFamily, Family>> = {
     name: 'stable-diffusion',
     denoiser: 'unet',
     guidance: 'from-negative',
-    sizeMultiple: 8,
+    patch: 1,
     defaults: {},
   },
   'stable-diffusion-xl': {
     name: 'stable-diffusion-xl',
     denoiser: 'unet',
     guidance: 'from-negative',
-    sizeMultiple: 8,
+    patch: 1,
     defaults: { guidance: 5 },
   },
   'z-image': {
     name: 'z-image',
     denoiser: 'transformer',
     guidance: 'from-positive',
-    sizeMultiple: 16,
+    patch: 2,
     defaults: { steps: 50, guidance: 5, size: 1024 },
   },
 };

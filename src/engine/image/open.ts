@@ -2,7 +2,6 @@
 
 import { openPipeline, type Pipeline } from '../../files/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
-import { coverImage } from '../../files/image.ts';
 import type { Device } from '../../gpu/device.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
@@ -75,7 +74,15 @@ async function openOn(
   const ownSchedule = chooseSchedule(null, checkpointSchedule);
   const schedulers = [...new Set([ownSchedule.className, ...scheduleNames(ownSchedule.family)])];
   const backend = plain ? 'generic' : 'svc';
-  const context = { family, defaults, backend, schedulers, mostClipSkip: runner.mostClipSkip } as const;
+  const sizeMultiple = autoencoder.factor * family.patch;
+  const context = {
+    family,
+    sizeMultiple,
+    defaults,
+    backend,
+    schedulers,
+    mostClipSkip: runner.mostClipSkip,
+  } as const;
 
   const info: ImageModelInfo = {
     path: pipeline.path,
@@ -89,7 +96,7 @@ async function openOn(
     parameters: components.parameters,
     quantization: formatOf(options) ?? 'none',
     backend,
-    sizeMultiple: family.sizeMultiple,
+    sizeMultiple,
     defaults: {
       width: defaults.width,
       height: defaults.height,
@@ -122,8 +129,8 @@ async function openOn(
           scheduler === ownSchedule.className ? ownSchedule : chooseSchedule(scheduler, checkpointSchedule),
         plain,
         resolved,
-        image: request.image ? await coverImage(request.image, width, height) : null,
-        mask: request.mask ? await coverImage(request.mask, width, height) : null,
+        image: request.image ? await platform.coverImage(request.image, width, height) : null,
+        mask: request.mask ? await platform.coverImage(request.mask, width, height) : null,
         signal,
         emit,
       });

@@ -16,6 +16,8 @@ export interface ModelDefaults {
 
 export interface ResolveContext {
   family: Family;
+  /** Width and height are multiples of it. */
+  sizeMultiple: number;
   defaults: ModelDefaults;
   backend: ResolvedImageRequest['backend'];
   /** Names that `scheduler` takes; the first is the checkpoint's own. */
@@ -35,7 +37,7 @@ const MOST_STEPS = 1000;
 const MOST_PIXELS = 16384;
 
 export function resolveRequest(given: ImageRequest, context: ResolveContext): Resolved {
-  const { family, defaults, backend, schedulers } = context;
+  const { family, sizeMultiple, defaults, backend, schedulers } = context;
   const { request: named, call } = readCallArguments(given.kwargs ?? {}, family);
   const sources = {} as Record<keyof ResolvedImageRequest, ValueSource>;
   /** The first that is there decides. */
@@ -57,8 +59,8 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
 
   const picture = given.image;
   const values: ResolvedImageRequest = {
-    width: decide('width', picture && nearest(picture.width, family), defaults.width),
-    height: decide('height', picture && nearest(picture.height, family), defaults.height),
+    width: decide('width', picture && nearest(picture.width, sizeMultiple), defaults.width),
+    height: decide('height', picture && nearest(picture.height, sizeMultiple), defaults.height),
     steps: decide('steps', defaults.steps ?? family.defaults.steps, CONTRACT.steps),
     guidance: decide('guidance', defaults.guidance ?? family.defaults.guidance, CONTRACT.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
@@ -77,20 +79,19 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
 }
 
 function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {
-  const { family, schedulers, mostClipSkip } = context;
+  const { family, sizeMultiple, schedulers, mostClipSkip } = context;
   const refuse = (param: string, message: string): never => {
     throw new EngineError('bad_request', message, { param });
   };
   for (const key of ['width', 'height'] as const) {
     const value = values[key];
-    const multiple = family.sizeMultiple;
-    if (!Number.isInteger(value) || value < multiple || value > MOST_PIXELS)
-      refuse(key, `${key} is ${value}; it is an integer from ${multiple} to ${MOST_PIXELS}`);
-    if (value % multiple !== 0) {
-      const below = Math.floor(value / multiple) * multiple;
+    if (!Number.isInteger(value) || value < sizeMultiple || value > MOST_PIXELS)
+      refuse(key, `${key} is ${value}; it is an integer from ${sizeMultiple} to ${MOST_PIXELS}`);
+    if (value % sizeMultiple !== 0) {
+      const below = Math.floor(value / sizeMultiple) * sizeMultiple;
       refuse(
         key,
-        `${key} is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`,
+        `${key} is ${value}, which is no multiple of ${sizeMultiple}; the nearest are ${below} and ${below + sizeMultiple}`,
       );
     }
   }
@@ -122,6 +123,6 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
     refuse('scheduler', `no schedule is called ${values.scheduler}; there are ${schedulers.join(', ')}`);
 }
 
-function nearest(size: number, { sizeMultiple }: Family): number {
+function nearest(size: number, sizeMultiple: number): number {
   return Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
 }

@@ -37,7 +37,7 @@ export interface Runner {
   sampleSize: number | null;
   /** CLIP layers that may be left out; 0 where there is no CLIP. */
   mostClipSkip: number;
-  /** Tokens of a picture of so many latents, for schedules that shift by them; null where none do. */
-  flowTokens: ((height: number, width: number) => number) | null;
+  /** What flow schedules go by: a picture's tokens, and sigmas before the shift; null for others. */
+  flow: { tokens(height: number, width: number): number; sigmas(steps: number): number[] } | null;
   prepare(request: RunRequest): Promise<Prepared>;
 }

@@ -1,7 +1,7 @@
 // One picture's latents: from noise, or from a picture and noise, down the schedule.
 
 import type { Device } from '../../gpu/device.ts';
-import { Tensor } from '../../gpu/tensor.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
 import { EngineError } from '../../files/error.ts';
 import { allocateTensor, compute, freeTensors, type ComputeOptions } from './compute.ts';

@@ -31,7 +31,7 @@ export function stableDiffusion(
     inChannels: config.inChannels,
     sampleSize: config.sampleSize,
     mostClipSkip: layers - (xl ? 2 : 1),
-    flowTokens: null,
+    flow: null,
     async prepare(request: RunRequest) {
       const { values, sources, prompt, plain } = request;
       const text = await encodeClip(components, xl, {

@@ -16,6 +16,7 @@ import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions }
 import type { Components } from './components.ts';
 import { writeRows, type Predictor } from './denoise.ts';
 import type { Prepared, Runner, RunRequest } from './runner.ts';
+import { plainSigmas } from './schedules/flow-sigmas.ts';
 import { createScalars } from './scalars.ts';
 
 const PATCH = 2;
@@ -31,7 +32,7 @@ export function zImageRunner(components: Components): Runner {
     inChannels: config.channels,
     sampleSize: null,
     mostClipSkip: 0,
-    flowTokens: (height, width) => (height / PATCH) * (width / PATCH),
+    flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },
     async prepare(request): Promise<Prepared> {
       const captions = await encodeCaptions(components, request);
       return {

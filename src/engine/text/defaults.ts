@@ -9,6 +9,7 @@ import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import type { Quantization, SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
+import { SAMPLING_OPTIONS } from './text-rules.ts';
 
 export interface SamplingDefaults {
   sampling: Required<SamplingOptions>;
@@ -29,11 +30,21 @@ export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contra
   const source = {} as SamplingDefaults['source'];
   for (const [key, name] of Object.entries(GENERATION_NAMES) as [keyof SamplingOptions, string][]) {
     const value = from === 'model' ? checkpoint.generationConfig[name] : undefined;
-    const given = typeof value === 'number' && Number.isFinite(value);
+    const given = typeof value === 'number' && fits(key, value);
     if (given) sampling[key] = value;
     source[key] = given ? 'generation_config.json' : 'contract';
   }
   return { sampling, source };
+}
+
+/** What a request could not ask for is no default either. */
+function fits(key: keyof SamplingOptions, value: number): boolean {
+  try {
+    SAMPLING_OPTIONS[key](value, key);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Every token that ends a reply: generation_config.json, config.json and the tokenizer each name some. */

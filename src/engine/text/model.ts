@@ -5,10 +5,12 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
 import { closedError } from '../remote.ts';
+import { listOf, text as textRule, whole } from '../rules.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
 import type { TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
+import { checkTextRequest } from './text-rules.ts';
 
 export interface TextModelParts {
   info: TextModelInfo;
@@ -44,6 +46,7 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
     request: TextRequest,
     { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<TextEvent, void, void> {
+    checkTextRequest(request, context.vocabulary);
     refuseIfFull();
     const queue = createEventQueue<TextEvent>();
     const { ids } = await renderPrompt(request.prompt, context);
@@ -78,8 +81,14 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
     ended,
     generate,
     renderPrompt: (prompt) => renderPrompt(prompt, context),
-    tokenize: async (text) => tokenizer.encode(text),
-    detokenize: async (ids) => tokenizer.decode(ids, { skipSpecialTokens: false }),
+    async tokenize(text) {
+      textRule(text, 'text');
+      return tokenizer.encode(text);
+    },
+    async detokenize(ids) {
+      listOf(whole(0))(ids, 'ids');
+      return tokenizer.decode(ids, { skipSpecialTokens: false });
+    },
     async metrics() {
       const { pages, running, waiting, retractions } = scheduler;
       return {

@@ -8,10 +8,7 @@ import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
-
-/** Entries of one request's logit_bias. */
-export const MOST_BIASES = 1024;
-const MOST_CHOICES = 128;
+import { checkPrompt, checkTextRequest } from './text-rules.ts';
 
 export interface RequestContext {
   tokenizer: Tokenizer;
@@ -24,11 +21,12 @@ export interface RequestContext {
   sampling: Required<SamplingOptions>;
 }
 
-/** The prompt as the model sees it. */
+/** The prompt as the model sees it. Throws bad_request for what is no prompt. */
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
 ): Promise<{ text: string; ids: number[] }> {
+  checkPrompt(prompt);
   const { tokenizer, template, vocabulary } = context;
   if ('ids' in prompt) {
     const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
@@ -76,20 +74,19 @@ export function createSequences(
   listener: Pick<Sequence, 'emit' | 'fail'>,
 ): Sequence[] {
   const { contextLength, tokenizer, endIds } = context;
+  checkTextRequest(request, context.vocabulary);
+  const param = 'messages' in request.prompt ? 'messages' : 'prompt';
   if (ids.length === 0)
-    throw new EngineError('bad_request', 'the prompt holds no tokens: send some text', { param: 'messages' });
+    throw new EngineError('bad_request', 'the prompt holds no tokens: send some text', { param });
   if (ids.length >= contextLength) {
     throw new EngineError(
       'context_length_exceeded',
       `the prompt has ${ids.length} tokens, the context holds ${contextLength} with the reply: shorten the conversation`,
-      { param: 'messages' },
+      { param },
     );
   }
-  const maxTokens = Math.min(
-    whole(request.maxTokens ?? contextLength, 'max_tokens', 1, Infinity),
-    contextLength - ids.length,
-  );
-  const choices = whole(request.n ?? 1, 'n', 1, MOST_CHOICES);
+  const maxTokens = Math.min(request.maxTokens ?? contextLength, contextLength - ids.length);
+  const choices = request.n ?? 1;
   const seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
   const stopIds = new Set([...(request.stopTokenIds ?? []), ...(request.ignoreEos ? [] : endIds)]);
   return Array.from({ length: choices }, (_, choice): Sequence => ({
@@ -115,69 +112,24 @@ export function createSequences(
 /** Request over generation_config.json over the contract. Below a millionth a temperature is greedy. */
 function readSampling(
   request: TextRequest,
-  context: RequestContext,
+  { sampling: defaults }: RequestContext,
   seed: number,
   choice: number,
 ): SequenceSampling {
-  const defaults = context.sampling;
-  const temperature = within(request.temperature ?? defaults.temperature, 'temperature', 0, 2);
-  const topP = within(request.topP ?? defaults.topP, 'top_p', 0, 1);
-  if (topP === 0)
-    throw new EngineError('bad_request', 'top_p is 0, it must be above 0 and at most 1', { param: 'top_p' });
+  const temperature = request.temperature ?? defaults.temperature;
   const { low, high } = splitSeed(seed);
   return {
     temperature: temperature < 1e-6 ? 0 : temperature,
-    topP,
-    topK: whole(request.topK ?? defaults.topK, 'top_k', -1, 2 ** 31 - 1),
-    minP: within(request.minP ?? defaults.minP, 'min_p', 0, 1),
+    topP: request.topP ?? defaults.topP,
+    topK: request.topK ?? defaults.topK,
+    minP: request.minP ?? defaults.minP,
     seedLow: low,
     seedHigh: (high ^ Math.imul(choice, 0x9e3779b9)) >>> 0,
-    bias: readBias(request.logitBias ?? {}, context.vocabulary),
+    bias: Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value] as const),
   };
 }
 
 function splitSeed(seed: number): { low: number; high: number } {
-  if (!Number.isInteger(seed))
-    throw new EngineError('bad_request', `seed is ${seed}, it must be an integer`, { param: 'seed' });
   const wide = BigInt.asUintN(64, BigInt(seed));
   return { low: Number(wide & 0xffffffffn), high: Number(wide >> 32n) };
-}
-
-function readBias(bias: Readonly<Record<string, number>>, vocabulary: number): SequenceSampling['bias'] {
-  const entries = Object.entries(bias);
-  if (entries.length > MOST_BIASES) {
-    throw new EngineError(
-      'bad_request',
-      `logit_bias has ${entries.length} entries, at most ${MOST_BIASES} are taken`,
-      { param: 'logit_bias' },
-    );
-  }
-  return entries.map(([token, value]) => {
-    const id = Number(token);
-    if (!/^\d+$/.test(token) || id >= vocabulary) {
-      throw new EngineError(
-        'bad_request',
-        `logit_bias names token ${token}, ids go from 0 to ${vocabulary - 1}`,
-        { param: 'logit_bias' },
-      );
-    }
-    return [id, within(value, 'logit_bias', -100, 100)] as const;
-  });
-}
-
-function within(value: number, name: string, low: number, high: number): number {
-  if (Number.isFinite(value) && value >= low && value <= high) return value;
-  throw new EngineError('bad_request', `${name} is ${value}, it must lie between ${low} and ${high}`, {
-    param: name,
-  });
-}
-
-function whole(value: number, name: string, low: number, high: number): number {
-  if (Number.isInteger(value) && value >= low && value <= high) return value;
-  if (value === Infinity && high === Infinity) return value;
-  throw new EngineError(
-    'bad_request',
-    `${name} is ${value}, it must be an integer from ${low}${high === Infinity ? ' on' : ` to ${high}`}`,
-    { param: name },
-  );
 }

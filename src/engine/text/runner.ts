@@ -10,7 +10,7 @@ import { llama, type TextForward } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
 import { sample } from '../../kernels/sample.ts';
 import type { PackedCache, PackedSlot } from '../platform.ts';
-import { MOST_BIASES } from './request.ts';
+import { MOST_BIASES } from './text-rules.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
 import { weightBytes } from './defaults.ts';
 import {

@@ -90,7 +90,7 @@ export interface TextModelOptions {
   revision?: string;
   quantization?: Quantization;
   /** Part of an adapter's name, or its index in `adapters()`. */
-  adapter?: string;
+  adapter?: string | number;
   /** Bytes for weights, KV pages and arena together. */
   memoryBudget?: number;
   /** Tokens; left out: the model's own, shortened where memory asks for it. */

@@ -17,6 +17,8 @@ const NAMES = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'))
 interface Golden {
   class: string;
   checkpoint: string;
+  /** Those that come from elsewhere. */
+  components: Record<string, string>;
   arguments: Record<string, unknown>;
   seeds: number[];
   scheduler: { class: string; config: Record<string, unknown> };
@@ -57,7 +59,12 @@ async function drawGolden(name: string, options: Partial<ImageModelOptions> = {}
   const model = await openImageModelInline(nodePlatform, {
     model: `${FOLDER}/${golden.checkpoint}`,
     pipelineClassName: golden.class,
-    componentPaths: { scheduler: schedulerFolder(name, golden) },
+    componentPaths: {
+      scheduler: schedulerFolder(name, golden),
+      ...Object.fromEntries(
+        Object.entries(golden.components).map(([component, path]) => [component, `${FOLDER}/${path}`]),
+      ),
+    },
     ...options,
   });
   const image = await bytesOf(name, 'inputs', 'image').catch(() => null);

@@ -8,7 +8,7 @@ import {
 
 /** A token a letter. */
 const letters: ClipTokens = {
-  encode: (text) => [...text.replaceAll(' ', '')].map((letter) => letter.charCodeAt(0)),
+  encode: (text) => Array.from(text.replaceAll(' ', ''), (letter) => letter.charCodeAt(0)),
   bos: 1,
   eos: 2,
   pad: 3,

@@ -72,6 +72,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   const trained = reader.number('num_train_timesteps', 1000);
   return {
     className: name,
+    takesSigmas: found.takes?.includes('sigmas') ?? false,
     family: found.family === 'both' ? (flows ? 'flow' : 'diffusion') : found.family,
     plan(request) {
       check(name, request, found.takes ?? [], trained);

@@ -76,6 +76,8 @@ export interface Schedule {
   /** diffusers' class. */
   className: string;
   family: ScheduleFamily;
+  /** Whether a request may give sigmas of its own. */
+  takesSigmas: boolean;
   /** Throws EngineError bad_request for numbers that the method cannot use, bad_checkpoint where a coefficient is not finite. */
   plan(request: PlanRequest): Plan;
 }

@@ -1,0 +1,140 @@
+// What a program hands to the library, held to rules before anything runs: types are not there at run time, and a slip would
+// otherwise surface far from where it was made. A set of options is one table, name to rule; names outside it are refused.
+
+import { EngineError } from '../files/error.ts';
+
+/** Throws bad_request where a value does not fit; `name` is what the message calls it. */
+export type Rule = (value: unknown, name: string) => void;
+
+export type Rules = Readonly<Record<string, Rule>>;
+
+export const text: Rule = (value, name) => {
+  if (typeof value !== 'string') refuse(value, name, 'a text');
+};
+
+export const filledText: Rule = (value, name) => {
+  if (typeof value !== 'string' || value === '') refuse(value, name, 'a text that is not empty');
+};
+
+export const flag: Rule = (value, name) => {
+  if (typeof value !== 'boolean') refuse(value, name, 'true or false');
+};
+
+/** Passes everything: what it means is another's to judge. */
+export const anything: Rule = () => {};
+
+export function oneOf(...choices: readonly string[]): Rule {
+  const wanted = choices.length === 1 ? `"${choices[0]}"` : `one of ${choices.join(', ')}`;
+  return (value, name) => {
+    if (!choices.some((choice) => choice === value)) refuse(value, name, wanted);
+  };
+}
+
+/** Both bounds are allowed values; Infinity is one where `high` is left out and stands for "all". */
+export function whole(low: number, high = Infinity): Rule {
+  const wanted = `a whole number ${boundsText(low, high)}`;
+  return (value, name) => {
+    const fits = Number.isSafeInteger(value) || (value === Infinity && high === Infinity);
+    if (!fits || (value as number) < low || (value as number) > high) refuse(value, name, wanted);
+  };
+}
+
+/** `above`: the lower bound is itself too low. */
+export function real(low: number, high: number, { above = false } = {}): Rule {
+  const wanted = above ? `a number above ${low} and at most ${high}` : `a number ${boundsText(low, high)}`;
+  return (value, name) => {
+    const fits = typeof value === 'number' && value >= low && value <= high && !(above && value === low);
+    if (!fits) refuse(value, name, wanted);
+  };
+}
+
+export function listOf(rule: Rule, { least = 0, most = Infinity } = {}): Rule {
+  return (value, name) => {
+    if (!Array.isArray(value)) return refuse(value, name, 'a list');
+    if (value.length < least || value.length > most) {
+      const entries = `${least === most ? least : boundsText(least, most)} entries`;
+      throw bad(name, `has ${value.length} entries, it must have ${entries}`);
+    }
+    value.forEach((entry: unknown, at) => rule(entry, `${name}.${at}`));
+  };
+}
+
+/** An object whose names are the caller's own. */
+export function recordOf(rule: Rule, { most = Infinity } = {}): Rule {
+  return (value, name) => {
+    if (!isObject(value)) return refuse(value, name, 'an object');
+    const entries = Object.entries(value);
+    if (entries.length > most) throw bad(name, `has ${entries.length} entries, it must have at most ${most}`);
+    for (const [key, entry] of entries) rule(entry, `${name}.${key}`);
+  };
+}
+
+/** An object of known members; those left out, or undefined, pass unless they are `required`. `open`: others pass too. */
+export function objectOf(rules: Rules, { required = [], open = false }: Members = {}): Rule {
+  return (value, name) => {
+    if (!isObject(value)) return refuse(value, name, 'an object');
+    checkMembers(value, rules, (member) => `${name}.${member}`, { name, required, open });
+  };
+}
+
+interface Members {
+  required?: readonly string[];
+  open?: boolean;
+}
+
+/** Holds a set of options to its table; `what` is what messages call the set. */
+export function checkOptions(given: unknown, rules: Rules, what: string, required: readonly string[]): void {
+  if (!isObject(given)) return refuse(given, what, 'an object');
+  checkMembers(given, rules, (member) => member, { name: what, required });
+}
+
+function checkMembers(
+  given: object,
+  rules: Rules,
+  nameOf: (member: string) => string,
+  { name, required = [], open = false }: Members & { name: string },
+): void {
+  for (const member of required) {
+    if (Reflect.get(given, member) === undefined)
+      throw bad(nameOf(member), `is missing: ${name} cannot do without it`);
+  }
+  for (const [member, value] of Object.entries(given)) {
+    const rule = Object.hasOwn(rules, member) ? rules[member] : undefined;
+    if (rule && value !== undefined) rule(value, nameOf(member));
+    if (!rule && !open && value !== undefined) throw unknownMember(nameOf(member), member, rules, name);
+  }
+}
+
+function unknownMember(path: string, member: string, rules: Rules, name: string): EngineError {
+  const names = Object.keys(rules);
+  const plain = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
+  const near = names.find((known) => plain(known) === plain(member));
+  const remedy = near === undefined ? `it takes ${names.join(', ')}` : `it is written ${near}`;
+  return bad(path, `is nothing that ${name} knows: ${remedy}`);
+}
+
+/** Throws: `wanted` says what would have been right. */
+export function refuse(value: unknown, name: string, wanted: string): never {
+  throw bad(name, `is ${shown(value)}, it must be ${wanted}`);
+}
+
+function bad(param: string, problem: string): EngineError {
+  return new EngineError('bad_request', `${param} ${problem}`, { param });
+}
+
+/** A value as a message shows it, shortened. */
+function shown(value: unknown): string {
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  const json = JSON.stringify(value) ?? String(value);
+  return json.length > 60 ? `${json.slice(0, 57)}...` : json;
+}
+
+function boundsText(low: number, high: number): string {
+  return high === Infinity ? `of at least ${low}` : `from ${low} to ${high}`;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,175 @@
+// The options of a text model and the fields of a request, one table each: what the library takes, by the names it takes it.
+
+import { EngineError } from '../../files/error.ts';
+import {
+  anything,
+  checkOptions,
+  filledText,
+  flag,
+  listOf,
+  objectOf,
+  oneOf,
+  real,
+  recordOf,
+  refuse,
+  text,
+  whole,
+  type Rule,
+} from '../rules.ts';
+import type {
+  ChatMessage,
+  SamplingOptions,
+  TextModelOptions,
+  TextPrompt,
+  TextRequest,
+  Tool,
+} from './text-model.ts';
+
+/** Entries of one request's logitBias. */
+export const MOST_BIASES = 1024;
+const MOST_CHOICES = 128;
+const MOST_STOPS = 16;
+
+type RulesOf<T> = Record<keyof Required<T>, Rule>;
+
+/** A part of an adapter's name, or its number. */
+export const adapterRule: Rule = (value, name) =>
+  typeof value === 'string' ? filledText(value, name) : whole(0, 99)(value, name);
+
+export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
+  model: filledText,
+  revision: filledText,
+  quantization: oneOf('none', 'int8', 'int4', 'auto'),
+  adapter: adapterRule,
+  memoryBudget: whole(1, Number.MAX_SAFE_INTEGER),
+  contextLength: whole(1, 2 ** 31 - 1),
+  maxRunningRequests: whole(1, 256),
+  maxQueuedRequests: whole(0),
+  maxTotalTokens: whole(64),
+  prefillChunk: whole(16, 8192),
+  samplingDefaults: oneOf('model', 'contract'),
+  safe: flag,
+  inline: flag,
+};
+
+export const SAMPLING_OPTIONS: RulesOf<SamplingOptions> = {
+  temperature: real(0, 2),
+  topP: real(0, 1, { above: true }),
+  topK: whole(-1, 2 ** 31 - 1),
+  minP: real(0, 1),
+};
+
+const orNull =
+  (rule: Rule): Rule =>
+  (value, name) =>
+    value === null || rule(value, name);
+
+const toolCall = objectOf(
+  {
+    id: text,
+    type: oneOf('function'),
+    function: objectOf(
+      {
+        name: filledText,
+        arguments: (value, name) => (typeof value === 'string' ? text : recordOf(anything))(value, name),
+      },
+      { required: ['name', 'arguments'], open: true },
+    ),
+  },
+  { required: ['function'], open: true },
+);
+
+/** Which parts a template takes, and with what inside, is for it to say. */
+const part = objectOf({ type: filledText, text }, { required: ['type'], open: true });
+
+const MESSAGE: RulesOf<ChatMessage> = {
+  role: oneOf('system', 'user', 'assistant', 'tool', 'function', 'developer'),
+  content: orNull((value, name) => (Array.isArray(value) ? listOf(part) : text)(value, name)),
+  name: text,
+  reasoning_content: orNull(text),
+  tool_calls: orNull(listOf(toolCall)),
+  tool_call_id: text,
+};
+
+const message: Rule = (value, name) => {
+  objectOf(MESSAGE, { required: ['role'] })(value, name);
+  const { role, content, tool_calls: calls } = value as ChatMessage;
+  const says = content !== undefined && !(content === null && role === 'user');
+  if (!says && !calls?.length) refuse(content, `${name}.content`, 'a text or a list of text parts');
+  if (calls?.length && role !== 'assistant')
+    refuse(role, `${name}.role`, 'assistant where a message has tool_calls');
+};
+
+const TOOL: RulesOf<Tool> = {
+  type: oneOf('function'),
+  function: objectOf(
+    { name: filledText, description: text, parameters: recordOf(anything), strict: flag },
+    { required: ['name'], open: true },
+  ),
+};
+
+/** Each id is held to the vocabulary later. */
+const ids: Rule = (value, name) => {
+  if (!Array.isArray(value)) refuse(value, name, 'a list of token ids');
+};
+
+/** One table for each form a prompt can have; which one it is, its own member says. */
+const PROMPTS = {
+  messages: {
+    messages: listOf(message, { least: 1 }),
+    tools: listOf(objectOf(TOOL, { required: ['type', 'function'] })),
+    templateKwargs: recordOf(anything),
+  },
+  text: { text },
+  ids: { ids },
+} as const;
+
+/** Throws bad_request for what is no prompt. */
+export function checkPrompt(prompt: TextPrompt): void {
+  const given: unknown = prompt;
+  const wanted = 'an object with messages, text or ids';
+  if (typeof given !== 'object' || given === null) refuse(given, 'prompt', wanted);
+  const forms = (['messages', 'text', 'ids'] as const).filter((name) => Reflect.has(given, name));
+  const [form] = forms;
+  if (form === undefined || forms.length > 1) {
+    throw new EngineError(
+      'bad_request',
+      `the prompt has ${forms.length === 0 ? 'none' : 'more than one'} of messages, text and ids: give one of them`,
+      { param: 'prompt' },
+    );
+  }
+  checkOptions(given, PROMPTS[form], 'a prompt', [form]);
+}
+
+const TEXT_REQUEST: RulesOf<TextRequest> = {
+  ...SAMPLING_OPTIONS,
+  prompt: (value) => checkPrompt(value as TextPrompt),
+  maxTokens: whole(1),
+  n: whole(1, MOST_CHOICES),
+  seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  logitBias: recordOf(real(-100, 100), { most: MOST_BIASES }),
+  stop: listOf(filledText, { most: MOST_STOPS }),
+  stopTokenIds: listOf(whole(0, 2 ** 32 - 1)),
+  ignoreEos: flag,
+};
+
+/** Throws bad_request for the first option that is unknown or out of bounds. */
+export function checkTextModelOptions(options: TextModelOptions): void {
+  checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
+}
+
+/** The same for a request; `vocabulary` bounds the token ids it names. */
+export function checkTextRequest(request: TextRequest, vocabulary: number): void {
+  checkOptions(request, TEXT_REQUEST, 'a request', ['prompt']);
+  const checkId = (id: number, param: string): void => {
+    if (Number.isInteger(id) && id >= 0 && id < vocabulary) return;
+    throw new EngineError(
+      'bad_request',
+      `${param} is no token of this model: its ids go from 0 to ${vocabulary - 1}`,
+      { param },
+    );
+  };
+  request.stopTokenIds?.forEach((id, at) => checkId(id, `stopTokenIds.${at}`));
+  for (const token of Object.keys(request.logitBias ?? {}))
+    checkId(/^\d+$/.test(token) ? Number(token) : NaN, `logitBias.${token}`);
+}
