@@ -3,7 +3,15 @@
 
 import { parseArgs } from 'node:util';
 import { UsageError } from './exit.ts';
-import { findOption, readText, valueText, type Option, type OptionTable, type Values } from './option.ts';
+import {
+  findOption,
+  namesIn,
+  readText,
+  valueText,
+  type Option,
+  type OptionTable,
+  type Values,
+} from './option.ts';
 
 export interface Positional {
   name: string;
@@ -76,7 +84,7 @@ function readOption(token: OptionToken, table: OptionTable): ReadOption {
   if (negated?.option.kind === 'boolean' && value === undefined) return { name: negated.name, value: false };
   const found = findOption(token.name, table);
   if (!found) {
-    const near = nearest(token.name, Object.keys(table));
+    const near = nearest(token.name, namesIn(table));
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
   const { name, option } = found;

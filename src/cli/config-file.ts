@@ -6,7 +6,7 @@ import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
 import { nearest } from './arguments.ts';
 import { UsageError } from './exit.ts';
-import { findOption, readValue, type OptionTable } from './option.ts';
+import { findOption, namesIn, readValue, type OptionTable } from './option.ts';
 
 /** Values by option name. Keys with null say nothing. */
 export async function readConfigFile(path: string, table: OptionTable): Promise<Record<string, unknown>> {
@@ -68,8 +68,7 @@ function parseYaml(path: string, text: string): unknown {
 }
 
 function unknownKey(key: string, path: string, table: OptionTable): UsageError {
-  const keys = Object.keys(table).map(keyOf);
-  const near = nearest(key, keys);
+  const near = nearest(key, namesIn(table).map(keyOf));
   return new UsageError(
     `there is no key ${key}, in ${path}${near === null ? '' : `; did you mean ${near}?`}`,
   );

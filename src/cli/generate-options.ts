@@ -105,7 +105,7 @@ const PERFORMANCE_OPTIONS = {
     kind: 'boolean',
     group: PERFORMANCE,
     help: 'Decode in strips: the same picture in less memory.',
-    otherwise: 'where memory asks for it',
+    otherwise: 'false',
   },
   adapter: { ...ENGINE_OPTIONS.adapter, group: PERFORMANCE },
   'memory-budget': {

@@ -32,6 +32,7 @@ export interface Report {
   saved(picture: SavedPicture): void;
   failed(prompt: number, code: string, message: string): void;
   finished(pictures: number, failed: number, milliseconds: number): void;
+  interrupted(pictures: number): void;
   /** Removes the bar. */
   end(): void;
 }
@@ -113,11 +114,13 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       log.error(`${where} failed: ${message}`);
       emit('failed', { prompt, code, message });
     },
+    interrupted(pictures) {
+      steps.end();
+      log.info(`Interrupted: ${countText(pictures)} saved before`);
+    },
     finished(pictures, failed, milliseconds) {
       const rest = failed > 0 ? `; ${failed} ${failed === 1 ? 'prompt' : 'prompts'} failed` : '';
-      log.info(
-        `Drew ${pictures} ${pictures === 1 ? 'picture' : 'pictures'} in ${seconds(milliseconds)}${rest}`,
-      );
+      log.info(`Drew ${countText(pictures)} in ${seconds(milliseconds)}${rest}`);
       emit('finished', { pictures, failed, milliseconds });
     },
     end() {
@@ -125,6 +128,10 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       steps.end();
     },
   };
+}
+
+function countText(pictures: number): string {
+  return `${pictures} ${pictures === 1 ? 'picture' : 'pictures'}`;
 }
 
 function seconds(milliseconds: number): string {

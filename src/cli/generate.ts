@@ -67,6 +67,9 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const { options } = given;
   const report = createReport(options);
   const perf = createPerf(plan.prompts, randomUUID());
+  if (options['trust-remote-code']) {
+    report.note('Python of a repository is never run: --trust-remote-code changes nothing');
+  }
   const interrupt = untilInterrupted();
   try {
     const started = performance.now();
@@ -81,6 +84,9 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
     } finally {
       await model.close();
     }
+  } catch (error) {
+    if (interrupt.signal.aborted) report.interrupted(perf.dump.outputs.length);
+    throw error;
   } finally {
     interrupt.end();
     report.end();

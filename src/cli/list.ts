@@ -1,8 +1,8 @@
-// svc list: the models on this machine that can be served, the one that ships first.
+// svc list: the models on this machine, those that ship first.
 
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type CachedModel, listModels, shippedModelPath } from '../index.ts';
+import { type CachedModel, listModels, shippedImageModelPath, shippedModelPath } from '../index.ts';
 import { createCommand } from './command.ts';
 import { sizeText, writeLine } from './terminal.ts';
 
@@ -16,13 +16,11 @@ export const list = createCommand({
       writeLine(JSON.stringify(models, null, 2));
       return;
     }
-    const shipped = shippedModelPath();
-    const rows = [
-      ...(existsSync(join(shipped, 'config.json'))
-        ? [[basename(shipped), '', 'ships with the package']]
-        : []),
-      ...models.map(describe),
-    ];
+    const shipped = [
+      { path: shippedModelPath(), file: 'config.json', state: 'ships with the package' },
+      { path: shippedImageModelPath(), file: 'model_index.json', state: 'ships with the package, draws' },
+    ].filter(({ path, file }) => existsSync(join(path, file)));
+    const rows = [...shipped.map(({ path, state }) => [basename(path), '', state]), ...models.map(describe)];
     const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     for (const [name = '', size = '', state = ''] of rows) {
       writeLine(`${name.padEnd(widths[0] ?? 0)}  ${size.padStart(widths[1] ?? 0)}  ${state}`);

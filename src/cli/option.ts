@@ -79,6 +79,11 @@ export function findOption(name: string, table: OptionTable): { name: string; op
   return known === undefined || !option ? null : { name: known, option };
 }
 
+/** All names of all options. */
+export function namesIn(table: OptionTable): string[] {
+  return Object.entries(table).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
+}
+
 /** The value that an argument's text says; `name` is for messages. */
 export function readText(name: string, option: Option, text: string): unknown {
   switch (option.kind) {

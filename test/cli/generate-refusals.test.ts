@@ -51,6 +51,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       ['--num-inference-step', '4'],
       'there is no option --num-inference-step; did you mean --num-inference-steps?',
     ],
+    [['--num-output-per-prompt', '2'], 'did you mean --num-outputs-per-prompt?'],
     [['--wibble'], 'there is no option --wibble'],
     [['--no-seed'], 'there is no option --no-seed'],
     [['--warmup=maybe'], '--warmup is on or off'],
