@@ -10,9 +10,8 @@ export {
   removeModel,
 } from './files/hub-list.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
-export { listAdapters as adapters } from './gpu/node.ts';
-export type { ProbeResult } from './engine/probe.ts';
-export { openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
+export type { ProbeResult } from './engine/probe-result.ts';
+export { adapters, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
 export {
   coverImage,
   decodeImage,

@@ -8,12 +8,22 @@ import * as face from '../src/index.ts';
 it('is these names and no more', () => {
   expect(Object.keys(face).toSorted((a, b) => a.localeCompare(b))).toEqual([
     'adapters',
+    'configOfPicture',
+    'coverImage',
+    'decodeImage',
+    'decodeMask',
+    'encodeImage',
     'EngineError',
+    'IMAGE_FORMATS',
+    'imageFormatOf',
     'listModels',
+    'openImageModel',
     'openTextModel',
+    'PIPELINE_CLASSES',
     'probeAdapter',
     'removeModel',
     'resolveModel',
+    'shippedImageModelPath',
     'shippedModelPath',
   ]);
 });

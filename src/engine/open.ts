@@ -1,7 +1,10 @@
 // The engine in Node: models in a thread of their own or in the caller's, and the probe of an adapter.
 
+import type { AdapterSummary } from '../gpu/adapter.ts';
+import { listAdapters } from '../gpu/node.ts';
 import { nodePlatform } from './platform-node.ts';
-import { probe, type ProbeResult } from './probe.ts';
+import { probe } from './probe.ts';
+import type { ProbeResult } from './probe-result.ts';
 import { openTextModelInline } from './text/open.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
 import { openImageModelInline } from './image/open.ts';
@@ -36,6 +39,11 @@ export async function openImageModel(
   return options.inline
     ? openImageModelInline(nodePlatform, options, onEvent)
     : openImageModelInWorker(options, onEvent);
+}
+
+/** All adapters that answer, best first. */
+export function adapters(): Promise<AdapterSummary[]> {
+  return listAdapters();
 }
 
 /** Whether an adapter computes right; `adapter` as in TextModelOptions. */

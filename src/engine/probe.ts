@@ -5,14 +5,7 @@ import { Tape } from '../gpu/tape.ts';
 import { rmsnorm } from '../kernels/rmsnorm.ts';
 import { allocateMatrix, packRows, stacked } from '../kernels/matrix.ts';
 import { linear } from '../kernels/matmul.ts';
-
-export interface ProbeResult {
-  ok: boolean;
-  /** What went wrong, or null. */
-  problem: string | null;
-  /** From opening the device to the result. */
-  milliseconds: number;
-}
+import type { ProbeResult } from './probe-result.ts';
 
 const ROWS = 4;
 const K = 64;

@@ -36,6 +36,8 @@ function noEffect(help: string): Field<'no-effect'> {
 const tokenCount = z.int().min(1);
 const stopString = z.string().min(1);
 const tokenId = z.int().min(0);
+const MOST_BIASES = 1024;
+const fewBiases = (bias: object): boolean => Object.keys(bias).length <= MOST_BIASES;
 
 export const FIELDS = {
   messages: honoured(messagesSchema, 'The conversation.'),
@@ -54,8 +56,10 @@ export const FIELDS = {
   ),
   stop_token_ids: honoured(z.array(tokenId), 'Token ids that end a choice.'),
   logit_bias: honoured(
-    z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)),
-    "Token id to a number added to that token's logit.",
+    z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).refine(fewBiases, {
+      error: `must have at most ${MOST_BIASES} entries`,
+    }),
+    `Up to ${MOST_BIASES} token ids, each with a number added to that token's logit.`,
   ),
   stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
   stream_options: honoured(

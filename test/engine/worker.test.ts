@@ -99,7 +99,7 @@ describe('a model in its thread', () => {
   });
 
   it.each([
-    ['context_length_exceeded', { prompt: { ids: Array(200).fill(1) as number[] } }, 'messages'],
+    ['context_length_exceeded', { prompt: { ids: Array(200).fill(1) as number[] } }, 'prompt'],
     ['bad_request', { prompt: { ids: [1] }, temperature: 9 }, 'temperature'],
     ['bad_request', { prompt: { ids: [99_999] } }, 'prompt'],
   ])('an error crosses as it is: %s', async (code, request, param) => {

@@ -125,6 +125,7 @@ describe('bounds', () => {
     ['stream', 'yes', 'a boolean'],
     ['ignore_eos', 1, 'a boolean'],
     ['logit_bias', 'x', 'an object'],
+    ['logit_bias', Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1])), 'at most 1024'],
     ['chat_template_kwargs', 'x', 'an object'],
   ])('%s = %j is refused', (name, value, text) => {
     const { param, message } = refusal(ask('hi', { [name]: value }));

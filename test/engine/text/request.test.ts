@@ -2,14 +2,10 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
-import {
-  createSequences,
-  MOST_BIASES,
-  renderPrompt,
-  type RequestContext,
-} from '../../../src/engine/text/request.ts';
+import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextRequest } from '../../../src/engine/text/text-model.ts';
+import { MOST_BIASES } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate } from '../../../src/files/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
@@ -93,13 +89,13 @@ describe('sampling', () => {
     [{ temperature: -0.1 }, 'temperature'],
     [{ temperature: 2.1 }, 'temperature'],
     [{ temperature: NaN }, 'temperature'],
-    [{ topP: 0 }, 'top_p'],
-    [{ topP: 1.01 }, 'top_p'],
-    [{ topK: -2 }, 'top_k'],
-    [{ topK: 1.5 }, 'top_k'],
-    [{ minP: -0.1 }, 'min_p'],
-    [{ maxTokens: 0 }, 'max_tokens'],
-    [{ maxTokens: 1.5 }, 'max_tokens'],
+    [{ topP: 0 }, 'topP'],
+    [{ topP: 1.01 }, 'topP'],
+    [{ topK: -2 }, 'topK'],
+    [{ topK: 1.5 }, 'topK'],
+    [{ minP: -0.1 }, 'minP'],
+    [{ maxTokens: 0 }, 'maxTokens'],
+    [{ maxTokens: 1.5 }, 'maxTokens'],
     [{ n: 0 }, 'n'],
     [{ n: 129 }, 'n'],
     [{ seed: 0.5 }, 'seed'],
@@ -152,7 +148,10 @@ describe('logit_bias', () => {
     '%j is refused',
     (logitBias) => {
       const { code, param } = refusal(() => create({ logitBias }));
-      expect({ code, param }).toEqual({ code: 'bad_request', param: 'logit_bias' });
+      expect({ code, param }).toEqual({
+        code: 'bad_request',
+        param: `logitBias.${Object.keys(logitBias)[0]}`,
+      });
     },
   );
 });
@@ -161,6 +160,10 @@ describe('ends', () => {
   it('are those of the model and of the request', () => {
     expect([...one({ stopTokenIds: [7, 8] }).stopIds].toSorted((a, b) => a - b)).toEqual([7, 8, 261]);
     expect([...one({ stopTokenIds: [7], ignoreEos: true }).stopIds]).toEqual([7]);
+  });
+
+  it('outside the vocabulary are refused', () => {
+    expect(refusal(() => create({ stopTokenIds: [7, 300] })).param).toBe('stopTokenIds.1');
   });
 });
 
