@@ -9,7 +9,7 @@ export function concat(a: Tensor, b: Tensor): Tensor {
   const rows = a.rows({});
   if (b.rows({}) !== rows) throw new Error(`concat: [${a.shape.join(', ')}] and [${b.shape.join(', ')}]`);
   const y = tape.tensor([...a.shape.slice(0, -1), a.columns + b.columns]);
-  for (const strip of stripsOf(tape, [a, b, y])) {
+  for (const strip of stripsOf(tape, [a, b, y], Infinity)) {
     const groups = Math.ceil((strip.count({}) * y.stride) / 4 / 64);
     const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
     tape.dispatch('concat.wgsl', {

@@ -120,7 +120,7 @@ export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[]
   const rows = batch * ySize.height;
   const strips: Strip[] = [];
   const allows = (strip: Strip): boolean =>
-    size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= xMost;
+    size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= Math.min(xMost, dispatchMost); // a norm before walks them, as many a workgroup
   for (let row = 0; row < rows;) {
     let strip = stripOf(conv, row, 1);
     if (!allows(strip))

@@ -23,7 +23,7 @@ export function linearCombination(
   const tape = tapeOf(model);
   const y = tape.tensor(model.shape);
   const quads = model.stride / 4;
-  for (const strip of stripsOf(tape, [model, y])) {
+  for (const strip of stripsOf(tape, [model, y], Infinity)) {
     const groups = (rows: number) =>
       Math.min(Math.ceil((rows * quads) / WORKGROUP), tape.device.capabilities.maxWorkgroups);
     for (let first = 0; first < terms.length; first += MOST_TERMS) {

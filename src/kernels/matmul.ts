@@ -81,7 +81,7 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   const { shader, params, rows } = variant(tape, x.rows(tape.capacity), weight);
   const columnLanes = tape.device.capabilities.columnLanes;
   const column = (window: MatrixWindow) => Math.ceil((window.groups * 8) / columnLanes);
-  for (const strip of stripsOf(tape, [x, y])) {
+  for (const strip of stripsOf(tape, [x, y], rows)) {
     for (const window of weight.windows) {
       tape.dispatch(shader, {
         params: {

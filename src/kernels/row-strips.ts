@@ -16,16 +16,20 @@ export interface Strip {
 /** Tiles of a matmul; any such row begins where a binding may. */
 const STEP = 16;
 
-/** Strips of tensors with as many rows each; one of the whole where no tensor is too large. */
-export function stripsOf(tape: Tape, tensors: readonly Tensor[]): Strip[] {
+/**
+ * Strips of tensors with as many rows each, for kernels that give a workgroup `groupRows` rows (Infinity: its workgroups walk
+ * on); one of the whole where no tensor is too large for a binding, nor its rows too many for a dispatch.
+ */
+export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1): Strip[] {
   const first = tensors[0]!;
   const rows = paddedRows(first.rows(tape.capacity));
   const rowBytes = Math.max(...tensors.map((tensor) => tensor.stride)) * 4;
-  const { bindingLimit } = tape.device.capabilities;
-  if (rows * rowBytes <= bindingLimit) {
+  const { bindingLimit, maxWorkgroups } = tape.device.capabilities;
+  const dispatchRows = maxWorkgroups * groupRows;
+  if (rows * rowBytes <= bindingLimit && rows <= dispatchRows) {
     return [{ firstRow: 0, rows, of: (tensor) => tensor, count: (sizes) => first.rows(sizes) }];
   }
-  const most = Math.floor(bindingLimit / rowBytes / STEP) * STEP;
+  const most = Math.floor(Math.min(bindingLimit / rowBytes, dispatchRows) / STEP) * STEP;
   if (most === 0) throw new Error(`${STEP} rows of ${rowBytes} bytes exceed one binding of ${bindingLimit}`);
   return Array.from({ length: Math.ceil(rows / most) }, (_, i) => {
     const firstRow = i * most;

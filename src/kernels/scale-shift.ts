@@ -26,7 +26,7 @@ function record(x: Tensor, activation: Activation | 'none', range: Range): Tenso
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);
   const quads = x.stride / 4;
-  for (const strip of stripsOf(tape, [x, y])) {
+  for (const strip of stripsOf(tape, [x, y], Infinity)) {
     const groups = (rows: number) =>
       Math.min(Math.ceil((rows * quads) / WORKGROUP), tape.device.capabilities.maxWorkgroups);
     tape.dispatch('scale-shift.wgsl', {

@@ -21,6 +21,8 @@ export interface Disguise {
   portable?: boolean;
   bindingLimit?: number;
   memoryBudget?: number;
+  /** Workgroups along one dimension of a dispatch. */
+  maxWorkgroups?: number;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -37,7 +39,7 @@ export function disguise(device: Device, as: Disguise): Device {
 
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
-  return new Device(device.gpu, {
+  const seen = new Device(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
     ...(as.portable === undefined ? {} : { portable: as.portable }),
@@ -49,4 +51,6 @@ function wrap(device: Device, as: Disguise): Device {
       software: as.hardware ? false : summary.software,
     },
   });
+  if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;
+  return seen;
 }

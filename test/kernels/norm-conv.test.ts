@@ -67,6 +67,14 @@ it('where a binding takes 256 KiB', async () => {
   }
 });
 
+it('where a dispatch takes few workgroups', async () => {
+  const few = disguise(device, { maxWorkgroups: 40 });
+  for (const options of [{}, { upsample: true }]) {
+    const given: Case = { shape: [2, 45, 41], options };
+    expect(differingRows(await run(few, given, true), await run(device, given, false))).toEqual([]);
+  }
+});
+
 it('holds a strip of the normalised image instead of all of it', () => {
   const arena = (stripRows?: number): number => {
     const on = disguise(device, { memoryBudget: 2 ** 29 + (stripRows ?? 0) });
