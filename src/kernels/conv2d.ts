@@ -119,8 +119,9 @@ export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[]
   const dispatchMost = tape.device.capabilities.maxWorkgroups * TILE;
   const rows = batch * ySize.height;
   const strips: Strip[] = [];
+  // A norm before it walks what the strip is made of, as many pixels a workgroup.
   const allows = (strip: Strip): boolean =>
-    size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= Math.min(xMost, dispatchMost); // a norm before walks them, as many a workgroup
+    size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= Math.min(xMost, dispatchMost);
   for (let row = 0; row < rows;) {
     let strip = stripOf(conv, row, 1);
     if (!allows(strip))
