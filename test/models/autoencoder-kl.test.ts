@@ -10,6 +10,7 @@ import {
   compute,
   describeGoldens,
   expectAgreement,
+  itemOf,
   load,
   openModuleGolden,
 } from './image-golden.ts';
@@ -32,11 +33,23 @@ describe('encoder', () => {
   });
 });
 
-describe('strips of three rows', () => {
-  let device: Device;
-  beforeAll(async () => void (device = await openTestDevice()));
-  afterAll(() => device.destroy());
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
 
+it('two pictures at once are two pictures, bit for bit', async () => {
+  const golden = await openModuleGolden('vae-16-decode');
+  const config = readAutoencoderKLConfig(golden.config);
+  const decode = await load(device, golden, (weights) => autoencoderKLDecoder(config, weights));
+  const latents = channelsLast(golden.inputs.get('latents')!);
+  const both = (await compute(device, (_, input) => [decode(input(latents))])).values[0]!;
+  for (const i of [0, 1]) {
+    const alone = (await compute(device, (_, input) => [decode(input(itemOf(latents, i)))])).values[0]!;
+    expect(alone).toEqual(both.slice(i * alone.length, (i + 1) * alone.length));
+  }
+});
+
+describe('strips of three rows', () => {
   it('decode to the same picture, bit for bit', async () => {
     const golden = await openModuleGolden('vae-16-decode');
     const config = readAutoencoderKLConfig(golden.config);
