@@ -15,16 +15,18 @@ import { adapterRule, checkTextModelOptions } from './text/text-rules.ts';
 
 /**
  * Opens a language model from a folder or a hub id. Errors: bad_request (an option that is unknown or out of bounds),
- * model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, disk_full.
+ * model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, disk_full; cancelled where `signal` aborts
+ * before the model is open. What has been downloaded by then is kept.
  */
 export async function openTextModel(
   options: TextModelOptions,
   onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
 ): Promise<TextModel> {
   checkTextModelOptions(options);
   return options.inline
-    ? openTextModelInline(nodePlatform, options, onEvent)
-    : openTextModelInWorker(options, onEvent);
+    ? openTextModelInline(nodePlatform, options, onEvent, signal)
+    : openTextModelInWorker(options, onEvent, signal);
 }
 
 /**

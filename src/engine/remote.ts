@@ -3,14 +3,17 @@
 
 import { EngineError } from '../files/error.ts';
 import { createEventQueue, type EventQueue } from './queue.ts';
-import type { OpenEvent } from './text/text-model.ts';
-import { fromWire, toWire, type WireError } from './wire-error.ts';
+import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
+import type { OpenEvent, TextModel } from './text/text-model.ts';
+import { fromWire, notData, toWire, type WireError } from './wire-error.ts';
 
 export interface Port {
   post(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
   /** The other side is gone. */
   onLost(listener: (error: Error) => void): void;
+  /** Whether something waits on the other side: while nothing does, it does not keep the process alive. */
+  hold?(waits: boolean): void;
 }
 
 /** What all models have in common. `More` is what a generation is told beside its request. */
@@ -23,6 +26,8 @@ export interface Model<Info, Request, Event, More = object> {
   close(): Promise<void>;
 }
 
+type Closing = Pick<TextModel, typeof Symbol.asyncDispose>;
+
 /** Calls that answer once, by name. */
 export type Calls<M> = Readonly<Record<string, (model: M, argument: never) => Promise<unknown>>>;
 
@@ -31,8 +36,8 @@ type ToFarSide =
   | { type: 'generate'; id: number; request: unknown; more: object }
   | { type: 'abort'; id: number }
   | { type: 'call'; id: number; method: string; argument: unknown }
-  /** The process ends. `done` is on memory that both sides see. */
-  | { type: 'leave'; done: Int32Array };
+  /** The process ends, or its opening is given up. `done` is on memory that both sides see; null: `left` answers. */
+  | { type: 'leave'; done: Int32Array | null };
 
 type GenerateMessage = Extract<ToFarSide, { type: 'generate' }>;
 type CallMessage = Extract<ToFarSide, { type: 'call' }>;
@@ -42,6 +47,7 @@ type ToNearSide =
   | { type: 'opened'; info: unknown }
   | { type: 'failed'; error: WireError }
   | { type: 'lost'; error: WireError }
+  | { type: 'left' }
   | { type: 'event'; id: number; event: unknown }
   | { type: 'end'; id: number; error: WireError | null }
   | { type: 'result'; id: number; value: unknown; error: WireError | null };
@@ -114,9 +120,11 @@ export function serveModel<Options, Request, M extends Model<unknown, Request, u
     } else if (message.type === 'abort') {
       aborts.get(message.id)?.abort();
     } else if (message.type === 'leave') {
+      const { done } = message;
       void leave().finally(() => {
-        Atomics.store(message.done, 0, 1);
-        Atomics.notify(message.done, 0);
+        if (done === null) return post({ type: 'left' });
+        Atomics.store(done, 0, 1);
+        Atomics.notify(done, 0);
       });
     } else if (message.type === 'generate') {
       void generate(model!, message);
@@ -144,13 +152,17 @@ export function waitUntilReleased(port: Port, milliseconds: number): void {
 /** Calls a method of `Calls` on the far side. */
 export type Invoke = <T>(method: string, argument?: unknown) => Promise<T>;
 
-/** Opens a model on the other side of a port. `onClosed` runs when it is closed; `face` adds the calls it answers. */
+/**
+ * Opens a model on the other side of a port. `onClosed` runs when it is closed; `face` adds the calls it answers; `signal`
+ * gives the opening up.
+ */
 export function connectModel<Info, Request, Event, M extends Model<Info, Request, Event>>(
   port: Port,
   options: unknown,
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
-  face: (model: Model<Info, Request, Event>, invoke: Invoke) => M,
+  face: (model: Model<Info, Request, Event> & Closing, invoke: Invoke) => M,
+  signal?: AbortSignal,
 ): Promise<M> {
   const post = (message: ToFarSide): void => port.post(message);
   const streams = new Map<number, EventQueue<Event>>();
@@ -160,6 +172,9 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
   let gone: Error | null = null;
   let closing: Promise<void> | null = null;
   let nextId = 0;
+  let isOpening = true;
+
+  const hold = (): void => port.hold?.(isOpening || streams.size + calls.size > 0);
 
   /** The far side answers nothing any more: everything that waits on it fails. */
   const leave = (reason: Error): void => {
@@ -171,6 +186,13 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     for (const pending of calls.values()) pending.reject(reason);
     streams.clear();
     calls.clear();
+    isOpening = false;
+    hold();
+  };
+
+  const giveUp = (): void => {
+    post({ type: 'leave', done: null });
+    leave(new EngineError('cancelled', 'opening the model was cancelled'));
   };
 
   const close = async (): Promise<void> => {
@@ -186,10 +208,12 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     const id = nextId++;
     const pending = withResolvers<unknown>();
     calls.set(id, pending);
+    hold();
     try {
       post({ type: 'call', id, method, argument });
     } catch (cause) {
       calls.delete(id);
+      hold();
       pending.reject(notData(cause));
     }
     return pending.promise as Promise<T>;
@@ -205,11 +229,13 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     const queue = createEventQueue<Event>();
     const abort = (): void => post({ type: 'abort', id });
     streams.set(id, queue);
+    hold();
     signal?.addEventListener('abort', abort, { once: true });
     try {
       post({ type: 'generate', id, request, more });
     } catch (cause) {
       streams.delete(id);
+      hold();
       signal?.removeEventListener('abort', abort);
       throw notData(cause);
     }
@@ -218,19 +244,22 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     } finally {
       signal?.removeEventListener('abort', abort);
       if (streams.delete(id)) abort();
+      hold();
     }
   }
 
-  const open = (info: Info): M =>
-    face(
-      {
-        info,
-        ended: ended.promise,
-        generate,
-        close: () => (gone ? Promise.resolve() : (closing ??= close())),
-      },
-      invoke,
-    );
+  const open = (info: Info): M => {
+    const closeOnce = (): Promise<void> => (gone ? Promise.resolve() : (closing ??= close()));
+    const model = { info, ended: ended.promise, generate, close: closeOnce };
+    return face({ ...model, [Symbol.asyncDispose]: closeOnce }, invoke);
+  };
+
+  const opened = (settle: () => void): void => {
+    signal?.removeEventListener('abort', giveUp);
+    isOpening = false;
+    hold();
+    settle();
+  };
 
   port.onMessage((received) => {
     const message = received as ToNearSide;
@@ -238,10 +267,12 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
       case 'opening':
         return onEvent(message.event);
       case 'opened':
-        return opening.resolve(open(message.info as Info));
+        return opened(() => opening.resolve(open(message.info as Info)));
       case 'failed':
-        void onClosed();
-        return opening.reject(fromWire(message.error));
+        if (!gone) void onClosed();
+        return opened(() => opening.reject(fromWire(message.error)));
+      case 'left':
+        return void onClosed();
       case 'lost':
         return leave(fromWire(message.error));
       case 'event':
@@ -249,44 +280,21 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
       case 'end': {
         const queue = streams.get(message.id);
         streams.delete(message.id);
+        hold();
         return message.error ? queue?.fail(fromWire(message.error)) : queue?.close();
       }
       case 'result': {
         const pending = calls.get(message.id);
         calls.delete(message.id);
+        hold();
         return message.error ? pending?.reject(fromWire(message.error)) : pending?.resolve(message.value);
       }
     }
   });
+  hold();
   post({ type: 'open', options });
-
   port.onLost(leave);
+  signal?.addEventListener('abort', giveUp, { once: true });
+  if (signal?.aborted) giveUp();
   return opening.promise;
-}
-
-/** Functions and the like cannot cross to another thread. */
-function notData(cause: unknown): EngineError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError(
-    'bad_request',
-    `the request is not plain data (${reason}): leave out functions and class instances`,
-    { cause },
-  );
-}
-
-interface PromiseWithResolvers<T> {
-  promise: Promise<T>;
-  resolve(value: T): void;
-  reject(error: Error): void;
-}
-
-/** Promise.withResolvers, which Node 20 lacks. */
-function withResolvers<T>(): PromiseWithResolvers<T> {
-  let resolve!: (value: T) => void;
-  let reject!: (error: Error) => void;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }

@@ -19,3 +19,13 @@ export function fromWire({ code, message, param }: WireError): Error {
   if (code === null) return new Error(message);
   return new EngineError(code, message, param === null ? {} : { param });
 }
+
+/** Functions and the like cannot cross to another thread. */
+export function notData(cause: unknown): EngineError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new EngineError(
+    'bad_request',
+    `the request is not plain data (${reason}): leave out functions and class instances`,
+    { cause },
+  );
+}

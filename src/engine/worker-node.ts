@@ -34,9 +34,10 @@ const TOKENIZER_THREAD = 'svc-tokenizer';
 export function openTextModelInWorker(
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<TextModel> {
   const { port, stop } = startEngine(TEXT_THREAD);
-  return connectTextModel(port, options, onEvent, stop);
+  return connectTextModel(port, options, onEvent, stop, signal);
 }
 
 /** Opens an image model in a thread of its own. */
@@ -74,6 +75,7 @@ function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
   return {
     post: (message) => end.postMessage(message),
     onMessage: (listener) => void end.on('message', listener),
+    hold: (waits) => (waits ? end.ref() : end.unref()),
     onLost(listener) {
       if (!(end instanceof Worker)) return;
       end.on('error', (cause) =>

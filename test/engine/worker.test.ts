@@ -209,6 +209,29 @@ describe('at the end', () => {
     expect(await once(child, 'exit'), errors).toEqual([7, null]);
   });
 
+  it('a program that never closes its model ends all the same', { timeout: 30_000 }, async () => {
+    const script = fileURLToPath(new URL('open-and-forget.ts', import.meta.url));
+    const child = spawn(process.execPath, ['--import', 'tsx', script, folders.qwen3.path], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let heard = '';
+    let errors = '';
+    child.stdout.on('data', (bytes) => (heard += String(bytes)));
+    child.stderr.on('data', (bytes) => (errors += String(bytes)));
+    expect(await once(child, 'exit'), errors).toEqual([0, null]);
+    expect(heard).toMatch(/^accepted\n(.*\n)*done\n$/);
+  });
+
+  it('opening is given up where the signal aborts', async () => {
+    const controller = new AbortController();
+    const onEvent = ({ type }: OpenEvent) => void (type === 'warmup' && controller.abort());
+    for (const inline of [false, true]) {
+      const opening = openTextModel({ ...options('qwen3'), inline }, onEvent, controller.signal);
+      await expect(opening).rejects.toMatchObject({ code: 'cancelled' });
+    }
+    await expect.poll(() => threads.at(-1)!.threadId, { timeout: 10_000 }).toBe(-1);
+  });
+
   it('an inline model refuses too', async () => {
     const model = await openTextModel({ ...options('qwen3'), inline: true });
     await Promise.all([model.close(), model.close()]);

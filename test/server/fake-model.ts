@@ -152,6 +152,7 @@ export function createFakeModel(): FakeModel {
       model.closed = true;
       return Promise.resolve();
     },
+    [Symbol.asyncDispose]: () => model.close(),
   };
   return model;
 }

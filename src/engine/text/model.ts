@@ -76,6 +76,14 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
     }
   }
 
+  const close = async (): Promise<void> => {
+    if (closed) return;
+    closed = true;
+    await loop.close();
+    await release();
+    end(closedError());
+  };
+
   return {
     info,
     ended,
@@ -99,12 +107,7 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
         retractions,
       };
     },
-    async close() {
-      if (closed) return;
-      closed = true;
-      await loop.close();
-      await release();
-      end(closedError());
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

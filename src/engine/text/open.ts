@@ -19,19 +19,27 @@ import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './te
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
 
-/** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network … `signal` ends a download. */
+/** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, cancelled where `signal` aborts. */
 export async function openTextModelInline(
   platform: Platform,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
   signal?: AbortSignal,
 ): Promise<TextModel> {
-  const path = await fetchModel(platform, options, onEvent, signal);
+  let isOpen = false;
+  // Told often while weights are read and kernels are prepared: the place to give up.
+  const tell = (event: OpenEvent): void => {
+    if (signal?.aborted && !isOpen) throw new EngineError('cancelled', 'opening the model was cancelled');
+    onEvent(event);
+  };
+  const path = await fetchModel(platform, options, tell, signal);
   const checkpoint = await openCheckpoint(await platform.openFolder(path), {
     architectures: LLAMA_ARCHITECTURES,
   });
   try {
-    return await openModel(platform, checkpoint, options, onEvent);
+    const model = await openModel(platform, checkpoint, options, tell);
+    isOpen = true;
+    return model;
   } catch (error) {
     await checkpoint.close();
     throw error;

@@ -27,12 +27,13 @@ export function serveTextModel(
   return serveModel(port, { open, calls: CALLS, release });
 }
 
-/** Opens a text model on the other side of a port. `onClosed` runs when it is closed. */
+/** Opens a text model on the other side of a port. `onClosed` runs when it is closed; `signal` gives the opening up. */
 export function connectTextModel(
   port: Port,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<TextModel> {
   return connectModel<TextModelInfo, TextRequest, TextEvent, TextModel>(
     port,
@@ -46,5 +47,6 @@ export function connectTextModel(
       detokenize: (ids) => invoke('detokenize', ids),
       metrics: () => invoke('metrics'),
     }),
+    signal,
   );
 }

@@ -161,5 +161,8 @@ export interface TextModel {
   tokenize(text: string): Promise<number[]>;
   detokenize(ids: number[]): Promise<string>;
   metrics(): Promise<TextMetrics>;
+  /** Ends what runs, and gives the device back. */
   close(): Promise<void>;
+  /** The same as close: `await using` ends with it. */
+  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -96,6 +96,80 @@ describe('over a port', () => {
   });
 });
 
+describe('the process', () => {
+  it('is kept alive only while something waits on the far side', async () => {
+    const ports = portPair();
+    const held: boolean[] = [];
+    serveTextModel(
+      ports.far,
+      () => Promise.resolve(createFakeModel()),
+      () => {},
+    );
+    const near = {
+      ...ports.near,
+      hold: (waits: boolean) => void (held.at(-1) !== waits && held.push(waits)),
+    };
+    const onClosed = () => Promise.resolve();
+    const model = await connectTextModel(near, OPTIONS, () => {}, onClosed);
+    expect(held).toEqual([true, false]);
+    for await (const event of model.generate(ask('hang here'))) {
+      expect(held.at(-1)).toBe(true);
+      if (event.type === 'delta') break;
+    }
+    expect(held.at(-1)).toBe(false);
+    const metrics = model.metrics();
+    expect(held.at(-1)).toBe(true);
+    await metrics;
+    expect(held.at(-1)).toBe(false);
+    await model.close();
+    expect(held.at(-1)).toBe(false);
+  });
+});
+
+describe('a signal', () => {
+  it('gives an opening up: the far side lets go before its thread ends', async () => {
+    const ports = portPair();
+    const log: string[] = [];
+    const open = (_: unknown, _onEvent: unknown, signal: AbortSignal): Promise<TextModel> =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => {
+          log.push('far side aborts');
+          reject(new EngineError('cancelled', 'late'));
+        }),
+      );
+    serveTextModel(ports.far, open, () => void log.push('released'));
+    const controller = new AbortController();
+    const onClosed = () => Promise.resolve(void log.push('closed'));
+    const model = connectTextModel(ports.near, OPTIONS, () => {}, onClosed, controller.signal);
+    setTimeout(() => controller.abort(), 5);
+    await expect(model).rejects.toMatchObject({
+      code: 'cancelled',
+      message: 'opening the model was cancelled',
+    });
+    await expect.poll(() => log).toEqual(['far side aborts', 'released', 'closed']);
+  });
+
+  it('that aborts once the model is open changes nothing', async () => {
+    const ports = portPair();
+    const controller = new AbortController();
+    const open = () => Promise.resolve(createFakeModel());
+    serveTextModel(ports.far, open, () => {});
+    const onClosed = () => Promise.resolve();
+    const model = await connectTextModel(ports.near, OPTIONS, () => {}, onClosed, controller.signal);
+    controller.abort();
+    expect(await model.tokenize('a')).toEqual([97]);
+  });
+});
+
+it('a model closes at the end of its block', async () => {
+  const { model, fake } = await connect();
+  {
+    await using used = model;
+    expect(used.info.name).toBe(fake.info.name);
+  }
+  expect(fake.closed).toBe(true);
+});
+
 describe('an opening that fails', () => {
   it('rejects with the far side’s error and lets the thread go', async () => {
     const ports = portPair();
