@@ -12,9 +12,10 @@ import shutil
 from pathlib import Path
 
 import torch
-from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionPipeline
+from diffusers import DDIMScheduler, StableDiffusionPipeline
 from transformers import CLIPTextModel, CLIPTokenizer
 
+import autoencoder
 import tokenizer as words
 from model import SCHEDULE, make_unet
 
@@ -27,7 +28,7 @@ def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline,
     unet = make_unet(text.config.hidden_size)
     torch.nn.ModuleDict({"unet": unet, "text": text}).load_state_dict(saved["average"])
     pipeline = StableDiffusionPipeline(
-        vae=AutoencoderKL.from_pretrained(state / "vae"),
+        vae=autoencoder.assembled(state),
         text_encoder=text,
         tokenizer=CLIPTokenizer.from_pretrained(tokenizer_folder),
         unet=unet,

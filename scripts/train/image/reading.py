@@ -233,13 +233,20 @@ def components(mask: np.ndarray) -> list[np.ndarray]:
 def carries(mask: np.ndarray, x: np.ndarray) -> bool:
     """Whether something hangs below the blob's middle that is not there to its sides: a basket."""
     ys, xs = np.nonzero(mask)
-    tall, wide, foot, middle = ys.max() - ys.min() + 1, xs.max() - xs.min() + 1, ys.max() + 1, (xs.max() + xs.min()) // 2
+    tall, wide, foot, middle = (
+        ys.max() - ys.min() + 1,
+        xs.max() - xs.min() + 1,
+        ys.max() + 1,
+        (xs.max() + xs.min()) // 2,
+    )
     rows = x[foot + 1 : foot + 2 + round(0.28 * tall)]
     reach, half = round(0.5 * wide), max(1, round(0.08 * wide))
     if len(rows) < 2 or middle < reach + half or middle + reach + half >= x.shape[1]:
         return False
     below = rows[:, middle - half : middle + half + 1].mean(1)
-    beside = (rows[:, middle - reach - half : middle - reach + half] + rows[:, middle + reach - half : middle + reach + half]).mean(1) / 2
+    beside = (
+        rows[:, middle - reach - half : middle - reach + half] + rows[:, middle + reach - half : middle + reach + half]
+    ).mean(1) / 2
     return float(np.linalg.norm(below - beside, axis=1).max()) > 0.07
 
 

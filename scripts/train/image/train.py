@@ -2,7 +2,7 @@
 
     python train.py --data data/ --state state/ --tokenizer tokenizer/ --minutes 85
 
-Reads the latents of `latents.py` and writes captions anew each time. The learning rate and the curriculum
+Latents are those of `basis.py`; captions are written anew each time. The learning rate and the curriculum
 (none or one thing first, then two, then three) follow the training time spent; a longer --minutes takes a finished
 run up again. `export.py` turns <state>/denoiser.pt into the checkpoint.
 """
@@ -17,6 +17,7 @@ import torch
 from diffusers import UNet2DConditionModel
 from transformers import CLIPTextModel, CLIPTokenizer
 
+import basis
 import workers
 from captions import caption
 from model import Noise, make_unet
@@ -45,27 +46,27 @@ def weights_of(scene: Scene, size: int = 16) -> np.ndarray:
 class Stream:
     """Batches of latents, captions and loss weights."""
 
-    def __init__(self, data: Path, seed: int) -> None:
-        self.rng = random.Random(seed)
-        self.latents, self.by_count = [], {0: [], 1: [], 2: [], 3: []}
-        for shard, path in enumerate(sorted(data.glob("latents-???.npy"))):
-            self.latents.append(np.load(path, mmap_mode="r"))
-            for row, scene in enumerate(
-                read_scenes(path.with_name(path.name.replace("latents", "scenes")).with_suffix(".jsonl"))
-            ):
+    def __init__(self, data: Path, space: basis.Basis, seed: int) -> None:
+        self.rng, self.space = random.Random(seed), space
+        self.pictures, self.by_count = [], {0: [], 1: [], 2: [], 3: []}
+        for shard, path in enumerate(sorted(data.glob("scenes-???.jsonl"))):
+            self.pictures.append(
+                np.load(path.with_name(path.name.replace("scenes", "pictures")).with_suffix(".npy"), mmap_mode="r")
+            )
+            for row, scene in enumerate(read_scenes(path)):
                 self.by_count[len(scene.things)].append((shard, row, scene))
 
     def next(self, count: int, progress: float) -> tuple[torch.Tensor, list[str], torch.Tensor]:
         shares = next(s for start, s in reversed(CURRICULUM) if progress >= start)
-        latents, captions, weights = [], [], []
+        pictures, captions, weights = [], [], []
         for things in self.rng.choices(range(4), shares, k=count):
             shard, row, scene = self.rng.choice(self.by_count[things])
-            flip = self.rng.randrange(2)
+            flip = self.rng.random() < 0.5
             scene = mirrored(scene) if flip else scene
-            latents.append(self.latents[shard][row, flip])
+            pictures.append(self.pictures[shard][row][:, :: -1 if flip else 1])
             captions.append("" if self.rng.random() < UNCONDITIONAL else caption(self.rng, scene))
             weights.append(weights_of(scene))
-        x = torch.from_numpy(np.stack(latents)).float().contiguous(memory_format=torch.channels_last)
+        x = torch.from_numpy(self.space.encode(np.stack(pictures))).contiguous(memory_format=torch.channels_last)
         return x, captions, torch.from_numpy(np.stack(weights)).unsqueeze(1)
 
 
@@ -107,7 +108,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
         optimizer_states = [o.state_dict() for o in tuned]
         return {"model": models.both.state_dict(), "optimizers": optimizer_states, "average": average.weights}
 
-    stream = Stream(args.data, 1000 * run.done["step"] + rank)
+    stream = Stream(args.data, basis.load(args.state), 1000 * run.done["step"] + rank)
     torch.manual_seed(1000 * run.done["step"] + rank)
     parameters, running = list(models.both.parameters()), 0.0
     while run.progress < 1:
@@ -132,7 +133,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     workers.add_arguments(parser, minutes=85)
-    parser.add_argument("--data", type=Path, required=True, help="folder of latents and scenes")
+    parser.add_argument("--data", type=Path, required=True, help="folder of pictures and scenes")
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--batch", type=int, default=16, help="pictures a worker takes at once")
     parser.add_argument("--muon-lr", type=float, default=0.01)
