@@ -1,8 +1,8 @@
 // What npm would publish, in an empty folder, with the published dependencies and no others: the command answers, the library imports,
-// and the shipped model holds a conversation from there. Needs no network: dependencies are linked from the clone.
+// its types hold under the strictest settings, and the shipped model holds a conversation from there. Needs no network: dependencies are linked from the clone.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { npm, root } from './setup/packages.mjs';
@@ -11,6 +11,24 @@ const IMPORT = `
   import { EngineError } from 'svc-engine';
   if (!(new EngineError('internal', 'x') instanceof Error)) process.exit(1);`;
 
+/** The README's first program, as a user compiles it: libraries checked, no browser's types at hand. */
+const PROGRAM = `
+  import { EngineError, openImageModel, openTextModel, shippedModelPath, type TextEvent } from 'svc-engine';
+  await using model = await openTextModel({ model: shippedModelPath() });
+  const events: AsyncIterable<TextEvent> = model.generate({ prompt: { text: 'x' } });
+  for await (const event of events) if (event.type === 'delta') console.log(event.text);
+  const opening = openImageModel({ model: 'x' }).catch((error: EngineError) => error.code);
+  console.log(await opening);`;
+const COMPILER_OPTIONS = {
+  strict: true,
+  skipLibCheck: false,
+  noEmit: true,
+  module: 'nodenext',
+  target: 'es2023',
+  lib: ['es2023', 'esnext.disposable'],
+  types: ['node'],
+};
+
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'svc-pack-'));
 try {
@@ -18,6 +36,7 @@ try {
   const bin = join(folder, 'node_modules', manifest.name, manifest.bin[manifest.name]);
   expect('version', run([bin, 'version']), (text) => text.trim() === manifest.version);
   expect('import', run(['--input-type=module', '-e', IMPORT]), () => true);
+  expect('types', compile(PROGRAM), () => true);
   expect('chat', run([bin, 'chat', '--temperature', '0'], 'Hello!\n'), (text) => /\w/.test(text));
 } catch (error) {
   console.error(error.message);
@@ -53,6 +72,19 @@ function install(tarball) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
   }
+}
+
+/** With the compiler and the types of Node of the clone; nothing else is there. */
+function compile(program) {
+  for (const name of ['@types/node', 'undici-types']) {
+    mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), 'junction');
+  }
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'program.ts'), program);
+  const settings = { compilerOptions: COMPILER_OPTIONS, files: ['program.ts'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+  return run([join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder]);
 }
 
 function run(args, input = '') {
