@@ -11,7 +11,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   if (names.includes('model_index.json')) {
     throw new EngineError(
       'unsupported',
-      `${path} is a diffusion pipeline (model_index.json), which the commands of this version do not run: give the folder of a language model`,
+      `${path} is a diffusion pipeline (model_index.json), not a language model: \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
       { param: 'model_index.json' },
     );
   }
