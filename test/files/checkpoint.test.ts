@@ -159,7 +159,7 @@ describe('other kinds of folder', () => {
       'diffusers',
       files('model_index.json'),
       'unsupported',
-      /^\/m is a diffusion pipeline .* do not run: give/,
+      /^\/m is a diffusion pipeline .* `npx svc-engine generate --model-path \/m --prompt …` draws/,
     ],
     ['an adapter', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is an adapter/],
     ['nothing', files('README.md'), 'bad_checkpoint', /no config\.json/],
