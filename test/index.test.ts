@@ -50,6 +50,7 @@ it('the model that ships is where it says, and resolves to itself', async () => 
   const path = face.shippedModelPath();
   expect(existsSync(join(path, 'config.json'))).toBe(true);
   expect((await face.resolveModel(path)).path).toBe(path);
+  expect(await face.resolveModel('svc-chat-mini')).toEqual({ path, id: 'svc-chat-mini', revision: null });
 });
 
 it('a folder that is none is refused by the name that was given', async () => {

@@ -21,6 +21,11 @@ export async function fetchModel(
           type: 'note',
           message: `the hub cannot be reached (${event.reason}); using the cached ${event.revision}`,
         });
+      if (event.type === 'retry') {
+        const pause = (event.waitMs / 1000).toFixed(1);
+        const message = `${event.path}: ${event.reason}; trying again in ${pause} s`;
+        onEvent({ type: 'note', message });
+      }
       if (event.type !== 'progress') return;
       const { received: bytes, total: totalBytes } = event;
       onEvent({

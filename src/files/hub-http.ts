@@ -45,12 +45,20 @@ export interface Session {
 /** A failure worth another try. */
 export class Transient extends Error {
   readonly retryAfterMs: number | null;
+  /** Nobody was there to answer. */
+  readonly unreachable: boolean;
 
-  constructor(reason: string, retryAfterMs: number | null = null) {
+  constructor(reason: string, retryAfterMs: number | null = null, unreachable = false) {
     super(reason);
     this.retryAfterMs = retryAfterMs;
+    this.unreachable = unreachable;
   }
 }
+
+/** No such name, nobody at that port, no way there, or a port that fetch never asks. */
+const UNREACHABLE = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|bad port)$/;
+/** Tries to reach a hub for the first time; a name that is not known now is hardly known in a minute. */
+const REACHING_ATTEMPTS = 2;
 
 /** Aborts a connection that falls silent. `feed` restarts the clock, `pause` stops it while the reader is the slow one. */
 export interface Watch {
@@ -85,7 +93,8 @@ export function transientOf(error: unknown, watch: Watch, session: Session): unk
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const message = cause instanceof Error ? cause.message : String(cause);
-  return new Transient(code === '' || code.startsWith('UND_') ? message : code);
+  const reason = code === '' || code.startsWith('UND_') ? message : code;
+  return new Transient(reason, null, UNREACHABLE.test(reason));
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -220,15 +229,26 @@ interface JsonAnswer {
   body: unknown;
 }
 
-/** A GET whose answer is JSON. `body` is null where the text is something else. */
+/**
+ * A GET whose answer is JSON. `body` is null where the text is something else. The first thing that a hub is asked: where it
+ * cannot be reached the error comes soon, with `endpoint` as its param.
+ */
 export function getJson(session: Session, url: string): Promise<JsonAnswer> {
-  return withRetries(session, new URL(url).pathname, async () => {
+  const { host, pathname } = new URL(url);
+  let unreachable = 0;
+  return withRetries(session, `${host}${pathname}`, async () => {
     const watch = watchSilence(session);
     try {
       const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
       return { status: response.status, headers: response.headers, body: parseJson(await response.text()) };
     } catch (error) {
-      throw transientOf(error, watch, session);
+      const failure = transientOf(error, watch, session);
+      if (failure instanceof Transient && failure.unreachable && ++unreachable === REACHING_ATTEMPTS) {
+        throw new EngineError('network', `${host} cannot be reached (${failure.message})`, {
+          param: 'endpoint',
+        });
+      }
+      throw failure;
     } finally {
       watch.pause();
     }

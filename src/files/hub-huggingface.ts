@@ -19,6 +19,7 @@ export function huggingFace(
     name: new URL(from.endpoint).host,
     tokenVariable: 'HF_TOKEN',
     cacheVariable: 'HF_HOME',
+    endpointVariable: 'HF_ENDPOINT',
     defaultRevision: 'main',
     credentials: from.token ? { authorization: `Bearer ${from.token}` } : {},
     list: (session, id, revision) => list(source, session, id, revision),

@@ -34,6 +34,8 @@ export interface HubSource {
   tokenVariable: string;
   /** Which variable moves the cache. */
   cacheVariable: string;
+  /** Which variable names another hub of its kind. */
+  endpointVariable: string;
   /** The variable that forbids the network, if it is set. */
   offline: string | null;
   /** False makes copies in the snapshot folders, for disks and programs that cannot follow links. */

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { EngineError } from './error.ts';
+import { GGUF_REMEDY } from './gguf-sniff.ts';
 import { cachedSnapshot, linkFile, repoCache, sizeOf, writeRef, type RepoCache } from './hub-cache.ts';
 import { downloadBlob, diskError, incompletePath, prepareDisk } from './hub-download.ts';
 import { openHub, type Env } from './hub-env.ts';
@@ -12,6 +13,7 @@ import { nearestModel } from './hub-list.ts';
 import { makeSlots } from './hub-parts.ts';
 import { selectFiles } from './hub-select.ts';
 import type { HubSource, KnownFile, Listing } from './hub-source.ts';
+import { shippedFolder } from './shipped.ts';
 
 export type { HubEvent } from './hub-events.ts';
 
@@ -37,7 +39,7 @@ export interface ResolvedModel {
 }
 
 /**
- * Finds a model, fetching it if need be. A path that exists wins over an id of the same name.
+ * Finds a model, fetching it if need be. A path that exists wins over an id of the same name; models that ship go by their name.
  * Errors: bad_request (neither path nor id), model_not_found, unsupported (no safetensors), network, disk_full, bad_checkpoint
  * (corrupt twice), cancelled.
  */
@@ -46,6 +48,8 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
     return { path: resolve(idOrPath), id: idOrPath, revision: null };
   }
   const id = idOrPath;
+  const shipped = shippedFolder(id);
+  if (shipped !== null) return { path: shipped, id, revision: null };
   const source = await openHub(options.env ?? process.env);
   await checkId(id, source);
   const revision = checkRevision(options.revision || source.defaultRevision);
@@ -87,10 +91,14 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   }
 }
 
-/** A misspelt id is often close to one that was fetched before. */
+/** A misspelt id is often close to one that was fetched before; without a network there are folders. */
 async function withHint(error: unknown, id: string, source: HubSource): Promise<unknown> {
-  if (!(error instanceof EngineError && error.code === 'model_not_found' && error.param === 'model'))
-    return error;
+  if (!(error instanceof EngineError)) return error;
+  if (error.code === 'network' && error.param === 'endpoint') {
+    const remedy = `check the network, give the folder of a checkpoint instead of ${id}, or set ${source.endpointVariable} to a mirror; HF_HUB_OFFLINE=1 takes only what is cached`;
+    return new EngineError('network', `${error.message}: ${remedy}`, { param: 'endpoint', cause: error });
+  }
+  if (error.code !== 'model_not_found' || error.param !== 'model') return error;
   const near = await nearestModel(id, source);
   return near === null || near === id
     ? error
@@ -222,6 +230,12 @@ async function checkId(id: string, source: HubSource): Promise<void> {
   if (isId) return;
   const near = await nearestModel(id, source);
   const hint = near ? `; did you mean ${near}` : '';
+  const written = writtenAsId(id);
+  if (written !== null) {
+    throw new EngineError('bad_request', `'${id}' is not how a model is named here: ${written}${hint}`, {
+      param: 'model',
+    });
+  }
   const isPath = /^[./~]|[\\:]|\/.*\//.test(id);
   if (isPath)
     throw new EngineError('model_not_found', `there is no file or folder '${id}'${hint}`, { param: 'model' });
@@ -243,4 +257,20 @@ function checkRevision(revision: string): string {
     `'${revision}' cannot be a revision; name a branch, a tag or a commit`,
     { param: 'revision' },
   );
+}
+
+/** What somebody who knows other programs would write, and how it is written here; null for anything else. */
+function writtenAsId(given: string): string | null {
+  const [, path] = /^(?:https?:\/\/|hf:\/\/)([^?#]*)/i.exec(given) ?? [];
+  if (path !== undefined) {
+    const segments = path.split('/').filter(Boolean);
+    const [owner, name] = /^hf:/i.test(given) ? segments : segments.slice(1);
+    return owner && name
+      ? `write its id, ${owner}/${name}`
+      : 'write the id of a model, org/name, without the address of its page';
+  }
+  if (/\.gguf$/i.test(given)) return GGUF_REMEDY;
+  if (/^[\w.-]+(\/[\w.-]+)?:[\w.-]+$/.test(given))
+    return 'write the id that its original repository has on the hub, org/name, and choose a branch or tag with --revision';
+  return null;
 }

@@ -20,6 +20,7 @@ export function modelHub(
     name: new URL(from.endpoint).host,
     tokenVariable: 'MODELSCOPE_API_TOKEN',
     cacheVariable: 'MODELSCOPE_CACHE',
+    endpointVariable: 'MODELSCOPE_ENDPOINT',
     defaultRevision: 'master',
     // Older paths of the API read the cookie, newer ones the header.
     credentials: from.token

@@ -1,5 +1,7 @@
 // Models that ship with the package, in models/ beside src/ and dist/.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const SHIPPED_CHAT_MODEL = 'svc-chat-mini';
@@ -13,6 +15,13 @@ export function shippedModelPath(): string {
 /** Folder of the image model that ships. */
 export function shippedImageModelPath(): string {
   return folderOf(SHIPPED_IMAGE_MODEL);
+}
+
+/** The folder of the shipped model of that name; null where none is called so. */
+export function shippedFolder(name: string): string | null {
+  if (name !== SHIPPED_CHAT_MODEL && name !== SHIPPED_IMAGE_MODEL) return null;
+  const folder = folderOf(name);
+  return ['config.json', 'model_index.json'].some((file) => existsSync(join(folder, file))) ? folder : null;
 }
 
 function folderOf(name: string): string {

@@ -20,7 +20,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
   if (!info.isDirectory()) {
     const source = await openDiskSource(root);
     try {
-      if (await isGguf(source))
+      if (/\.gguf$/i.test(root) || (await isGguf(source)))
         throw new EngineError('unsupported', `${root} is a GGUF file, and ${GGUF_REMEDY}`);
     } finally {
       await source.close();

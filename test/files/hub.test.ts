@@ -30,6 +30,12 @@ describe('paths', () => {
     ['nosuchmodel', 'bad_request', 'of the form org/name'],
     ['', 'bad_request', 'of the form org/name'],
     ['../x/y', 'model_not_found', 'no file or folder'],
+    ['llama3.2:1b', 'bad_request', 'id that its original repository has on the hub, org/name'],
+    ['https://huggingface.co/acme/tiny/tree/main', 'bad_request', 'write its id, acme/tiny'],
+    ['hf://acme/tiny', 'bad_request', 'write its id, acme/tiny'],
+    ['https://huggingface.co/acme', 'bad_request', 'org/name, without the address'],
+    ['./weights/tiny-q4.gguf', 'bad_request', 'this engine reads safetensors'],
+    ['C:/models/tiny', 'model_not_found', 'no file or folder'],
     ['a--b/c', 'bad_request', 'org/name'],
     ['a/b.git', 'bad_request', 'org/name'],
     ['a/..', 'bad_request', 'org/name'],
@@ -242,5 +248,17 @@ describe('without the network', () => {
       code: 'network',
       message: expect.stringContaining('ECONNREFUSED'),
     });
+  });
+
+  test.each([
+    ['http://127.0.0.1:9', '127.0.0.1:9 cannot be reached (bad port)'],
+    ['http://no-such-host.invalid', 'no-such-host.invalid cannot be reached (E'],
+  ])('a hub that is not there, %s, is given up after a second try, with what to do', async (hub, words) => {
+    const { resolve, env, events } = await hubFixture();
+    const error = await resolve({ env: { ...env, HF_ENDPOINT: hub } }).catch((e) => e);
+    expect(error).toMatchObject({ code: 'network', param: 'endpoint' });
+    for (const part of [words, 'HF_ENDPOINT', 'HF_HUB_OFFLINE', 'folder'])
+      expect(error.message).toContain(part);
+    expect(events.map(({ type }) => type)).toEqual(['retry']);
   });
 });
