@@ -160,6 +160,9 @@ const WAYS = [
   { title: 'bindings of 256 KiB', as: { bindingLimit: 256 << 10 }, plain: false },
 ];
 
+/** Milliseconds, in which a software adapter compiles a module's kernels while others use its cores. */
+const COMPILING = 240_000;
+
 /** Declares tests of goldens in every way; `run` computes as the way asks for. */
 export function describeGoldens(
   names: readonly string[],
@@ -170,7 +173,7 @@ export function describeGoldens(
   afterAll(() => device.destroy());
   for (const { title, as, plain } of WAYS) {
     describe(title, () => {
-      it.each(names)('%s', async (name) => {
+      it.each(names)('%s', { timeout: COMPILING }, async (name) => {
         const seen = disguise(device, as);
         await check(await openModuleGolden(name), seen, (record) => compute(seen, record, { plain }));
       });
