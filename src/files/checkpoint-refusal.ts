@@ -57,6 +57,20 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   }
 }
 
+/** Throws where config.json says that the weights are packed by a method of its own. */
+export function refuseQuantized(path: string, config: Record<string, unknown>): void {
+  const { quantization_config: packing } = config;
+  if (!isRecord(packing)) return;
+  const named = packing['quant_method'];
+  const isBitsAndBytes = packing['load_in_4bit'] === true || packing['load_in_8bit'] === true;
+  const method = typeof named === 'string' ? named : isBitsAndBytes ? 'bitsandbytes' : 'an unnamed method';
+  throw new EngineError(
+    'unsupported',
+    `${path} is quantized with ${method} (quantization_config), which is not read: take the original checkpoint, and --quantization int4 for its size`,
+    { param: 'config.json' },
+  );
+}
+
 /** Throws where the model is defined by Python code in its repository; `native` are the architectures built in here. */
 export function refuseCustomCode(config: Record<string, unknown>, native: readonly string[]): void {
   const { auto_map: map, architectures } = config;

@@ -1,7 +1,7 @@
 // A Hugging Face checkpoint folder: config, weights in one or many safetensors files, tokenizer, chat template.
 // Opening reads headers only. Nothing of the weights is read before the loader asks for it, tensor by tensor.
 
-import { refuseCustomCode, refuseForeignFolder } from './checkpoint-refusal.ts';
+import { refuseCustomCode, refuseForeignFolder, refuseQuantized } from './checkpoint-refusal.ts';
 import { EngineError } from './error.ts';
 import type { TensorEntry } from './safetensors.ts';
 import { openShards, type Weights } from './shards.ts';
@@ -40,6 +40,7 @@ export async function openCheckpoint(
     names.includes(name) ? readJson(folder, name) : {};
   const config = await readJson(folder, 'config.json');
   refuseCustomCode(config, architectures);
+  refuseQuantized(folder.path, config);
   const [generationConfig, tokenizerConfig] = await Promise.all([
     optional('generation_config.json'),
     optional('tokenizer_config.json'),
@@ -104,7 +105,6 @@ export async function readTokenizer(
   );
 }
 
-/** One template, or a list of { name, template }. */
 /** The chat templates of a folder, from a file of their own or tokenizer_config.json; null where there are none. */
 export async function readChatTemplates(
   folder: Folder,
@@ -116,6 +116,7 @@ export async function readChatTemplates(
   return templates(json['chat_template']) ?? templates(tokenizerConfig['chat_template']);
 }
 
+/** One template, or a list of { name, template }. */
 function templates(value: unknown): ChatTemplates | null {
   if (typeof value === 'string') return { default: value };
   if (!Array.isArray(value)) return null;

@@ -21,7 +21,9 @@ export interface ChatRendering {
 }
 
 export interface ChatTemplate {
-  /** Throws where the checkpoint has no template, or a broken one: plain text prompts need none. */
+  /** Why nothing can be rendered: the checkpoint has no template, or a broken one. Plain text prompts need none. */
+  problem: EngineError | null;
+  /** Throws `problem` where there is one. */
   render(rendering: ChatRendering): string;
 }
 
@@ -44,12 +46,13 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     return closedTemplate(
       new EngineError(
         'unsupported',
-        `the checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into chat_template.jinja, or send a plain text prompt`,
+        `the checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into a chat_template.jinja beside its config.json and open it again; from a program, a plain text prompt needs none`,
         { param: 'chat_template', cause },
       ),
     );
   }
   return {
+    problem: null,
     render({ messages, tools, addGenerationPrompt = true, kwargs = {} }) {
       const hasTools = tools != null && tools.length > 0;
       const { template, traits, usual } = hasTools ? withTools : withoutTools;
@@ -130,6 +133,7 @@ function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown>
 
 function closedTemplate(problem: EngineError): ChatTemplate {
   return {
+    problem,
     render: () => {
       throw new EngineError(problem.code, problem.message, { param: 'messages', cause: problem });
     },
@@ -139,7 +143,7 @@ function closedTemplate(problem: EngineError): ChatTemplate {
 function missingTemplate(): EngineError {
   return new EngineError(
     'unsupported',
-    'this checkpoint has no chat template and so cannot take messages: send a plain text prompt, or put a chat_template.jinja beside its config.json',
+    'this checkpoint has no chat template and so cannot take messages: put the chat_template.jinja of its chat version beside its config.json and open it again; from a program, a plain text prompt needs none',
     { param: 'chat_template' },
   );
 }

@@ -145,6 +145,22 @@ it('two models live side by side', async () => {
   await models[1].close();
 });
 
+it('a checkpoint without a chat template opens, and says so', async () => {
+  const folder = goldenModel('qwen3');
+  const file = join(folder.path, 'tokenizer_config.json');
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(file, JSON.stringify({ ...settings, chat_template: undefined }));
+  const notes: string[] = [];
+  const onEvent = (event: OpenEvent) => void (event.type === 'note' && notes.push(event.message));
+  await using model = await openTextModel({ ...options('qwen3'), model: folder.path }, onEvent);
+  folder.remove();
+  expect(model.info.hasChatTemplate).toBe(false);
+  expect(notes.join()).toContain('no chat template');
+  const messages = [{ role: 'user' as const, content: 'hi' }];
+  await expect(model.renderPrompt({ messages })).rejects.toThrow('chat_template.jinja');
+  expect((await model.renderPrompt({ text: 'hi' })).ids.length).toBeGreaterThan(0);
+});
+
 describe('opening fails', () => {
   it('with the code of what went wrong, and the thread ends', async () => {
     const folder = goldenModel('qwen3', { architectures: ['OtherForCausalLM'] });

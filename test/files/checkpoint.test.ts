@@ -62,6 +62,23 @@ async function refusal(files: Record<string, Content>): Promise<EngineError> {
   return error;
 }
 
+describe('weights packed elsewhere', () => {
+  it.each([
+    [{ quant_method: 'gptq', bits: 4 }, 'gptq'],
+    [{ quant_method: 'awq' }, 'awq'],
+    [{ load_in_4bit: true }, 'bitsandbytes'],
+    [{ bits: 4 }, 'an unnamed method'],
+  ])('%j are refused by the name of the method', async (packing, name) => {
+    const { code, message } = await refusal({
+      ...whole,
+      'config.json': { ...config, quantization_config: packing },
+    });
+    expect(code).toBe('unsupported');
+    expect(message).toContain(`quantized with ${name} (`);
+    expect(message).toContain('--quantization int4');
+  });
+});
+
 describe('a whole checkpoint', () => {
   it('has config, generation config and tensors, and closes its files', async () => {
     const folder = folderOf({ ...whole, 'generation_config.json': { temperature: 0.3 } });

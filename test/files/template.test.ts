@@ -84,7 +84,7 @@ describe('rendering', () => {
     const none = openChatTemplate(null, specials);
     const refusal = thrown(() => none.render({ messages: hi }));
     expect(refusal).toMatchObject({ code: 'unsupported', param: 'messages' });
-    expect(refusal.message).toMatch(/no chat template.*plain text prompt/);
+    expect(refusal.message).toMatch(/no chat template.*chat_template.jinja.*plain text prompt/);
     const broken = openChatTemplate({ default: '{% if %}' }, specials);
     expect(thrown(() => broken.render({ messages: hi })).message).toMatch(/cannot be read/);
   });

@@ -94,11 +94,13 @@ async function openModel(
       return runner;
     },
   });
+  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
+  if (template.problem) onEvent({ type: 'note', message: `${checkpoint.path}: ${template.problem.message}` });
   const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
   const context: RequestContext = {
     tokenizer,
     longText: platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread),
-    template: openChatTemplate(checkpoint.chatTemplate, tokenizer.specials),
+    template,
     vocabulary: config.vocabulary,
     contextLength: runner.contextLength,
     endIds: endTokens(checkpoint, tokenizer),
@@ -124,7 +126,7 @@ async function openModel(
     },
     sampling: defaults.sampling,
     samplingSource: defaults.source,
-    hasChatTemplate: checkpoint.chatTemplate !== null,
+    hasChatTemplate: template.problem === null,
     adapter: device.summary,
   };
   return createTextModel({

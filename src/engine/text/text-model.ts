@@ -133,6 +133,7 @@ export interface TextModelInfo {
   sampling: Required<SamplingOptions>;
   /** Where each value in `sampling` comes from. */
   samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'contract'>;
+  /** Whether it takes messages. */
   hasChatTemplate: boolean;
   adapter: AdapterSummary;
 }
