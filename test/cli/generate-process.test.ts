@@ -68,15 +68,15 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is 
 
 it('killed while it saves, it leaves whole pictures only', async () => {
   const { child, seen, ended } = launch(
-    ...['--prompt', 'a house', '--num-samples', '200', '--num-inference-steps', '1'],
+    ...['--prompt', 'a house', '--num-samples', '1000', '--num-inference-steps', '1'],
     ...['--width', '512', '--height', '512'],
   );
-  await expect.poll(() => seen.out.split('\n').length, PATIENCE).toBeGreaterThan(5);
-  child.kill('SIGKILL');
-  await ended;
+  child.stdout.on('data', () => {
+    if (seen.out.split('\n').length > 5) child.kill('SIGKILL');
+  });
+  expect((await ended).code).toBeNull();
   const names = await pictures();
-  expect(names.length).toBeGreaterThan(5);
-  expect(names.length).toBeLessThan(200);
+  expect(names.length).toBeGreaterThanOrEqual(5);
   for (const name of names) {
     const picture = await decodeImage(await readFile(join(folder, 'outputs', name)), name);
     expect(picture).toMatchObject({ width: 512, height: 512 });
