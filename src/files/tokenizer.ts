@@ -68,7 +68,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
     tokenToId,
     tokenText: (id) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(tokenBytes(id)),
     encode(text, { addSpecialTokens = true } = {}) {
-      assertLengths(text);
+      assertLengths(text, 'text');
       return pieces.encode(text, { add_special_tokens: addSpecialTokens }).ids;
     },
     decode(ids, { skipSpecialTokens = true } = {}) {
@@ -124,11 +124,13 @@ function openPieces(
   }
 }
 
-function assertLengths(text: string): void {
+/** Refuses a text that would take too long; `param` is what it was given as. */
+export function assertLengths(text: string, param: string): void {
   if (text.length > MAX_TEXT_LENGTH) {
     throw new EngineError(
-      'bad_request',
+      'context_length_exceeded',
       `the text has ${text.length} characters and at most ${MAX_TEXT_LENGTH} are tokenized: shorten it`,
+      { param },
     );
   }
   let run = 0;
@@ -142,6 +144,7 @@ function assertLengths(text: string): void {
       throw new EngineError(
         'bad_request',
         `from character ${at - run + 1} on the text runs over ${MAX_RUN_LENGTH} characters ${space ? 'of nothing but' : 'without a'} space: break it up or leave it out`,
+        { param },
       );
     }
   }

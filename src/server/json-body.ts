@@ -3,6 +3,8 @@
 import { RequestError } from './errors.ts';
 
 export const BODY_LIMIT = 64 * 1024 * 1024;
+/** Lists and objects inside each other. */
+const MOST_LEVELS = 200;
 
 /** The limit is also the HTTP server's own: it counts what arrives without a length. */
 export async function readJson(request: Request): Promise<unknown> {
@@ -20,11 +22,29 @@ export async function readJson(request: Request): Promise<unknown> {
       : new RequestError('cancelled', 'the client left before its body was read');
   });
   if (text === '') throw new RequestError('invalid_json', 'the body is empty; send a JSON object');
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (error) {
     throw new RequestError('invalid_json', `the body is not valid JSON: ${(error as SyntaxError).message}`);
   }
+  if (isDeeperThan(MOST_LEVELS, value)) {
+    throw new RequestError(
+      'invalid_json',
+      `the body is nested deeper than ${MOST_LEVELS} levels; send it flatter`,
+    );
+  }
+  return value;
+}
+
+/** What follows walks and prints values level by level on the stack. */
+function isDeeperThan(most: number, value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true;
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+  }
+  return false;
 }
 
 function isTooLarge(error: unknown): boolean {

@@ -32,6 +32,9 @@ describe('refusals', () => {
   it.each([
     ['{"model":', 'application/json', 'invalid_json'],
     ['', 'application/json', 'invalid_json'],
+    ['['.repeat(100_000), 'application/json', 'invalid_json'],
+    ['['.repeat(100_000) + ']'.repeat(100_000), 'application/json', 'invalid_json'],
+    [`{"regex":${'['.repeat(9000)}${']'.repeat(9000)}}`, 'application/json', 'invalid_json'],
     [JSON.stringify(ask('hi')), 'text/plain', 'invalid_content_type'],
     [JSON.stringify(ask('hi')), 'application/x-www-form-urlencoded', 'invalid_content_type'],
   ])('a body of %j as %s gets 400 %s', async (body, type, code) => {

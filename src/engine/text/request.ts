@@ -3,7 +3,7 @@
 import { createDetokenizer } from '../../files/detokenizer.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ChatTemplate } from '../../files/template.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
+import { assertLengths, type Tokenizer } from '../../files/tokenizer.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createStopMatcher } from './stops.ts';
@@ -37,14 +37,13 @@ export async function renderPrompt(
     }
     return { text: tokenizer.decode(prompt.ids, { skipSpecialTokens: false }), ids: prompt.ids };
   }
-  if ('text' in prompt)
-    return { text: prompt.text, ids: checkIds(await encode(prompt.text, true, context), vocabulary) };
+  if ('text' in prompt) return { text: prompt.text, ids: await encode(prompt.text, 'prompt', context) };
   const text = template.render({
     messages: prompt.messages,
     ...(prompt.tools ? { tools: prompt.tools } : {}),
     ...(prompt.templateKwargs ? { kwargs: prompt.templateKwargs } : {}),
   });
-  return { text, ids: checkIds(await encode(text, false, context), vocabulary) };
+  return { text, ids: await encode(text, 'messages', context) };
 }
 
 /** A tokenizer may know more tokens than the model has rows for. */
@@ -57,13 +56,19 @@ function checkIds(ids: number[], vocabulary: number): number[] {
   );
 }
 
+/** A rendered conversation has its special tokens already. */
 async function encode(
   text: string,
-  addSpecialTokens: boolean,
-  { tokenizer, longText }: RequestContext,
+  from: 'messages' | 'prompt',
+  { tokenizer, longText, vocabulary }: RequestContext,
 ): Promise<number[]> {
-  if (longText && text.length > LONG_TEXT) return longText.encode(text, addSpecialTokens);
-  return tokenizer.encode(text, { addSpecialTokens });
+  assertLengths(text, from);
+  const addSpecialTokens = from === 'prompt';
+  const isLong = longText !== null && text.length > LONG_TEXT;
+  const encoding = isLong
+    ? longText.encode(text, addSpecialTokens)
+    : tokenizer.encode(text, { addSpecialTokens });
+  return checkIds(await encoding, vocabulary);
 }
 
 /** Sequences of a request, ready to be scheduled. */

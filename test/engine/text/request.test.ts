@@ -179,6 +179,16 @@ describe('prompts', () => {
     expect(conversation).toEqual({ text: 'ab', ids: [97, 98] });
   });
 
+  it('a text beyond what is tokenized exceeds every context, and is named as it came', async () => {
+    const text = 'a '.repeat(1_000_001);
+    const plain = renderPrompt({ text }, context);
+    await expect(plain).rejects.toMatchObject({ code: 'context_length_exceeded', param: 'prompt' });
+    const conversation = renderPrompt({ messages: [{ role: 'user', content: text }] }, context);
+    await expect(conversation).rejects.toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
+    const run = renderPrompt({ messages: [{ role: 'user', content: 'a'.repeat(200_001) }] }, context);
+    await expect(run).rejects.toMatchObject({ code: 'bad_request', param: 'messages' });
+  });
+
   it('a long text goes to where it holds nobody up', async () => {
     const asked: [number, boolean][] = [];
     const longText: RequestContext['longText'] = {
