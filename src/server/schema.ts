@@ -1,37 +1,8 @@
-// The fields of a chat completion request: one table, from which the schema, the check for neutral values and the list
-// of ignored names are made.
-//   honoured      used; the schema holds kind and bounds
-//   neutral-only  of the contract, not built: the values that ask for nothing pass, any other is refused by name
-//   no-effect     of OpenAI's interface, without meaning on a local server: any value passes
+// The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
 
 import { z } from 'zod';
+import { honoured, honouredSchema, neutralOnly, noEffect, type Field } from './fields.ts';
 import { messagesSchema } from './messages.ts';
-
-export interface Field<Status extends string = string, Schema extends z.ZodType = z.ZodType> {
-  status: Status;
-  help: string;
-  /** What a left-out field means; left out here too where it means "off". */
-  default?: unknown;
-  schema: Schema;
-  /** Values beside null, [] and {} that ask for nothing. */
-  neutral: readonly unknown[];
-}
-
-function honoured<Schema extends z.ZodType>(
-  schema: Schema,
-  help: string,
-  fallback?: unknown,
-): Field<'honoured', Schema> {
-  return { status: 'honoured', help, schema, default: fallback, neutral: [] };
-}
-
-function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral-only'> {
-  return { status: 'neutral-only', help, schema: z.unknown(), default: neutral[0], neutral };
-}
-
-function noEffect(help: string): Field<'no-effect'> {
-  return { status: 'no-effect', help, schema: z.unknown(), neutral: [] };
-}
 
 const tokenCount = z.int().min(1);
 const stopString = z.string().min(1);
@@ -119,28 +90,7 @@ export const FIELDS = {
   parallel_tool_calls: noEffect('Several tool calls at once; tools cannot be given.'),
 } satisfies Record<string, Field>;
 
-type Fields = typeof FIELDS;
-type HonouredName = { [K in keyof Fields]: Fields[K]['status'] extends 'honoured' ? K : never }[keyof Fields];
-type HonouredShape = { [K in HonouredName]: z.ZodOptional<Fields[K]['schema']> };
-
 /** The honoured fields of a request; `null` has become "left out". */
-export const chatBody = z.object(
-  Object.fromEntries(
-    Object.entries(FIELDS)
-      .filter(([, field]) => field.status === 'honoured')
-      .map(([name, field]) => [name, field.schema.optional()]),
-  ) as HonouredShape,
-);
+export const chatBody = honouredSchema(FIELDS);
 
 export type ChatBody = z.infer<typeof chatBody>;
-
-/** True where a field not built asks for nothing. */
-export function isNeutral(field: Field, value: unknown): boolean {
-  return isEmpty(value) || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
-}
-
-/** What clients send that means "not set". */
-export function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined) return true;
-  return typeof value === 'object' && Object.keys(value).length === 0;
-}

@@ -2,8 +2,9 @@
 
 import type { z } from 'zod';
 import { RequestError, type RequestErrorCode } from './errors.ts';
+import { refuseUnknown, show, sortFields } from './fields.ts';
 import { unknownMembers } from './messages.ts';
-import { chatBody, type ChatBody, type Field, FIELDS, isEmpty, isNeutral } from './schema.ts';
+import { chatBody, type ChatBody, FIELDS } from './schema.ts';
 
 type KnownBody = ChatBody & Required<Pick<ChatBody, 'messages' | 'model'>>;
 
@@ -14,7 +15,8 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
   }
-  const { honoured, ignored } = sortFields(value);
+  // An empty list of messages is an error of its own; an empty stop or bias is not set.
+  const { honoured, ignored } = sortFields(value, FIELDS, ['messages']);
   for (const name of ['messages', 'model'] as const) {
     if (honoured[name] === undefined) {
       throw new RequestError('missing_required_parameter', `${name} is required`, { param: name });
@@ -29,43 +31,8 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
     const names = Object.keys(body.stream_options).filter((name) => !STREAM_OPTIONS.has(name));
     ignored.push(...names.map((name) => `stream_options.${name}`));
   }
-  const first = ignored[0];
-  if (strict && first !== undefined) {
-    throw new RequestError(
-      'unknown_parameter',
-      `${first} is not a field of this interface; leave it out, or start the server without --strict`,
-      { param: first },
-    );
-  }
+  if (strict) refuseUnknown(ignored);
   return { body, ignored };
-}
-
-/** Splits a body by the table's statuses and refuses what asks for something that is not built. */
-function sortFields(body: object): { honoured: Record<string, unknown>; ignored: string[] } {
-  const honoured: Record<string, unknown> = {};
-  const ignored: string[] = [];
-  for (const [name, value] of Object.entries(body)) {
-    const field: Field | undefined = Object.hasOwn(FIELDS, name)
-      ? FIELDS[name as keyof typeof FIELDS]
-      : undefined;
-    if (!field) {
-      ignored.push(name);
-    } else if (field.status === 'honoured') {
-      // An empty list of messages is an error of its own; an empty stop or bias is not set.
-      if (value !== null && (name === 'messages' || !isEmpty(value))) honoured[name] = value;
-    } else if (field.status === 'neutral-only' && !isNeutral(field, value)) {
-      const remedy =
-        field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
-      throw new RequestError(
-        'unsupported',
-        `${name} = ${show(value)} asks for what this server does not do; ${remedy}`,
-        {
-          param: name,
-        },
-      );
-    }
-  }
-  return { honoured, ignored };
 }
 
 function checkPairs(body: ChatBody): void {
@@ -110,7 +77,8 @@ function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
     });
 }
 
-function toRequestError(error: z.ZodError, body: unknown): RequestError {
+/** The first thing that is wrong, under its field's name. */
+export function toRequestError(error: z.ZodError, body: unknown): RequestError {
   const first = error.issues[0];
   if (!first) return new RequestError('bad_request', 'the body does not fit the interface');
   const { path, issue } = deepest(first, []);
@@ -184,10 +152,4 @@ function article(expected: string): string {
     null: 'null',
   };
   return names[expected] ?? (/^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`);
-}
-
-/** A value as a message shows it: JSON, shortened. */
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

@@ -1,0 +1,105 @@
+// Fields of a request as tables, from which the schemas, the check for neutral values, the list of ignored names and the
+// README are made.
+//   honoured      used; the schema holds kind and bounds
+//   neutral-only  of the contract, not built: the values that ask for nothing pass, any other is refused by name
+//   no-effect     of OpenAI's interface, without meaning on a local server: any value passes
+
+import { z } from 'zod';
+import { RequestError } from './errors.ts';
+
+export interface Field<Status extends string = string, Schema extends z.ZodType = z.ZodType> {
+  status: Status;
+  help: string;
+  /** What a left-out field means; left out here too where it means "off". */
+  default?: unknown;
+  schema: Schema;
+  /** Values beside null, [] and {} that ask for nothing. */
+  neutral: readonly unknown[];
+}
+
+export type FieldTable = Record<string, Field>;
+
+export function honoured<Schema extends z.ZodType>(
+  schema: Schema,
+  help: string,
+  fallback?: unknown,
+): Field<'honoured', Schema> {
+  return { status: 'honoured', help, schema, default: fallback, neutral: [] };
+}
+
+export function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral-only'> {
+  return { status: 'neutral-only', help, schema: z.unknown(), default: neutral[0], neutral };
+}
+
+export function noEffect(help: string): Field<'no-effect'> {
+  return { status: 'no-effect', help, schema: z.unknown(), neutral: [] };
+}
+
+type HonouredShape<T extends FieldTable> = {
+  -readonly [K in keyof T as T[K]['status'] extends 'honoured' ? K : never]: z.ZodOptional<T[K]['schema']>;
+};
+
+/** Of the honoured fields of a request; `null` has become "left out". */
+export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<HonouredShape<T>> {
+  const shape = Object.entries(table)
+    .filter(([, field]) => field.status === 'honoured')
+    .map(([name, field]) => [name, field.schema.optional()]);
+  return z.object(Object.fromEntries(shape) as z.core.$ZodShape) as z.ZodObject<HonouredShape<T>>;
+}
+
+/**
+ * Splits a body by the table's statuses and refuses what asks for something that is not built. An empty value is not set,
+ * but in the fields of `mayBeEmpty`, where the schema says what is wrong with it.
+ */
+export function sortFields(
+  body: object,
+  table: FieldTable,
+  mayBeEmpty: readonly string[] = [],
+): { honoured: Record<string, unknown>; ignored: string[] } {
+  const honoured: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    const field = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (!field) {
+      ignored.push(name);
+    } else if (field.status === 'honoured') {
+      if (value !== null && (mayBeEmpty.includes(name) || !isEmpty(value))) honoured[name] = value;
+    } else if (field.status === 'neutral-only' && !isNeutral(field, value)) {
+      const remedy =
+        field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
+      throw new RequestError(
+        'unsupported',
+        `${name} = ${show(value)} asks for what this server does not do; ${remedy}`,
+        { param: name },
+      );
+    }
+  }
+  return { honoured, ignored };
+}
+
+/** Where names nobody knows are an error. */
+export function refuseUnknown([first]: readonly string[]): void {
+  if (first === undefined) return;
+  throw new RequestError(
+    'unknown_parameter',
+    `${first} is not a field of this interface; leave it out, or start the server without --strict`,
+    { param: first },
+  );
+}
+
+/** True where a field not built asks for nothing. */
+export function isNeutral(field: Field, value: unknown): boolean {
+  return isEmpty(value) || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
+}
+
+/** What clients send that means "not set". */
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/** A value as a message shows it: JSON, shortened. */
+export function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
