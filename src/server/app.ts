@@ -4,9 +4,9 @@ import { H3, type H3Event, onDispose } from 'h3';
 import { checkApiKey, checkHost, corsHeaders, preflightHeaders } from './access.ts';
 import { chatCompletions } from './chat.ts';
 import { isUnforeseen, RequestError, toErrorReply } from './errors.ts';
-import { matchModel, modelEntry, modelList } from './models.ts';
+import { modelEntry, modelList } from './models.ts';
 import { logCall, startCall } from './request-log.ts';
-import { requireReady, type Service } from './service.ts';
+import type { Service } from './service.ts';
 
 type Handler = (event: H3Event) => unknown;
 type Method = 'GET' | 'POST';
@@ -21,28 +21,45 @@ export function createApp(service: Service): H3 {
   });
   app.use((event, next) => admit(service, event, next));
 
-  route(app, '/v1/chat/completions', { POST: (event) => chatCompletions(service, event) });
-  route(app, '/v1/models', { GET: () => modelList(requireReady(service), service.startedAt) });
-  route(app, '/v1/models/**', {
-    GET: ({ url }) => {
-      const ready = requireReady(service);
-      const id = decode(url.pathname.slice('/v1/models/'.length));
-      return modelEntry(ready, matchModel(ready.names, id), service.startedAt);
-    },
-  });
-  route(app, '/livez', { GET: () => ({ status: 'alive' }) });
-  route(app, '/readyz', { GET: (event) => readiness(service, event) });
-  route(app, '/health', { GET: (event) => readiness(service, event) });
+  const routes = routesOf(service);
+  for (const [path, handlers] of Object.entries(routes)) route(app, path, handlers);
   app.all('/**', ({ req, url }) => {
     throw new RequestError(
       'not_found',
-      `there is no ${req.method} ${url.pathname} here; the API is under /v1`,
+      `there is no ${req.method} ${url.pathname} here; this server has ${routeList(routes)}`,
     );
   });
   return app;
 }
 
-function route(app: H3, path: string, handlers: Partial<Record<Method, Handler>>): void {
+type Handlers = Partial<Record<Method, Handler>>;
+
+function routesOf(service: Service): Record<string, Handlers> {
+  return {
+    '/v1/chat/completions': { POST: (event) => chatCompletions(service, event) },
+    '/v1/models': { GET: () => modelList(service) },
+    '/v1/models/**': {
+      GET: ({ url }) => {
+        const ready = requireReady(service);
+        const id = decode(url.pathname.slice('/v1/models/'.length));
+        return modelEntry(ready, matchModel(ready.names, id), service.startedAt);
+      },
+    },
+    '/livez': { GET: () => ({ status: 'alive' }) },
+    '/readyz': { GET: (event) => readiness(service, event) },
+    '/health': { GET: (event) => readiness(service, event) },
+  };
+}
+
+/** Without those that only add a name to another. */
+function routeList(routes: Record<string, Handlers>): string {
+  return Object.entries(routes)
+    .filter(([path]) => !path.endsWith('/**'))
+    .map(([path, handlers]) => `${Object.keys(handlers).join(' and ')} ${path}`)
+    .join(', ');
+}
+
+function route(app: H3, path: string, handlers: Handlers): void {
   const allowed = Object.keys(handlers).join(', ');
   app.all(path, (event) => {
     const { method } = event.req;
@@ -84,14 +101,16 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
   }
 }
 
-/** 200 once requests are answered; until then 503 with how far the start has come. */
-function readiness({ phase }: Service, event: H3Event): unknown {
-  if (phase.name === 'ready') return { status: 'ready', models: phase.names };
+/** 200 once every model answers; until then 503 with how far the start has come. */
+function readiness({ stopping, slots }: Service, event: H3Event): unknown {
+  const models = slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : []));
+  const opening = slots.find(({ phase }) => phase.name === 'starting');
+  if (!stopping && !opening && models.length > 0) return { status: 'ready', models };
   event.res.status = 503;
   event.res.headers.set('retry-after', '1');
-  return phase.name === 'starting'
-    ? { status: 'starting', progress: phase.progress }
-    : { status: 'stopping' };
+  if (stopping) return { status: 'stopping' };
+  const progress = opening?.phase.name === 'starting' ? opening.phase.progress : null;
+  return { status: 'starting', progress, ...(models.length > 0 && { models }) };
 }
 
 function errorReply(service: Service, event: H3Event, error: unknown): unknown {

@@ -29,6 +29,14 @@ describe('refusals', () => {
     });
   });
 
+  it('names the addresses there are to one that is not there', async () => {
+    const { url } = await start();
+    const { error } = (await (await fetch(`${url}/api/generate`)).json()) as { error: { message: string } };
+    expect(error.message).toContain('no GET /api/generate here');
+    for (const route of ['POST /v1/chat/completions', 'GET /v1/models', 'GET /health'])
+      expect(error.message).toContain(route);
+  });
+
   it.each([
     ['{"model":', 'application/json', 'invalid_json'],
     ['', 'application/json', 'invalid_json'],
