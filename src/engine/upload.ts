@@ -28,7 +28,8 @@ export async function uploadAll(
     (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
   );
   const total = order.reduce((sum, { entry }) => sum + entry.bytes, 0);
-  const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit);
+  const largest = Math.max(4, ...order.map(({ entry }) => Math.ceil(entry.bytes / 4) * 4));
+  const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, largest);
   const host = new Uint8Array(capacity);
   const raw = device.allocate('step', 'upload', capacity);
   let done = 0;

@@ -1,0 +1,127 @@
+// The same picture computed in two ways.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  ImageModel,
+  ImageModelOptions,
+  ImageRequest,
+  Pixels,
+} from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { listen, picturesOf, tinyPipeline } from './pipeline-golden.ts';
+
+const PATIENCE = 300_000;
+/** Bytes: above what a stage needs, below four times the weights, so that none stay. */
+const SMALL_BUDGET = 5e6;
+const BASE: ImageRequest = { prompt: 'a red balloon', seed: 7, width: 56, height: 40, steps: 3, guidance: 5 };
+
+const openTiny = (options: Partial<ImageModelOptions> = {}): Promise<ImageModel> =>
+  openImageModelInline(nodePlatform, { model: tinyPipeline('sd1'), ...options });
+
+let model: ImageModel;
+beforeAll(async () => void (model = await openTiny()), PATIENCE);
+afterAll(() => model.close());
+
+const drawOn = async (on: ImageModel, request: Partial<ImageRequest> = {}): Promise<Pixels[]> =>
+  picturesOf(await listen(on, { ...BASE, ...request }));
+const draw = async (request: Partial<ImageRequest> = {}): Promise<Pixels> =>
+  (await drawOn(model, request))[0]!;
+
+function largestDifference(a: Pixels, b: Pixels): number {
+  return a.data.reduce((most, value, i) => Math.max(most, Math.abs(value - b.data[i]!)), 0);
+}
+
+describe('the same bytes', { timeout: PATIENCE }, () => {
+  it('from the same seed, others from another', async () => {
+    const first = await draw();
+    expect(await draw()).toEqual(first);
+    expect(largestDifference(await draw({ seed: 8 }), first)).toBeGreaterThan(8);
+  });
+
+  it('of three samples as of three requests with seeds one after the other', async () => {
+    const together = await drawOn(model, { samples: 3 });
+    for (const [i, picture] of together.entries()) expect(picture).toEqual(await draw({ seed: 7 + i }));
+  });
+
+  it('decoded in strips as at once', async () => {
+    expect(await draw({ tiling: true })).toEqual(await draw());
+  });
+
+  it('with weights that stay as with weights that come and go', async () => {
+    const small = await openTiny({ memoryBudget: SMALL_BUDGET });
+    expect(await drawOn(small)).toEqual([await draw()]);
+    await small.close();
+  });
+
+  it('at guidance 1, whatever is not wanted', async () => {
+    const alone = await draw({ guidance: 1, negativePrompt: 'snow' });
+    expect(alone).toEqual(await draw({ guidance: 1 }));
+    expect(alone).toEqual(await draw({ guidance: 0 }));
+    // The unconditional pass counts for next to nothing just above 1.
+    expect(largestDifference(await draw({ guidance: 1 + 1e-6 }), alone)).toBeLessThanOrEqual(1);
+  });
+
+  it('from a worker', async () => {
+    const { openImageModel } = await import('../../../src/index.ts');
+    const far = await openImageModel({ model: tinyPipeline('sd1') });
+    expect(await drawOn(far)).toEqual([await draw()]);
+    await far.close();
+  });
+});
+
+it('the plain path draws the same within f16 weights', { timeout: PATIENCE }, async () => {
+  const plain = await openTiny({ backend: 'generic' });
+  const [picture] = await drawOn(plain);
+  expect(largestDifference(picture!, await draw())).toBeLessThanOrEqual(2);
+  await plain.close();
+});
+
+it('int8 draws nearly the same', { timeout: PATIENCE }, async () => {
+  const exact = await draw();
+  const packed = await openTiny({ quantization: 'int8' });
+  const [picture] = await drawOn(packed);
+  await packed.close();
+  const mean =
+    exact.data.reduce((sum, value, i) => sum + Math.abs(value - picture!.data[i]!), 0) / exact.data.length;
+  expect(mean).toBeGreaterThan(0);
+  expect(mean).toBeLessThan(4);
+});
+
+describe('a request that ends early', { timeout: PATIENCE }, () => {
+  it('ends within a step, and the next one is drawn', async () => {
+    const abort = new AbortController();
+    let steps = 0;
+    const run = async (): Promise<void> => {
+      for await (const event of model.generate({ ...BASE, steps: 30 }, { signal: abort.signal })) {
+        if (event.type === 'step' && ++steps === 2) abort.abort();
+      }
+    };
+    await expect(run()).rejects.toMatchObject({ code: 'cancelled' });
+    expect(steps).toBeLessThanOrEqual(3);
+    expect((await draw()).width).toBe(56);
+  });
+
+  it('gives all its memory back', async () => {
+    const small = await openTiny({ memoryBudget: SMALL_BUDGET });
+    for (let i = 0; i < 3; i++) {
+      for await (const event of small.generate(BASE)) if (event.type === 'step') break;
+    }
+    const [picture] = await drawOn(small);
+    expect(picture).toEqual(await draw());
+    await small.close();
+  });
+});
+
+it('previews come between the steps, as large as asked for or smaller', { timeout: PATIENCE }, async () => {
+  const events = await listen(model, { ...BASE, steps: 5, previewEvery: 2 });
+  const order = events.flatMap((event) =>
+    event.type === 'step' || event.type === 'preview' ? [`${event.type} ${event.step}`] : [],
+  );
+  expect(order.filter((text) => text.startsWith('preview')).length).toBeGreaterThanOrEqual(2);
+  expect(order.indexOf('preview 2')).toBe(order.indexOf('step 2') + 1);
+  for (const event of events) {
+    if (event.type === 'preview')
+      expect(event.image.data.length).toBe(3 * event.image.width * event.image.height);
+  }
+});

@@ -1,0 +1,123 @@
+// Whole pipelines that diffusers ran on tiny checkpoints: how each was asked, and opening ours in the same way.
+
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type {
+  ImageEvent,
+  ImageModel,
+  ImageModelOptions,
+  ImageRequest,
+  Pixels,
+} from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { readSafetensors } from '../../../src/files/safetensors.ts';
+import { openDiskSource } from '../../../src/files/source-disk.ts';
+
+const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
+export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));
+
+interface PipelineGolden {
+  class: string;
+  checkpoint: string;
+  /** Those that come from elsewhere. */
+  components: Record<string, string>;
+  arguments: Record<string, unknown>;
+  seeds: number[];
+  scheduler: { class: string; config: Record<string, unknown> };
+}
+
+/** A tiny pipeline among the goldens' checkpoints. */
+export const tinyPipeline = (name: string): string => `${FOLDER}/checkpoints/${name}`;
+
+function readGolden(name: string): PipelineGolden {
+  return JSON.parse(readFileSync(`${FOLDER}/${name}/case.json`, 'utf8')) as PipelineGolden;
+}
+
+export interface Stored {
+  shape: number[];
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** A tensor of a case's inputs or outputs; null where it has none of that name. */
+export async function storedTensor(
+  name: string,
+  file: 'inputs' | 'outputs',
+  tensor: string,
+): Promise<Stored | null> {
+  const source = await openDiskSource(`${FOLDER}/${name}/${file}.safetensors`).catch(() => null);
+  const entry = source && (await readSafetensors(source)).tensors.get(tensor);
+  const bytes = entry && (await source.read(entry.offset, entry.bytes));
+  await source?.close();
+  return entry && bytes ? { shape: entry.shape, bytes } : null;
+}
+
+/** Pictures, or masks, one after the other. */
+export async function storedPictures(
+  name: string,
+  file: 'inputs' | 'outputs',
+  tensor: string,
+): Promise<Pixels[]> {
+  const stored = await storedTensor(name, file, tensor);
+  if (!stored) return [];
+  const [count, height, width, channels] =
+    stored.shape.length === 4 ? stored.shape : [1, stored.shape[0]!, stored.shape[1]!, stored.shape[2] ?? 1];
+  const size = height! * width! * channels!;
+  return Array.from({ length: count! }, (_, i) => {
+    const own = stored.bytes.subarray(i * size, (i + 1) * size);
+    const data =
+      channels === 3 ? own : Uint8Array.from({ length: 3 * size }, (__, at) => own[Math.floor(at / 3)]!);
+    return { width: width!, height: height!, data };
+  });
+}
+
+export interface OpenGolden {
+  model: ImageModel;
+  request: ImageRequest;
+}
+
+/** Opens the pipeline as the golden's was, its scheduler included. */
+export async function openPipelineGolden(
+  name: string,
+  options: Partial<ImageModelOptions> = {},
+): Promise<OpenGolden> {
+  const golden = readGolden(name);
+  const { prompt, ...kwargs } = golden.arguments;
+  const scheduler = mkdtempSync(join(tmpdir(), 'svc-scheduler-'));
+  const config = { ...golden.scheduler.config, _class_name: golden.scheduler.class };
+  writeFileSync(join(scheduler, 'scheduler_config.json'), JSON.stringify(config));
+  const elsewhere = Object.entries(golden.components).map(([component, path]) => [
+    component,
+    `${FOLDER}/${path}`,
+  ]);
+  const model = await openImageModelInline(nodePlatform, {
+    model: `${FOLDER}/${golden.checkpoint}`,
+    pipelineClassName: golden.class,
+    componentPaths: { scheduler, ...(Object.fromEntries(elsewhere) as Record<string, string>) },
+    ...options,
+  });
+  const [image] = await storedPictures(name, 'inputs', 'image');
+  const [mask] = await storedPictures(name, 'inputs', 'mask');
+  const request: ImageRequest = {
+    prompt: String(prompt),
+    seed: golden.seeds[0]!,
+    samples: golden.seeds.length,
+    kwargs,
+    ...(image ? { image } : {}),
+    ...(mask ? { mask } : {}),
+  };
+  return { model, request };
+}
+
+/** Everything that is heard of a request. */
+export async function listen(model: ImageModel, request: ImageRequest): Promise<ImageEvent[]> {
+  const events: ImageEvent[] = [];
+  for await (const event of model.generate(request)) events.push(event);
+  return events;
+}
+
+export function picturesOf(events: readonly ImageEvent[]): Pixels[] {
+  return events.flatMap((event) => (event.type === 'image' ? [event.image] : []));
+}
