@@ -39,8 +39,10 @@ export interface Pipeline {
 }
 
 export interface PipelineOptions {
-  /** Component → folder. */
+  /** Component → what stands for it: a folder, or anything that `find` makes one of. */
   componentPaths?: Readonly<Record<string, string>>;
+  /** Asked only for components that the pipeline has. */
+  find?: (model: string) => Promise<string>;
   pipelineClassName?: string;
   modelId?: string;
 }
@@ -123,7 +125,12 @@ function checkComponentPaths(given: Readonly<Record<string, string>>, pairs: Pai
 async function openComponents(
   root: Folder,
   openFolder: OpenFolder,
-  { pairs, needed, componentPaths = {} }: { pairs: Pair[]; needed: readonly string[] } & PipelineOptions,
+  {
+    pairs,
+    needed,
+    componentPaths = {},
+    find = (path) => Promise.resolve(path),
+  }: { pairs: Pair[]; needed: readonly string[] } & PipelineOptions,
 ): Promise<Record<string, PipelineComponent>> {
   const missing = needed.find((name) => !pairs.some((pair) => pair.name === name));
   if (missing !== undefined) {
@@ -134,7 +141,8 @@ async function openComponents(
     );
   }
   const opened = pairs.map(async (pair) => {
-    const elsewhere = componentPaths[pair.name];
+    const given = componentPaths[pair.name];
+    const elsewhere = given === undefined ? undefined : await find(given);
     const folder = await openFolder(elsewhere ?? `${root.path}/${pair.name}`).catch((error: unknown) => {
       // Nobody needs the safety checker of a pipeline.
       if (elsewhere === undefined && !needed.includes(pair.name)) return null;

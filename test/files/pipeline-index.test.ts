@@ -69,6 +69,20 @@ describe('a pipeline', () => {
     expect(components['vae']?.folder.path).toBe(tiny);
   });
 
+  it('has each of them found, and none that it does not have', async () => {
+    const tiny = await folderOf({ 'config.json': { _class_name: 'AutoencoderTiny' } });
+    const asked: string[] = [];
+    const find = async (model: string) => {
+      asked.push(model);
+      return tiny;
+    };
+    const path = await folderOf(PIPELINE);
+    const { components } = await openPipeline(path, openDiskFolder, { componentPaths: { vae: 'a/b' }, find });
+    expect(components['vae']?.folder.path).toBe(tiny);
+    await refusal(path, { componentPaths: { vae: 'a/b', other: 'c/d' }, find });
+    expect(asked).toEqual(['a/b']);
+  });
+
   it('is the class that is asked for before the one it names', async () => {
     const options = { pipelineClassName: 'StableDiffusionImg2ImgPipeline' };
     const { className } = await openPipeline(await folderOf(PIPELINE), openDiskFolder, options);

@@ -26,10 +26,10 @@ export async function openImageModelInline(
   signal?: AbortSignal,
 ): Promise<ImageModel> {
   const path = await fetchModel(platform, options, onEvent, signal);
-  const componentPaths: Record<string, string> = {};
-  for (const [name, model] of Object.entries(options.componentPaths ?? {}))
-    componentPaths[name] = await fetchModel(platform, { model }, onEvent, signal);
-  const pipeline = await openPipeline(path, platform.openFolder, { ...options, componentPaths });
+  const pipeline = await openPipeline(path, platform.openFolder, {
+    ...options,
+    find: (model) => fetchModel(platform, { model }, onEvent, signal),
+  });
   const device = await platform.openDevice(options);
   try {
     return await openOn(device, platform, pipeline, options, onEvent);
