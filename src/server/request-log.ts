@@ -10,6 +10,8 @@ export interface Call {
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
   status: number;
+  /** What it was refused with. */
+  refusal: { code: string; param: string | null; message: string } | null;
   /** What the handler has to add. */
   detail: () => string;
 }
@@ -23,14 +25,16 @@ declare module 'h3' {
 /** A client's own id is kept where it is short and plain. */
 export function startCall(method: string, path: string, clientId: string | null): Call {
   const id = clientId !== null && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : `req_${randomUUID()}`;
-  return { id, method, path, startedAt: performance.now(), status: 200, detail: () => '' };
+  return { id, method, path, startedAt: performance.now(), status: 200, refusal: null, detail: () => '' };
 }
 
 const PROBES = new Set(['/livez', '/readyz', '/health']);
 
 export function logCall(log: Log, call: Call, clientLeft: boolean): void {
-  const { id, method, path, status, startedAt } = call;
-  const outcome = clientLeft ? `${status} client left` : String(status);
+  const { id, method, path, status, startedAt, refusal } = call;
+  const why = refusal ? [refusal.code, refusal.param && `(${refusal.param})`] : [];
+  const outcome = [status, ...why, clientLeft && 'client left'].filter(Boolean).join(' ');
+  if (refusal) log.debug(`${id} ${refusal.message}`);
   const parts = [`${method} ${path} ${outcome}`, call.detail(), duration(performance.now() - startedAt), id];
   const line = parts.filter(Boolean).join(' · ');
   if (PROBES.has(path)) log.debug(line);
