@@ -3,12 +3,14 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
+import { latentColours } from '../../kernels/latent-colours.ts';
 import { toPixels } from '../../kernels/to-pixels.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
 import { compute, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
 import { NotFiniteError } from './denoise.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
+import { colourFactors } from './latent-colours.ts';
 import { readPicture, uploadPicture, type Autoencoder } from './pictures.ts';
 import { cpuNoise, cudaNoise } from './noise.ts';
 import type { Resolved } from './resolve.ts';
@@ -114,6 +116,7 @@ function sampleOnce(
     resolved.call;
   const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
   const { previewEvery = 0, seed } = resolved.request;
+  const show = previewEvery > 0 ? preview(drawing, sample) : null;
   return sampleLatentsOf({
     device: components.device,
     autoencoder,
@@ -132,16 +135,37 @@ function sampleOnce(
     options,
     signal,
     predictor: (latents, output, extra) => record(latents, output, extra, options),
-    ...(previewEvery > 0 ? { preview: { every: previewEvery, show: preview(drawing, sample) } } : {}),
+    preview: show && { every: previewEvery, show },
     onStep: (step) => emit({ type: 'step', sample, ...step }),
   });
 }
 
-/** Shows a step's clean latents: decoded where the decoder is at hand, else as colours of single latents. */
+/** Shows a step's clean latents: decoded where weights stay on the device, else as colours of single latents. */
 function preview(drawing: Drawing, sample: number) {
+  const { components, autoencoder, plain, emit } = drawing;
+  const { device } = components;
+  if (components.resident) {
+    return async (estimate: Tensor, step: number): Promise<void> => {
+      const image = await withDecoder(drawing, (decode) => decode(estimate));
+      emit({ type: 'preview', sample, step, image });
+    };
+  }
+  const factors = colourFactors(autoencoder.latentChannels, autoencoder.scale);
+  if (!factors) {
+    const message =
+      'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
+    emit({ type: 'note', message });
+    return null;
+  }
   return async (estimate: Tensor, step: number): Promise<void> => {
-    const image = await withDecoder(drawing, (decode) => decode(estimate));
-    drawing.emit({ type: 'preview', sample, step, image });
+    const [, height, width] = estimate.shape as number[];
+    const table = device.tensor('step', 'colours', [factors.length], factors);
+    const [bytes] = await compute(device, { plain }, (tape) => [
+      toPixels(latentColours(estimate.on(tape), table.region!)),
+    ]);
+    const image = await readPicture(device, bytes!, width!, height!);
+    freeTensors(device, [table, bytes]);
+    emit({ type: 'preview', sample, step, image });
   };
 }
 

@@ -36,7 +36,7 @@ export interface SampleRequest {
   /** Records the denoiser on these tensors. */
   predictor(latents: Tensor, output: Tensor, extra: Tensor | null): Promise<Predictor>;
   /** A preview is wanted of this step's clean latents. */
-  preview?: { every: number; show(estimate: Tensor, step: number): Promise<void> };
+  preview: { every: number; show(estimate: Tensor, step: number): Promise<void> } | null;
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 

@@ -125,3 +125,15 @@ it('previews come between the steps, as large as asked for or smaller', { timeou
       expect(event.image.data.length).toBe(3 * event.image.width * event.image.height);
   }
 });
+
+it('previews are small where the decoder is not on the device', { timeout: PATIENCE }, async () => {
+  const small = await openTiny({ memoryBudget: SMALL_BUDGET });
+  const events = await listen(small, { ...BASE, previewEvery: 1 });
+  await small.close();
+  const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
+  expect(previews.length).toBe(3); // PNDM calls the model once more than there are steps
+  for (const { width, height, data } of previews) {
+    expect([width, height]).toEqual([14, 10]);
+    expect(new Set(data).size).toBeGreaterThan(8);
+  }
+});
