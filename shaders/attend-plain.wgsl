@@ -40,14 +40,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     for (var i = 0u; i < held; i++) {
       now = max(now, scores[i]);
     }
-    let kept = exp(largest - now);
+    let kept = exp2(largest - now);
     largest = now;
     total *= kept;
     for (var part = 0u; part < QUADS; part++) {
       out[part] *= kept;
     }
     for (var i = 0u; i < held; i++) {
-      let weight = exp(scores[i] - now);
+      let weight = exp2(scores[i] - now);
       total += weight;
       for (var part = 0u; part < QUADS; part++) {
         let quad = min(local + 32u * part, head_quads - 1u);
@@ -58,12 +58,16 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var part = 0u; part < QUADS; part++) {
     let quad = local + 32u * part;
     if (quad < head_quads) {
-      y[row * args.y_quads + head * head_quads + quad] = out[part] / max(total, 1e-30);
+      let y0 = row * args.y_quads * 4u + head * args.dims + quad * 4u;
+      let made = out[part] / max(total, 1e-30);
+      for (var u = 0u; u < 4u; u++) {
+        y[y0 + u] = made[u];
+      }
     }
   }
   if (head + 1u == args.heads) { // whose row's padding follows its columns
-    for (var quad = args.heads * head_quads + local; quad < args.y_quads; quad += 32u) {
-      y[row * args.y_quads + quad] = vec4f(0.0);
+    for (var column = args.heads * args.dims + local; column < args.y_quads * 4u; column += 32u) {
+      y[row * args.y_quads * 4u + column] = 0.0;
     }
   }
 }

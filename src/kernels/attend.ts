@@ -1,7 +1,7 @@
 // Dense attention: every query of an item to every key of that item, for pictures and their texts.
 
-import type { Tape } from '../gpu/tape.ts';
 import type { Params } from '../gpu/linker.ts';
+import type { Tape } from '../gpu/tape.ts';
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 
@@ -22,31 +22,32 @@ export interface Attention {
   scale?: number;
 }
 
-/** Eight lanes of four keys each; the values' d's lie four or one a lane. */
+/** Lanes that work together; fewer take the plain variant. */
 const LANES = 8;
+/** Of eight queries each. */
+const TILES = 2;
 
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
   const { heads, dims, kvHeads = heads, causal = false, keyCounts, scale = 1 / Math.sqrt(dims) } = attention;
   const tape = tapeOf(q.x);
   const y = tape.tensor([...q.x.shape.slice(0, -1), heads * dims]);
-  const items = q.x.shape[0];
-  if (typeof items !== 'number' || k.x.shape[0] !== items || v.x.shape[0] !== items || dims % 4 !== 0)
-    throw new Error(
-      `attend: q, k, v of [${q.x.shape.join()}], [${k.x.shape.join()}], [${v.x.shape.join()}], ${dims} d's`,
-    );
+  const shapes = [q, k, v].map(({ x }) => x.shape);
+  const items = shapes[0]![0];
+  if (typeof items !== 'number' || shapes.some((shape) => shape[0] !== items) || dims % 4 !== 0)
+    throw new Error(`attend: q, k and v of [${shapes.join('], [')}], heads of ${dims}`);
   const queries = q.x.rows(tape.capacity) / items;
-  const keys = k.x.rows(tape.capacity) / items;
-  const { shader, params, groups } = variant(tape, dims);
+  const { shader, params, parts, queriesAtOnce } = variant(tape, dims);
   const [from, to, of] = [quadsOf(q), quadsOf(k), quadsOf(v)];
   tape.dispatch(shader, {
     params: { ...params, KEYS: keyCounts ? 'counted' : 'all' },
     args: {
       queries,
-      keys,
+      keys: k.x.rows(tape.capacity) / items,
       heads,
       share: heads / kvHeads,
       dims,
+      parts,
       q_quads: from.stride,
       q_first: from.first,
       k_quads: to.stride,
@@ -55,10 +56,10 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
       v_first: of.first,
       y_quads: y.stride / 4,
       causal: Number(causal),
-      scale,
+      scale: scale * Math.LOG2E,
     },
     bind: { q: q.x, k: k.x, v: v.x, y, ...(keyCounts ? { key_counts: keyCounts } : {}) },
-    groups: () => groups(queries, heads, items),
+    groups: () => [Math.ceil(queries / queriesAtOnce), heads * parts, items],
   });
   return y;
 }
@@ -66,23 +67,24 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
 interface Variant {
   shader: string;
   params: Params;
-  groups: (queries: number, heads: number, items: number) => [number, number, number];
+  /** Workgroups that share out a head's d's. */
+  parts: number;
+  /** Of a workgroup. */
+  queriesAtOnce: number;
 }
 
 function variant(tape: Tape, dims: number): Variant {
   if (tape.lanes < LANES) {
-    return {
-      shader: 'attend-plain.wgsl',
-      params: { QUADS: Math.ceil(dims / 128) },
-      groups: (queries, heads, items) => [queries, heads, items],
-    };
+    const params = { QUADS: Math.ceil(dims / 128) };
+    return { shader: 'attend-plain.wgsl', params, parts: 1, queriesAtOnce: 1 };
   }
-  const tiles = 2;
+  const teams = tape.device.summary.software ? 1 : 4;
   const { parts, ...held } = valueParts(dims);
   return {
     shader: 'attend.wgsl',
-    params: { TILES: tiles, ...held },
-    groups: (queries, heads, items) => [Math.ceil(queries / (LANES * tiles)), heads * parts, items],
+    params: { TEAMS: teams, TILES, ...held },
+    parts,
+    queriesAtOnce: LANES * TILES * teams,
   };
 }
 

@@ -169,3 +169,13 @@ describe.each([
     expectRight(of, await run(disguise(device, as), of));
   });
 });
+
+it('several teams of eight lanes a workgroup', async () => {
+  const on = disguise(device, { hardware: true });
+  for (const causal of [false, true]) {
+    const of = problem({ items: 2, queries: 75, keys: 75, dims: 40, causal });
+    const y = await run(on, of);
+    expectRight(of, y);
+    expect(differingRows(y, await run(device, of))).toEqual([]);
+  }
+});
