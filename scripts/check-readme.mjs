@@ -43,7 +43,7 @@ const tables = {
     Object.entries(FIELDS).map(([name, field]) => [
       `\`${name}\``,
       field.status,
-      field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``,
+      field.defaultText ?? (field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``),
       field.help ?? '',
     ]),
   ),

@@ -12,6 +12,8 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   help: string;
   /** What a left-out field means; left out here too where it means "off". */
   default?: unknown;
+  /** The same in words, where the model has a say. */
+  defaultText?: string;
   schema: Schema;
   /** Values beside null, [] and {} that ask for nothing. */
   neutral: readonly unknown[];
@@ -25,6 +27,15 @@ export function honoured<Schema extends z.ZodType>(
   fallback?: unknown,
 ): Field<'honoured', Schema> {
   return { status: 'honoured', help, schema, default: fallback, neutral: [] };
+}
+
+/** Left out, the checkpoint's own value counts, and the contract's where it has none. */
+export function sampling<Schema extends z.ZodType>(
+  schema: Schema,
+  help: string,
+  fallback: number,
+): Field<'honoured', Schema> {
+  return { ...honoured(schema, help, fallback), defaultText: `the model's, else ${fallback}` };
 }
 
 export function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral-only'> {
@@ -100,6 +111,7 @@ export function isEmpty(value: unknown): boolean {
 
 /** A value as a message shows it: JSON, shortened. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  // What JSON has no word for: 1e400 is read as Infinity.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

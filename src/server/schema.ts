@@ -1,10 +1,13 @@
 // The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
 
 import { z } from 'zod';
-import { honoured, honouredSchema, neutralOnly, noEffect, type Field } from './fields.ts';
+import { honoured, honouredSchema, neutralOnly, noEffect, sampling, show, type Field } from './fields.ts';
 import { messagesSchema } from './messages.ts';
 
-const tokenCount = z.int().min(1);
+/** Elsewhere -1 means "all". */
+const tokenCount = z.int().refine((count) => count >= 1, {
+  error: ({ input }) => `must be at least 1, got ${show(input)}; leave it out for all that the context holds`,
+});
 const stopString = z.string().min(1);
 const tokenId = z.int().min(0);
 const MOST_BIASES = 1024;
@@ -15,10 +18,10 @@ export const FIELDS = {
   model: honoured(z.string().min(1), 'A served name, its last segment, or "default".'),
   max_completion_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.'),
   max_tokens: honoured(tokenCount, 'Older name of max_completion_tokens, which wins.'),
-  temperature: honoured(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
-  top_p: honoured(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
-  top_k: honoured(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1),
-  min_p: honoured(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0),
+  temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
+  top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
+  top_k: sampling(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1),
+  min_p: sampling(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0),
   n: honoured(z.int().min(1).max(128), 'Choices to generate.', 1),
   seed: honoured(z.int(), 'The same seed gives the same text.'),
   stop: honoured(
@@ -83,7 +86,7 @@ export const FIELDS = {
   store: noEffect('Keep the completion.'),
   metadata: noEffect('Labels of a stored completion.'),
   service_tier: noEffect('Which tier bills and serves.'),
-  prompt_cache_key: noEffect('Which cache to look in; there is one.'),
+  prompt_cache_key: noEffect('Which cache to look in; no prompt is kept.'),
   prompt_cache_retention: noEffect('How long to keep the cache.'),
   safety_identifier: noEffect('Who asks, hashed.'),
   prediction: noEffect('A guess at the answer.'),

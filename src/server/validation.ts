@@ -19,7 +19,9 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   const { honoured, ignored } = sortFields(value, FIELDS, ['messages']);
   for (const name of ['messages', 'model'] as const) {
     if (honoured[name] === undefined) {
-      throw new RequestError('missing_required_parameter', `${name} is required`, { param: name });
+      const remedy =
+        name === 'model' ? '; send a served name, or "default" for the model this server has' : '';
+      throw new RequestError('missing_required_parameter', `${name} is required${remedy}`, { param: name });
     }
   }
   const parsed = chatBody.safeParse(honoured);

@@ -117,7 +117,8 @@ describe('bounds', () => {
     ['n', 0, 'at least 1'],
     ['n', 129, 'at most 128'],
     ['max_tokens', 0, 'at least 1'],
-    ['max_completion_tokens', -1, 'at least 1'],
+    ['max_completion_tokens', -1, 'at least 1, got -1; leave it out'],
+    ['temperature', Infinity, 'got Infinity'],
     ['seed', 0.5, 'a whole number'],
     ['seed', 1e300, 'at most'],
     ['stop', 5, 'a string or a list'],
@@ -255,4 +256,8 @@ it.each(['model', 'messages'])('%s is required', (name) => {
     code: 'missing_required_parameter',
     param: name,
   });
+});
+
+it('says what to send as a model', () => {
+  expect(refusal({ messages: [{ role: 'user', content: 'hi' }] }).message).toContain('"default"');
 });
