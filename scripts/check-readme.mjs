@@ -15,6 +15,7 @@ const table = (head, rows) =>
 
 function optionValue(option) {
   if (option.kind === 'choice') return option.choices.join(', ');
+  if (option.kind === 'bytes') return 'size, as 6GB or 512MiB';
   return option.value ?? (option.kind === 'texts' ? 'text, repeatable' : option.kind);
 }
 
