@@ -8,7 +8,7 @@ import { concat } from '../../kernels/concat.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
 import { clip } from '../../models/clip.ts';
 import { poolingPosition, readClipConfig } from '../../models/clip-config.ts';
-import { allocateTensor, compute, freeTensors } from './compute.ts';
+import { allocateTensor, compute, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
 import { evenWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
 
@@ -19,7 +19,7 @@ export interface ClipTextRequest {
   clipSkip: number;
   /** SDXL: what is not wanted is nothing at all, not the empty text. */
   zeroNegative: boolean;
-  plain: boolean;
+  options: ComputeOptions;
 }
 
 export interface ClipText {
@@ -48,7 +48,7 @@ export async function encodeClip(
   const [first, second] = texts as [ClipText, ClipText?];
   if (!second) return first;
   const { device } = components;
-  const [states] = await compute(device, request, (tape) => [
+  const [states] = await compute(device, request.options, (tape) => [
     concat(first.states.on(tape), second.states.on(tape)),
   ]);
   freeTensors(device, [first.states, first.pooled, second.states]);
@@ -96,7 +96,7 @@ async function encode(
           device.tensor('step', 'kept', [1], Float32Array.of(zero ? 0 : 1)),
         ] as const;
         const [idRows, end, emphasis, kept] = given;
-        const [states, pooled = null] = await compute(device, request, (tape) => {
+        const [states, pooled = null] = await compute(device, request.options, (tape) => {
           const out = forward(tape, xl ? { ids: idRows, ends: end } : { ids: idRows }, {
             depth,
             normed: !xl,

@@ -2,11 +2,14 @@
 
 import { Tape } from '../../gpu/tape.ts';
 import type { Device } from '../../gpu/device.ts';
+import { profile, type KernelTime } from '../../gpu/profile.ts';
 import { Tensor, tensorBytes } from '../../gpu/tensor.ts';
 
 export interface ComputeOptions {
   /** Plain f32 kernels. */
   plain: boolean;
+  /** Hears where the time of a computation goes, each kernel once; it is then run a second time for that. */
+  onTimes?: ((times: readonly KernelTime[]) => void) | undefined;
 }
 
 /** A tensor with bytes of its own, not yet written; shape of plain numbers. */
@@ -22,6 +25,8 @@ export function freeTensors(device: Device, tensors: Iterable<Tensor | null | un
 /** A tape recorded once and replayed until it is destroyed. */
 export interface Recording {
   run(): void;
+  /** Runs once more, kernel by kernel. */
+  times(): Promise<KernelTime[]>;
   destroy(): void;
 }
 
@@ -56,6 +61,7 @@ export async function recordTape(
             }),
         },
       ),
+    times: () => profile(device, tape, {}),
     destroy: () => tape.destroy(),
   };
 }
@@ -80,6 +86,7 @@ export async function compute(
   );
   recording.run();
   await device.gpu.queue.onSubmittedWorkDone();
+  options.onTimes?.(await recording.times());
   recording.destroy();
   return into;
 }

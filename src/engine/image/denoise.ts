@@ -3,6 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { KernelTime } from '../../gpu/profile.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { blend } from '../../kernels/blend.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
@@ -13,6 +14,8 @@ import type { Mix, Operand, Step, Term } from './schedules/schedule.ts';
 /** The model, recorded: reads the latents, writes its guided output. */
 export interface Predictor {
   run(step: Step): void;
+  /** Where the time of a step goes. */
+  times(): Promise<KernelTime[]>;
   destroy(): void;
 }
 

@@ -23,21 +23,20 @@ export interface Drawing {
   runner: Runner;
   autoencoder: Autoencoder;
   schedule: Schedule;
-  /** Plain f32 kernels. */
-  plain: boolean;
   resolved: Resolved;
   /** Scaled to the picture's size already. */
   image: Pixels | null;
   mask: Pixels | null;
   signal: AbortSignal | undefined;
+  options: ComputeOptions;
   emit(event: ImageEvent): void;
 }
 
 export async function draw(drawing: Drawing): Promise<void> {
-  const { components, runner, resolved, plain, emit } = drawing;
+  const { components, runner, resolved, options, emit } = drawing;
   const { values, sources } = resolved.event;
   const prepared = await stage(drawing, 'text-encoding', () =>
-    runner.prepare({ prompt: resolved.request.prompt, values, sources, call: resolved.call, plain }),
+    runner.prepare({ prompt: resolved.request.prompt, values, sources, call: resolved.call, options }),
   );
   const encoded = drawing.image
     ? await stage(drawing, 'image-encoding', () => encodePictures(drawing, drawing.image!))
@@ -89,14 +88,15 @@ async function denoise(
   return prepared.use(async (record) => {
     const latents: Tensor[] = [];
     for (const sample of samples) {
-      const first = { plain: drawing.plain };
-      const made = await sampleOnce(drawing, record, encoded, sample, first).catch((error: unknown) => {
-        if (!(error instanceof NotFiniteError) || drawing.plain) throw error;
-        const message =
-          'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
-        drawing.emit({ type: 'note', message });
-        return sampleOnce(drawing, record, encoded, sample, { plain: true });
-      });
+      const made = await sampleOnce(drawing, record, encoded, sample, drawing.options).catch(
+        (error: unknown) => {
+          if (!(error instanceof NotFiniteError) || drawing.options.plain) throw error;
+          const message =
+            'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
+          drawing.emit({ type: 'note', message });
+          return sampleOnce(drawing, record, encoded, sample, { plain: true });
+        },
+      );
       latents.push(made);
     }
     return latents;
@@ -142,7 +142,7 @@ function sampleOnce(
 
 /** Shows a step's clean latents: decoded where weights stay on the device, else as colours of single latents. */
 function preview(drawing: Drawing, sample: number) {
-  const { components, autoencoder, plain, emit } = drawing;
+  const { components, autoencoder, options, emit } = drawing;
   const { device } = components;
   if (components.resident) {
     return async (estimate: Tensor, step: number): Promise<void> => {
@@ -160,7 +160,7 @@ function preview(drawing: Drawing, sample: number) {
   return async (estimate: Tensor, step: number): Promise<void> => {
     const [, height, width] = estimate.shape as number[];
     const table = device.tensor('step', 'colours', [factors.length], factors);
-    const [bytes] = await compute(device, { plain }, (tape) => [
+    const [bytes] = await compute(device, options, (tape) => [
       toPixels(latentColours(estimate.on(tape), table.region!)),
     ]);
     const image = await readPicture(device, bytes!, width!, height!);
@@ -169,33 +169,32 @@ function preview(drawing: Drawing, sample: number) {
   };
 }
 
+/** Rows of pixels of a decoder in strips. */
+const STRIP_ROWS = 32;
+
 type Decode = (latents: Tensor) => Promise<Pixels>;
 
 /** The decoder's weights are on the device while `body` runs. */
 function withDecoder<T>(
-  { components, autoencoder, plain, resolved }: Drawing,
+  { components, autoencoder, options, resolved }: Drawing,
   body: (decode: Decode) => Promise<T>,
 ): Promise<T> {
   const { device } = components;
   const { width, height } = resolved.event.values;
-  const tiling = resolved.request.tiling ?? false;
-  return components.use(
-    'vae',
-    `decoder${tiling ? ' in strips' : ''}`,
-    (table) => autoencoder.decoder(table, tiling),
-    (decoder) =>
-      body(async (latents) => {
-        const [bytes] = await compute(device, { plain }, (tape) => [toPixels(decoder(latents.on(tape)))]);
-        const picture = await readPicture(device, bytes!, width, height);
-        freeTensors(device, [bytes]);
-        return picture;
-      }),
+  const tiling = resolved.request.tiling ? { stripRows: STRIP_ROWS } : {};
+  return components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
+    body(async (latents) => {
+      const [bytes] = await compute(device, options, (tape) => [toPixels(decoder(latents.on(tape), tiling))]);
+      const picture = await readPicture(device, bytes!, width, height);
+      freeTensors(device, [bytes]);
+      return picture;
+    }),
   );
 }
 
 /** The picture to start from, and what inpainting needs of it and of the mask. */
 async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded> {
-  const { components, autoencoder, plain, runner, mask } = drawing;
+  const { components, autoencoder, options, runner, mask } = drawing;
   const { device } = components;
   const forInpainting = runner.inChannels > autoencoder.latentChannels;
   return components.use(
@@ -205,7 +204,7 @@ async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded>
     async (encode) => {
       const upload = uploadPicture(device, image);
       const kept = mask && forInpainting ? keptPixels(drawing, mask) : null;
-      const [picture, masked = null] = await compute(device, { plain }, (tape) => {
+      const [picture, masked = null] = await compute(device, options, (tape) => {
         const x = upload.on(tape);
         return kept ? [encode(x), encode(scaleRows(x, kept.region!))] : [encode(x)];
       });

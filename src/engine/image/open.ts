@@ -3,6 +3,7 @@
 import { openPipeline, type Pipeline } from '../../files/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { KernelTime } from '../../gpu/profile.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { openComponents } from './components.ts';
@@ -116,24 +117,28 @@ async function openOn(
   return createImageModel({
     info,
     resolve: (request) => resolveRequest(request, context),
-    async draw(resolved, emit, { signal }) {
+    async draw(resolved, emit, { signal, profile = false }) {
       const { request, event } = resolved;
       const { width, height, scheduler } = event.values;
       const words = own.words ? unknownWords(request.prompt, own.words) : [];
       if (words.length > 0) emit({ type: 'unknown-words', words });
+      const kernels = new Map<string, number>();
+      const onTimes = (times: readonly KernelTime[]): void =>
+        times.forEach(({ name, ms }) => kernels.set(name, (kernels.get(name) ?? 0) + ms));
       await draw({
         components,
         runner,
         autoencoder,
         schedule:
           scheduler === ownSchedule.className ? ownSchedule : chooseSchedule(scheduler, checkpointSchedule),
-        plain,
+        options: { plain, onTimes: profile && device.capabilities.timestamps ? onTimes : undefined },
         resolved,
         image: request.image ? await platform.coverImage(request.image, width, height) : null,
         mask: request.mask ? await platform.coverImage(request.mask, width, height) : null,
         signal,
         emit,
       });
+      if (kernels.size > 0) emit({ type: 'kernels', milliseconds: Object.fromEntries(kernels) });
     },
     async release() {
       await components.close();

@@ -5,7 +5,7 @@ import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { sampleLatents, scaleLatents, unscaleLatents, type LatentScale } from '../../kernels/latents.ts';
 import { fromPixels } from '../../kernels/from-pixels.ts';
-import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../models/autoencoder-kl.ts';
+import { autoencoderKLDecoder, autoencoderKLEncoder, type Tiling } from '../../models/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../models/autoencoder-kl-config.ts';
 import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../models/autoencoder-tiny.ts';
 import { readAutoencoderTinyConfig } from '../../models/autoencoder-tiny-config.ts';
@@ -20,7 +20,7 @@ export interface Autoencoder {
   factor: number;
   scale: LatentScale;
   /** Latents of the denoiser [1, h, w, c] → pictures in −1 … 1 [1, factor · h, factor · w, 3] */
-  decoder(weights: WeightTable, tiling: boolean): (latents: Tensor) => Tensor;
+  decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
   /** Pictures in −1 … 1 → what `sample` makes latents of */
   encoder(weights: WeightTable): (picture: Tensor) => Tensor;
   /** Whether `sample` wants noise. */
@@ -53,7 +53,7 @@ export function readAutoencoder(className: string, json: Json, file: string): Au
     samples: true,
     decoder(weights) {
       const decode = autoencoderKLDecoder(config, weights);
-      return (latents) => decode(unscaleLatents(latents, config));
+      return (latents, tiling) => decode(unscaleLatents(latents, config), tiling);
     },
     encoder: (weights) => autoencoderKLEncoder(config, weights),
     sample: (moments, noise) => sampleLatents(moments, noise, config),

@@ -12,7 +12,7 @@ export interface RunRequest {
   values: ResolvedImageRequest;
   sources: Extract<ImageEvent, { type: 'resolved' }>['sources'];
   call: CallArguments;
-  plain: boolean;
+  options: ComputeOptions;
 }
 
 /** Records the denoiser on latents and output; `extra` holds the further channels of an inpainting UNet. */

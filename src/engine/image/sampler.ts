@@ -80,6 +80,10 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
         : { mix: { image: 0, noise: plan.fromNoise }, image: null };
     await denoiser.start(start.mix, start.image, noise);
     await steps(request, denoiser, predictor, draw);
+    if (options.onTimes) {
+      const count = plan.steps.length;
+      options.onTimes((await predictor.times()).map((time) => ({ ...time, ms: time.ms * count })));
+    }
     const result = allocateTensor(device, 'latents', shape);
     copy(device, latents, result);
     return result;

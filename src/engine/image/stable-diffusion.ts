@@ -33,14 +33,14 @@ export function stableDiffusion(
     mostClipSkip: layers - (xl ? 2 : 1),
     flow: null,
     async prepare(request: RunRequest) {
-      const { values, sources, prompt, plain } = request;
+      const { values, sources, prompt, options } = request;
       const text = await encodeClip(components, xl, {
         prompt,
         negative: guided(values) ? values.negativePrompt : null,
         clipSkip: values.clipSkip,
         zeroNegative:
           xl && settings['force_zeros_for_empty_prompt'] === true && sources.negativePrompt === 'contract',
-        plain,
+        options,
       });
       return {
         use: (body) =>

@@ -64,6 +64,7 @@ export async function unetPredictor(
       writeRows(device, time, new Float32Array(batch).fill(timestep));
       recording.run();
     },
+    times: recording.times,
     destroy() {
       recording.destroy();
       scalars.free();

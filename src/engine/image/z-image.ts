@@ -55,7 +55,7 @@ export function zImageRunner(components: Components): Runner {
 /** States of the prompt and, where guidance is on, of what is not wanted; [1, tokens, columns] each. */
 async function encodeCaptions(
   components: Components,
-  { prompt, values, call, plain }: RunRequest,
+  { prompt, values, call, options }: RunRequest,
 ): Promise<Tensor[]> {
   const { device } = components;
   const { className, config: json } = components.get('text_encoder');
@@ -82,7 +82,7 @@ async function encodeCaptions(
         const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
         states.push(
           await textStates(device, config, forward, ids.slice(0, call.maxSequenceLength ?? MOST_TOKENS), {
-            plain,
+            plain: options.plain,
           }),
         );
       }
@@ -140,6 +140,7 @@ async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
       writeRows(device, time, Float32Array.of(share * config.timeScale));
       recording.run();
     },
+    times: recording.times,
     destroy() {
       recording.destroy();
       scalars.free();
