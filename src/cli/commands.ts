@@ -4,8 +4,11 @@ import type { Commands } from './run.ts';
 
 export const COMMANDS: Commands = {
   serve: {
-    summary: 'Serve a model over HTTP, for OpenAI-style clients.',
-    load: async () => (await import('./serve.ts')).createServe((await import('../index.ts')).openTextModel),
+    summary: 'Serve models over HTTP, for OpenAI-style clients.',
+    load: async () => {
+      const { openTextModel, openImageModel } = await import('../index.ts');
+      return (await import('./serve.ts')).createServe({ text: openTextModel, image: openImageModel });
+    },
   },
   chat: {
     summary: 'Talk to a model in the terminal.',

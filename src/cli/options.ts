@@ -1,6 +1,6 @@
 // The options of the commands, each set stated once: help, checks and defaults are read from here.
 
-import type { TextModelOptions } from '../index.ts';
+import type { ImageModelOptions, TextModelOptions } from '../index.ts';
 import type { OptionTable, Values } from './option.ts';
 
 export const ENGINE_OPTIONS = {
@@ -42,7 +42,7 @@ export const ENGINE_OPTIONS = {
   'memory-budget': {
     kind: 'bytes',
     group: 'Device',
-    help: 'Memory for weights, cache and scratch together.',
+    help: 'Memory of each model for weights, cache and scratch together.',
     otherwise: 'a share of free memory on software adapters, else what the GPU gives',
   },
   safe: {
@@ -67,7 +67,7 @@ export const BATCH_OPTIONS = {
     default: 128,
     min: 0,
     group: 'Batching',
-    help: 'Requests that may wait; more get 429.',
+    help: 'Requests that may wait for a model; more get 429.',
   },
   'max-total-tokens': {
     kind: 'integer',
@@ -90,17 +90,17 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 
 export const SERVER_OPTIONS = {
   'model-path': {
-    kind: 'string',
+    kind: 'texts',
     group: 'Model',
     value: 'folder|id',
-    help: 'Folder of a checkpoint, or its id on the hub.',
-    otherwise: 'the model that ships',
+    help: 'Folder of a language model or a diffusers pipeline, or its id on the hub; repeat it to serve several.',
+    otherwise: 'the models that ship',
   },
   'served-model-name': {
     kind: 'list',
     group: 'Server',
-    help: 'Names the model answers to, besides "default".',
-    otherwise: 'its own',
+    help: 'Names the model answers to, besides "default"; of several models one each, in their order.',
+    otherwise: 'their own',
   },
   host: {
     kind: 'string',
@@ -146,12 +146,11 @@ export const SERVER_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
+export type EngineOptions = Values<typeof ENGINE_OPTIONS> & Partial<Values<typeof BATCH_OPTIONS>>;
+
 /** The engine's options under the engine's names. */
-export function toModelOptions(
-  model: string,
-  given: Values<typeof ENGINE_OPTIONS> & Partial<Values<typeof BATCH_OPTIONS>>,
-): TextModelOptions {
-  const named = {
+export function toModelOptions(model: string, given: EngineOptions): TextModelOptions {
+  return withoutMissing({
     model,
     revision: given.revision,
     quantization: given.quantization,
@@ -164,6 +163,16 @@ export function toModelOptions(
     prefillChunk: given['prefill-chunk'],
     samplingDefaults: given['sampling-defaults'],
     safe: given.safe,
-  };
-  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)) as typeof named;
+  });
+}
+
+/** Those of them that a diffusion pipeline has. */
+export function toPipelineOptions(model: string, given: EngineOptions): ImageModelOptions {
+  const { revision, quantization, adapter, safe } = given;
+  const memoryBudget = given['memory-budget'];
+  return withoutMissing({ model, revision, quantization, adapter, memoryBudget, safe });
+}
+
+function withoutMissing<T extends object>(values: T): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,105 +1,108 @@
-// svc serve: a model behind an HTTP address. The port answers from the start, with 503 until the model is ready.
+// svc serve: models behind one HTTP address. The port answers from the start, with 503 until they are ready.
 
-import { existsSync } from 'node:fs';
 import type { CommandDef } from 'citty';
-import {
-  type OpenEvent,
-  shippedModelPath,
-  type TextModel,
-  type TextModelInfo,
-  type TextModelOptions,
-} from '../index.ts';
+import type { ImageModel, TextModel } from '../index.ts';
 import { startServer, untilSignal } from '../server/lifecycle.ts';
 import type { ServerOptions } from '../server/service.ts';
-import type { Values } from './option.ts';
+import type { Arguments } from './arguments.ts';
 import { createCommand } from './command.ts';
-import { EXIT } from './exit.ts';
-import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS, toModelOptions } from './options.ts';
+import { EXIT, UsageError } from './exit.ts';
+import type { Values } from './option.ts';
+import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from './options.ts';
 import { showOpening } from './progress.ts';
-import { createLog, sizeText } from './terminal.ts';
+import { keepModels, type Openers, type PlannedModel, planModels, settingsInForce } from './serve-models.ts';
+import { createLog } from './terminal.ts';
 
-export type OpenTextModel = (
-  options: TextModelOptions,
-  onEvent?: (event: OpenEvent) => void,
-) => Promise<TextModel>;
+export type { OpenTextModel } from './serve-models.ts';
 
 const OPTIONS = { ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS };
 
 type ServeOptions = Values<typeof OPTIONS>;
 
-export function createServe(open: OpenTextModel): CommandDef {
+export function createServe(open: Openers): CommandDef {
   return createCommand({
     name: 'serve',
-    summary: 'Serve a model over HTTP, for OpenAI-style clients.',
+    summary: 'Serve models over HTTP, for OpenAI-style clients.',
     options: OPTIONS,
-    notes: 'Without --model-path it serves the small chat model that ships with the package.',
-    run: ({ options }) => serve(open, options),
+    notes:
+      'Language models answer /v1/chat/completions; diffusion pipelines (folders or hub ids with model_index.json) answer /v1/images.\n' +
+      'Without --model-path it serves the small models that ship with the package.',
+    run: (given) => serve(open, given),
   });
 }
 
-async function serve(open: OpenTextModel, options: ServeOptions): Promise<number> {
+async function serve(open: Openers, { options, typed }: Arguments<typeof OPTIONS>): Promise<number> {
   const log = createLog(options['log-level']);
-  const modelPath = options['model-path'] ?? shippedModelPath();
-  const server = await startServer(toServerOptions(options, modelPath), log);
-  log.info(`Listening on ${server.url}, opening ${modelPath}`);
+  const models = planModels(options['model-path'], options['served-model-name']);
+  checkOptions(models, typed);
+  const server = await startServer(toServerOptions(options), log);
+  log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);
   const progress = showOpening(log);
   const signal = untilSignal();
-  let model: TextModel | undefined;
+  const leaving = new AbortController();
+  const opened = new Set<TextModel | ImageModel>();
   try {
-    for (;;) {
-      const opening = open(toModelOptions(modelPath, options), (event) => {
-        server.progress(event);
-        progress.event(event);
-      });
-      // Where a signal comes first, nobody waits for the model any more.
-      opening.catch(() => {});
-      const first = await Promise.race([opening, signal]);
-      progress.end();
-      if (typeof first === 'string') break;
-      model = first;
-      server.ready(model);
-      for (const line of settingsInForce(model.info)) log.info(line);
-      log.success(`Ready: ${server.url}/v1 serves ${server.names().join(', ')}`);
-      const end = await Promise.race([model.ended, signal]);
-      if (typeof end === 'string') break;
-      log.error(`${end.message}. Opening ${modelPath} again.`);
-      server.lost();
-    }
-    const received = await signal;
+    const kept = keepModels(models, {
+      server,
+      open,
+      options,
+      leaving: leaving.signal,
+      onEvent: progress.event,
+      onReady(served, model) {
+        progress.end();
+        opened.add(model);
+        void model.ended.then(() => opened.delete(model));
+        for (const line of settingsInForce(model)) log.info(line);
+        log.success(`Ready: ${server.url}/v1 serves ${served.names().join(', ')}`);
+      },
+      onTrouble(message) {
+        progress.end();
+        log.error(message);
+      },
+    });
+    // Where a signal comes first, nobody waits for the models any more.
+    kept.catch(() => {});
+    const received = await Promise.race([kept, signal]);
+    progress.end();
     log.info(`${received}: ${server.running()} requests may end; a second signal stops at once.`);
     return received === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
   } finally {
+    leaving.abort();
     progress.end();
     await server.close();
-    await model?.close();
+    await Promise.all([...opened].map((model) => model.close()));
   }
 }
 
-function toServerOptions(options: ServeOptions, modelPath: string): ServerOptions {
+/** Of no use to a model that draws. */
+const CHAT_OPTIONS = [
+  'context-length',
+  'sampling-defaults',
+  'max-running-requests',
+  'max-total-tokens',
+  'prefill-chunk',
+] as const satisfies (keyof ServeOptions)[];
+
+function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {
+  const idle = CHAT_OPTIONS.find((name) => typed.has(name));
+  if (idle !== undefined && models.every(({ kind }) => kind === 'image')) {
+    throw new UsageError(`--${idle} is for language models, and there is none among these: leave it out`);
+  }
+  if (typed.has('revision') && models.length > 1) {
+    throw new UsageError(
+      `--revision is for one model, and these are ${models.length}: serve them apart, or leave it out`,
+    );
+  }
+}
+
+function toServerOptions(options: ServeOptions): ServerOptions {
   const { host, port, strict = false } = options;
-  // A folder's own name is its model's; an id keeps its owner.
-  const names = options['served-model-name'] ?? (existsSync(modelPath) ? undefined : [modelPath]);
   return {
     host,
     port,
     strict,
+    maxQueuedImages: options['max-queued-requests'],
     ...(options['api-key'] !== undefined && { apiKey: options['api-key'] }),
     ...(options['cors-origins'] && { corsOrigins: options['cors-origins'] }),
-    ...(names && { servedModelNames: names }),
   };
-}
-
-/** What was chosen or found, so that nobody has to guess it from the answers. */
-function settingsInForce(info: TextModelInfo): string[] {
-  const { architecture, parameters, quantization, contextLength, modelContextLength, memory, adapter } = info;
-  const millions = (parameters / 1e6).toFixed(parameters < 1e7 ? 1 : 0);
-  const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
-  const { temperature, topP, topK, minP } = info.sampling;
-  const { samplingSource: source } = info;
-  const used = memory.weights + memory.kv + memory.arena;
-  return [
-    `Model: ${architecture}, ${millions} M parameters, weights ${quantization === 'none' ? 'as stored' : quantization}, context ${contextLength}${shortened}`,
-    `Memory: ${sizeText(used)} of ${sizeText(memory.budget)}: ${sizeText(memory.weights)} weights, ${sizeText(memory.kv)} cache, ${sizeText(memory.arena)} scratch; on ${adapter.description || adapter.device}`,
-    `Sampling: temperature ${temperature} (${source.temperature}), top_p ${topP} (${source.topP}), top_k ${topK} (${source.topK}), min_p ${minP} (${source.minP})`,
-  ];
 }

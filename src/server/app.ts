@@ -39,11 +39,7 @@ function routesOf(service: Service): Record<string, Handlers> {
     '/v1/chat/completions': { POST: (event) => chatCompletions(service, event) },
     '/v1/models': { GET: () => modelList(service) },
     '/v1/models/**': {
-      GET: ({ url }) => {
-        const ready = requireReady(service);
-        const id = decode(url.pathname.slice('/v1/models/'.length));
-        return modelEntry(ready, matchModel(ready.names, id), service.startedAt);
-      },
+      GET: ({ url }) => modelEntry(service, decode(url.pathname.slice('/v1/models/'.length))),
     },
     '/livez': { GET: () => ({ status: 'alive' }) },
     '/readyz': { GET: (event) => readiness(service, event) },
@@ -118,7 +114,11 @@ function errorReply(service: Service, event: H3Event, error: unknown): unknown {
   const { status, headers, body } = toErrorReply(error);
   event.res.status = status;
   setHeaders(event, headers);
-  if (event.context.call) event.context.call.status = status;
+  const { call } = event.context;
+  if (call) {
+    call.status = status;
+    call.refusal = body.error;
+  }
   return body;
 }
 

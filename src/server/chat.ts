@@ -6,22 +6,23 @@ import type { TextEvent, TextRequest } from '../index.ts';
 import { streamReply } from './chat-stream.ts';
 import { readJson } from './json-body.ts';
 import { toChatMessages } from './messages.ts';
-import { matchModel } from './models.ts';
+import { abortWithClient, listIgnored, whileRunning } from './model-call.ts';
+import { findModel } from './models.ts';
 import { applyEvent, completion, completionTokens, type Reply, startReply } from './reply.ts';
 import { duration } from './request-log.ts';
 import type { ChatBody } from './schema.ts';
-import { requireReady, type Service } from './service.ts';
+import { requireRunning, type Service } from './service.ts';
 import { EVENT_STREAM_HEADERS } from './sse.ts';
 import { checkTokenIds, validateChat } from './validation.ts';
 
 const KEEP_ALIVE = 5000;
 
 export async function chatCompletions(service: Service, event: H3Event): Promise<unknown> {
-  const { model, names, fingerprint } = requireReady(service);
+  requireRunning(service);
   const { body, ignored } = validateChat(await readJson(event.req), service.options.strict ?? false);
-  matchModel(names, body.model);
+  const { model, fingerprint } = findModel(service, 'text', body.model);
   checkTokenIds(body, model.info.vocabSize);
-  if (ignored.length) event.res.headers.set('x-svc-ignored', headerList(ignored));
+  listIgnored(event, ignored);
 
   const head = {
     id: `chatcmpl-${randomUUID()}`,
@@ -30,19 +31,11 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
     system_fingerprint: fingerprint,
   };
   const reply = startReply(head, body.n ?? 1);
-  const abort = new AbortController();
-  // In the tick in which the connection closes.
-  event.req.signal.addEventListener('abort', () => abort.abort(), { once: true });
-  if (event.req.signal.aborted) abort.abort();
-
+  const abort = abortWithClient(event);
   const timing: Timing = {};
   describeCall(event, reply, timing);
-  const events = follow(
-    service,
-    abort,
-    model.generate(toTextRequest(body), { signal: abort.signal }),
-    timing,
-  );
+  const generated = model.generate(toTextRequest(body), { signal: abort.signal });
+  const events = whileRunning(service, abort, timed(generated, timing));
 
   if (!body.stream) {
     for await (const textEvent of events) applyEvent(reply, textEvent);
@@ -83,16 +76,11 @@ function toTextRequest(body: ChatBody): TextRequest {
 
 type Events = AsyncGenerator<TextEvent, void, void>;
 
-/** Keeps a request among the running ones until its events end, and notes when its first token came. */
-async function* follow(service: Service, abort: AbortController, events: Events, timing: Timing): Events {
-  service.running.add(abort);
-  try {
-    for await (const event of events) {
-      if (event.type === 'delta') timing.firstAt ??= performance.now();
-      yield event;
-    }
-  } finally {
-    service.running.delete(abort);
+/** Notes when the first token came. */
+async function* timed(events: Events, timing: Timing): Events {
+  for await (const event of events) {
+    if (event.type === 'delta') timing.firstAt ??= performance.now();
+    yield event;
   }
 }
 
@@ -115,16 +103,4 @@ function describeCall({ context: { call } }: H3Event, reply: Reply, timing: Timi
     }
     return parts.join(', ');
   };
-}
-
-/** Names a client made up, fit for a header: escaped, and no longer than headers may be. */
-function headerList(names: string[]): string {
-  const kept: string[] = [];
-  let length = 0;
-  for (const name of names.map((text) => encodeURIComponent(text))) {
-    length += name.length + 2;
-    if (length > 1000) return [...kept, '...'].join(', ');
-    kept.push(name);
-  }
-  return kept.join(', ');
 }

@@ -16,6 +16,7 @@ export type RequestErrorCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'starting'
+  | 'model_lost'
   | 'stopping';
 
 /** A request this server refuses before the engine sees it. */
@@ -74,6 +75,7 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   network: { status: 502 },
   starting: { status: 503, retryAfter: 1 },
   stopping: { status: 503, retryAfter: 5, headers: { connection: 'close' } },
+  model_lost: { status: 503 },
   device_lost: { status: 503, retryAfter: 1 },
   out_of_memory: { status: 503 },
   no_adapter: { status: 503 },

@@ -2,11 +2,19 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
-import { EngineError, type OpenEvent, type TextModel } from '../index.ts';
+import { EngineError, type ImageModel, type OpenEvent, type TextModel } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { BODY_LIMIT } from './json-body.ts';
-import { createService, type Log, readyPhase, type Service, type ServerOptions } from './service.ts';
+import {
+  createService,
+  fillSlot,
+  type Kind,
+  type Log,
+  type Service,
+  type ServerOptions,
+  type Slot,
+} from './service.ts';
 
 const DRAIN_TIME = 10_000;
 /** Milliseconds between telling requests to end and closing their connections. */
@@ -15,21 +23,30 @@ const ABORT_TIME = 1000;
 export interface RunningServer {
   /** Without a slash at the end. */
   readonly url: string;
-  /** Names the model answers to; none before it is ready. */
+  /** Names of the models that are ready. */
   names(): string[];
-  /** Requests with the engine. */
+  /** Requests with the engines. */
   running(): number;
-  /** How far the start has come; /readyz tells it. */
-  progress(event: OpenEvent): void;
-  /** The model answers no more: requests get 503 until `ready` is called again. */
-  lost(): void;
-  /** From now on requests are answered. */
-  ready(model: TextModel): void;
+  /** Makes a place for a model that is going to be opened. `names`: it answers to these, else to its own. */
+  addModel(options?: { names?: string[]; kind?: Kind }): ServedModel;
   /** Takes no new requests, lets the running ones end, and aborts what runs after the drain time. */
   close(): Promise<void>;
 }
 
-/** Answers 503 until `ready` is called. Throws where the port cannot be had. */
+export interface ServedModel {
+  /** Names it answers to; none before it is ready where only the model knows its own. */
+  names(): string[];
+  /** How far the start has come; /readyz tells it. */
+  progress(event: OpenEvent): void;
+  /** The model answers no more: its requests get 503 until `ready` is called again. */
+  lost(): void;
+  /** The model will not come back; its requests are told why. */
+  failed(reason: string): void;
+  /** From now on its requests are answered. */
+  ready(model: TextModel | ImageModel): void;
+}
+
+/** Answers 503 until a model is ready. Throws where the port cannot be had. */
 export async function startServer(options: ServerOptions, log: Log): Promise<RunningServer> {
   const service = createService(options, log);
   const server = serve(createApp(service), {
@@ -48,7 +65,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
 
   let closing: Promise<void> | undefined;
   const close = async () => {
-    service.phase = { name: 'stopping' };
+    service.stopping = true;
     const closed = server.close();
     if (!(await quiet(service, options.drainTime ?? DRAIN_TIME))) {
       log.warn(`${service.running.size} requests still run: ending them.`);
@@ -62,19 +79,31 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
 
   return {
     url: (server.url ?? '').replace(/\/$/, ''),
-    names: () => (service.phase.name === 'ready' ? service.phase.names : []),
+    names: () => service.slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : [])),
     running: () => service.running.size,
-    progress(event) {
-      if (event.type === 'note') return;
-      if (service.phase.name === 'starting') service.phase = { name: 'starting', progress: event };
-    },
-    lost() {
-      if (service.phase.name === 'ready') service.phase = { name: 'starting', progress: null };
-    },
-    ready(model) {
-      if (service.phase.name === 'starting') service.phase = readyPhase(model, options.servedModelNames);
+    addModel: ({ names = [], kind } = {}) => {
+      const slot: Slot = { names, kind: kind ?? null, phase: { name: 'starting', progress: null } };
+      service.slots.push(slot);
+      return servedModel(slot, options);
     },
     close: () => (closing ??= close()),
+  };
+}
+
+function servedModel(slot: Slot, options: ServerOptions): ServedModel {
+  return {
+    names: () => slot.names,
+    progress(event) {
+      if (event.type !== 'note' && slot.phase.name === 'starting')
+        slot.phase = { name: 'starting', progress: event };
+    },
+    lost() {
+      slot.phase = { name: 'starting', progress: null };
+    },
+    failed(reason) {
+      slot.phase = { name: 'failed', reason };
+    },
+    ready: (model) => fillSlot(slot, model, options),
   };
 }
 

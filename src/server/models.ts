@@ -1,8 +1,8 @@
-// The served model under its names: what /v1/models shows, and which request means it.
+// The served models under their names: which one a request means, and what /v1/models shows.
 
-import type { SamplingOptions } from '../index.ts';
+import type { ImageModel, SamplingOptions, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
-import type { ReadyPhase } from './service.ts';
+import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
 
 const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
   temperature: 'temperature',
@@ -11,30 +11,93 @@ const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
   minP: 'min_p',
 };
 
-/** The served name a request means: the full name, its last segment, or `default`. */
-export function matchModel(names: string[], requested: string): string {
-  const match =
-    names.find((name) => name === requested) ??
-    names.find((name) => lastSegment(name) === requested) ??
-    (requested === 'default' ? names[0] : undefined);
-  if (match !== undefined) return match;
-  throw new RequestError(
-    'model_not_found',
-    `there is no model ${JSON.stringify(requested)} here; this server has ${names.join(', ')}`,
-    { param: 'model' },
+const PURPOSES: Record<Kind, { noun: string; endpoint: string }> = {
+  text: { noun: 'chat model', endpoint: 'POST /v1/chat/completions' },
+  image: { noun: 'image model', endpoint: 'POST /v1/images/generations or /v1/images/edits' },
+};
+
+/** The model of a kind that a request means: by its full name, its last segment, or `default`, the first of its kind. */
+export function findModel<K extends Kind>(
+  service: Service,
+  kind: K,
+  requested: string,
+): Extract<Ready, { kind: K }> {
+  const { slots } = service;
+  // Of equal names the one of this kind is meant.
+  const ordered = [...slots.filter((slot) => isOf(kind, slot)), ...slots];
+  const slot =
+    slotNamed(ordered, requested) ??
+    (requested === 'default' ? slots.find((slot) => isOf(kind, slot)) : undefined);
+  if (!slot) throw noModel(slots, kind, requested);
+  if (!isOf(kind, slot)) throw wrongEndpoint(slot, requested);
+  if (slot.phase.name !== 'ready') throw notReady(slot);
+  return slot.phase.ready as Extract<Ready, { kind: K }>;
+}
+
+/** A model that is not open yet may turn out to be of any kind. */
+function isOf(kind: Kind, slot: Slot): boolean {
+  return slot.kind === kind || slot.kind === null;
+}
+
+function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined {
+  return (
+    slots.find(({ names }) => names.includes(requested)) ??
+    slots.find(({ names }) => names.some((name) => lastSegment(name) === requested))
   );
 }
 
-export function modelList(ready: ReadyPhase, created: number) {
-  return { object: 'list', data: ready.names.map((name) => modelEntry(ready, name, created)) };
+function noModel(slots: readonly Slot[], kind: Kind, requested: string): RequestError {
+  const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
+  if (unnamed) return notReady(unnamed);
+  const names = slots.flatMap((slot) => slot.names).join(', ');
+  const { noun, endpoint } = PURPOSES[kind];
+  const message = slots.some((slot) => isOf(kind, slot))
+    ? `there is no model ${JSON.stringify(requested)} here; this server has ${names}`
+    : `there is no ${noun} here for ${endpoint}; this server has ${slots.map(describeSlot).join(', ')}`;
+  return new RequestError('model_not_found', message, { param: 'model' });
 }
 
-export function modelEntry({ model, names }: ReadyPhase, id: string, created: number) {
-  const { contextLength, sampling, samplingSource } = model.info;
-  const defaults = Object.entries(SAMPLING_NAMES).map(([key, name]) => {
-    const option = key as keyof SamplingOptions;
-    return [name, { value: sampling[option], source: samplingSource[option] }];
-  });
+function describeSlot({ names, kind }: Slot): string {
+  const { noun, endpoint } = PURPOSES[kind ?? 'text'];
+  return `the ${noun} ${names.join(', ')} at ${endpoint}`;
+}
+
+function wrongEndpoint({ kind }: Slot, requested: string): RequestError {
+  const { noun, endpoint } = PURPOSES[kind ?? 'text'];
+  return new RequestError(
+    'unsupported',
+    `${requested} is a ${noun.replace(/^i/, 'n i')}; send it to ${endpoint}`,
+    {
+      param: 'model',
+    },
+  );
+}
+
+/** Those that are ready. */
+export function modelList(service: Service) {
+  requireRunning(service);
+  const data = service.slots.flatMap(({ names, phase }) =>
+    phase.name === 'ready' ? names.map((name) => entryOf(phase.ready, names, name, service.startedAt)) : [],
+  );
+  return { object: 'list', data };
+}
+
+export function modelEntry(service: Service, requested: string) {
+  requireRunning(service);
+  const { slots, startedAt } = service;
+  const slot = slotNamed(slots, requested) ?? (requested === 'default' ? slots[0] : undefined);
+  if (!slot) throw noModel(slots, slots[0]?.kind ?? 'text', requested);
+  if (slot.phase.name !== 'ready') throw notReady(slot);
+  const { names } = slot;
+  const id =
+    names.find((name) => name === requested) ??
+    names.find((name) => lastSegment(name) === requested) ??
+    names[0] ??
+    requested;
+  return entryOf(slot.phase.ready, names, id, startedAt);
+}
+
+function entryOf(ready: Ready, names: string[], id: string, created: number) {
   return {
     id,
     object: 'model',
@@ -42,8 +105,30 @@ export function modelEntry({ model, names }: ReadyPhase, id: string, created: nu
     owned_by: 'svc-engine',
     root: names[0],
     parent: null,
-    max_model_len: contextLength,
-    sampling_defaults: Object.fromEntries(defaults),
+    ...(ready.kind === 'text' ? textEntry(ready.model) : imageEntry(ready.model)),
+  };
+}
+
+function textEntry({ info: { contextLength, sampling, samplingSource } }: TextModel) {
+  const defaults = Object.entries(SAMPLING_NAMES).map(([key, name]) => {
+    const option = key as keyof SamplingOptions;
+    return [name, { value: sampling[option], source: samplingSource[option] }];
+  });
+  return { max_model_len: contextLength, sampling_defaults: Object.fromEntries(defaults) };
+}
+
+function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {
+  return {
+    pipeline,
+    size_multiple: sizeMultiple,
+    schedulers,
+    image_defaults: {
+      width: defaults.width,
+      height: defaults.height,
+      num_inference_steps: defaults.steps,
+      guidance_scale: defaults.guidance,
+      negative_prompt: defaults.negativePrompt,
+    },
   };
 }
 

@@ -1,8 +1,10 @@
-// What the handlers share: the settings, the log, and where the server stands between its first line and its last.
+// What the handlers share: the settings, the log, the models, and where the server stands between its first line and its last.
 
 import { createHash } from 'node:crypto';
-import type { OpenEvent, TextModel } from '../index.ts';
+import type { ImageModel, OpenEvent, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
+import { createPictureStore, type PictureStore } from './picture-store.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 /** Where log lines go; consola fits. */
 export interface Log {
@@ -18,70 +20,115 @@ export interface ServerOptions {
   port: number;
   /** Asked for as a bearer token, except by the health endpoints. */
   apiKey?: string;
-  /** Names the model answers to; left out: its own. */
-  servedModelNames?: string[];
   /** Origins besides the local ones; `*` is all. */
   corsOrigins?: string[];
   /** Names of fields nobody knows are an error. */
   strict?: boolean;
+  /** Requests that may wait for an image model; the others get 429. */
+  maxQueuedImages?: number;
   /** Milliseconds of silence after which a stream gets a comment. */
   keepAlive?: number;
   /** Milliseconds that running requests get to end when the server stops. */
   drainTime?: number;
 }
 
-export interface ReadyPhase {
-  name: 'ready';
+interface ReadyText {
+  kind: 'text';
   model: TextModel;
-  names: string[];
   fingerprint: string;
 }
 
-type Phase = { name: 'starting'; progress: OpenEvent | null } | ReadyPhase | { name: 'stopping' };
+interface ReadyImage {
+  kind: 'image';
+  model: ImageModel;
+  turns: Turns;
+}
+
+export type Ready = ReadyText | ReadyImage;
+export type Kind = Ready['kind'];
+
+/** One model's place: it is filled once the model is open, and empty again where the model ends. */
+export interface Slot {
+  /** Names the model answers to; none where only the model knows its own. */
+  names: string[];
+  /** null: not known before it is open. */
+  kind: Kind | null;
+  phase:
+    | { name: 'starting'; progress: OpenEvent | null }
+    | { name: 'ready'; ready: Ready }
+    | { name: 'failed'; reason: string };
+}
 
 export interface Service {
   readonly options: ServerOptions;
   readonly log: Log;
   /** Seconds since 1970. */
   readonly startedAt: number;
-  phase: Phase;
+  readonly slots: Slot[];
+  stopping: boolean;
   /** Requests with the engine; aborted when the server's drain time is over. */
   readonly running: Set<AbortController>;
   /** Replies that have begun and not ended. */
   replies: number;
+  /** Those that were asked for by URL. */
+  readonly pictures: PictureStore;
 }
+
+const QUEUED_IMAGES = 128;
 
 export function createService(options: ServerOptions, log: Log): Service {
   return {
     options,
     log,
     startedAt: Math.floor(Date.now() / 1000),
-    phase: { name: 'starting', progress: null },
+    slots: [],
+    stopping: false,
     running: new Set(),
     replies: 0,
+    pictures: createPictureStore(),
   };
 }
 
-export function readyPhase(model: TextModel, servedNames: string[] | undefined): ReadyPhase {
-  const { name, architecture, parameters, quantization, adapter } = model.info;
+export function fillSlot(slot: Slot, model: TextModel | ImageModel, options: ServerOptions): void {
+  const ready: Ready = isImageModel(model)
+    ? { kind: 'image', model, turns: createTurns(options.maxQueuedImages ?? QUEUED_IMAGES) }
+    : { kind: 'text', model, fingerprint: fingerprintOf(model) };
+  if (slot.names.length === 0) slot.names = [model.info.name];
+  slot.kind = ready.kind;
+  slot.phase = { name: 'ready', ready };
+}
+
+function isImageModel(model: TextModel | ImageModel): model is ImageModel {
+  return 'pipeline' in model.info;
+}
+
+function fingerprintOf({ info }: TextModel): string {
+  const { name, architecture, parameters, quantization, adapter } = info;
   const identity = JSON.stringify([name, architecture, parameters, quantization, adapter.description]);
-  const names = servedNames?.length ? servedNames : [name];
-  return {
-    name: 'ready',
-    model,
-    names,
-    fingerprint: `fp_${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`,
-  };
+  return `fp_${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
 }
 
-export function requireReady({ phase }: Service): ReadyPhase {
-  if (phase.name === 'ready') return phase;
-  if (phase.name === 'stopping') {
+/** Throws while the server stops, and before the first of its models is ready. */
+export function requireRunning({ stopping, slots }: Service): void {
+  if (stopping) {
     throw new RequestError('stopping', 'the server is shutting down; send the request again once it is back');
   }
-  throw new RequestError(
+  if (slots.some(({ phase }) => phase.name === 'ready')) return;
+  throw notReady(slots.find(({ phase }) => phase.name === 'starting') ?? slots[0]);
+}
+
+/** What a request gets whose model is not open. */
+export function notReady(slot: Slot | undefined): RequestError {
+  if (slot?.phase.name === 'failed') {
+    return new RequestError(
+      'model_lost',
+      `the model could not be opened again (${slot.phase.reason}); start the server anew`,
+    );
+  }
+  const progress = slot?.phase.name === 'starting' ? slot.phase.progress : null;
+  return new RequestError(
     'starting',
-    `the model is not ready yet (${progressText(phase.progress)}); try again soon`,
+    `the model is not ready yet (${progressText(progress)}); try again soon`,
   );
 }
 

@@ -32,7 +32,10 @@ const open: OpenTextModel = async (options, onEvent = () => {}) => {
 };
 
 await run(process.argv.slice(2), {
-  serve: { summary: 'Serve.', load: () => Promise.resolve(createServe(open)) },
+  serve: {
+    summary: 'Serve.',
+    load: () => Promise.resolve(createServe({ text: open, image: createFakeImageModel().open })),
+  },
   chat: { summary: 'Talk.', load: () => Promise.resolve(createChat(open)) },
   generate: { summary: 'Draw.', load: () => Promise.resolve(createGenerate(createFakeImageModel().open)) },
 });

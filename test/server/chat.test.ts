@@ -164,7 +164,7 @@ describe('a stream', () => {
 
 describe('the openai client', () => {
   async function connect() {
-    const harness = await start({ servedModelNames: ['org/fake-chat', 'alias'] });
+    const harness = await start({}, { names: ['org/fake-chat', 'alias'] });
     const client = new OpenAI({ baseURL: `${harness.url}/v1`, apiKey: 'unused', maxRetries: 0 });
     return { ...harness, client };
   }

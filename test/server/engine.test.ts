@@ -16,10 +16,11 @@ beforeAll(async () => {
   const log = { error: console.error, warn() {}, info() {}, debug() {} };
   server = await startServer({ host: '127.0.0.1', port: 0 }, log);
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
-  const opened = openTextModel({ model: shippedModelPath() }, (event) => server.progress(event));
+  const served = server.addModel();
+  const opened = openTextModel({ model: shippedModelPath() }, (event) => served.progress(event));
   opening = await probeUntil(opened);
   model = await opened;
-  server.ready(model);
+  served.ready(model);
 });
 
 afterAll(async () => {

@@ -1,12 +1,13 @@
 // A server on a fake model, on a free port, closed when the test ends.
 
 import { afterEach, expect } from 'vitest';
-import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
+import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
 export interface Harness {
   server: RunningServer;
+  served: ServedModel;
   model: FakeModel;
   url: string;
   /** Lines of log, with their level. */
@@ -19,7 +20,10 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()));
 });
 
-export async function start(options: Partial<ServerOptions> = {}, { ready = true } = {}): Promise<Harness> {
+export async function start(
+  options: Partial<ServerOptions> = {},
+  { ready = true, names = [] }: { ready?: boolean; names?: string[] } = {},
+): Promise<Harness> {
   const lines: string[] = [];
   const line =
     (level: string) =>
@@ -29,7 +33,8 @@ export async function start(options: Partial<ServerOptions> = {}, { ready = true
   const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 300, ...options }, log);
   open.push(server);
   const model = createFakeModel();
-  if (ready) server.ready(model);
+  const served = server.addModel({ names });
+  if (ready) served.ready(model);
   const post = (body: unknown, init: RequestInit = {}) =>
     fetch(`${server.url}/v1/chat/completions`, {
       method: 'POST',
@@ -37,7 +42,7 @@ export async function start(options: Partial<ServerOptions> = {}, { ready = true
       body: typeof body === 'string' ? body : JSON.stringify(body),
       ...init,
     });
-  return { server, model, url: server.url, lines, post };
+  return { server, served, model, url: server.url, lines, post };
 }
 
 /** The smallest request, with one message. */

@@ -7,8 +7,8 @@ import { ask, eventually, readChunks, start } from './harness.ts';
 
 describe('while the model loads', () => {
   it('answers 503 with what it is doing, then serves', async () => {
-    const { server, url, post } = await start({}, { ready: false });
-    server.progress({ type: 'warmup', done: 12, total: 28 });
+    const { served, url, post } = await start({}, { ready: false });
+    served.progress({ type: 'warmup', done: 12, total: 28 });
     const early = await post(ask('hi'));
     expect(early.status).toBe(503);
     expect(early.headers.get('retry-after')).toBe('1');
@@ -26,7 +26,7 @@ describe('while the model loads', () => {
     });
     expect((await fetch(`${url}/livez`)).status).toBe(200);
 
-    server.ready(createFakeModel());
+    served.ready(createFakeModel());
     expect((await post(ask('hi'))).status).toBe(200);
     expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready', models: ['fake-chat'] });
   });

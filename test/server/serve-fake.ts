@@ -5,7 +5,7 @@ import { createFakeModel } from './fake-model.ts';
 
 const log = { error: console.error, warn() {}, info() {}, debug() {} };
 const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 5000 }, log);
-server.ready(createFakeModel());
+server.addModel().ready(createFakeModel());
 console.log(server.url);
 const signal = await untilSignal();
 await server.close();

@@ -1,0 +1,208 @@
+// The models of one `svc serve`: which they are, how each is opened, and opened again where its thread ends. Each runs in a thread
+// of its own: one that ends takes no other with it.
+
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import {
+  EngineError,
+  type ImageModel,
+  type ImageModelInfo,
+  type OpenEvent,
+  shippedImageModelPath,
+  shippedModelPath,
+  type TextModel,
+  type TextModelInfo,
+  type TextModelOptions,
+} from '../index.ts';
+import type { RunningServer, ServedModel } from '../server/lifecycle.ts';
+import type { Kind } from '../server/service.ts';
+import { UsageError } from './exit.ts';
+import { type EngineOptions, toModelOptions, toPipelineOptions } from './options.ts';
+import type { OpenImageModel } from './generate.ts';
+import { sizeText } from './terminal.ts';
+
+export type OpenTextModel = (
+  options: TextModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+) => Promise<TextModel>;
+
+export interface Openers {
+  text: OpenTextModel;
+  image: OpenImageModel;
+}
+
+export interface PlannedModel {
+  path: string;
+  /** Left out: the model's own. */
+  names?: string[];
+  /** null: on the hub, which tells once it is fetched. */
+  kind: Kind | null;
+  /** Nobody asked for it: the others are served without it. */
+  optional: boolean;
+}
+
+/** Throws UsageError. */
+export function planModels(paths: string[] | undefined, names: string[] = []): PlannedModel[] {
+  const models = paths ? paths.map((path) => plannedModel(path)) : shippedModels();
+  const twice = models.find(
+    ({ path }, at) => models.findIndex((other) => nameOf(other.path) === nameOf(path)) < at,
+  );
+  if (twice && names.length < models.length) {
+    throw new UsageError(
+      `two models are called ${nameOf(twice.path)}: tell them apart with --served-model-name, one name for each`,
+    );
+  }
+  const [only] = models;
+  if (models.length === 1 && only) return [{ ...only, ...(names.length > 0 && { names }) }];
+  if (names.length > models.length) {
+    throw new UsageError(
+      `--served-model-name has ${names.length} names for ${models.length} models: give one for each, in their order`,
+    );
+  }
+  return models.map((model, at) => {
+    const name = names[at];
+    return { ...model, ...(name !== undefined && { names: [name] }) };
+  });
+}
+
+/** A folder's own name is its model's; an id keeps its owner. */
+function plannedModel(path: string): PlannedModel {
+  const kind = existsSync(join(path, 'model_index.json'))
+    ? 'image'
+    : existsSync(join(path, 'config.json'))
+      ? 'text'
+      : null;
+  return { path, kind, optional: false, ...(!existsSync(path) && { names: [path] }) };
+}
+
+function shippedModels(): PlannedModel[] {
+  const chat: PlannedModel = { path: shippedModelPath(), kind: 'text', optional: false };
+  const path = shippedImageModelPath();
+  return existsSync(path) ? [chat, { path, kind: 'image', optional: true }] : [chat];
+}
+
+const nameOf = (path: string): string => (existsSync(path) ? basename(resolve(path)) : path);
+
+export interface Keeping {
+  server: RunningServer;
+  open: Openers;
+  options: EngineOptions;
+  /** The command ends: nothing is opened any more. */
+  leaving: AbortSignal;
+  onEvent(event: OpenEvent): void;
+  onReady(served: ServedModel, model: TextModel | ImageModel): void;
+  /** A model ended, or could not be opened. */
+  onTrouble(message: string): void;
+}
+
+/** Opens the models one after the other and keeps them open. Rejects where one cannot be opened, or none is left. */
+export async function keepModels(models: PlannedModel[], keeping: Keeping): Promise<never> {
+  const { server, onTrouble } = keeping;
+  const places = models.map((model) => ({
+    model,
+    served: server.addModel({
+      ...(model.names && { names: model.names }),
+      ...(model.kind && { kind: model.kind }),
+    }),
+  }));
+  const kept: Promise<Error>[] = [];
+  for (const { model, served } of places) {
+    try {
+      const opened = await openModel(model, served, keeping);
+      kept.push(keepOpen(model, served, opened, keeping));
+    } catch (error) {
+      if (!model.optional || !(error instanceof Error)) throw error;
+      onTrouble(`${model.path} is not served: ${error.message}`);
+      served.failed(error.message);
+    }
+  }
+  const reasons = await Promise.all(kept);
+  throw reasons[0] ?? new EngineError('internal', 'there is no model to serve');
+}
+
+/** Resolves with the reason once the model cannot be opened again. */
+async function keepOpen(
+  planned: PlannedModel,
+  served: ServedModel,
+  first: TextModel | ImageModel,
+  keeping: Keeping,
+): Promise<Error> {
+  let model = first;
+  for (;;) {
+    const end = await model.ended;
+    if (keeping.leaving.aborted) return end;
+    keeping.onTrouble(`${end.message}. Opening ${planned.path} again.`);
+    served.lost();
+    try {
+      model = await openModel(planned, served, keeping);
+    } catch (error) {
+      const reason = error instanceof Error ? error : new Error(String(error));
+      keeping.onTrouble(`${planned.path} is no longer served: ${reason.message}`);
+      served.failed(reason.message);
+      return reason;
+    }
+  }
+}
+
+async function openModel(
+  planned: PlannedModel,
+  served: ServedModel,
+  { open, options, leaving, onEvent, onReady }: Keeping,
+): Promise<TextModel | ImageModel> {
+  const { path, kind } = planned;
+  const tell = (event: OpenEvent) => {
+    served.progress(event);
+    onEvent(event);
+  };
+  const asPipeline = () => open.image(toPipelineOptions(path, options), tell);
+  const model =
+    kind === 'image'
+      ? await asPipeline()
+      : await open.text(toModelOptions(path, options), tell).catch((error: unknown) => {
+          if (kind === null && isPipelineRefusal(error)) return asPipeline();
+          throw error;
+        });
+  if (leaving.aborted) {
+    await model.close();
+    return model;
+  }
+  served.ready(model);
+  onReady(served, model);
+  return model;
+}
+
+/** What the opening of a language model says of a folder that holds a diffusion pipeline. */
+function isPipelineRefusal(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'unsupported' && error.param === 'model_index.json';
+}
+
+/** What was chosen or found, so that nobody has to guess it from the answers. */
+export function settingsInForce({ info }: TextModel | ImageModel): string[] {
+  return 'pipeline' in info ? imageSettings(info) : textSettings(info);
+}
+
+function textSettings(info: TextModelInfo): string[] {
+  const { architecture, quantization, contextLength, modelContextLength, memory, adapter } = info;
+  const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
+  const { temperature, topP, topK, minP } = info.sampling;
+  const { samplingSource: source } = info;
+  const used = memory.weights + memory.kv + memory.arena;
+  return [
+    `Model: ${architecture}, ${millions(info)} M parameters, weights ${weights(quantization)}, context ${contextLength}${shortened}`,
+    `Memory: ${sizeText(used)} of ${sizeText(memory.budget)}: ${sizeText(memory.weights)} weights, ${sizeText(memory.kv)} cache, ${sizeText(memory.arena)} scratch; on ${adapter.description || adapter.device}`,
+    `Sampling: temperature ${temperature} (${source.temperature}), top_p ${topP} (${source.topP}), top_k ${topK} (${source.topK}), min_p ${minP} (${source.minP})`,
+  ];
+}
+
+function imageSettings(info: ImageModelInfo): string[] {
+  const { pipeline, quantization, defaults, memory, adapter } = info;
+  const { width, height, steps, guidance } = defaults;
+  return [
+    `Model: ${pipeline}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${width} × ${height} in ${steps} steps at guidance ${guidance}`,
+    `Memory: ${sizeText(memory.weights)} weights, of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
+  ];
+}
+
+const millions = ({ parameters }: { parameters: number }): string =>
+  (parameters / 1e6).toFixed(parameters < 1e7 ? 1 : 0);
+const weights = (quantization: string): string => (quantization === 'none' ? 'as stored' : quantization);

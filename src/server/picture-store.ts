@@ -1,0 +1,52 @@
+// Pictures that were asked for by URL: kept in memory for a while, the oldest dropped first where they grow too many.
+
+export interface Picture {
+  bytes: Uint8Array;
+  /** MIME type. */
+  type: string;
+}
+
+export interface PictureStore {
+  keep(id: string, picture: Picture): void;
+  /** null: never drawn, or dropped since. */
+  find(id: string): Picture | null;
+}
+
+/** Milliseconds. */
+export const PICTURE_LIFETIME = 3_600_000;
+const MOST_BYTES = 256 * 2 ** 20;
+
+export function createPictureStore(mostBytes = MOST_BYTES, lifetime = PICTURE_LIFETIME): PictureStore {
+  /** In the order they came. */
+  const kept = new Map<string, Picture & { until: number }>();
+  let bytes = 0;
+  const drop = (id: string): void => {
+    bytes -= kept.get(id)?.bytes.length ?? 0;
+    kept.delete(id);
+  };
+  const expire = (): void => {
+    for (const [id, { until }] of kept) {
+      if (until > Date.now()) return;
+      drop(id);
+    }
+  };
+  // Between requests as well: memory goes back without anybody asking.
+  const timer = setInterval(expire, Math.min(lifetime, 60_000));
+  timer.unref();
+
+  return {
+    keep(id, picture) {
+      kept.set(id, { ...picture, until: Date.now() + lifetime });
+      bytes += picture.bytes.length;
+      // The newest stays, however large.
+      for (const old of kept.keys()) {
+        if (bytes <= mostBytes || old === id) break;
+        drop(old);
+      }
+    },
+    find(id) {
+      expire();
+      return kept.get(id) ?? null;
+    },
+  };
+}

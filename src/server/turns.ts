@@ -1,0 +1,57 @@
+// Whose turn it is: an image model draws one request at a time, the others wait in the order they came, up to a bound. One that
+// leaves while it waits is gone at once.
+
+import { EngineError } from '../index.ts';
+
+export interface Turn {
+  /** Requests before it. */
+  readonly ahead: number;
+  /** Resolves when it begins; rejects with `cancelled` where the signal aborts before. */
+  readonly begun: Promise<void>;
+  /** Lets the next one begin. To be called once, whether or not the turn has begun. */
+  end(): void;
+}
+
+export interface Turns {
+  /** Throws `overloaded` where too many wait. */
+  enter(signal: AbortSignal): Turn;
+}
+
+export function createTurns(mostWaiting: number): Turns {
+  /** The first has its turn; each begins the next when it leaves. */
+  const line: { begin(): void }[] = [];
+
+  return {
+    enter(signal) {
+      if (line.length > mostWaiting) {
+        throw new EngineError(
+          'overloaded',
+          `${line.length - 1} requests wait for this model already, as many as --max-queued-requests allows; try again later`,
+        );
+      }
+      const place = { begin() {} };
+      const ahead = line.length;
+      line.push(place);
+      const leave = () => {
+        const at = line.indexOf(place);
+        if (at < 0) return;
+        line.splice(at, 1);
+        if (at === 0) line[0]?.begin();
+      };
+      const begun = new Promise<void>((resolve, reject) => {
+        const give = () => {
+          leave();
+          reject(new EngineError('cancelled', 'the request was cancelled before its turn came'));
+        };
+        place.begin = () => {
+          signal.removeEventListener('abort', give);
+          resolve();
+        };
+        signal.addEventListener('abort', give, { once: true });
+        if (signal.aborted) give();
+        else if (ahead === 0) place.begin();
+      });
+      return { ahead, begun, end: leave };
+    },
+  };
+}
