@@ -11,6 +11,7 @@ diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
+const ROLLED = false; // the stores are a loop: a CPU compiles one instead of all, but a GPU keeps its sums in registers only unrolled
 const UPSAMPLED = false;
 const ACTIVATION = 0u; // 0 none, 1 SiLU, 2 ReLU
 
@@ -120,12 +121,12 @@ fn main(
           pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
         }
         let w = unpack(pack, scale, quad % (STEP / 4u));
+        var xs: array<vec4f, TILES>;
         for (var t = 0u; t < TILES; t++) {
-          let xs = load(at[t], x_quad + quad);
-          fold(&c[t], xs.x, w[0]);
-          fold(&c[t], xs.y, w[1]);
-          fold(&c[t], xs.z, w[2]);
-          fold(&c[t], xs.w, w[3]);
+          xs[t] = load(at[t], x_quad + quad);
+        }
+        for (var t = 0u; t < TILES; t++) {
+          fold_quad(&c[t], xs[t], w);
         }
       }
     }
@@ -133,15 +134,14 @@ fn main(
 
   let y_quad = args.first_group * 8u + column;
   let inside = column / 8u < args.groups && y_quad < args.y_quads;
-  for (var t = 0u; t < TILES; t++) {
-    for (var i = 0u; i < LANES; i++) {
-      let acc = sum_splits(c[t][i], local, split);
-      let pixel = first + t * LANES + i;
-      if (inside && split == 0u && pixel < args.last) {
-        let image = pixel / (args.y_height * args.y_width);
-        let at = (pixel - args.y_first) * args.y_quads + y_quad;
-        y[at] = activate(acc + addend(image, y_quad) + residual_at(at));
-      }
+  let count = min(args.last - first, LANES * TILES);
+  var sums = c;
+  for (var i = 0u; i < select(LANES * TILES, count, ROLLED); i++) {
+    let sum = sum_splits(sums[i / LANES][i % LANES], local, split);
+    if (inside && split == 0u && i < count) {
+      let image = (first + i) / (args.y_height * args.y_width);
+      let at = (first + i - args.y_first) * args.y_quads + y_quad;
+      y[at] = activate(sum + addend(image, y_quad) + residual_at(at));
     }
   }
 }

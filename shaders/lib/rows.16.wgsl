@@ -29,3 +29,27 @@ fn fold(c: ptr<function, array<vec4f, 16>>, x: f32, w: vec4f) {
   (*c)[14] = fma(vec4f(subgroupBroadcast(x, 14u)), w, (*c)[14]);
   (*c)[15] = fma(vec4f(subgroupBroadcast(x, 15u)), w, (*c)[15]);
 }
+
+// The same for the four k's of a quad, row by row.
+fn fold_quad(c: ptr<function, array<vec4f, 16>>, x: vec4f, w: array<vec4f, 4>) {
+  (*c)[0] = fma_quad(subgroupBroadcast(x, 0u), w, (*c)[0]);
+  (*c)[1] = fma_quad(subgroupBroadcast(x, 1u), w, (*c)[1]);
+  (*c)[2] = fma_quad(subgroupBroadcast(x, 2u), w, (*c)[2]);
+  (*c)[3] = fma_quad(subgroupBroadcast(x, 3u), w, (*c)[3]);
+  (*c)[4] = fma_quad(subgroupBroadcast(x, 4u), w, (*c)[4]);
+  (*c)[5] = fma_quad(subgroupBroadcast(x, 5u), w, (*c)[5]);
+  (*c)[6] = fma_quad(subgroupBroadcast(x, 6u), w, (*c)[6]);
+  (*c)[7] = fma_quad(subgroupBroadcast(x, 7u), w, (*c)[7]);
+  (*c)[8] = fma_quad(subgroupBroadcast(x, 8u), w, (*c)[8]);
+  (*c)[9] = fma_quad(subgroupBroadcast(x, 9u), w, (*c)[9]);
+  (*c)[10] = fma_quad(subgroupBroadcast(x, 10u), w, (*c)[10]);
+  (*c)[11] = fma_quad(subgroupBroadcast(x, 11u), w, (*c)[11]);
+  (*c)[12] = fma_quad(subgroupBroadcast(x, 12u), w, (*c)[12]);
+  (*c)[13] = fma_quad(subgroupBroadcast(x, 13u), w, (*c)[13]);
+  (*c)[14] = fma_quad(subgroupBroadcast(x, 14u), w, (*c)[14]);
+  (*c)[15] = fma_quad(subgroupBroadcast(x, 15u), w, (*c)[15]);
+}
+
+fn fma_quad(x: vec4f, w: array<vec4f, 4>, c: vec4f) -> vec4f {
+  return fma(vec4f(x.w), w[3], fma(vec4f(x.z), w[2], fma(vec4f(x.y), w[1], fma(vec4f(x.x), w[0], c))));
+}
