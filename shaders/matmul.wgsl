@@ -17,6 +17,7 @@ struct Args {
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
+  tile_rows: u32,   // LANES · TILES
   first_row: u32,   // rows before this strip; this and the rest is for gates
   item_rows: u32,   // rows that share a row of the gate
   gate_quads: u32,  // quads from one row of the gate to the next
@@ -60,14 +61,17 @@ fn main(
     }
   }
 
-  let y_quad = args.first_group * 8u + column;
-  let inside = column / 8u < args.groups && y_quad < args.y_quads;
+  // Through memory, so that one store serves all rows.
+  var sums: array<vec4f, LANES * TILES>;
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
-      let acc = sum_splits(c[t][i], local, split);
-      if (inside && split == 0u) {
-        store(row0 + t * LANES + i, y_quad, acc);
-      }
+      sums[t * LANES + i] = sum_splits(c[t][i], local, split);
+    }
+  }
+  let y_quad = args.first_group * 8u + column;
+  if (column / 8u < args.groups && y_quad < args.y_quads && split == 0u) {
+    for (var row = 0u; row < min(LANES * TILES, args.tile_rows); row++) { // a bound that drivers leave rolled, too
+      store(row0 + row, y_quad, sums[row]);
     }
   }
 }

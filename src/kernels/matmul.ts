@@ -101,7 +101,7 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
           ...(store.args ?? NO_GATE),
           ...(shader === 'matmul-few.wgsl'
             ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
-            : {}),
+            : { tile_rows: rows }),
         },
         bind: {
           x: strip.of(x),
