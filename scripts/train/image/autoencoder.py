@@ -19,7 +19,7 @@ from PIL import Image
 
 import basis
 import workers
-from muon import optimizers, take_step
+from muon import optimizers, restore, take_step
 from render import sheet
 
 CONFIG = {
@@ -118,8 +118,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
     average = workers.Average(module, 0.995)
     if saved := run.load():
         module.load_state_dict(saved["model"])
-        for optimizer, state in zip(tuned, saved["optimizers"]):
-            optimizer.load_state_dict(state)
+        restore(tuned, saved["optimizers"])
         average.weights = saved["average"]
 
     def state() -> dict:

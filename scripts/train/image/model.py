@@ -3,7 +3,7 @@
 import torch
 from diffusers import DDIMScheduler, UNet2DConditionModel
 
-WIDTHS = [96, 160]
+WIDTHS = [64, 128]
 HEAD = 32
 
 SCHEDULE = {

@@ -10,6 +10,22 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from optimizer import orthogonalized  # noqa: E402  (the chat model's)
 
 
+def orthogonalized_long(g: Tensor, steps: int = 5) -> Tensor:
+    """`orthogonalized` for matrices (n, rows, columns) much longer one way than the other, iterating on the short side alone."""
+    a, b, c = 3.4445, -4.7750, 2.0315
+    tall = g.shape[-2] > g.shape[-1]
+    x = g.mT if tall else g
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    gram = x @ x.mT
+    product = one = torch.eye(gram.shape[-1], device=g.device)
+    for _ in range(steps):
+        factor = a * one + b * gram + c * gram @ gram
+        product = factor @ product
+        gram = factor @ gram @ factor
+    x = product @ x
+    return x.mT if tall else x
+
+
 class Muon(torch.optim.Optimizer):
     """Weights of one shape are updated together; a convolution [out, in, h, w] is the matrix [out, in·h·w]."""
 
@@ -30,7 +46,8 @@ class Muon(torch.optim.Optimizer):
                 updates.append(p.grad.lerp(state["momentum"], group["momentum"]).flatten(1))
             rows, columns = updates[0].shape
             scale = group["lr"] * max(1.0, rows / columns) ** 0.5
-            for p, update in zip(group["params"], orthogonalized(torch.stack(updates))):
+            even = orthogonalized_long if max(rows, columns) >= 3 * min(rows, columns) else orthogonalized
+            for p, update in zip(group["params"], even(torch.stack(updates))):
                 p.mul_(1 - group["lr"] * group["weight_decay"]).add_(update.view_as(p), alpha=-scale)
 
 
@@ -60,3 +77,12 @@ def take_step(made: list, factor: float) -> None:
             group["lr"] = group["initial_lr"] * factor
         optimizer.step()
         optimizer.zero_grad()
+
+
+def restore(made: list, states: list[dict]) -> None:
+    """Takes up saved states, at the learning rates given now."""
+    for optimizer, state in zip(made, states):
+        rates = [group["initial_lr"] for group in optimizer.param_groups]
+        optimizer.load_state_dict(state)
+        for group, rate in zip(optimizer.param_groups, rates):
+            group["initial_lr"] = rate

@@ -21,7 +21,7 @@ import basis
 import workers
 from captions import caption
 from model import Noise, make_unet
-from muon import optimizers, take_step
+from muon import optimizers, restore, take_step
 from objects import box_of
 from pictures import read_scenes
 from scenes import Scene, mirrored
@@ -100,8 +100,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
     average = workers.Average(models.both, args.average)
     if saved := run.load():
         models.both.load_state_dict(saved["model"])
-        for optimizer, state in zip(tuned, saved["optimizers"]):
-            optimizer.load_state_dict(state)
+        restore(tuned, saved["optimizers"])
         average.weights = saved["average"]
 
     def state() -> dict:
