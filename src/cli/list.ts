@@ -1,6 +1,6 @@
 // svc list: the models on this machine, those that ship first.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type CachedModel, listModels, shippedImageModelPath, shippedModelPath } from '../index.ts';
 import { createCommand } from './command.ts';
@@ -11,22 +11,39 @@ export const list = createCommand({
   summary: 'List the models on this machine.',
   options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with paths and revisions.' } },
   async run({ options }) {
-    const models = await listModels();
+    const shipped = shippedModels();
+    const cached = await listModels();
     if (options.json) {
+      const models = [
+        ...shipped.map((model) => ({ ...model, shipped: true })),
+        ...cached.map((model) => ({ ...model, shipped: false })),
+      ];
       writeLine(JSON.stringify(models, null, 2));
       return;
     }
-    const shipped = [
-      { path: shippedModelPath(), file: 'config.json', state: 'ships with the package' },
-      { path: shippedImageModelPath(), file: 'model_index.json', state: 'ships with the package, draws' },
-    ].filter(({ path, file }) => existsSync(join(path, file)));
-    const rows = [...shipped.map(({ path, state }) => [basename(path), '', state]), ...models.map(describe)];
+    const state = (path: string) =>
+      path === shippedImageModelPath() ? 'ships with the package, draws' : 'ships with the package';
+    const rows = [
+      ...shipped.map(({ id, bytes, path }) => [id, sizeText(bytes), state(path)]),
+      ...cached.map(describe),
+    ];
     const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-    for (const [name = '', size = '', state = ''] of rows) {
-      writeLine(`${name.padEnd(widths[0] ?? 0)}  ${size.padStart(widths[1] ?? 0)}  ${state}`);
+    for (const [name = '', size = '', what = ''] of rows) {
+      writeLine(`${name.padEnd(widths[0] ?? 0)}  ${size.padStart(widths[1] ?? 0)}  ${what}`);
     }
   },
 });
+
+/** As the cached ones are told; their name is their id, wherever a model is asked for. */
+function shippedModels(): CachedModel[] {
+  return [shippedModelPath(), shippedImageModelPath()].filter(existsSync).map((path) => {
+    const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .map((file) => statSync(join(path, file)))
+      .filter((file) => file.isFile());
+    const bytes = files.reduce((sum, { size }) => sum + size, 0);
+    return { id: basename(path), revisions: [], bytes, path, files: files.length, complete: true };
+  });
+}
 
 function describe({ id, bytes, complete, revisions }: CachedModel): string[] {
   const names = revisions.flatMap(({ refs, commit }) => (refs.length ? refs : [commit.slice(0, 12)]));

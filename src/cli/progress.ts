@@ -20,20 +20,30 @@ export interface Progress {
 }
 
 const BAR_WIDTH = 24;
+/** Milliseconds between two lines of what only leads up to something. */
+const LINE_PAUSE = 2000;
 
 /** Shows the steps of one start or download; `end` removes the bar. */
 export function createProgress(log: ConsolaInstance): Progress {
   let label = '';
   let tenth = -1;
+  let saidAt = 0;
   const show = (step: Step) => {
     if (process.stderr.isTTY) {
       setBar(barText(step));
       return;
     }
     const reached = step.total > 0 ? Math.floor((10 * step.done) / step.total) : 0;
-    if (step.label === label && reached <= tenth) return;
-    label = step.label;
+    if (step.label !== label) {
+      label = step.label;
+      tenth = -1;
+      saidAt = performance.now();
+    }
+    // What is soon done says so once, when it is.
+    const isSoon = step.unit !== 'steps' && performance.now() - saidAt < LINE_PAUSE;
+    if (reached <= tenth || (isSoon && reached < 10)) return;
     tenth = reached;
+    saidAt = performance.now();
     log.info(`${step.label}: ${amountText(step)}`);
   };
   const end = () => {

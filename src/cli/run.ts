@@ -25,7 +25,7 @@ export async function run(args: string[], commands: Commands): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
   );
-  await dispatch(args, commands).catch(report);
+  await dispatch(args, commands).catch((error: unknown) => report(error, args[0], commands));
   setTimeout(() => process.exit(), LINGER).unref();
 }
 
@@ -50,17 +50,18 @@ function generalHelp(commands: Commands): string {
   const rows = Object.entries(commands).map(([name, { summary }]): [string, string] => [name, summary]);
   return [
     'Local AI on any GPU: language and diffusion models computed by WGSL shaders.',
-    'Usage: svc <command> [options]      (not installed: npx svc-engine <command>)',
+    'Usage: svc <command> [options]      (installed in a folder: npx svc-engine <command>)',
     `Commands\n${columns(rows, 8)}`,
     '`svc <command> --help` lists the options of a command.',
     'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model not found or refused, 4 out of memory, 130 interrupted.',
   ].join('\n\n');
 }
 
-function report(error: unknown): void {
+function report(error: unknown, name: string | undefined, commands: Commands): void {
   process.exitCode = exitCodeOf(error);
   const log = createLog();
-  if (error instanceof UsageError) log.error(`${error.message}\nSee \`npx svc-engine --help\`.`);
+  const command = name !== undefined && Object.hasOwn(commands, name) ? `${name} ` : '';
+  if (error instanceof UsageError) log.error(`${error.message}\nSee \`npx svc-engine ${command}--help\`.`);
   else if (error instanceof EngineError && error.code === 'cancelled') return;
   else log.error(error instanceof EngineError && error.code !== 'internal' ? error.message : error);
 }

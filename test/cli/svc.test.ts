@@ -76,6 +76,8 @@ describe('svc', () => {
 
   it.each([
     [['serve', '--prot', '1'], 2, 'did you mean --port?'],
+    [['serve', '--prot', '1'], 2, 'See `npx svc-engine serve --help`'],
+    [['sevre'], 2, 'See `npx svc-engine --help`'],
     [['pull', 'org/none'], 3, 'org/none'],
   ])('%j ends with %d', async (args, expected, message) => {
     const { code, out, err } = await run(MAIN, args);
@@ -83,10 +85,13 @@ describe('svc', () => {
     expect(err).toContain(message);
   });
 
-  it('lists nothing from an empty cache', async () => {
+  it('lists only what ships where the cache is empty', async () => {
     const { code, out } = await run(MAIN, ['list', '--json']);
     expect(code).toBe(0);
-    expect(JSON.parse(out)).toEqual([]);
+    const models = JSON.parse(out) as { id: string; shipped: boolean; bytes: number }[];
+    expect(models[0]).toMatchObject({ id: 'svc-chat-mini', shipped: true, complete: true });
+    expect(models[0]?.bytes).toBeGreaterThan(1e6);
+    expect(models.every(({ shipped }) => shipped)).toBe(true);
   });
 });
 
@@ -134,7 +139,8 @@ describe('svc serve', () => {
     const { child, seen, ended, url } = serve();
     const base = await url();
     await expect.poll(() => seen.err, PATIENCE).toContain('Ready:');
-    expect(seen.err).toContain('Preparing kernels: 10 of 20');
+    expect(seen.err).toContain('Preparing kernels: 20 of 20');
+    expect(seen.err).not.toContain('10 of 20');
     expect(seen.err).toContain('temperature 0.4 (generation_config.json)');
     expect(seen.err).toContain("context 4096 (the model's own is 8192)");
     const models = (await (await fetch(`${base}/v1/models`)).json()) as { data: { id: string }[] };
