@@ -1,7 +1,6 @@
 // svc chat: a conversation in the terminal. Answers go to standard output, everything else to standard error, so that
 // questions can be piped in and answers piped out.
 
-import { createInterface, type Interface } from 'node:readline';
 import type { CommandDef } from 'citty';
 import {
   type ChatMessage,
@@ -15,6 +14,7 @@ import { EXIT } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './options.ts';
 import { showOpening } from './progress.ts';
+import { pipedQuestions, terminalQuestions } from './questions.ts';
 import type { OpenTextModel } from './serve.ts';
 import { createLog } from './terminal.ts';
 
@@ -47,13 +47,20 @@ const CHAT_OPTIONS = {
     help: 'Sets enable_thinking for the chat template.',
     otherwise: "the template's",
   },
+  linewise: {
+    kind: 'boolean',
+    group: 'Conversation',
+    help: 'Each line that is piped in is a question or a command; otherwise all of it is one question.',
+    otherwise: 'off',
+  },
 } as const satisfies OptionTable;
 
 const OPTIONS = { ...CHAT_OPTIONS, ...ENGINE_OPTIONS };
 
 type ChatOptions = Values<typeof OPTIONS>;
 
-const HELP = '/reset forgets the conversation, /system TEXT starts one with instructions, /exit leaves.';
+const HELP =
+  '/reset forgets the conversation, /system TEXT starts one with instructions, /exit leaves; //TEXT sends a text that begins with a slash.';
 
 export function createChat(open: OpenTextModel): CommandDef {
   return createCommand({
@@ -63,7 +70,7 @@ export function createChat(open: OpenTextModel): CommandDef {
       { name: 'model', help: 'a folder, or an id on the hub [the model that ships]', required: false },
     ],
     options: OPTIONS,
-    notes: `In the conversation: ${HELP} Ctrl-C stops an answer, and leaves where there is none.`,
+    notes: `In the conversation: ${HELP} Several lines are one question where they are pasted, or stand between """ and """. Ctrl-C stops an answer, and leaves where there is none.`,
     run: ({ options, positionals: [model] }) => chat(open, model ?? shippedModelPath(), options),
   });
 }
@@ -83,12 +90,10 @@ async function chat(open: OpenTextModel, path: string, options: ChatOptions): Pr
 }
 
 async function converse(model: TextModel, options: ChatOptions): Promise<number> {
-  const log = createLog();
-  const { isTTY: isTerminal } = process.stdin;
-  const lines = createInterface({
-    input: process.stdin,
-    ...(isTerminal && { output: process.stderr, prompt: '> ' }),
-  });
+  const { stdin, stderr } = process;
+  const isTerminal = stdin.isTTY;
+  const linewise = options.linewise ?? false;
+  const questions = isTerminal ? terminalQuestions(stdin, stderr) : pipedQuestions(stdin, { linewise });
   let answering: AbortController | null = null;
   let interrupted = false;
   const interrupt = () => {
@@ -97,42 +102,60 @@ async function converse(model: TextModel, options: ChatOptions): Promise<number>
       return;
     }
     interrupted = true;
-    if (isTerminal) process.stderr.write('\n');
-    lines.close();
+    if (isTerminal) stderr.write('\n');
+    questions.close();
   };
-  lines.on('SIGINT', interrupt);
+  questions.onInterrupt(interrupt);
   process.on('SIGINT', interrupt);
 
-  if (isTerminal) process.stderr.write(`${model.info.name}. ${HELP}\n`);
+  if (isTerminal) stderr.write(`${model.info.name}. ${HELP}\n`);
   let history = startHistory(options.system);
+  let answers = 0;
   try {
-    for await (const line of prompted(lines, isTerminal)) {
-      const text = line.trim();
-      const [command = '', ...rest] = text.split(' ');
-      if (text === '') continue;
-      if (command === '/exit' || command === '/quit') break;
-      if (command === '/reset') history = startHistory(options.system);
-      else if (command === '/system') history = startHistory(rest.join(' '));
-      else if (command.startsWith('/')) log.info(HELP);
-      else {
+    for await (const text of questions) {
+      const command = isTerminal || linewise ? readCommand(text) : { say: text };
+      if ('leave' in command) break;
+      if ('system' in command) {
+        history = startHistory(command.system ?? options.system);
+        createLog().info(startedAnew(history));
+      } else if ('unknown' in command) {
+        createLog().warn(`There is no command ${command.unknown}. ${HELP}`);
+      } else {
         answering = new AbortController();
-        history = await exchange(model, history, text, options, answering.signal);
+        const longer = await exchange(model, history, command.say, options, answering.signal);
         answering = null;
+        if (longer !== history) answers += 1;
+        history = longer;
       }
     }
   } finally {
     process.off('SIGINT', interrupt);
-    lines.close();
+    questions.close();
   }
-  return interrupted ? EXIT.interrupted : EXIT.ok;
+  if (interrupted) return EXIT.interrupted;
+  return isTerminal || answers > 0 ? EXIT.ok : EXIT.failed;
 }
 
-async function* prompted(lines: Interface, isTerminal: boolean): AsyncGenerator<string> {
-  if (isTerminal) lines.prompt();
-  for await (const line of lines) {
-    yield line;
-    if (isTerminal) lines.prompt();
-  }
+type Command =
+  | { say: string }
+  | { leave: true }
+  /** Starts anew; null: with the instructions of the command line. */
+  | { system: string | null }
+  | { unknown: string };
+
+function readCommand(text: string): Command {
+  if (!text.startsWith('/')) return { say: text };
+  if (text.startsWith('//')) return { say: text.slice(1) };
+  const [, name = '', rest = ''] = /^\/(\S*)\s*([^]*)$/.exec(text) ?? [];
+  if (name === 'exit' || name === 'quit') return { leave: true };
+  if (name === 'reset') return { system: null };
+  if (name === 'system') return { system: rest };
+  return { unknown: `/${name}` };
+}
+
+function startedAnew([first]: ChatMessage[]): string {
+  const told = typeof first?.content === 'string' ? ` The model is told: ${first.content}` : '';
+  return `The conversation starts anew.${told}`;
 }
 
 function startHistory(system: string | undefined): ChatMessage[] {

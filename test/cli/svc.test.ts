@@ -96,22 +96,35 @@ describe('svc', () => {
 });
 
 describe('svc chat', () => {
-  it('answers what is piped in on standard output, and keeps the rest to standard error', async () => {
-    const input = 'hello there\n\n/what\n/reset\n/system be brief\nwell now\n/exit\nnever said\n';
-    const { code, out, err } = await run(FAKE, ['chat', '/m', '--seed', '1'], input);
-    expect({ code, out }).toEqual({ code: 0, out: 'hello there\nwell now\n' });
-    expect(err).toContain('/reset forgets');
+  it('takes all that is piped in as one question', async () => {
+    const { code, out, err } = await run(FAKE, ['chat', '/m', '--seed', '1'], 'hello\n\n/exit there\n');
+    expect({ code, out }).toEqual({ code: 0, out: 'hello\n\n/exit there\n' });
     expect(err).toContain('Preparing kernels: 20 of 20');
   });
 
+  it('answers line by line where asked to, and obeys commands', async () => {
+    const input = 'hello there\n\n/what\n/reset\n/system be brief\nwell now\n//etc\n/exit\nnever said\n';
+    const { code, out, err } = await run(FAKE, ['chat', '/m', '--linewise'], input);
+    expect({ code, out }).toEqual({ code: 0, out: 'hello there\nwell now\n/etc\n' });
+    expect(err).toContain('There is no command /what. /reset forgets');
+    expect(err).toContain('starts anew.\n');
+    expect(err).toContain('The model is told: be brief');
+  });
+
   it('goes on after a question that failed', async () => {
-    const { code, out, err } = await run(FAKE, ['chat', '/m'], 'refuse context_length_exceeded\nhello\n');
+    const input = 'refuse context_length_exceeded\nhello\n';
+    const { code, out, err } = await run(FAKE, ['chat', '/m', '--linewise'], input);
     expect({ code, out }).toEqual({ code: 0, out: 'hello\n' });
     expect(err).toContain('/reset starts anew');
   });
 
+  it.each(['', 'refuse context_length_exceeded'])('ends with 1 where %j got no answer', async (input) => {
+    const { code, out } = await run(FAKE, ['chat', '/m'], input);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+  });
+
   it('stops an answer at the first interrupt and leaves at the second', async () => {
-    const { child, seen, ended } = launch(FAKE, ['chat', '/m']);
+    const { child, seen, ended } = launch(FAKE, ['chat', '/m', '--linewise']);
     child.stdin.write('hang here\n');
     await expect.poll(() => seen.out, PATIENCE).toContain('hang');
     child.kill('SIGINT');
