@@ -1,5 +1,6 @@
 // npm start: set-up, then a chat server with the shipped model, three questions asked over HTTP with the answers streamed, and the address.
 //   npm start -- --once            leaves after the answers; exit code 1 if one of them failed
+//   npm start -- --help            says so
 //   npm start -- --port 8080 ...   every other argument goes to `svc serve`
 
 import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
@@ -14,12 +15,23 @@ const FIRST_PORT = 30000;
 
 const once = process.argv.includes('--once');
 const passed = process.argv.slice(2).filter((arg) => arg !== '--once');
+const key = option('--api-key') ?? process.env.SVC_API_KEY;
+
+const HELP = `npm start [-- options]: sets up what is missing, serves the models that ship, asks three questions and prints the address.
+  --once      leave after the answers; exit code 1 where one of them failed
+  --help      this page
+  others      go to \`svc serve\`, as --port 8080 or --model-path Qwen/Qwen3-0.6B; \`npx svc serve --help\` lists them`;
 
 try {
-  process.exitCode = await start();
+  process.exitCode = passed.some((arg) => arg === '--help' || arg === '-h') ? help() : await start();
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
+}
+
+function help() {
+  console.log(HELP);
+  return 0;
 }
 
 async function start() {
@@ -58,7 +70,7 @@ async function converse(base) {
     const answer = await streamChat(
       base,
       { messages },
-      { key: option('--api-key'), onText: (text) => process.stdout.write(text) },
+      { key, onText: (text) => process.stdout.write(text) },
     );
     if (answer.trim() === '') throw new Error('The server sent an empty answer.');
     messages.push({ role: 'assistant', content: answer });
@@ -68,10 +80,10 @@ async function converse(base) {
 
 function printAddress(base) {
   const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'Hello!' }] };
-  const key = option('--api-key') ? " -H 'authorization: Bearer <your key>'" : '';
+  const header = key ? " -H 'authorization: Bearer <your key>'" : '';
   console.log(`
 The chat server runs at ${base}/v1 (any OpenAI client; Ctrl-C stops it). For example:
-  curl -N ${base}/v1/chat/completions -H 'content-type: application/json'${key} -d '${JSON.stringify(body)}'
+  curl -N ${base}/v1/chat/completions -H 'content-type: application/json'${header} -d '${JSON.stringify(body)}'
 `);
 }
 

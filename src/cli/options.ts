@@ -122,7 +122,7 @@ export const SERVER_OPTIONS = {
     group: 'Server',
     value: 'key',
     help: 'Asked for as a bearer token.',
-    otherwise: 'none',
+    otherwise: 'SVC_API_KEY, else none',
   },
   'cors-origins': {
     kind: 'list',

@@ -2,7 +2,7 @@
 
 import type { CommandDef } from 'citty';
 import type { ImageModel, TextModel } from '../index.ts';
-import { startServer, untilSignal } from '../server/lifecycle.ts';
+import { DRAIN_TIME, startServer, untilSignal } from '../server/lifecycle.ts';
 import type { ServerOptions } from '../server/service.ts';
 import type { Arguments } from './arguments.ts';
 import { createCommand } from './command.ts';
@@ -64,7 +64,7 @@ async function serve(open: Openers, { options, typed }: Arguments<typeof OPTIONS
     kept.catch(() => {});
     const received = await Promise.race([kept, signal]);
     progress.end();
-    log.info(`${received}: ${server.running()} requests may end; a second signal stops at once.`);
+    log.info(`${received}: ${lastWords(server.running())}`);
     return received === 'SIGINT' ? EXIT.interrupted : EXIT.ok;
   } finally {
     leaving.abort();
@@ -72,6 +72,13 @@ async function serve(open: Openers, { options, typed }: Arguments<typeof OPTIONS
     await server.close();
     await Promise.all([...opened].map((model) => model.close()));
   }
+}
+
+function lastWords(running: number): string {
+  if (running === 0) return 'nothing runs; leaving.';
+  const seconds = DRAIN_TIME / 1000;
+  const requests = running === 1 ? 'request' : 'requests';
+  return `waiting up to ${seconds} s for ${running} ${requests}; a second signal stops at once.`;
 }
 
 /** Of no use to a model that draws. */
@@ -97,12 +104,13 @@ function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void 
 
 function toServerOptions(options: ServeOptions): ServerOptions {
   const { host, port, strict = false } = options;
+  const apiKey = options['api-key'] ?? (process.env['SVC_API_KEY'] || undefined);
   return {
     host,
     port,
     strict,
     maxQueuedImages: options['max-queued-requests'],
-    ...(options['api-key'] !== undefined && { apiKey: options['api-key'] }),
+    ...(apiKey !== undefined && { apiKey }),
     ...(options['cors-origins'] && { corsOrigins: options['cors-origins'] }),
   };
 }

@@ -31,7 +31,7 @@ export async function uploadAll(
   const largest = Math.max(4, ...order.map(({ entry }) => Math.ceil(entry.bytes / 4) * 4));
   const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, largest);
   const host = new Uint8Array(capacity);
-  const raw = device.allocate('step', 'upload', capacity);
+  const raw = device.allocate('step', 'reading weights', capacity);
   let done = 0;
   let inFlight = 0;
   try {

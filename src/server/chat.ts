@@ -99,7 +99,9 @@ function describeCall({ context: { call } }: H3Event, reply: Reply, timing: Timi
     if (first !== undefined) {
       parts.push(`first after ${duration(first - call.startedAt)}`);
       const seconds = (performance.now() - first) / 1000;
-      if (tokens > 1 && seconds > 0) parts.push(`${((tokens - 1) / seconds).toFixed(1)} tok/s`);
+      // The first token of each choice was there when the clock started.
+      const later = tokens - reply.choices.length;
+      if (later > 0 && seconds > 0) parts.push(`${(later / seconds).toFixed(1)} tok/s`);
     }
     return parts.join(', ');
   };

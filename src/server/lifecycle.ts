@@ -7,6 +7,7 @@ import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { BODY_LIMIT } from './json-body.ts';
 import {
+  SHUTDOWN,
   createService,
   fillSlot,
   type Kind,
@@ -16,7 +17,8 @@ import {
   type Slot,
 } from './service.ts';
 
-const DRAIN_TIME = 10_000;
+/** Milliseconds that running requests get to end. */
+export const DRAIN_TIME = 10_000;
 /** Milliseconds between telling requests to end and closing their connections. */
 const ABORT_TIME = 1000;
 
@@ -69,7 +71,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     const closed = server.close();
     if (!(await quiet(service, options.drainTime ?? DRAIN_TIME))) {
       log.warn(`${service.running.size} requests still run: ending them.`);
-      for (const abort of service.running) abort.abort();
+      for (const abort of service.running) abort.abort(SHUTDOWN);
       await quiet(service, ABORT_TIME);
     }
     // What is open now is idle, or was never used, or does not read.

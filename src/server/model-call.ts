@@ -2,13 +2,16 @@
 // are listed in its reply.
 
 import type { H3Event } from 'h3';
-import type { Service } from './service.ts';
+import { SHUTDOWN, type Service } from './service.ts';
 
 /** Aborts in the tick in which the connection closes. */
-export function abortWithClient({ req }: H3Event): AbortController {
+export function abortWithClient({ req, context: { call } }: H3Event): AbortController {
   const abort = new AbortController();
   req.signal.addEventListener('abort', () => abort.abort(), { once: true });
   if (req.signal.aborted) abort.abort();
+  abort.signal.addEventListener('abort', () => {
+    if (call && abort.signal.reason === SHUTDOWN) call.cutShort = true;
+  });
   return abort;
 }
 

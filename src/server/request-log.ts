@@ -10,6 +10,8 @@ export interface Call {
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
   status: number;
+  /** The server stopped before it was done. */
+  cutShort: boolean;
   /** What it was refused with. */
   refusal: { code: string; param: string | null; message: string } | null;
   /** What the handler has to add. */
@@ -25,15 +27,26 @@ declare module 'h3' {
 /** A client's own id is kept where it is short and plain. */
 export function startCall(method: string, path: string, clientId: string | null): Call {
   const id = clientId !== null && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : `req_${randomUUID()}`;
-  return { id, method, path, startedAt: performance.now(), status: 200, refusal: null, detail: () => '' };
+  return {
+    id,
+    method,
+    path,
+    startedAt: performance.now(),
+    status: 200,
+    cutShort: false,
+    refusal: null,
+    detail: () => '',
+  };
 }
 
 const PROBES = new Set(['/livez', '/readyz', '/health']);
 
 export function logCall(log: Log, call: Call, clientLeft: boolean): void {
-  const { id, method, path, status, startedAt, refusal } = call;
+  const { id, method, path, status, startedAt, refusal, cutShort } = call;
   const why = refusal ? [refusal.code, refusal.param && `(${refusal.param})`] : [];
-  const outcome = [status, ...why, clientLeft && 'client left'].filter(Boolean).join(' ');
+  const outcome = [status, ...why, cutShort ? 'ended by the shutdown' : clientLeft && 'client left']
+    .filter(Boolean)
+    .join(' ');
   if (refusal) log.debug(`${id} ${refusal.message}`);
   const parts = [`${method} ${path} ${outcome}`, call.detail(), duration(performance.now() - startedAt), id];
   const line = parts.filter(Boolean).join(' · ');

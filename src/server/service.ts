@@ -59,6 +59,9 @@ export interface Slot {
     | { name: 'failed'; reason: string };
 }
 
+/** The reason of an abort that comes from a server which stops. */
+export const SHUTDOWN = 'the server stops';
+
 export interface Service {
   readonly options: ServerOptions;
   readonly log: Log;

@@ -143,3 +143,12 @@ it('logs probes only when debugging', async () => {
 function isParam(value: unknown): boolean {
   return value === null || value === 'model';
 }
+
+it('logs why a request was refused, and in full where asked for details', async () => {
+  const { post, lines } = await start();
+  await post(ask('hi', { temperature: 3 }));
+  await expect.poll(() => lines.length).toBe(2);
+  const [detail = '', line = ''] = lines;
+  expect(line).toMatch(/^info POST \/v1\/chat\/completions 400 invalid_value \(temperature\) · /);
+  expect(detail).toMatch(/^debug req_\S+ temperature must be at most 2, got 3$/);
+});

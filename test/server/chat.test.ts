@@ -113,6 +113,16 @@ describe('a plain reply', () => {
       ),
     ]);
   });
+
+  it('counts in the rate what came after the first token of each choice', async () => {
+    const { post, lines } = await start();
+    await post(ask('one', { n: 4 }));
+    await post(ask('one two', { n: 4 }));
+    await expect.poll(() => lines.length).toBe(2);
+    expect(lines[0]).toContain('+ 4 tokens');
+    expect(lines[0]).not.toContain('tok/s');
+    expect(lines[1]).toMatch(/\+ 8 tokens, .* tok\/s/);
+  });
 });
 
 describe('a stream', () => {

@@ -48,7 +48,7 @@ describe('while it stops', () => {
   });
 
   it('aborts what runs after the drain time', async () => {
-    const { server, post, model } = await start({ drainTime: 100 });
+    const { server, post, model, lines } = await start({ drainTime: 100 });
     const streamed = await post(ask('hang here', { stream: true }));
     const plain = post(ask('hang here')).then((response) => response.json());
     await eventually(() => model.running === 2, 'both run');
@@ -56,6 +56,8 @@ describe('while it stops', () => {
     expect(readChunks(await streamed.text()).at(-1)?.choices[0]?.finish_reason).toBe('abort');
     expect(await plain).toMatchObject({ choices: [{ finish_reason: 'abort' }] });
     expect(model.running).toBe(0);
+    const cut = lines.filter((line) => line.includes(' 200 ended by the shutdown · '));
+    expect(cut).toHaveLength(2);
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('drains on %s', async (signal) => {

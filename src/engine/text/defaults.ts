@@ -140,7 +140,7 @@ export function contextNotes(
   if (inForce < wanted) {
     const limit =
       inForce >= maxTotalTokens
-        ? `maxTotalTokens ${maxTotalTokens}`
+        ? `--max-total-tokens ${maxTotalTokens}`
         : `the memory budget of ${bytesText(device.memoryBudget)}`;
     notes.push(`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
   }
