@@ -63,6 +63,20 @@ export function classOfModelId(id: string): string | null {
 const VIDEO =
   /video|^(Wan|LTX|CogVideoX|Mochi|Latte|Allegro|AnimateDiff|I2VGenXL|Cosmos|SkyReels|StepVideo|Magi|Helios|MOVA|ConsisID|EasyAnimate|Kandinsky5[TI]2V)/i;
 
+/** Components that a picture can do without. */
+const SPARE = ['safety_checker', 'feature_extractor', 'image_encoder'];
+
+/** The pipeline class that such components make up; null where one of them is not built in, or they make up none. */
+export function classOfComponents(pairs: readonly { name: string; className: string }[]): string | null {
+  const isKnown = ({ name, className }: { name: string; className: string }): boolean =>
+    name === 'scheduler' || SPARE.includes(name) || COMPONENT_CLASSES[name]?.includes(className) === true;
+  if (!pairs.every(isKnown)) return null;
+  const has = (name: string): boolean => pairs.some((pair) => pair.name === name);
+  if (has('transformer')) return 'ZImagePipeline';
+  if (!has('unet')) return null;
+  return has('text_encoder_2') ? 'StableDiffusionXLPipeline' : 'StableDiffusionPipeline';
+}
+
 /** Pipelines that make videos. */
 export function isVideoClass(name: string): boolean {
   return VIDEO.test(name);

@@ -3,6 +3,7 @@
 
 import { EngineError } from './error.ts';
 import {
+  classOfComponents,
   classOfModelId,
   COMPONENT_CLASSES,
   PIPELINE_CLASSES,
@@ -32,6 +33,8 @@ export interface Pipeline {
   path: string;
   className: string;
   family: PipelineFamily;
+  /** The class that model_index.json names, where none of that name is built in but all its components are; else null. */
+  composedFrom: string | null;
   /** Those whose folders are there; the ones that the family needs always are. */
   components: Readonly<Record<string, PipelineComponent>>;
   /** The other entries of model_index.json, as `force_zeros_for_empty_prompt`. */
@@ -44,6 +47,8 @@ export interface PipelineOptions {
   /** Asked only for components that the pipeline has. */
   find?: (model: string) => Promise<string>;
   pipelineClassName?: string;
+  /** A class that is not built in is composed of components that are. */
+  compose?: boolean;
   modelId?: string;
 }
 
@@ -68,18 +73,27 @@ export async function openPipeline(
     refuseFolder(folder.path, names, config);
   }
   const index = await readJson(folder, INDEX);
-  const className = chooseClass(folder.path, index, options);
-  const { family, components: needed } = PIPELINES[className] ?? refuseClass(folder.path, className);
+  const named = chooseClass(folder.path, index, options);
   const pairs = Object.entries(index).flatMap(([name, value]) => {
     const pair = name.startsWith('_') ? null : readPair(value);
     return pair === null ? [] : [{ name, ...pair }];
   });
+  const composed = !PIPELINES[named] && options.compose ? classOfComponents(pairs) : null;
+  const className = composed ?? named;
+  const { family, components: needed } = PIPELINES[className] ?? refuseClass(folder.path, className);
   checkComponentPaths(options.componentPaths ?? {}, pairs);
   const components = await openComponents(folder, openFolder, { pairs, needed, ...options });
   const settings = Object.entries(index).filter(
     ([name, value]) => !name.startsWith('_') && !Array.isArray(value),
   );
-  return { path: folder.path, className, family, components, settings: Object.fromEntries(settings) };
+  return {
+    path: folder.path,
+    className,
+    family,
+    composedFrom: composed === null ? null : named,
+    components,
+    settings: Object.fromEntries(settings),
+  };
 }
 
 function chooseClass(path: string, index: Record<string, unknown>, options: PipelineOptions): string {

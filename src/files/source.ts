@@ -60,11 +60,16 @@ export async function readText(folder: Folder, name: string): Promise<string> {
 }
 
 /** The file as a JSON object. */
+/** JSON as Python also writes it: numbers that are not finite, which JSON does not know, become null. */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text.replaceAll(/(:\s*)(?:-?Infinity|NaN)\b/g, '$1null'));
+}
+
 export async function readJson(folder: Folder, name: string): Promise<Record<string, unknown>> {
   const text = await readText(folder, name);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(

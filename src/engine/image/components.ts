@@ -1,11 +1,13 @@
 // Components of a pipeline on the device: weights are loaded where a stage needs them and given back after it, so that peak
 // memory is the largest stage, not the sum. Where all of them take a small share of the budget they stay.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline-index.ts';
 import type { Weights } from '../../files/shards.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Format } from '../../kernels/matrix.ts';
+import type { Quantization } from './image-model.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { openWeights, type LoadableWeights } from '../weights.ts';
 
@@ -16,9 +18,10 @@ export interface ComponentsOptions {
   pipeline: Pipeline;
   /** Opens the files of a component's weights. */
   openWeights(component: PipelineComponent): Promise<Weights>;
-  /** Of matrices; null: as stored. */
-  format: Format | null;
+  /** `f32`: widened; `auto`: the largest of which any stage fits the budget. */
+  quantization: Quantization | 'f32';
   onProgress(bytes: number, totalBytes: number): void;
+  onNote(message: string): void;
 }
 
 export interface Components {
@@ -30,7 +33,8 @@ export interface Components {
   readonly resident: boolean;
   /** Bytes of all weights as stored. */
   readonly storedBytes: number;
-  parameters: number;
+  readonly parameters: number;
+  readonly quantization: Exclude<Quantization, 'auto'>;
   /** Builds a page on a component's weights and gives it to `body`; `part` tells pages on the same component apart. */
   use<P, T>(
     name: string,
@@ -51,7 +55,7 @@ export async function openComponents(
   names: readonly string[],
   options: ComponentsOptions,
 ): Promise<Components> {
-  const { pipeline, format, onProgress } = options;
+  const { pipeline, onProgress } = options;
   const get = (name: string): PipelineComponent => {
     const component = pipeline.components[name];
     if (component) return component;
@@ -66,6 +70,12 @@ export async function openComponents(
   const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
   const storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
   const parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  const largest = Math.max(
+    ...[...files.values()].map(({ tensors }) =>
+      [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0),
+    ),
+  );
+  const format = await chooseFormat(device, options, largest);
   const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
   const kept = new Map<string, Loaded>();
 
@@ -94,6 +104,7 @@ export async function openComponents(
     resident,
     storedBytes,
     parameters,
+    quantization: format === 'int8' || format === 'int4' ? format : 'none',
     async use(name, part, build, body) {
       const key = `${name}/${part}`;
       const loaded = kept.get(key) ?? (await load(name, build));
@@ -109,4 +120,31 @@ export async function openComponents(
       await Promise.all(sources.map((source) => source.close()));
     },
   };
+}
+
+/** Share of the budget for the weights of a stage; the rest is for what it computes. */
+const SHARE_FOR_WEIGHTS = 0.6;
+/** Of 16 bits a weight, with scales. */
+const PACKED_SHARE = { none: 1, int8: 9 / 16, int4: 5 / 16 };
+
+/** Of matrices; null: as stored. `largest`: bytes of the largest component as stored. */
+async function chooseFormat(
+  device: Device,
+  { quantization, onNote }: ComponentsOptions,
+  largest: number,
+): Promise<Format | null> {
+  if (quantization !== 'auto') return quantization === 'none' ? null : quantization;
+  for (const choice of ['none', 'int8', 'int4'] as const) {
+    const bytes = largest * PACKED_SHARE[choice];
+    if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
+    const budget = bytesText(device.memoryBudget);
+    onNote(
+      `--quantization auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
+    );
+    return choice === 'none' ? null : choice;
+  }
+  throw new EngineError(
+    'out_of_memory',
+    `the largest component needs ${bytesText(largest * PACKED_SHARE.int4)} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
+  );
 }

@@ -16,13 +16,13 @@ import { cpuNoise, cudaNoise } from './noise.ts';
 import type { Resolved } from './resolve.ts';
 import type { Prepared, RecordPredictor, Runner } from './runner.ts';
 import { sampleLatentsOf, type Encoded } from './sampler.ts';
-import type { Schedule } from './schedules/schedule.ts';
+import type { Plan } from './schedules/schedule.ts';
 
 export interface Drawing {
   components: Components;
   runner: Runner;
   autoencoder: Autoencoder;
-  schedule: Schedule;
+  plan: Plan;
   resolved: Resolved;
   /** Scaled to the picture's size already. */
   image: Pixels | null;
@@ -110,10 +110,8 @@ function sampleOnce(
   sample: number,
   options: ComputeOptions,
 ): Promise<Tensor> {
-  const { autoencoder, components, runner, resolved, schedule, signal, emit } = drawing;
+  const { autoencoder, components, resolved, plan, signal, emit } = drawing;
   const { values } = resolved.event;
-  const { eta, sigmas = schedule.takesSigmas ? runner.flow?.sigmas(values.steps) : undefined } =
-    resolved.call;
   const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
   const { previewEvery = 0, seed } = resolved.request;
   const show = previewEvery > 0 ? preview(drawing, sample) : null;
@@ -122,13 +120,7 @@ function sampleOnce(
     autoencoder,
     height,
     width,
-    plan: schedule.plan({
-      steps: values.steps,
-      ...(values.strength === null ? {} : { strength: values.strength }),
-      ...(sigmas ? { sigmas } : {}),
-      ...(eta === undefined ? {} : { eta }),
-      ...(runner.flow ? { imageTokens: runner.flow.tokens(height, width) } : {}),
-    }),
+    plan,
     strength: values.strength,
     encoded,
     noise: (values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise)(seed + sample),

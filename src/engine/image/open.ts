@@ -12,8 +12,8 @@ import { familyOf } from './families.ts';
 import type { ImageModel, ImageModelInfo, ImageModelOptions, OpenEvent } from './image-model.ts';
 import { createImageModel } from './model.ts';
 import { readAutoencoder } from './pictures.ts';
+import { createPlanner } from './plan.ts';
 import { resolveRequest, type ModelDefaults } from './resolve.ts';
-import { chooseSchedule, scheduleNames } from './schedules/names.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { ownSettings, unknownWords } from './own-settings.ts';
 import { zImageRunner } from './z-image.ts';
@@ -29,6 +29,7 @@ export async function openImageModelInline(
   const path = await fetchModel(platform, options, onEvent, signal);
   const pipeline = await openPipeline(path, platform.openFolder, {
     ...options,
+    compose: options.backend !== 'svc',
     find: (model) => fetchModel(platform, { model }, onEvent, signal),
   });
   const device = await platform.openDevice(options);
@@ -47,19 +48,24 @@ async function openOn(
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<ImageModel> {
+  if (pipeline.composedFrom !== null) {
+    const message = `${pipeline.composedFrom} is not built in, but its components are: the generic backend composes them as ${pipeline.className}`;
+    onEvent({ type: 'note', message });
+  }
   const family = familyOf(pipeline, options.modelId ?? options.model);
-  const plain = options.backend === 'generic';
+  const plain = options.backend === 'generic' || pipeline.composedFrom !== null;
   const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
     (name) => pipeline.components[name] !== undefined,
   );
   const components = await openComponents(device, names, {
     pipeline,
-    format: plain || options.allF32 ? 'f32' : formatOf(options),
+    quantization: plain || options.allF32 ? 'f32' : (options.quantization ?? 'none'),
     openWeights: ({ name, folder }) =>
       name === family.denoiser && options.transformerWeightsPath !== undefined
         ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
         : openComponentWeights(folder),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    onNote: (message) => onEvent({ type: 'note', message }),
   });
   const { className, config } = components.get('vae');
   const autoencoder = readAutoencoder(className, config, 'vae/config.json');
@@ -71,9 +77,7 @@ async function openOn(
   const side = (runner.sampleSize ?? SMALLEST_LATENTS) * autoencoder.factor;
   const size = family.defaults.size ?? side;
   const defaults: ModelDefaults = { width: size, height: size, ...own.defaults };
-  const checkpointSchedule = components.get('scheduler').config;
-  const ownSchedule = chooseSchedule(null, checkpointSchedule);
-  const schedulers = [...new Set([ownSchedule.className, ...scheduleNames(ownSchedule.family)])];
+  const planner = createPlanner(components.get('scheduler').config, runner, autoencoder.factor);
   const backend = plain ? 'generic' : 'svc';
   const sizeMultiple = autoencoder.factor * family.patch;
   const context = {
@@ -81,7 +85,7 @@ async function openOn(
     sizeMultiple,
     defaults,
     backend,
-    schedulers,
+    schedulers: planner.names,
     mostClipSkip: runner.mostClipSkip,
   } as const;
 
@@ -95,7 +99,7 @@ async function openOn(
     pipeline: pipeline.className,
     denoiser: components.get(family.denoiser).className,
     parameters: components.parameters,
-    quantization: formatOf(options) ?? 'none',
+    quantization: components.quantization,
     backend,
     sizeMultiple,
     defaults: {
@@ -105,7 +109,7 @@ async function openOn(
       guidance: defaults.guidance ?? family.defaults.guidance ?? 7.5,
       negativePrompt: defaults.negativePrompt ?? '',
     },
-    schedulers,
+    schedulers: planner.names,
     components: Object.fromEntries(
       Object.entries(pipeline.components).map(([name, component]) => [name, component.className]),
     ),
@@ -116,10 +120,14 @@ async function openOn(
   };
   return createImageModel({
     info,
-    resolve: (request) => resolveRequest(request, context),
+    resolve(request) {
+      const resolved = resolveRequest(request, context);
+      planner.plan(resolved);
+      return resolved;
+    },
     async draw(resolved, emit, { signal, profile = false }) {
       const { request, event } = resolved;
-      const { width, height, scheduler } = event.values;
+      const { width, height } = event.values;
       const words = own.words ? unknownWords(request.prompt, own.words) : [];
       if (words.length > 0) emit({ type: 'unknown-words', words });
       const kernels = new Map<string, number>();
@@ -129,8 +137,7 @@ async function openOn(
         components,
         runner,
         autoencoder,
-        schedule:
-          scheduler === ownSchedule.className ? ownSchedule : chooseSchedule(scheduler, checkpointSchedule),
+        plan: planner.plan(resolved),
         options: { plain, onTimes: profile && device.capabilities.timestamps ? onTimes : undefined },
         resolved,
         image: request.image ? await platform.coverImage(request.image, width, height) : null,
@@ -145,9 +152,4 @@ async function openOn(
       device.destroy();
     },
   });
-}
-
-/** What matrices are packed to; null: as stored. */
-function formatOf({ quantization = 'none' }: ImageModelOptions): 'int8' | 'int4' | null {
-  return quantization === 'int8' || quantization === 'int4' ? quantization : null;
 }

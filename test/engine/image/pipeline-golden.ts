@@ -73,16 +73,13 @@ export async function storedPictures(
   });
 }
 
-export interface OpenGolden {
-  model: ImageModel;
+export interface GoldenRequest {
+  options: ImageModelOptions & Required<Pick<ImageModelOptions, 'componentPaths' | 'pipelineClassName'>>;
   request: ImageRequest;
 }
 
-/** Opens the pipeline as the golden's was, its scheduler included. */
-export async function openPipelineGolden(
-  name: string,
-  options: Partial<ImageModelOptions> = {},
-): Promise<OpenGolden> {
+/** How a golden was asked for, its scheduler included. */
+export async function goldenRequest(name: string): Promise<GoldenRequest> {
   const golden = readGolden(name);
   const { prompt, ...kwargs } = golden.arguments;
   const scheduler = mkdtempSync(join(tmpdir(), 'svc-scheduler-'));
@@ -92,23 +89,35 @@ export async function openPipelineGolden(
     component,
     `${FOLDER}/${path}`,
   ]);
-  const model = await openImageModelInline(nodePlatform, {
-    model: `${FOLDER}/${golden.checkpoint}`,
-    pipelineClassName: golden.class,
-    componentPaths: { scheduler, ...(Object.fromEntries(elsewhere) as Record<string, string>) },
-    ...options,
-  });
   const [image] = await storedPictures(name, 'inputs', 'image');
   const [mask] = await storedPictures(name, 'inputs', 'mask');
-  const request: ImageRequest = {
-    prompt: String(prompt),
-    seed: golden.seeds[0]!,
-    samples: golden.seeds.length,
-    kwargs,
-    ...(image ? { image } : {}),
-    ...(mask ? { mask } : {}),
+  return {
+    options: {
+      model: `${FOLDER}/${golden.checkpoint}`,
+      pipelineClassName: golden.class,
+      componentPaths: { scheduler, ...(Object.fromEntries(elsewhere) as Record<string, string>) },
+    },
+    request: {
+      prompt: String(prompt),
+      seed: golden.seeds[0]!,
+      samples: golden.seeds.length,
+      kwargs,
+      ...(image ? { image } : {}),
+      ...(mask ? { mask } : {}),
+    },
   };
-  return { model, request };
+}
+
+/** Opens the pipeline as the golden's was. */
+export async function openPipelineGolden(
+  name: string,
+  options: Partial<ImageModelOptions> = {},
+): Promise<{ model: ImageModel; request: ImageRequest }> {
+  const golden = await goldenRequest(name);
+  return {
+    model: await openImageModelInline(nodePlatform, { ...golden.options, ...options }),
+    request: golden.request,
+  };
 }
 
 /** Everything that is heard of a request. */

@@ -89,25 +89,6 @@ export function readConfig(className: string, config: Readonly<Record<string, un
   };
 }
 
-/** The text of scheduler_config.json. diffusers writes Python's -Infinity for "no lower bound", which JSON does not know. */
-export function parseScheduleConfig(text: string): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text.replaceAll(/(:\s*)-Infinity\b/g, '$1null'));
-  } catch (cause) {
-    throw new EngineError(
-      'bad_checkpoint',
-      'scheduler_config.json is not JSON; fetch the checkpoint again.',
-      { cause },
-    );
-  }
-  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
-  throw new EngineError(
-    'bad_checkpoint',
-    'scheduler_config.json holds no object; fetch the checkpoint again.',
-  );
-}
-
 /** Clipping and thresholding look at every value of a picture: they are no combination of tensors. */
 export function refuseClipping(config: ConfigReader, clipsByDefault: boolean | null): void {
   const remedy =

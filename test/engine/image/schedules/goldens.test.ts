@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
-import { parseScheduleConfig } from '../../../../src/engine/image/schedules/config.ts';
+import { parseJson } from '../../../../src/files/source.ts';
 import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { runPlan } from './run-plan.ts';
 
@@ -44,7 +44,7 @@ test('the goldens hold every class', () => {
   expect(new Set(cases.map(({ config }) => config['_class_name']))).toEqual(new Set(SCHEDULE_CLASSES));
 });
 
-test.each(saved.map((text) => [parseScheduleConfig(text)] as const))(
+test.each(saved.map((text) => [parseJson(text) as Record<string, unknown>] as const))(
   '$_class_name as diffusers saves it',
   (config) => {
     const steps = 5;

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
-import { parseScheduleConfig } from '../../../../src/engine/image/schedules/config.ts';
+import { parseJson } from '../../../../src/files/source.ts';
 import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
 import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
 import type { PlanRequest, Schedule } from '../../../../src/engine/image/schedules/schedule.ts';
@@ -131,14 +131,10 @@ test('a schedule that is not here can be replaced by one that is', () => {
 });
 
 test("Python's infinity in a config", () => {
-  const config = parseScheduleConfig(
-    '{"_class_name": "DPMSolverMultistepScheduler", "lambda_min_clipped": -Infinity}',
-  );
-  expect(openSchedule(config).plan({ steps: 3 })).toEqual(
+  const config = parseJson('{"_class_name": "DPMSolverMultistepScheduler", "lambda_min_clipped": -Infinity}');
+  expect(openSchedule(config as Record<string, unknown>).plan({ steps: 3 })).toEqual(
     openSchedule({ _class_name: 'DPMSolverMultistepScheduler' }).plan({ steps: 3 }),
   );
-  expect(() => parseScheduleConfig('[]')).toThrow('holds no object');
-  expect(() => parseScheduleConfig('{')).toThrow('is not JSON');
 });
 
 const CONFIGS: [what: string, config: Record<string, unknown>, code: string, message: string][] = [

@@ -1,0 +1,155 @@
+// What opening an image model decides, and what it says of itself.
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { ImageModelOptions, OpenEvent } from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { listen, picturesOf, tinyPipeline } from './pipeline-golden.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-open-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** A copy of the tiny pipeline with one of its JSON files changed. */
+function changed(file: string, values: Record<string, unknown>): string {
+  const folder = mkdtempSync(join(scratch, 'pipeline-'));
+  cpSync(tinyPipeline('sd1'), folder, { recursive: true });
+  const path = join(folder, file);
+  const json = JSON.parse(readFileSync(path, 'utf8')) as object;
+  writeFileSync(path, JSON.stringify({ ...json, ...values }));
+  return folder;
+}
+
+async function open(options: Partial<ImageModelOptions> = {}) {
+  const events: OpenEvent[] = [];
+  const model = await openImageModelInline(
+    nodePlatform,
+    { model: tinyPipeline('sd1'), ...options },
+    (event) => events.push(event),
+  );
+  const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+  return { model, notes };
+}
+
+const REQUEST = { prompt: 'a house', seed: 1, width: 40, height: 24, steps: 2 };
+
+it('tells size, steps, schedules and parts', async () => {
+  const { model } = await open();
+  expect(model.info).toMatchObject({
+    name: 'sd1',
+    pipeline: 'StableDiffusionPipeline',
+    denoiser: 'UNet2DConditionModel',
+    quantization: 'none',
+    backend: 'svc',
+    sizeMultiple: 4,
+    defaults: { steps: 50, guidance: 7.5 },
+  });
+  expect(model.info.schedulers[0]).toBe('PNDMScheduler');
+  expect(model.info.schedulers).toContain('euler-a');
+  await model.close();
+  await expect(model.generate(REQUEST).next()).rejects.toMatchObject({ code: 'cancelled' });
+});
+
+it("takes the model's own defaults and names words it was never told of", async () => {
+  const folder = changed('model_index.json', {});
+  writeFileSync(
+    join(folder, 'svc.json'),
+    JSON.stringify({ width: 40, height: 24, num_inference_steps: 3, guidance_scale: 2 }),
+  );
+  writeFileSync(join(folder, 'words.txt'), 'a\nred\nhouse\n');
+  const { model } = await open({ model: folder });
+  const events = await listen(model, { prompt: 'A red cat on a sofa', seed: 1 });
+  expect(events.find(({ type }) => type === 'resolved')).toMatchObject({
+    values: { width: 40, height: 24, steps: 3, guidance: 2 },
+    sources: { width: 'model', steps: 'model', guidance: 'model', samples: 'contract' },
+  });
+  expect(events.find(({ type }) => type === 'unknown-words')).toEqual({
+    type: 'unknown-words',
+    words: ['cat', 'on', 'sofa'],
+  });
+  await model.close();
+});
+
+describe('a pipeline class that is not built in', () => {
+  const folder = changed('model_index.json', { _class_name: 'StableDiffusionSafePipeline' });
+
+  it('is composed of its components by the generic backend', { timeout: 300_000 }, async () => {
+    const { model, notes } = await open({ model: folder });
+    expect(notes.join()).toContain('StableDiffusionSafePipeline is not built in, but its components are');
+    expect(model.info).toMatchObject({ backend: 'generic', pipeline: 'StableDiffusionPipeline' });
+    expect(picturesOf(await listen(model, REQUEST)).length).toBe(1);
+    await model.close();
+  });
+
+  it('is refused by the tuned one', async () => {
+    await expect(open({ model: folder, backend: 'svc' })).rejects.toMatchObject({ code: 'unsupported' });
+  });
+
+  it('is refused where a component is not known', async () => {
+    const controlled = changed('model_index.json', {
+      _class_name: 'StableDiffusionControlNetPipeline',
+      controlnet: ['diffusers', 'ControlNetModel'],
+    });
+    await expect(open({ model: controlled })).rejects.toMatchObject({ code: 'unsupported' });
+  });
+});
+
+describe('--quantization auto', () => {
+  it.each([
+    [2 ** 28, 'none'],
+    [1.1e6, 'int8'],
+    [0.7e6, 'int4'],
+  ])('takes the largest that fits %d bytes', async (memoryBudget, quantization) => {
+    const { model, notes } = await open({ quantization: 'auto', memoryBudget });
+    expect(model.info.quantization).toBe(quantization);
+    expect(notes.join()).toContain(`--quantization auto: ${quantization}`);
+    await model.close();
+  });
+
+  it('says what is missing where none does', async () => {
+    await expect(open({ quantization: 'auto', memoryBudget: 1e5 })).rejects.toMatchObject({
+      code: 'out_of_memory',
+      message: expect.stringContaining('even as int4'),
+    });
+  });
+});
+
+it("a checkpoint's schedule that is not here can be replaced, and is refused before anything is computed", async () => {
+  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'DEISMultistepScheduler' });
+  const { model } = await open({ model: folder });
+  await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'unsupported' });
+  const resolved = await model.resolve({ ...REQUEST, scheduler: 'euler' });
+  expect(resolved.values.scheduler).toBe('euler');
+  await model.close();
+});
+
+describe('requests are refused with what, the value and the remedy', () => {
+  it.each([
+    [{ width: 41 }, 'width', /41, which is no multiple of 4; the nearest are 40 and 44/],
+    [{ height: 0 }, 'height', /0; it is an integer from 4/],
+    [{ steps: 0 }, 'steps', /0; it is an integer from 1 to 1000/],
+    [{ guidance: -1 }, 'guidance', /-1; it is a number of at least 0/],
+    [{ guidanceRescale: 2 }, 'guidanceRescale', /2; it is a number from 0 to 1/],
+    [{ samples: 0 }, 'samples', /0; it is an integer/],
+    [{ seed: -1 }, 'seed', /-1; it is an integer/],
+    [{ strength: 0.5 }, 'strength', /none is given/],
+    [{ mask: { width: 1, height: 1, data: new Uint8Array(3) } }, 'mask', /needs the image/],
+    [{ clipSkip: 9 }, 'clipSkip', /9; it is an integer from 0 to/],
+    [{ scheduler: 'nope' }, 'scheduler', /no schedule is called nope; there are PNDMScheduler, euler/],
+    [{ scheduler: 'flow-euler' }, 'scheduler', /flow-euler/],
+    [
+      { kwargs: { frobnicate: 1 } },
+      'generic_kwargs',
+      /no call argument frobnicate; it takes .*guidance_rescale/,
+    ],
+    [{ kwargs: { eta: 3 } }, 'generic_kwargs', /eta is 3, it takes a number from 0 to 1/],
+    [{ kwargs: { eta: 0.5 } }, 'eta', /PNDMScheduler takes no eta/],
+  ])('%j', async (wrong, param, message) => {
+    const { model } = await open();
+    const refusal = await model.resolve({ ...REQUEST, ...wrong }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'bad_request', param, message: expect.stringMatching(message) });
+    await model.close();
+  });
+});
