@@ -30,7 +30,7 @@ describe('paths', () => {
     ['nosuchmodel', 'bad_request', 'of the form org/name'],
     ['', 'bad_request', 'of the form org/name'],
     ['../x/y', 'model_not_found', 'no file or folder'],
-    ['llama3.2:1b', 'bad_request', 'id that its original repository has on the hub, org/name'],
+    ['llama3.2:1b', 'bad_request', 'id that the model has on the hub, org/name'],
     ['https://huggingface.co/acme/tiny/tree/main', 'bad_request', 'write its id, acme/tiny'],
     ['hf://acme/tiny', 'bad_request', 'write its id, acme/tiny'],
     ['https://huggingface.co/acme', 'bad_request', 'org/name, without the address'],
