@@ -14,6 +14,7 @@ export type { ProbeResult } from './engine/probe-result.ts';
 export { adapters, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
 export {
   coverImage,
+  decodeAlphaMask,
   decodeImage,
   decodeMask,
   encodeImage,

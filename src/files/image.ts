@@ -54,8 +54,18 @@ export async function decodeImage(bytes: Uint8Array, name: string): Promise<RgbI
 
 /** Grey as RGB: white where the picture is to be drawn anew. */
 export async function decodeMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
-  return decode(bytes, name, (picture) => picture.flatten({ background: '#000000' }).greyscale());
+  return decode(bytes, name, greyMask);
 }
+
+/** The same of a mask as OpenAI's clients send it: drawn anew where it is transparent; where it is not, its white says it. */
+export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
+  return decode(bytes, name, async (picture) => {
+    const { isOpaque } = await picture.clone().stats();
+    return isOpaque ? greyMask(picture) : picture.extractChannel('alpha').negate();
+  });
+}
+
+const greyMask = (picture: Sharp): Sharp => picture.flatten({ background: '#000000' }).greyscale();
 
 /** Scaled to cover width × height, its proportions kept; what juts out at two sides is cut off. */
 export async function coverImage(image: RgbImage, width: number, height: number): Promise<RgbImage> {
@@ -63,11 +73,15 @@ export async function coverImage(image: RgbImage, width: number, height: number)
   return toRgb((await openRaw(image)).resize(width, height, { fit: 'cover', kernel: 'lanczos3' }));
 }
 
-async function decode(bytes: Uint8Array, name: string, change: (picture: Sharp) => Sharp): Promise<RgbImage> {
+async function decode(
+  bytes: Uint8Array,
+  name: string,
+  change: (picture: Sharp) => Sharp | Promise<Sharp>,
+): Promise<RgbImage> {
   try {
     const picture = await openSharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
     assertReadable(await picture.metadata(), name);
-    return await toRgb(change(picture.autoOrient()));
+    return await toRgb(await change(picture.autoOrient()));
   } catch (cause) {
     if (cause instanceof EngineError) throw cause;
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);

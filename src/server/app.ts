@@ -4,6 +4,7 @@ import { H3, type H3Event, onDispose } from 'h3';
 import { checkApiKey, checkHost, corsHeaders, preflightHeaders } from './access.ts';
 import { chatCompletions } from './chat.ts';
 import { isUnforeseen, RequestError, toErrorReply } from './errors.ts';
+import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { modelEntry, modelList } from './models.ts';
 import { logCall, startCall } from './request-log.ts';
 import type { Service } from './service.ts';
@@ -11,7 +12,8 @@ import type { Service } from './service.ts';
 type Handler = (event: H3Event) => unknown;
 type Method = 'GET' | 'POST';
 
-const OPEN_PATHS = new Set(['/livez', '/readyz', '/health']);
+/** Asked without the key: probes, and pictures, whose addresses nobody can guess, so that a page can show them. */
+const OPEN_PATHS = /^\/(livez|readyz|health|v1\/images\/[^/]+\/content)$/;
 
 export function createApp(service: Service): H3 {
   const app = new H3({
@@ -37,6 +39,9 @@ type Handlers = Partial<Record<Method, Handler>>;
 function routesOf(service: Service): Record<string, Handlers> {
   return {
     '/v1/chat/completions': { POST: (event) => chatCompletions(service, event) },
+    '/v1/images/generations': { POST: (event) => imageGenerations(service, event) },
+    '/v1/images/edits': { POST: (event) => imageEdits(service, event) },
+    '/v1/images/:id/content': { GET: (event) => imageContent(service, event) },
     '/v1/models': { GET: () => modelList(service) },
     '/v1/models/**': {
       GET: ({ url }) => modelEntry(service, decode(url.pathname.slice('/v1/models/'.length))),
@@ -87,7 +92,7 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
       return null;
     }
     const { apiKey } = service.options;
-    if (apiKey !== undefined && !OPEN_PATHS.has(url.pathname))
+    if (apiKey !== undefined && !OPEN_PATHS.test(url.pathname))
       checkApiKey(req.headers.get('authorization'), apiKey);
     const value = await next();
     call.status = res.status ?? 200;

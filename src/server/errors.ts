@@ -5,6 +5,7 @@ import { EngineError, type ErrorCode } from '../index.ts';
 /** Codes of the HTTP layer, beside those of the engine. */
 export type RequestErrorCode =
   | 'invalid_json'
+  | 'invalid_form'
   | 'invalid_content_type'
   | 'invalid_type'
   | 'invalid_value'
@@ -53,6 +54,7 @@ interface Mapping {
 
 const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   invalid_json: { status: 400 },
+  invalid_form: { status: 400 },
   invalid_content_type: { status: 400 },
   invalid_type: { status: 400 },
   invalid_value: { status: 400 },

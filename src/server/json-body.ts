@@ -6,7 +6,6 @@ export const BODY_LIMIT = 64 * 1024 * 1024;
 /** Lists and objects inside each other. */
 const MOST_LEVELS = 200;
 
-/** The limit is also the HTTP server's own: it counts what arrives without a length. */
 export async function readJson(request: Request): Promise<unknown> {
   const type = request.headers.get('content-type');
   if (!/^application\/([\w.+-]+\+)?json *(;|$)/i.test(type ?? '')) {
@@ -15,12 +14,7 @@ export async function readJson(request: Request): Promise<unknown> {
       `the body must come as content-type application/json, got ${type ?? 'none'}`,
     );
   }
-  if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge();
-  const text = await request.text().catch((error: unknown) => {
-    throw isTooLarge(error)
-      ? tooLarge()
-      : new RequestError('cancelled', 'the client left before its body was read');
-  });
+  const text = await readWhole(request, () => request.text());
   if (text === '') throw new RequestError('invalid_json', 'the body is empty; send a JSON object');
   let value: unknown;
   try {
@@ -35,6 +29,18 @@ export async function readJson(request: Request): Promise<unknown> {
     );
   }
   return value;
+}
+
+/** The limit is also the HTTP server's own: it counts what arrives without a length. */
+export async function readWhole<T>(request: Request, read: () => Promise<T>): Promise<T> {
+  if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge();
+  try {
+    return await read();
+  } catch (error) {
+    throw isTooLarge(error)
+      ? tooLarge()
+      : new RequestError('cancelled', 'the client left before its body was read');
+  }
 }
 
 /** What follows walks and prints values level by level on the stack. */
@@ -55,6 +61,6 @@ function tooLarge(): RequestError {
   const mebibytes = BODY_LIMIT / 2 ** 20;
   return new RequestError(
     'request_too_large',
-    `the body is larger than ${mebibytes} MiB; send a shorter conversation`,
+    `the body is larger than ${mebibytes} MiB; send a shorter conversation or smaller pictures`,
   );
 }

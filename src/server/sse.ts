@@ -1,4 +1,5 @@
-// Server-sent events as bytes: data lines, comments that keep a silent connection open, and the end marker.
+// Server-sent events as bytes: data lines with or without an event's name, comments that keep a silent connection open, and the
+// end marker.
 // The stream never waits for its reader: `room()` says whether the reader keeps up, and `onRoom` that it does again.
 
 const encoder = new TextEncoder();
@@ -12,9 +13,12 @@ interface EventStream {
   readonly body: ReadableStream<Uint8Array>;
   /** False while the reader is more than 64 KiB behind. */
   room(): boolean;
-  send(value: unknown): void;
-  /** Sends the end marker and closes. */
-  end(): void;
+  /** `name`: of the event, on a line of its own. */
+  send(value: unknown, name?: string): void;
+  /** A line that readers skip. */
+  comment(text: string): void;
+  /** Sends the end marker, where the kind of stream has one, and closes. */
+  end(options?: { marker: boolean }): void;
 }
 
 interface EventStreamOptions {
@@ -73,10 +77,14 @@ export function createEventStream({ keepAlive, onRoom, onCancel }: EventStreamOp
   return {
     body,
     room,
-    send: (value) => write(encoder.encode(`data: ${JSON.stringify(value)}\n\n`)),
-    end() {
+    send(value, name) {
+      const event = name === undefined ? '' : `event: ${name}\n`;
+      write(encoder.encode(`${event}data: ${JSON.stringify(value)}\n\n`));
+    },
+    comment: (text) => write(encoder.encode(`: ${text}\n\n`)),
+    end({ marker } = { marker: true }) {
       if (!open) return;
-      write(END);
+      if (marker) write(END);
       close();
       controller.close();
     },

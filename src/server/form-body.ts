@@ -1,0 +1,58 @@
+// A form (multipart/form-data) as the object that the same request would be in JSON: files stay files, and texts become what
+// their field's schema takes.
+
+import { RequestError } from './errors.ts';
+import type { FieldTable } from './fields.ts';
+import { readWhole } from './json-body.ts';
+
+export async function readForm(request: Request, table: FieldTable): Promise<Record<string, unknown>> {
+  const type = request.headers.get('content-type') ?? 'none';
+  if (!/^multipart\/form-data *;/i.test(type)) {
+    throw new RequestError(
+      'invalid_content_type',
+      `the body must come as content-type multipart/form-data, got ${type}`,
+    );
+  }
+  const bytes = await readWhole(request, () => request.arrayBuffer());
+  const body = new Response(bytes, { headers: { 'content-type': type } });
+  const form = await body.formData().catch(() => {
+    throw new RequestError(
+      'invalid_form',
+      'the body is not valid multipart/form-data; send it as clients build it',
+    );
+  });
+  const values = new Map<string, (string | File)[]>();
+  for (const [key, value] of form) {
+    // What browsers send where no file was chosen.
+    if (typeof value !== 'string' && value.size === 0 && value.name === '') continue;
+    const name = key.replace(/\[\]$/, '');
+    values.set(name, [...(values.get(name) ?? []), value]);
+  }
+  return Object.fromEntries([...values].map(([name, all]) => [name, fieldValue(name, all, table)]));
+}
+
+function fieldValue(name: string, all: (string | File)[], table: FieldTable): unknown {
+  const field = Object.hasOwn(table, name) ? table[name] : undefined;
+  const texts = all.filter((value) => typeof value === 'string');
+  const [first] = all;
+  if (all.length === 1 && first instanceof File) return first;
+  if (texts.length !== all.length) {
+    throw new RequestError('invalid_value', `${name} takes one file, got ${all.length} parts; send one`, {
+      param: name,
+    });
+  }
+  const [text = ''] = texts;
+  if (texts.length > 1) return texts.map((one) => jsonOr(one));
+  const takesText = field?.status === 'honoured' && field.schema.safeParse(text).success;
+  return takesText ? text : jsonOr(text);
+}
+
+/** Numbers, booleans, lists and objects as they are written; any other text is a text, and an empty one is not set. */
+function jsonOr(text: string): unknown {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

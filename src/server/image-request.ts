@@ -1,0 +1,147 @@
+// From the fields of a request to what the engine draws.
+
+import { randomInt } from 'node:crypto';
+import {
+  coverImage,
+  decodeAlphaMask,
+  decodeImage,
+  EngineError,
+  type ImageModelInfo,
+  type ImageRequest,
+  type Pixels,
+  type ResolvedImageRequest,
+} from '../index.ts';
+import { RequestError } from './errors.ts';
+import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
+
+/** Of proportions that pass as equal. */
+const TOLERANCE = 0.01;
+
+/** The engine's requests: one for all pictures, or one for each entry of a list of seeds. */
+export async function toImageRequests(
+  body: ImageBody & { prompt: string },
+  info: ImageModelInfo,
+): Promise<[ImageRequest, ...ImageRequest[]]> {
+  const { seed = randomInt(2 ** 32), n } = body;
+  const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
+  const common = withoutMissing({
+    prompt: body.prompt,
+    negativePrompt: body.negative_prompt,
+    steps: body.num_inference_steps,
+    guidance: body.guidance_scale,
+    guidanceRescale: body.guidance_rescale,
+    generatorDevice: body.generator_device,
+    scheduler: body.scheduler,
+    clipSkip: body.clip_skip,
+    strength: body.strength,
+    tiling: body.vae_tiling,
+    kwargs,
+    ...sizeAsked(body),
+    ...(await readSources(body, info)),
+  });
+  if (!Array.isArray(seed)) return [{ ...common, seed, ...(n !== undefined && { samples: n }) }];
+  const [first, ...others] = seed.map((one) => ({ ...common, seed: one, samples: 1 }));
+  return [first ?? { ...common, seed: 0 }, ...others];
+}
+
+function sizeAsked({ size, width, height }: ImageBody): { width?: number; height?: number } {
+  const [, wide, high] = /^(\d+)x(\d+)$/.exec(size ?? '') ?? [];
+  if (wide !== undefined && high !== undefined) return { width: Number(wide), height: Number(high) };
+  return withoutMissing({ width, height });
+}
+
+type Size = Pick<Pixels, 'width' | 'height'>;
+
+/** The picture to start from and its mask, brought to the size that is drawn. */
+async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Partial<ImageRequest>> {
+  const { image: file, url, mask: maskFile } = body;
+  if (!file && url === undefined) return {};
+  const image = await (file
+    ? decodeImage(await bytesOf(file), 'image')
+    : decodeImage(bytesOfUrl(url ?? ''), 'url'));
+  const mask = maskFile && (await decodeAlphaMask(await bytesOf(maskFile), 'mask'));
+  if (mask && Math.abs((mask.width * image.height) / (mask.height * image.width) - 1) > TOLERANCE) {
+    throw new RequestError(
+      'invalid_value',
+      `mask has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}; send both with the same proportions`,
+      { param: 'mask' },
+    );
+  }
+  const { width, height } = sizeFrom(image, sizeAsked(body), info);
+  return {
+    width,
+    height,
+    image: await coverImage(image, width, height),
+    ...(mask && { mask: await coverImage(mask, width, height) }),
+  };
+}
+
+const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await file.arrayBuffer());
+
+const bytesOfUrl = (url: string): Uint8Array => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+
+/** The size asked for; else the picture's own proportions, in at most the pixels that the model draws by default. */
+export function sizeFrom(
+  image: Size,
+  { width, height }: Partial<Size>,
+  { sizeMultiple, defaults }: Pick<ImageModelInfo, 'sizeMultiple' | 'defaults'>,
+): Size {
+  const round = (size: number) => Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
+  if (width !== undefined) return { width, height: height ?? round((width * image.height) / image.width) };
+  if (height !== undefined) return { width: round((height * image.width) / image.height), height };
+  const scale = Math.min(1, Math.sqrt((defaults.width * defaults.height) / (image.width * image.height)));
+  return { width: round(image.width * scale), height: round(image.height * scale) };
+}
+
+/** Steps between previews, so that at most `previews` are shown before the last step. */
+export function previewEvery(previews: number, { steps, strength }: ResolvedImageRequest): number {
+  if (previews === 0) return 0;
+  const taken = Math.max(1, Math.floor(steps * (strength ?? 1)));
+  return Math.floor((taken - 1) / (previews + 1)) + 1;
+}
+
+export function checkCount({ samples }: ResolvedImageRequest): void {
+  if (samples <= MOST_PICTURES) return;
+  throw new RequestError(
+    'invalid_value',
+    `one request draws at most ${MOST_PICTURES} pictures, got ${samples}`,
+    {
+      param: 'n',
+    },
+  );
+}
+
+const FIELD_NAMES: Partial<Record<string, keyof ImageBody>> = {
+  negativePrompt: 'negative_prompt',
+  steps: 'num_inference_steps',
+  guidance: 'guidance_scale',
+  guidanceRescale: 'guidance_rescale',
+  generatorDevice: 'generator_device',
+  clipSkip: 'clip_skip',
+  samples: 'n',
+  tiling: 'vae_tiling',
+};
+
+/** The engine's error under the name that the client knows the field by. */
+export function underFieldName(error: unknown, body: ImageBody): unknown {
+  if (!(error instanceof EngineError) || error.param === null) return error;
+  const { code, message, param, cause } = error;
+  const isSide = param === 'width' || param === 'height';
+  const isKwargs = param === 'generic_kwargs' && body.diffusers_kwargs !== undefined;
+  const name =
+    isSide && body[param] === undefined && body.size !== undefined
+      ? 'size'
+      : isKwargs
+        ? 'diffusers_kwargs'
+        : (FIELD_NAMES[param] ?? param);
+  return new EngineError(code, message, { param: name, cause });
+}
+
+type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+function withoutMissing<T extends object>(values: T): Given<T> {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as Given<T>;
+}

@@ -1,0 +1,91 @@
+// From a body to the honoured fields of a request for pictures, or to the error that names what is wrong with it.
+
+import { RequestError } from './errors.ts';
+import { isEmpty, refuseUnknown, show, sortFields } from './fields.ts';
+import { EDIT_FIELDS, IMAGE_FIELDS, imageBody, type ImageBody } from './image-schema.ts';
+import { toRequestError } from './validation.ts';
+
+export type Operation = 'generation' | 'edit';
+
+type KnownBody = ImageBody & Required<Pick<ImageBody, 'prompt'>>;
+
+/** `ignored`: names that nothing here reads; with `strict` they are an error. */
+export function validateImage(
+  value: unknown,
+  operation: Operation,
+  strict: boolean,
+): { body: KnownBody; ignored: string[] } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
+  }
+  if (operation === 'generation') refuseEditFields(value);
+  // A file has no members of its own, and an empty list of seeds is an error.
+  const kept = ['image', 'mask', 'seed'];
+  const { honoured, ignored } = sortFields(value, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, kept);
+  if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
+  const parsed = imageBody.safeParse(honoured);
+  if (!parsed.success) throw toRequestError(parsed.error, honoured);
+  const body = parsed.data as KnownBody;
+  checkTogether(body);
+  if (operation === 'edit') checkPicture(body);
+  if (strict) refuseUnknown(ignored);
+  return { body, ignored };
+}
+
+function refuseEditFields(value: object): void {
+  const name = Object.keys(EDIT_FIELDS).find((field) => !isEmpty(Reflect.get(value, field)));
+  if (name === undefined) return;
+  throw new RequestError(
+    'unsupported',
+    `${name} is for drawing from a picture; send it to POST /v1/images/edits, or leave it out`,
+    { param: name },
+  );
+}
+
+function checkTogether(body: ImageBody): void {
+  const { seed, n, partial_images: previews = 0, output_compression: quality = 100 } = body;
+  const refuse = (param: string, message: string): never => {
+    throw new RequestError('invalid_value', message, { param });
+  };
+  if (Array.isArray(seed) && n !== undefined && seed.length !== n) {
+    refuse('seed', `seed has ${seed.length} entries, and n is ${n}; send one for each picture`);
+  }
+  if (previews > 0 && !body.stream) {
+    refuse('partial_images', 'partial_images needs stream to be true; send both or neither');
+  }
+  if (body.stream && body.response_format === 'url') {
+    refuse(
+      'response_format',
+      'response_format is url, and a stream carries the pictures themselves; send b64_json',
+    );
+  }
+  if (quality !== 100 && (body.output_format ?? 'png') === 'png') {
+    refuse(
+      'output_compression',
+      'output_compression is for jpeg and webp, and PNG loses nothing; leave it out',
+    );
+  }
+  if (body.generic_kwargs && body.diffusers_kwargs) {
+    refuse('generic_kwargs', 'generic_kwargs is another name of diffusers_kwargs; send one of them');
+  }
+  for (const [at, side] of (['width', 'height'] as const).entries()) {
+    const fromSize = body.size?.split('x')[at];
+    if (body.size === undefined || body.size === 'auto' || body[side] === undefined) continue;
+    if (Number(fromSize) !== body[side]) {
+      refuse(side, `${side} is ${body[side]}, and size is ${body.size}; send one of them`);
+    }
+  }
+}
+
+function checkPicture({ image, url }: ImageBody): void {
+  if (image && url !== undefined) {
+    throw new RequestError('invalid_value', 'url gives a picture, and image another; send one of them', {
+      param: 'url',
+    });
+  }
+  if (!image && url === undefined) throw missing('image', 'image is required: the picture to start from');
+}
+
+function missing(param: string, message: string): RequestError {
+  return new RequestError('missing_required_parameter', message, { param });
+}
