@@ -39,6 +39,12 @@ export function whole(low: number, high = Infinity): Rule {
   };
 }
 
+/** A size of memory. */
+export const bytes: Rule = (value, name) => {
+  if (!Number.isSafeInteger(value) || (value as number) < 1)
+    refuse(value, name, 'a whole number of bytes, as 4e9');
+};
+
 /** `above`: the lower bound is itself too low. */
 export function real(low: number, high: number, { above = false } = {}): Rule {
   const wanted = above ? `a number above ${low} and at most ${high}` : `a number ${boundsText(low, high)}`;
@@ -52,8 +58,8 @@ export function listOf(rule: Rule, { least = 0, most = Infinity } = {}): Rule {
   return (value, name) => {
     if (!Array.isArray(value)) return refuse(value, name, 'a list');
     if (value.length < least || value.length > most) {
-      const entries = `${least === most ? least : boundsText(least, most)} entries`;
-      throw bad(name, `has ${value.length} entries, it must have ${entries}`);
+      const wanted = value.length < least ? `at least ${least}` : `at most ${most}`;
+      throw bad(name, `has ${value.length} entries, it must have ${wanted}`);
     }
     value.forEach((entry: unknown, at) => rule(entry, `${name}.${at}`));
   };
@@ -84,7 +90,7 @@ interface Members {
 
 /** Holds a set of options to its table; `what` is what messages call the set. */
 export function checkOptions(given: unknown, rules: Rules, what: string, required: readonly string[]): void {
-  if (!isObject(given)) return refuse(given, what, 'an object');
+  if (!isObject(given)) return refuse(given, what.replace(/^an? /, ''), 'an object');
   checkMembers(given, rules, (member) => member, { name: what, required });
 }
 

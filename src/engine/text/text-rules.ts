@@ -3,6 +3,7 @@
 import { EngineError } from '../../files/error.ts';
 import {
   anything,
+  bytes,
   checkOptions,
   filledText,
   flag,
@@ -41,7 +42,7 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   revision: filledText,
   quantization: oneOf('none', 'int8', 'int4', 'auto'),
   adapter: adapterRule,
-  memoryBudget: whole(1, Number.MAX_SAFE_INTEGER),
+  memoryBudget: bytes,
   contextLength: whole(1, 2 ** 31 - 1),
   maxRunningRequests: whole(1, 256),
   maxQueuedRequests: whole(0),

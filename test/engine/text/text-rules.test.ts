@@ -41,7 +41,7 @@ describe('options of a model', () => {
     [{ model: '' }, 'model', 'not empty'],
     [{ model: 5 }, 'model', 'is 5'],
     [{ model: 'm', quantization: 'q4' }, 'quantization', 'is "q4", it must be one of none, int8, int4, auto'],
-    [{ model: 'm', memoryBudget: '4GB' }, 'memoryBudget', 'is "4GB", it must be a whole number'],
+    [{ model: 'm', memoryBudget: '4GB' }, 'memoryBudget', 'is "4GB", it must be a whole number of bytes'],
     [{ model: 'm', memoryBudget: Infinity }, 'memoryBudget', 'is Infinity'],
     [{ model: 'm', adapter: -1 }, 'adapter', 'from 0 to 99'],
     [{ model: 'm', contextLength: -1 }, 'contextLength', 'is -1, it must be a whole number'],
@@ -86,12 +86,14 @@ describe('requests', () => {
   });
 
   it.each<[unknown, string, string]>([
+    [undefined, 'request', 'is undefined, it must be an object'],
     [{}, 'prompt', 'is missing'],
+    [{ prompt, stop: Array(17).fill('a') }, 'stop', 'has 17 entries, it must have at most 16'],
     [{ prompt: 'hi' }, 'prompt', 'is "hi", it must be an object with messages, text or ids'],
     [{ prompt: {} }, 'prompt', 'none of messages, text and ids'],
     [{ prompt: { text: 'a', ids: [1] } }, 'prompt', 'more than one'],
     [{ prompt: { text: 5 } }, 'text', 'is 5'],
-    [{ prompt: { messages: [] } }, 'messages', 'has 0 entries'],
+    [{ prompt: { messages: [] } }, 'messages', 'has 0 entries, it must have at least 1'],
     [{ prompt: { messages: 'hi' } }, 'messages', 'a list'],
     [message({ role: 'bot', content: 'hi' }), 'messages.0.role', 'is "bot", it must be one of system'],
     [message({ role: 'user' }), 'messages.0.content', 'a text or a list'],
