@@ -241,7 +241,7 @@ async function checkId(id: string, source: HubSource): Promise<void> {
     throw new EngineError('model_not_found', `there is no file or folder '${id}'${hint}`, { param: 'model' });
   throw new EngineError(
     'bad_request',
-    `'${id}' is neither an existing folder nor a model id of the form org/name${hint}`,
+    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B${hint}`,
     { param: 'model' },
   );
 }
