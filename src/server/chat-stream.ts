@@ -2,7 +2,7 @@
 // here and goes out in one larger chunk.
 
 import type { TextEvent } from '../index.ts';
-import { isUnforeseen, toErrorReply } from './errors.ts';
+import { type ErrorReply, isUnforeseen, toErrorReply } from './errors.ts';
 import { applyEvent, choiceChunk, type Reply, usageChunk } from './reply.ts';
 import type { Log } from './service.ts';
 import { createEventStream } from './sse.ts';
@@ -14,13 +14,15 @@ interface ChatStreamOptions {
   continuousUsage: boolean;
   /** The reader has gone. */
   onCancel: () => void;
+  /** The stream ends with this error, under a status that said otherwise. */
+  onFailure: (error: ErrorReply['body']['error']) => void;
   log: Log;
 }
 
 export function streamReply(
   reply: Reply,
   events: AsyncIterable<TextEvent>,
-  { keepAlive, includeUsage, continuousUsage, onCancel, log }: ChatStreamOptions,
+  { keepAlive, includeUsage, continuousUsage, onCancel, onFailure, log }: ChatStreamOptions,
 ): ReadableStream<Uint8Array> {
   const held = new Map<number, string>();
   const flush = () => {
@@ -53,7 +55,9 @@ export function streamReply(
     .catch((error: unknown) => {
       if (isUnforeseen(error)) log.error(error);
       flush();
-      stream.send(toErrorReply(error).body);
+      const { body } = toErrorReply(error);
+      onFailure(body.error);
+      stream.send(body);
     })
     .finally(() => stream.end());
   return stream.body;

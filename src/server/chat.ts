@@ -50,6 +50,7 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
     includeUsage: body.stream_options?.include_usage ?? false,
     continuousUsage: body.stream_options?.continuous_usage_stats ?? false,
     onCancel: () => abort.abort(),
+    onFailure: (error) => void (event.context.call && (event.context.call.refusal = error)),
     log: service.log,
   });
 }

@@ -39,7 +39,7 @@ export class RequestError extends Error {
   }
 }
 
-interface ErrorReply {
+export interface ErrorReply {
   status: number;
   headers: Record<string, string>;
   body: { error: { message: string; type: string; param: string | null; code: string } };

@@ -152,3 +152,12 @@ it('never holds the engine up for a slow reader, and merges what that reader mis
   expect(contents.length).toBeLessThan(words / 2);
   expect(received).toContain('[DONE]');
 });
+
+it('says in the log what ended a stream whose status was good', async () => {
+  const { post, lines } = await start();
+  await (await post(ask('fail device_lost', { stream: true }))).text();
+  await expect.poll(() => lines.some((line) => line.includes(' 200 device_lost · '))).toBe(true);
+  expect(lines.some((line) => line.startsWith('debug') && line.endsWith('failed with device_lost'))).toBe(
+    true,
+  );
+});
