@@ -52,11 +52,7 @@ fn main(
       }
       let w = unpack(pack, scale, quad % (STEP / 4u));
       for (var t = 0u; t < TILES; t++) {
-        let xs = x[x0 + t * LANES * args.x_quads + b * 8u + quad];
-        fold(&c[t], xs.x, w[0]);
-        fold(&c[t], xs.y, w[1]);
-        fold(&c[t], xs.z, w[2]);
-        fold(&c[t], xs.w, w[3]);
+        fold_quad(&c[t], x[x0 + t * LANES * args.x_quads + b * 8u + quad], w);
       }
     }
   }
