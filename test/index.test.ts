@@ -10,6 +10,7 @@ it('is these names and no more', () => {
     'adapters',
     'configOfPicture',
     'coverImage',
+    'decodeAlphaMask',
     'decodeImage',
     'decodeMask',
     'encodeImage',
