@@ -32,7 +32,8 @@ export interface Resolved {
   call: CallArguments;
 }
 
-const CONTRACT = { steps: 50, guidance: 7.5 };
+/** What the command line's contract says where nobody else does. */
+export const CONTRACT = { steps: 50, guidance: 7.5 };
 const MOST_STEPS = 1000;
 const MOST_PIXELS = 16384;
 
@@ -61,8 +62,8 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   const values: ResolvedImageRequest = {
     width: decide('width', picture && nearest(picture.width, sizeMultiple), defaults.width),
     height: decide('height', picture && nearest(picture.height, sizeMultiple), defaults.height),
-    steps: decide('steps', defaults.steps ?? family.defaults.steps, CONTRACT.steps),
-    guidance: decide('guidance', defaults.guidance ?? family.defaults.guidance, CONTRACT.guidance),
+    steps: decide('steps', defaults.steps, CONTRACT.steps),
+    guidance: decide('guidance', defaults.guidance, CONTRACT.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
     negativePrompt: decide('negativePrompt', defaults.negativePrompt, ''),
     scheduler: decide('scheduler', schedulers[0], ''),

@@ -1,17 +1,12 @@
 // Latents after a whole run against diffusers': what the pictures' eight bits would hide.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openComponents } from '../../../src/engine/image/components.ts';
-import { familyOf } from '../../../src/engine/image/families.ts';
 import { cpuNoise } from '../../../src/engine/image/noise.ts';
-import { readAutoencoder } from '../../../src/engine/image/pictures.ts';
-import { createPlanner } from '../../../src/engine/image/plan.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { sampleLatentsOf } from '../../../src/engine/image/sampler.ts';
-import { stableDiffusion } from '../../../src/engine/image/stable-diffusion.ts';
-import { zImageRunner } from '../../../src/engine/image/z-image.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openPipeline } from '../../../src/files/pipeline-index.ts';
-import { openComponentWeights } from '../../../src/files/pipeline-weights.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
@@ -27,31 +22,9 @@ afterAll(() => device.destroy());
 async function latentsOf(name: string): Promise<Float32Array> {
   const { options, request } = await goldenRequest(name);
   const pipeline = await openPipeline(options.model, openDiskFolder, options);
-  const family = familyOf(pipeline, options.model);
-  const names = Object.keys(pipeline.components).filter(
-    (part) => part === family.denoiser || part === 'vae' || part.startsWith('text_encoder'),
-  );
-  const components = await openComponents(device, names, {
-    pipeline,
-    quantization: 'none',
-    openWeights: ({ folder }) => openComponentWeights(folder),
-    onProgress: () => {},
-    onNote: () => {},
-  });
-  const autoencoder = readAutoencoder('AutoencoderKL', components.get('vae').config, 'config.json');
-  const runner =
-    family.name === 'z-image'
-      ? zImageRunner(components)
-      : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
-  const planner = createPlanner(components.get('scheduler').config, runner, autoencoder.factor);
-  const resolved = resolveRequest(request, {
-    family,
-    sizeMultiple: autoencoder.factor * family.patch,
-    defaults: { width: 64, height: 64 },
-    backend: 'svc',
-    schedulers: planner.names,
-    mostClipSkip: runner.mostClipSkip,
-  });
+  const parts = await openParts(device, nodePlatform, pipeline, options, () => {});
+  const { autoencoder, components, context, planner, runner } = parts;
+  const resolved = resolveRequest(request, context);
   const { values, sources } = resolved.event;
   const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
   const computing = { plain: false };

@@ -3,11 +3,16 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { ImageModelOptions, OpenEvent } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import type { Platform } from '../../../src/engine/platform.ts';
+import type { Device } from '../../../src/gpu/device.ts';
 import { listen, picturesOf, tinyPipeline } from './pipeline-golden.ts';
+
+/** Cold shader caches on a busy machine. */
+vi.setConfig({ testTimeout: 300_000 });
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-open-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
@@ -75,7 +80,7 @@ it("takes the model's own defaults and names words it was never told of", async 
 describe('a pipeline class that is not built in', () => {
   const folder = changed('model_index.json', { _class_name: 'StableDiffusionSafePipeline' });
 
-  it('is composed of its components by the generic backend', { timeout: 300_000 }, async () => {
+  it('is composed of its components by the generic backend', async () => {
     const { model, notes } = await open({ model: folder });
     expect(notes.join()).toContain('StableDiffusionSafePipeline is not built in, but its components are');
     expect(model.info).toMatchObject({ backend: 'generic', pipeline: 'StableDiffusionPipeline' });
@@ -153,3 +158,28 @@ describe('requests are refused with what, the value and the remedy', () => {
     await model.close();
   });
 });
+
+it(
+  'a lost device ends the picture with device_lost, and the next one is drawn on a new device',
+  { timeout: 300_000 },
+  async () => {
+    const devices: Device[] = [];
+    const platform: Platform = {
+      ...nodePlatform,
+      async openDevice(options) {
+        devices.push(await nodePlatform.openDevice(options));
+        return devices.at(-1)!;
+      },
+    };
+    const model = await openImageModelInline(platform, { model: tinyPipeline('sd1') });
+    const before = picturesOf(await listen(model, REQUEST));
+    const run = async (): Promise<void> => {
+      for await (const event of model.generate({ ...REQUEST, steps: 20 }))
+        if (event.type === 'step') devices[0]!.destroy();
+    };
+    await expect(run()).rejects.toMatchObject({ code: 'device_lost' });
+    expect(picturesOf(await listen(model, REQUEST))).toEqual(before);
+    expect(devices.length).toBe(2);
+    await model.close();
+  },
+);

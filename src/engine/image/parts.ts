@@ -1,0 +1,112 @@
+// A pipeline on a device: its components, what draws with them, and what can be said of it before anything is loaded.
+
+import type { Pipeline } from '../../files/pipeline-index.ts';
+import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Platform } from '../platform.ts';
+import { openComponents, type Components } from './components.ts';
+import { familyOf } from './families.ts';
+import type { ImageModelInfo, ImageModelOptions, OpenEvent } from './image-model.ts';
+import { ownSettings, type OwnSettings } from './own-settings.ts';
+import { readAutoencoder, type Autoencoder } from './pictures.ts';
+import { createPlanner, type Planner } from './plan.ts';
+import { CONTRACT, type ModelDefaults, type ResolveContext } from './resolve.ts';
+import type { Runner } from './runner.ts';
+import { stableDiffusion } from './stable-diffusion.ts';
+import { zImageRunner } from './z-image.ts';
+
+/** Latents along a side where neither the checkpoint nor its family says. */
+const USUAL_LATENTS = 64;
+
+export interface Parts {
+  device: Device;
+  components: Components;
+  autoencoder: Autoencoder;
+  runner: Runner;
+  planner: Planner;
+  own: OwnSettings;
+  /** Plain f32 kernels. */
+  plain: boolean;
+  context: ResolveContext;
+  info: ImageModelInfo;
+}
+
+export async function openParts(
+  device: Device,
+  platform: Pick<Platform, 'openFolder'>,
+  pipeline: Pipeline,
+  options: ImageModelOptions,
+  onEvent: (event: OpenEvent) => void,
+): Promise<Parts> {
+  const family = familyOf(pipeline, options.modelId ?? options.model);
+  const plain = options.backend === 'generic' || pipeline.composedFrom !== null;
+  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
+    (name) => pipeline.components[name] !== undefined,
+  );
+  const components = await openComponents(device, names, {
+    pipeline,
+    quantization: plain || options.allF32 ? 'f32' : (options.quantization ?? 'none'),
+    openWeights: ({ name, folder }) =>
+      name === family.denoiser && options.transformerWeightsPath !== undefined
+        ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
+        : openComponentWeights(folder),
+    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    onNote: (message) => onEvent({ type: 'note', message }),
+  });
+  const { className, config } = components.get('vae');
+  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
+  const runner =
+    family.name === 'z-image'
+      ? zImageRunner(components)
+      : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
+  const planner = createPlanner(components.get('scheduler').config, runner, autoencoder.factor);
+  const own = await ownSettings(await platform.openFolder(pipeline.path));
+  const size = family.defaults.size ?? (runner.sampleSize ?? USUAL_LATENTS) * autoencoder.factor;
+  const { steps, guidance } = family.defaults;
+  const defaults: ModelDefaults = { width: size, height: size, steps, guidance, ...own.defaults };
+  const context: ResolveContext = {
+    family,
+    sizeMultiple: autoencoder.factor * family.patch,
+    defaults,
+    backend: plain ? 'generic' : 'svc',
+    schedulers: planner.names,
+    mostClipSkip: runner.mostClipSkip,
+  };
+  const info = describe(pipeline, options.model, components, context, own);
+  return { device, components, autoencoder, runner, planner, own, plain, context, info };
+}
+
+function describe(
+  pipeline: Pipeline,
+  model: string,
+  components: Components,
+  { family, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  own: OwnSettings,
+): ImageModelInfo {
+  const { device, parameters, quantization, storedBytes } = components;
+  const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
+  const lastSegment = model.replace(/[/\\]+$/, '').replace(/^.*[/\\]/, '');
+  return {
+    path: pipeline.path,
+    name: lastSegment,
+    pipeline: pipeline.className,
+    denoiser: components.get(family.denoiser).className,
+    parameters,
+    quantization,
+    backend,
+    sizeMultiple,
+    defaults: {
+      width: defaults.width,
+      height: defaults.height,
+      steps: defaults.steps ?? CONTRACT.steps,
+      guidance: defaults.guidance ?? CONTRACT.guidance,
+      negativePrompt: defaults.negativePrompt ?? '',
+    },
+    schedulers: [...schedulers],
+    components: Object.fromEntries(classes) as Record<string, string>,
+    words: own.words?.size ?? null,
+    supports: { imageToImage: true, inpainting: true, negativePrompt: true },
+    memory: { budget: device.memoryBudget, weights: storedBytes },
+    adapter: device.summary,
+  };
+}
