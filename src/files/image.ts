@@ -61,7 +61,14 @@ export async function decodeMask(bytes: Uint8Array, name: string): Promise<RgbIm
 export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
   return decode(bytes, name, async (picture) => {
     const { isOpaque } = await picture.clone().stats();
-    return isOpaque ? greyMask(picture) : picture.extractChannel('alpha').negate();
+    if (isOpaque) return greyMask(picture);
+    // One channel first: the pipeline drops the alpha channel before it extracts one.
+    const { data, info } = await picture
+      .extractChannel('alpha')
+      .negate()
+      .raw({ depth: 'uchar' })
+      .toBuffer({ resolveWithObject: true });
+    return openSharp(data, { raw: { width: info.width, height: info.height, channels: 1 } });
   });
 }
 

@@ -11,9 +11,9 @@ const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
   minP: 'min_p',
 };
 
-const PURPOSES: Record<Kind, { noun: string; endpoint: string }> = {
-  text: { noun: 'chat model', endpoint: 'POST /v1/chat/completions' },
-  image: { noun: 'image model', endpoint: 'POST /v1/images/generations or /v1/images/edits' },
+const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }> = {
+  text: { article: 'a', noun: 'chat model', endpoint: 'POST /v1/chat/completions' },
+  image: { article: 'an', noun: 'image model', endpoint: 'POST /v1/images/generations or /v1/images/edits' },
 };
 
 /** The model of a kind that a request means: by its full name, its last segment, or `default`, the first of its kind. */
@@ -63,14 +63,10 @@ function describeSlot({ names, kind }: Slot): string {
 }
 
 function wrongEndpoint({ kind }: Slot, requested: string): RequestError {
-  const { noun, endpoint } = PURPOSES[kind ?? 'text'];
-  return new RequestError(
-    'unsupported',
-    `${requested} is a ${noun.replace(/^i/, 'n i')}; send it to ${endpoint}`,
-    {
-      param: 'model',
-    },
-  );
+  const { article, noun, endpoint } = PURPOSES[kind ?? 'text'];
+  return new RequestError('unsupported', `${requested} is ${article} ${noun}; send it to ${endpoint}`, {
+    param: 'model',
+  });
 }
 
 /** Those that are ready. */

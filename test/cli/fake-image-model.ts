@@ -83,6 +83,7 @@ function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' 
     throw new EngineError(
       'bad_request',
       `${key} is ${values[key]}; the nearest are ${below} and ${below + 8}`,
+      { param: key },
     );
   }
   return { type: 'resolved', values, sources };

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   coverImage,
   decodeImage,
+  decodeAlphaMask,
   decodeMask,
   encodeImage,
   imageFormatOf,
@@ -91,6 +92,19 @@ describe('encoding and decoding', () => {
       .toBuffer();
     expect([...(await decodeImage(clear, 'x')).data]).toEqual([255, 255, 255, 255, 255, 255]);
     expect([...(await decodeMask(clear, 'x')).data]).toEqual([0, 0, 0, 255, 255, 255]);
+  });
+
+  it('takes the transparent parts of a mask, or its white where nothing is transparent', async () => {
+    const raw = (pixels: number[], channels: 3 | 4) =>
+      sharp(Buffer.from(pixels), { raw: { width: 2, height: 1, channels } })
+        .png()
+        .toBuffer();
+    const half = await raw([255, 255, 255, 255, 0, 0, 0, 0], 4);
+    expect([...(await decodeAlphaMask(half, 'x')).data]).toEqual([0, 0, 0, 255, 255, 255]);
+    const solid = await raw([255, 255, 255, 255, 0, 0, 0, 255], 4);
+    expect([...(await decodeAlphaMask(solid, 'x')).data]).toEqual([255, 255, 255, 0, 0, 0]);
+    const plain = await raw([255, 255, 255, 0, 0, 0], 3);
+    expect([...(await decodeAlphaMask(plain, 'x')).data]).toEqual([255, 255, 255, 0, 0, 0]);
   });
 
   it.each([
