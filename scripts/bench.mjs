@@ -1,14 +1,15 @@
 // npm run bench: how fast models run here, beside what the adapter could do in the same run.
 //   node scripts/bench.mjs [--only TEXT] [--profile] [--json]
-//   --only int4      the cases whose name has this text; cases: the shipped model, a synthetic Llama of 250 M in f16, int8, int4
-//   --profile        also the time of each kernel in a decoding step at 2,048 tokens
+//   --only int4      the cases whose name has this text; cases: the shipped models, a synthetic Llama of 250 M in f16, int8, int4, and
+//                    "images, …": synthetic SD1 with a narrow UNet, SD1.5, Z-Image of fewer layers
+//   --profile        also the time of each kernel: in a decoding step at 2,048 tokens; in a step and in decoding a picture
 //   --json           everything that was measured, for machines
 // Each case runs in a process of its own, first with an empty shader cache. On a software adapter, where other programs share the
 // cores, rates are for quiet cores: tokens ÷ CPU time of the process × cores; the wall clock's rates are in the JSON.
 // Other engines are measured apart from this, on the same machine and checkpoint shape; nothing here needs them.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,70 +23,103 @@ const { values: options } = parseArgs({
   options: { only: { type: 'string' }, profile: { type: 'boolean' }, json: { type: 'boolean' } },
 });
 
-/** Name, folder, quantization. The synthetic checkpoint is made when a case asks for it. */
-function cases() {
-  const shipped = readdirSync(join(root, 'models')).map((name) => [
-    name,
-    () => join(root, 'models', name),
-    'none',
-  ]);
-  const synthetic = ['none', 'int8', 'int4'].map((quantization) => [
-    `llama-250m ${quantization === 'none' ? 'f16' : quantization}`,
-    syntheticCheckpoint,
-    quantization,
-  ]);
-  return [...shipped, ...synthetic].filter(([name]) => name.includes(options.only ?? ''));
+/** Models that ship, [name, folder]. */
+function shipped(isImages) {
+  return readdirSync(join(root, 'models'))
+    .map((name) => [name, join(root, 'models', name)])
+    .filter(([, folder]) => existsSync(join(folder, 'model_index.json')) === isImages);
 }
 
-function measure(folder, quantization) {
+/** Each case: name; what runs in fresh processes and gives its figures; lines and kernel times of the figures. */
+async function cases() {
+  // The image cases import the build, which set-up may have made just now.
+  const { imageCases } = await import('./bench/images.mjs');
+  const { imageKernels, imageLines } = await import('./bench/image-table.mjs');
+  const text = [
+    ...shipped(false).map(([name, folder]) => [name, () => folder, 'none']),
+    ...['none', 'int8', 'int4'].map((quantization) => [
+      `llama-250m ${quantization === 'none' ? 'f16' : quantization}`,
+      syntheticCheckpoint,
+      quantization,
+    ]),
+  ].map(([name, folder, quantization]) => ({
+    name,
+    measure(run) {
+      const { start: cold } = run('measure.mjs', folder(), quantization, '--start');
+      const { start: warm, ...measured } = run('measure.mjs', folder(), quantization);
+      return { quantization, cold, warm, ...measured };
+    },
+    lines,
+    kernels: ({ steps }) =>
+      steps.kernels
+        ? [
+            {
+              title: 'a decoding step at 2,048 tokens, each dispatch in a pass of its own',
+              kernels: steps.kernels,
+            },
+          ]
+        : [],
+  }));
+  const images = imageCases(shipped(true)).map(({ name, folder, request, pictures, measured }) => ({
+    name,
+    measure(run) {
+      const args = ['measure-image.mjs', folder(), JSON.stringify(request), String(pictures)];
+      const cold = run(...args, '--start');
+      return { cold, ...run(...args, ...(options.profile ? ['--profile'] : [])) };
+    },
+    lines: (result) => imageLines(result, measured),
+    kernels: (result) => imageKernels(result, measured),
+  }));
+  return [...text, ...images].filter(({ name }) => name.includes(options.only ?? ''));
+}
+
+/** Runs a measurement whose processes share a shader cache, empty at first. */
+function inFreshProcesses(measure) {
   const cache = mkdtempSync(join(tmpdir(), 'svc-bench-'));
-  const run = (...more) => {
-    const text = execFileSync(
-      process.execPath,
-      [join(root, 'scripts/bench/measure.mjs'), folder, quantization, ...more],
-      {
-        env: { ...process.env, MESA_SHADER_CACHE_DIR: cache },
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'inherit'],
-        maxBuffer: 2 ** 24,
-      },
-    );
+  const run = (script, ...args) => {
+    const text = execFileSync(process.execPath, [join(root, 'scripts/bench', script), ...args], {
+      env: { ...process.env, MESA_SHADER_CACHE_DIR: cache },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+      maxBuffer: 2 ** 24,
+    });
     return JSON.parse(text);
   };
   try {
-    const { start: cold } = run('--start');
-    const { start: warm, ...measured } = run();
-    return { quantization, cold, warm, ...measured };
+    return measure(run);
   } finally {
     rmSync(cache, { recursive: true, force: true });
   }
 }
 
-function print(name, result) {
-  console.log(`\n${name}`);
-  for (const { name: what, value, note } of lines(result)) {
+function print({ lines: toLines, kernels: toKernels }, title, result) {
+  console.log(`\n${title}`);
+  for (const { name: what, value, note } of toLines(result)) {
     console.log(`  ${what.padEnd(24)} ${value.padStart(12)}   ${note}`);
   }
-  if (!options.profile || !result.steps.kernels) return;
-  console.log('  a decoding step at 2,048 tokens, each dispatch in a pass of its own:');
-  for (const { name: kernel, dispatches, ms } of result.steps.kernels) {
-    console.log(
-      `    ${kernel.padEnd(22)} ${String(dispatches).padStart(4)} × ${ms.toFixed(2).padStart(8)} ms`,
-    );
+  if (!options.profile) return;
+  for (const { title: what, kernels } of toKernels(result)) {
+    console.log(`  ${what}:`);
+    for (const { name: kernel, dispatches, ms } of kernels) {
+      console.log(
+        `    ${kernel.padEnd(22)} ${String(dispatches).padStart(4)} × ${ms.toFixed(2).padStart(8)} ms`,
+      );
+    }
   }
 }
 
 await setUp();
 const results = {};
-for (const [name, folder, quantization] of cases()) {
-  const result = measure(folder(), quantization);
-  results[name] = result;
+for (const each of await cases()) {
+  const result = inFreshProcesses(each.measure);
+  results[each.name] = result;
   if (options.json) continue;
   if (Object.keys(results).length === 1) {
     const { adapter } = result;
     console.log(`${adapter.description || adapter.device}, ${availableParallelism()} CPU cores`);
   }
   const { gflops, gbytes } = result.ceilings;
-  print(`${name}   (FMA peak ${gflops.toFixed(0)} GFLOP/s, load peak ${gbytes.toFixed(1)} GB/s)`, result);
+  const peaks = `(FMA peak ${gflops.toFixed(0)} GFLOP/s, load peak ${gbytes.toFixed(1)} GB/s)`;
+  print(each, `${each.name}   ${peaks}`, result);
 }
 if (options.json) console.log(JSON.stringify(results, null, 2));

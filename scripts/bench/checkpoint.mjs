@@ -1,18 +1,8 @@
-// A Llama of 250 million random weights in f16, in the ordinary Hugging Face layout, in a cache folder: speed does not depend on
-// what a model says. The same bytes every time.
+// A Llama of 250 million random weights in f16, in the ordinary Hugging Face layout.
 
-import {
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-  openSync,
-  writeSync,
-  closeSync,
-} from 'node:fs';
-import { homedir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { byteTokenizer, madeOnce, writeTensors } from './synthetic.mjs';
 
 export const SHAPE = {
   hidden: 1024,
@@ -27,18 +17,12 @@ const CONTEXT = 8192;
 
 /** @returns {string} the folder, made at the first call */
 export function syntheticCheckpoint() {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const folder = join(cache, 'svc-engine', 'bench', 'llama-250m');
-  if (existsSync(join(folder, 'config.json'))) return folder;
-  const making = `${folder}.${process.pid}`;
-  mkdirSync(making, { recursive: true });
-  writeTensors(join(making, 'model.safetensors'));
-  writeFileSync(join(making, 'tokenizer.json'), JSON.stringify(tokenizer()));
-  writeFileSync(join(making, 'tokenizer_config.json'), '{}');
-  writeFileSync(join(making, 'config.json'), JSON.stringify(config(), null, 2));
-  rmSync(folder, { recursive: true, force: true });
-  renameSync(making, folder);
-  return folder;
+  return madeOnce('llama-250m', (folder) => {
+    writeTensors(join(folder, 'model.safetensors'), tensorShapes());
+    writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(byteTokenizer(SHAPE.vocabulary)));
+    writeFileSync(join(folder, 'tokenizer_config.json'), '{}');
+    writeFileSync(join(folder, 'config.json'), JSON.stringify(config(), null, 2));
+  });
 }
 
 function config() {
@@ -80,55 +64,4 @@ function tensorShapes() {
     ['model.norm.weight', [hidden]],
     ['lm_head.weight', [vocabulary, hidden]],
   ];
-}
-
-/** Matrices of ±(1 to 2)/64 with random mantissas, norms of one. */
-function writeTensors(path) {
-  const header = {};
-  let end = 0;
-  const tensors = tensorShapes().map(([name, shape]) => {
-    const count = shape.reduce((product, extent) => product * extent, 1);
-    header[name] = { dtype: 'F16', shape, data_offsets: [end, (end += 2 * count)] };
-    return { count, isNorm: shape.length === 1 };
-  });
-  const text = Buffer.from(JSON.stringify(header));
-  const prefix = Buffer.alloc(8);
-  prefix.writeBigUInt64LE(BigInt(text.length));
-  const file = openSync(path, 'w');
-  writeSync(file, Buffer.concat([prefix, text]));
-  let state = 1;
-  for (const { count, isNorm } of tensors) {
-    const halves = new Uint16Array(count).fill(0x3c00);
-    if (!isNorm) {
-      for (let i = 0; i < count; i++) {
-        state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-        halves[i] = 0x2400 | ((state >>> 16) & 0x83ff);
-      }
-    }
-    writeSync(file, halves);
-  }
-  closeSync(file);
-}
-
-/** Bytes, then words that nothing merges into: ids are what the benchmark sends and counts. */
-function tokenizer() {
-  const printable = (byte) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
-  let next = 256;
-  const bytes = Array.from({ length: 256 }, (_, byte) =>
-    String.fromCodePoint(printable(byte) ? byte : next++),
-  );
-  const words = Array.from({ length: SHAPE.vocabulary - 256 }, (_, i) => `w${i}`);
-  return {
-    version: '1.0',
-    added_tokens: [],
-    normalizer: null,
-    pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
-    post_processor: null,
-    decoder: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
-    model: {
-      type: 'BPE',
-      vocab: Object.fromEntries([...bytes, ...words].map((token, id) => [token, id])),
-      merges: [],
-    },
-  };
 }

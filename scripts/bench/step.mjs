@@ -123,7 +123,7 @@ function zeros(device, bytes) {
   return { buffer, offset: 0, size: buffer.size };
 }
 
-function countPipelines(gpu) {
+export function countPipelines(gpu) {
   const counter = { count: 0 };
   const create = gpu.createComputePipeline.bind(gpu);
   gpu.createComputePipeline = (descriptor) => {

@@ -52,7 +52,7 @@ export function pick({ adapter }) {
   return (rate) => (adapter.software ? rate.quiet : rate.wall);
 }
 
-function line(name, value, note) {
+export function line(name, value, note) {
   return { name, value, note };
 }
 
@@ -64,10 +64,10 @@ function milliseconds(ms) {
   return ms >= 10000 ? `${(ms / 1000).toFixed(1)} s` : `${ms.toFixed(0)} ms`;
 }
 
-function mebibytes(bytes) {
+export function mebibytes(bytes) {
   return `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 }
 
-function percent(share) {
+export function percent(share) {
   return `${(100 * share).toFixed(0)} %`;
 }

@@ -1,0 +1,69 @@
+// The figures of one image model as lines of text: a step and the decoder beside the ceiling, whole pictures, memory by stage.
+
+import { line, mebibytes, percent, pick } from './table.mjs';
+
+/** @returns {{ name: string, value: string, note: string }[]}; `measured`: 'step', or 'step' and 'decode' */
+export function imageLines(result, measured) {
+  const { cold, best, work, ceilings, first, ready } = result;
+  const time = pick(result);
+  const arithmetic = (flops, taken) => {
+    const rate = flops / time(taken) / 1e6;
+    const share = `${rate.toFixed(1)} GFLOP/s, ${percent(rate / ceilings.gflops)} of the FMA peak`;
+    return `${teraflops(flops)}, ${share}; ${seconds(taken.wall)} by the clock`;
+  };
+  const { values } = best;
+  const forwards = work.forwards === 1 ? 'one forward' : `${work.forwards} forwards`;
+  const decoding = best.stages.decoding;
+  const all = measured.includes('decode');
+  const stages = Object.entries(best.stages).filter(([name]) => all || name === 'denoising');
+  const peaks = stages.map(([, { peakBytes }]) => peakBytes);
+  const peakNotes = stages.map(([name, { peakBytes }]) => `${name} ${mebibytes(peakBytes)}`);
+  return [
+    line('step', seconds(time(best.step)), `${forwards}, ${arithmetic(work.step, best.step)}`),
+    ...(all && work.decode !== null
+      ? [line('decoding', seconds(time(decoding)), arithmetic(work.decode, decoding))]
+      : []),
+    ...(all ? [picture(best, time)] : []),
+    line(
+      'first picture, cold',
+      seconds(cold.first.total.wall),
+      `shader cache empty, by the clock; ready after ${seconds(cold.ready.wall)}`,
+    ),
+    line(
+      'first picture, warm',
+      seconds(first.total.wall),
+      `${values.steps} steps, by the clock; ready after ${seconds(ready.wall)}`,
+    ),
+    line('peak of GPU memory', mebibytes(Math.max(...peaks)), peakNotes.join(', ')),
+    line('pipelines', String(cold.pipelines), 'of a whole picture, those that pack weights among them'),
+  ];
+}
+
+function picture({ values, total, stages }, time) {
+  const parts = Object.entries(stages).map(([name, taken]) => `${name} ${seconds(time(taken))}`);
+  return line(
+    'picture',
+    seconds(time(total)),
+    `${values.steps} steps: ${parts.join(', ')}; ${seconds(total.wall)} by the clock`,
+  );
+}
+
+/** @returns {{ title: string, kernels: object[] }[]} */
+export function imageKernels({ kernels }, measured) {
+  if (!kernels) return [];
+  const titles = { step: 'a step', decode: 'decoding', text: 'text encoding' };
+  return Object.entries(titles)
+    .filter(([part]) => part === 'step' || measured.includes('decode'))
+    .map(([part, what]) => ({
+      title: `${what}, each dispatch in a pass of its own`,
+      kernels: kernels[part],
+    }));
+}
+
+function seconds(ms) {
+  return ms >= 1000 ? `${(ms / 1000).toFixed(ms >= 10000 ? 1 : 2)} s` : `${ms.toFixed(0)} ms`;
+}
+
+function teraflops(flops) {
+  return `${(flops / 1e12).toPrecision(3)} TFLOP`;
+}

@@ -1,0 +1,106 @@
+// The parts of a picture, below the public face: what each has to compute, and which of its kernels take the time.
+
+import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
+import { openComponents } from '../../dist/engine/image/components.js';
+import { writeRows } from '../../dist/engine/image/denoise.js';
+import { familyOf } from '../../dist/engine/image/families.js';
+import { readAutoencoder } from '../../dist/engine/image/pictures.js';
+import { stableDiffusion } from '../../dist/engine/image/stable-diffusion.js';
+import { zImageRunner } from '../../dist/engine/image/z-image.js';
+import { openPipeline } from '../../dist/files/pipeline-index.js';
+import { openComponentWeights } from '../../dist/files/pipeline-weights.js';
+import { openDiskFolder } from '../../dist/files/source-disk.js';
+import { toPixels } from '../../dist/kernels/to-pixels.js';
+import { readAutoencoderKLConfig } from '../../dist/models/autoencoder-kl-config.js';
+import { readUNetConfig } from '../../dist/models/unet-config.js';
+import { readZImageConfig } from '../../dist/models/z-image-config.js';
+import { decoderFlops, unetFlops, zImageFlops } from './flops.mjs';
+
+/** Tokens that a CLIP text encoder reads at a time. */
+const CLIP_TOKENS = 77;
+
+/**
+ * Of a step and of the decoder at the size of `values`: forwards a step, floating-point operations. `tokens` of the prompt, where
+ * the text encoder is no CLIP.
+ */
+export async function countParts(folder, values, tokens) {
+  const { components, family } = await openParts(folder);
+  const { config: json } = components.vae;
+  const autoencoder = readAutoencoder(components.vae.className, json, 'vae/config.json');
+  const size = latentSize(autoencoder, values);
+  const { className, config } = components[family.denoiser];
+  const decode =
+    components.vae.className === 'AutoencoderKL'
+      ? decoderFlops(readAutoencoderKLConfig(json), ...size)
+      : null;
+  if (className === 'ZImageTransformer2DModel') {
+    const forwards = values.guidance > 0 ? 2 : 1;
+    return { forwards, step: forwards * zImageFlops(readZImageConfig(config), ...size, tokens).step, decode };
+  }
+  const unet = readUNetConfig(config);
+  const forwards = values.guidance > 1 && unet.guidanceDims === null ? 2 : 1;
+  return { forwards, step: forwards * unetFlops(unet, ...size, CLIP_TOKENS).step, decode };
+}
+
+/** Kernel times of text encoding, a step and decoding, those that took longest first. */
+export async function profileParts(device, folder, values, prompt) {
+  const pipeline = await openParts(folder);
+  const { family } = pipeline;
+  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'];
+  const components = await openComponents(
+    device,
+    names.filter((name) => name in pipeline.components),
+    {
+      pipeline,
+      format: null,
+      openWeights: (component) => openComponentWeights(component.folder),
+      onProgress() {},
+    },
+  );
+  const runner =
+    family.name === 'z-image'
+      ? zImageRunner(components)
+      : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
+  const { className, config } = components.get('vae');
+  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
+  const shape = [1, ...latentSize(autoencoder, values), autoencoder.latentChannels];
+  const latents = allocateTensor(device, 'latents', shape);
+  const output = allocateTensor(device, 'output', shape);
+  const noise = Float32Array.from({ length: shape.reduce((a, b) => a * b) }, () => 4 * Math.random() - 2);
+  writeRows(device, latents, noise);
+
+  const kernels = { text: [], step: [], decode: [] };
+  const into = (part) => ({ plain: false, onTimes: (times) => void kernels[part].push(...times) });
+  const sources = { negativePrompt: 'contract' };
+  const prepared = await runner.prepare({ prompt, values, sources, call: {}, options: into('text') });
+  await prepared.use(async (record) => {
+    const predictor = await record(latents, output, null, { plain: false });
+    predictor.run({ inputScale: 1, timestep: 500 });
+    await device.gpu.queue.onSubmittedWorkDone(); // compiled
+    kernels.step.push(...(await predictor.times()));
+    predictor.destroy();
+  });
+  await components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
+    compute(device, into('decode'), (tape) => [toPixels(decoder(latents.on(tape), {}))]),
+  );
+  await components.close();
+  return Object.fromEntries(Object.entries(kernels).map(([part, times]) => [part, byKernel(times)]));
+}
+
+async function openParts(folder) {
+  const pipeline = await openPipeline(folder, openDiskFolder);
+  return { ...pipeline, family: familyOf(pipeline, folder) };
+}
+
+function latentSize({ factor }, { height, width }) {
+  return [height / factor, width / factor];
+}
+
+function byKernel(times) {
+  const kernels = new Map();
+  for (const { name, dispatches, ms } of times) {
+    const kernel = kernels.get(name) ?? { name, dispatches: 0, ms: 0 };
+    kernels.set(name, { name, dispatches: kernel.dispatches + dispatches, ms: kernel.ms + ms });
+  }
+  return [...kernels.values()].sort((a, b) => b.ms - a.ms);
+}

@@ -1,0 +1,78 @@
+// Whole pictures as a user draws them: the events of the image engine, each with the moment at which it came.
+
+import { availableParallelism } from 'node:os';
+import { openImageModelInline } from '../../dist/engine/image/open.js';
+import { nodePlatform } from '../../dist/engine/platform-node.js';
+import { countPipelines } from './step.mjs';
+
+/** Opens the model as the public face does, in this thread; counts the pipelines that its device makes. */
+export async function openCounted(folder) {
+  let pipelines;
+  const platform = {
+    ...nodePlatform,
+    async openDevice(options) {
+      const device = await nodePlatform.openDevice(options);
+      pipelines = countPipelines(device.gpu);
+      return device;
+    },
+  };
+  const begun = now();
+  const model = await openImageModelInline(platform, { model: folder });
+  return { model, ready: since(begun), pipelines };
+}
+
+/**
+ * Draws once. Times are { wall, quiet } in milliseconds, quiet as if all cores had been free: `step` the fastest but the first,
+ * which also records and loads; `stages` by name, each with its peak of bytes.
+ */
+export async function drawTimed(model, request) {
+  const begun = now();
+  const steps = [];
+  const stages = {};
+  let last = begun;
+  let values;
+  for await (const event of model.generate(request)) {
+    if (event.type === 'resolved') ({ values } = event);
+    if (event.type === 'step') steps.push(now());
+    if (event.type === 'stage') {
+      stages[event.name] = { ...since(last), peakBytes: event.peakBytes };
+      last = now();
+    }
+  }
+  const between = steps.slice(1).map((moment, i) => difference(moment, steps[i]));
+  return { values, total: since(begun), step: between.length > 0 ? between.reduce(least) : null, stages };
+}
+
+/** The least of each time of pictures that were drawn alike; peaks of the first, which held everything at some time. */
+export function fastest(pictures) {
+  const [first] = pictures;
+  const of = (pick) => pictures.map(pick).reduce(least);
+  const stages = Object.entries(first.stages).map(([name, { peakBytes }]) => [
+    name,
+    { ...of((picture) => picture.stages[name]), peakBytes },
+  ]);
+  return {
+    values: first.values,
+    total: of(({ total }) => total),
+    step: of(({ step }) => step),
+    stages: Object.fromEntries(stages),
+  };
+}
+
+/** Wall clock, and the clock of cores that do nothing else. */
+function now() {
+  const { user, system } = process.cpuUsage();
+  return { wall: performance.now(), quiet: (user + system) / 1000 / availableParallelism() };
+}
+
+function since(begun) {
+  return difference(now(), begun);
+}
+
+function difference(a, b) {
+  return { wall: a.wall - b.wall, quiet: a.quiet - b.quiet };
+}
+
+function least(a, b) {
+  return { wall: Math.min(a.wall, b.wall), quiet: Math.min(a.quiet, b.quiet) };
+}

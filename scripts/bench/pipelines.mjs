@@ -1,0 +1,176 @@
+// Synthetic diffusion pipelines in the diffusers layout: configurations of the real models, narrower or shallower where asked
+// for. Tensors are those that the model pages ask for, so a checkpoint never lacks one.
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { autoencoderKLDecoder } from '../../dist/models/autoencoder-kl.js';
+import { readAutoencoderKLConfig } from '../../dist/models/autoencoder-kl-config.js';
+import { clip } from '../../dist/models/clip.js';
+import { readClipConfig } from '../../dist/models/clip-config.js';
+import { readLlamaConfig } from '../../dist/models/llama-config.js';
+import { llamaStates } from '../../dist/models/llama.js';
+import { readUNetConfig } from '../../dist/models/unet-config.js';
+import { unet } from '../../dist/models/unet.js';
+import { readZImageConfig } from '../../dist/models/z-image-config.js';
+import { zImage } from '../../dist/models/z-image.js';
+import { byteTokenizer, madeOnce, writeTensors } from './synthetic.mjs';
+
+/** Stable Diffusion 1 with a UNet of `channels` at its widest resolution (1.5: 320); text encoder and decoder as they are. */
+export function stableDiffusion({ channels, clip: clipSize = {}, decoderChannels = 128 }) {
+  const text = { ...CLIP, ...clipSize };
+  return {
+    index: { _class_name: 'StableDiffusionPipeline' },
+    parts: {
+      scheduler: { class: 'EulerDiscreteScheduler', config: SCALED_LINEAR },
+      tokenizer: { class: 'CLIPTokenizer', vocabulary: text.vocab_size },
+      text_encoder: { class: 'CLIPTextModel', config: text },
+      unet: {
+        class: 'UNet2DConditionModel',
+        config: {
+          block_out_channels: [1, 2, 4, 4].map((times) => times * channels),
+          attention_head_dim: 8,
+          cross_attention_dim: text.hidden_size,
+          sample_size: 64,
+        },
+      },
+      vae: { class: 'AutoencoderKL', config: decoder(decoderChannels, 4, {}) },
+    },
+  };
+}
+
+/**
+ * Z-Image of `layers` and `refiners` (the real one: 30 and 2), its width kept. What is measured is the transformer alone: the
+ * text encoder has one layer that runs, the decoder is narrow.
+ */
+export function zImageOf({ layers, refiners, transformer = {}, captionDims = 2560 }) {
+  return {
+    index: { _class_name: 'ZImagePipeline' },
+    parts: {
+      scheduler: { class: 'FlowMatchEulerDiscreteScheduler', config: { shift: 3 } },
+      tokenizer: { class: 'Qwen2Tokenizer', vocabulary: 512, template: '{{ messages[0].content }}' },
+      text_encoder: { class: 'Qwen3Model', config: { ...QWEN3, hidden_size: captionDims } },
+      transformer: {
+        class: 'ZImageTransformer2DModel',
+        config: {
+          n_layers: layers,
+          n_refiner_layers: refiners,
+          cap_feat_dim: captionDims,
+          ...transformer,
+        },
+      },
+      vae: { class: 'AutoencoderKL', config: decoder(32, 16, { use_post_quant_conv: false }) },
+    },
+  };
+}
+
+/** @returns {string} the folder of a pipeline, made at the first call */
+export function pipelineFolder(name, pipeline) {
+  const digest = createHash('sha256').update(JSON.stringify(pipeline)).digest('hex').slice(0, 8);
+  return madeOnce(`${name}-${digest}`, (folder) => writePipeline(folder, pipeline));
+}
+
+export function writePipeline(folder, { index, parts }) {
+  for (const [part, content] of Object.entries(parts)) {
+    const own = join(folder, part);
+    mkdirSync(own);
+    (WRITERS[part] ?? writeModel)(own, content);
+  }
+  const components = Object.entries(parts).map(([part, content]) => [
+    part,
+    [LIBRARIES[part] ?? 'diffusers', content.class],
+  ]);
+  writeJson(join(folder, 'model_index.json'), { ...index, ...Object.fromEntries(components) });
+}
+
+const CLIP = {
+  hidden_size: 768,
+  intermediate_size: 3072,
+  num_hidden_layers: 12,
+  num_attention_heads: 12,
+  max_position_embeddings: 77,
+  vocab_size: 49408,
+};
+const QWEN3 = {
+  model_type: 'qwen3',
+  architectures: ['Qwen3ForCausalLM'],
+  intermediate_size: 1024,
+  num_hidden_layers: 2,
+  num_attention_heads: 8,
+  num_key_value_heads: 2,
+  head_dim: 128,
+  vocab_size: 512,
+  tie_word_embeddings: true,
+};
+const SCALED_LINEAR = {
+  beta_start: 0.00085,
+  beta_end: 0.012,
+  beta_schedule: 'scaled_linear',
+  steps_offset: 1,
+};
+const LIBRARIES = { tokenizer: 'transformers', text_encoder: 'transformers' };
+
+function decoder(channels, latents, more) {
+  return {
+    block_out_channels: [1, 2, 4, 4].map((times) => times * channels),
+    down_block_types: Array(4).fill('DownEncoderBlock2D'),
+    up_block_types: Array(4).fill('UpDecoderBlock2D'),
+    layers_per_block: 2,
+    latent_channels: latents,
+    ...more,
+  };
+}
+
+/** What makes a model page of a configuration and a table of weights. */
+const PAGES = {
+  CLIPTextModel: (config, weights) => clip(readClipConfig(config, 'CLIPTextModel'), weights),
+  Qwen3Model(json, weights) {
+    const config = readLlamaConfig(json, 'Qwen3ForCausalLM');
+    return llamaStates(config, weights, config.windows.length - 1);
+  },
+  UNet2DConditionModel: (config, weights) => unet(readUNetConfig(config), weights),
+  ZImageTransformer2DModel: (config, weights) => zImage(readZImageConfig(config), weights),
+  AutoencoderKL: (config, weights) => autoencoderKLDecoder(readAutoencoderKLConfig(config), weights),
+};
+
+const WRITERS = {
+  scheduler: (folder, { class: className, config }) =>
+    writeJson(join(folder, 'scheduler_config.json'), { _class_name: className, ...config }),
+  tokenizer(folder, { vocabulary, template }) {
+    writeJson(join(folder, 'tokenizer.json'), byteTokenizer(vocabulary));
+    writeJson(join(folder, 'tokenizer_config.json'), template ? { chat_template: template } : {});
+  },
+};
+
+function writeModel(folder, { class: className, config }) {
+  const shapes = [];
+  PAGES[className](config, recorder(shapes));
+  writeTensors(join(folder, 'model.safetensors'), shapes);
+  writeJson(join(folder, 'config.json'), { _class_name: className, ...config });
+}
+
+function writeJson(path, value) {
+  writeFileSync(path, JSON.stringify(value));
+}
+
+/** A table of weights (src/models/weights.ts) that writes down what it is asked for. */
+function recorder(shapes) {
+  const add = (name, shape) => void shapes.push([name, shape]);
+  const biased = (name, shape, bias) => {
+    add(name, shape);
+    if (bias) add(name.replace(/weight$/, 'bias'), shape.slice(0, 1));
+    return {};
+  };
+  return {
+    has: () => false,
+    ignore() {},
+    vector: (name, size) => add(name, [size]),
+    table: (name, rows, columns) => add(name, [rows, columns]),
+    matrix: (name, rows, k, bias) => biased(name, [rows, k], bias),
+    conv: (name, out, channels, kernel, { bias = true } = {}) =>
+      biased(name, [out, channels, kernel, kernel], bias),
+    stacked: (parts, k, bias) => parts.forEach(({ name, rows }) => biased(name, [rows, k], bias)),
+    gateUp: (gate, up, rows, k, bias) => [gate, up].forEach((name) => biased(name, [rows, k], bias)),
+    geglu: (name, rows, k, bias) => biased(name, [2 * rows, k], bias),
+  };
+}

@@ -1,0 +1,126 @@
+// The benchmark's pictures on tiny checkpoints of the same making, and its counts of operations.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openDevice } from '../../dist/gpu/node.js';
+import { readAutoencoderKLConfig } from '../../dist/models/autoencoder-kl-config.js';
+import { readUNetConfig } from '../../dist/models/unet-config.js';
+import { readZImageConfig } from '../../dist/models/z-image-config.js';
+import { attention, conv, decoderFlops, linear, unetFlops, zImageFlops } from '../../scripts/bench/flops.mjs';
+import { imageKernels, imageLines } from '../../scripts/bench/image-table.mjs';
+import { countParts, profileParts } from '../../scripts/bench/parts.mjs';
+import { drawTimed, fastest, openCounted } from '../../scripts/bench/picture.mjs';
+import { stableDiffusion, writePipeline, zImageOf } from '../../scripts/bench/pipelines.mjs';
+
+const PATIENCE = 600_000;
+const PROMPT = 'a red balloon over snowy mountains at sunset';
+
+describe('operations', () => {
+  it('of one product are twice its multiplications', () => {
+    expect(linear(3, 5, 7)).toBe(2 * 3 * 5 * 7);
+    expect(conv(6, 5, 4)).toBe(2 * 6 * 5 * 4 * 9);
+    expect(conv(6, 5, 4, 1)).toBe(linear(6, 5, 4));
+    expect(attention(3, 5, 8)).toBe(linear(3, 5, 8) + linear(3, 8, 5));
+  });
+
+  // From torch.utils.flop_counter on the models of diffusers 0.42.1, batch 1, a text of 77 tokens.
+  it.each([
+    ['SD1.5 at 512²', 320, 64, 64, 803273441280],
+    ['64 channels at 128²', 64, 16, 16, 2420232192],
+    ['64 channels at 120 × 104', 64, 15, 13, 2171239424],
+  ])('of a UNet as PyTorch counts them: %s', (_, channels, height, width, expected) => {
+    const { config } = stableDiffusion({ channels }).parts.unet;
+    const { step, prompt } = unetFlops(readUNetConfig(config), height, width, 77);
+    expect(step + prompt).toBe(expected);
+  });
+
+  it.each([
+    [64, 2514518933504],
+    [16, 155144167424],
+  ])('of the decoder as PyTorch counts them: %i² latents', (side, expected) => {
+    const { config } = stableDiffusion({ channels: 64 }).parts.vae;
+    expect(decoderFlops(readAutoencoderKLConfig(config), side, side)).toBe(expected);
+  });
+
+  it('of Z-Image as PyTorch counts them, but for embedding what only fills sequences up', () => {
+    const config = readZImageConfig(tinyZImage().parts.transformer.config);
+    const { step, prompt } = zImageFlops(config, 12, 20, 43);
+    const filling = linear(64 - 60, 96, 64) + linear(64 - 43, 96, 64);
+    expect(step + prompt + filling).toBe(104769536);
+  });
+});
+
+const folders = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
+
+function written(pipeline) {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-pipeline-'));
+  folders.push(folder);
+  writePipeline(folder, pipeline);
+  return folder;
+}
+
+function tinyStableDiffusion() {
+  const clip = {
+    hidden_size: 64,
+    intermediate_size: 64,
+    num_hidden_layers: 2,
+    num_attention_heads: 2,
+    vocab_size: 512,
+  };
+  return stableDiffusion({ channels: 32, decoderChannels: 32, clip });
+}
+
+function tinyZImage() {
+  const transformer = { dim: 96, n_heads: 2, axes_dims: [16, 16, 16], axes_lens: [256, 32, 32] };
+  return zImageOf({ layers: 2, refiners: 1, captionDims: 64, transformer });
+}
+
+async function measured(folder, request, parts) {
+  const { model, ready, pipelines } = await openCounted(folder);
+  const pictures = [await drawTimed(model, request), await drawTimed(model, request)];
+  await model.close();
+  const device = await openDevice();
+  const { values } = pictures[0];
+  const result = {
+    adapter: device.summary,
+    cold: { first: pictures[0], ready, pipelines: pipelines.count },
+    ready,
+    first: pictures[1],
+    best: fastest(pictures),
+    work: await countParts(folder, values, PROMPT.length),
+    ceilings: { gflops: 100, gbytes: 10 },
+    kernels: await profileParts(device, folder, values, PROMPT),
+  };
+  device.destroy();
+  const text = imageLines(result, parts);
+  expect(text.every(({ value, note }) => !/NaN|undefined|Infinity/.test(value + note))).toBe(true);
+  return { result, text };
+}
+
+it('measures a guided Stable Diffusion, its step and its decoder', { timeout: PATIENCE }, async () => {
+  const folder = written(tinyStableDiffusion());
+  const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 4 };
+  const { result, text } = await measured(folder, request, ['step', 'decode']);
+  const { step } = unetFlops(readUNetConfig(tinyStableDiffusion().parts.unet.config), 8, 8, 77);
+  expect(result.work).toMatchObject({ forwards: 2, step: 2 * step });
+  expect(text.map(({ name }) => name)).toContain('decoding');
+  expect(Object.keys(result.best.stages)).toEqual(['text-encoding', 'denoising', 'decoding']);
+  expect(result.best.total.wall).toBeLessThanOrEqual(result.first.total.wall);
+  expect(result.cold.pipelines).toBeLessThanOrEqual(40);
+  const [, decoding] = imageKernels(result, ['step', 'decode']);
+  expect(decoding.kernels.map(({ name }) => name)).toContain('conv2d.wgsl');
+});
+
+it('measures a Z-Image, its step alone', { timeout: PATIENCE }, async () => {
+  const folder = written(tinyZImage());
+  const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 0 };
+  const { result, text } = await measured(folder, request, ['step']);
+  expect(result.work.forwards).toBe(1);
+  expect(text.map(({ name }) => name)).not.toContain('decoding');
+  const [step, ...others] = imageKernels(result, ['step']);
+  expect(others).toEqual([]);
+  expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(3);
+});
