@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from '../dist/cli/options.js';
+import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/image-schema.js';
 import { FIELDS } from '../dist/server/schema.js';
 
 const file = new URL('../README.md', import.meta.url);
@@ -36,18 +37,24 @@ function optionMeaning({ help, aliases = [], unbuilt }) {
   return `${help}${also}${unbuilt ? ' Not built yet: taken at its default, refused otherwise.' : ''}`;
 }
 
-const tables = {
-  options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
-  generate: optionTable(GENERATE_OPTIONS),
-  fields: table(
+function fieldTable(fields) {
+  return table(
     ['Field', 'Status', 'Default', 'Rule'],
-    Object.entries(FIELDS).map(([name, field]) => [
+    Object.entries(fields).map(([name, field]) => [
       `\`${name}\``,
       field.status,
       field.defaultText ?? (field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``),
       field.help ?? '',
     ]),
-  ),
+  );
+}
+
+const tables = {
+  options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
+  generate: optionTable(GENERATE_OPTIONS),
+  fields: fieldTable(FIELDS),
+  'image-fields': fieldTable(IMAGE_FIELDS),
+  'edit-fields': fieldTable(EDIT_FIELDS),
 };
 
 const before = readFileSync(file, 'utf8');

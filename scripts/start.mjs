@@ -1,8 +1,11 @@
-// npm start: set-up, then a chat server with the shipped model, three questions asked over HTTP with the answers streamed, and the address.
+// npm start: set-up, then a server with the shipped models, three questions asked over HTTP with the answers streamed, a picture drawn where
+// there is a model that draws, and the address.
 //   npm start -- --once            leaves after the answers; exit code 1 if one of them failed
 //   npm start -- --help            says so
 //   npm start -- --port 8080 ...   every other argument goes to `svc serve`
 
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
 import { setUp } from './setup.mjs';
 
@@ -11,13 +14,15 @@ const QUESTIONS = [
   'What is the capital of France?',
   'What is my name?',
 ];
+const PICTURE = 'a red balloon over snowy mountains at sunset';
+const FOLDER = 'outputs';
 const FIRST_PORT = 30000;
 
 const once = process.argv.includes('--once');
 const passed = process.argv.slice(2).filter((arg) => arg !== '--once');
 const key = option('--api-key') ?? process.env.SVC_API_KEY;
 
-const HELP = `npm start [-- options]: sets up what is missing, serves the models that ship, asks three questions and prints the address.
+const HELP = `npm start [-- options]: sets up what is missing, serves the models that ship, asks three questions, has a\npicture drawn and prints the address.
   --once      leave after the answers; exit code 1 where one of them failed
   --help      this page
   others      go to \`svc serve\`, as --port 8080 or --model-path Qwen/Qwen3-0.6B; \`npx svc serve --help\` lists them`;
@@ -49,7 +54,9 @@ async function start() {
   try {
     await whenReady(base, server);
     talking = true;
-    await converse(base);
+    const [chats, draws] = await kindsServed(base);
+    if (chats) await converse(base);
+    if (draws) await draw(base);
     talking = false;
   } catch (error) {
     console.error(`\n${error.message}`);
@@ -78,11 +85,53 @@ async function converse(base) {
   }
 }
 
+/** Whether a model that chats and one that draws are served. */
+async function kindsServed(base) {
+  const { data } = await call(base, '/v1/models');
+  return [data.some((model) => !model.pipeline), data.some((model) => model.pipeline)];
+}
+
+/** Has one picture drawn and prints its path. */
+async function draw(base) {
+  process.stdout.write(`\n> Draw ${PICTURE}\n`);
+  const started = performance.now();
+  const { data, unknown_words: unknown = [] } = await call(base, '/v1/images/generations', {
+    prompt: PICTURE,
+  });
+  const path = await saveNew(Buffer.from(data[0].b64_json, 'base64'));
+  if (unknown.length > 0) console.log(`(the model does not know: ${unknown.join(', ')})`);
+  console.log(`${path} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+}
+
+/** Under the first number that is free, as `svc generate` names its pictures. */
+async function saveNew(bytes) {
+  await mkdir(FOLDER, { recursive: true });
+  for (let index = 0; ; index++) {
+    const path = join(FOLDER, `generated_image_${index}.png`);
+    try {
+      await writeFile(path, bytes, { flag: 'wx' });
+      return path;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** The JSON that the server answers with. */
+async function call(base, path, body) {
+  const reply = await fetch(base + path, {
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  if (!reply.ok) throw new Error(`The server answered ${reply.status}: ${await reply.text()}`);
+  return reply.json();
+}
+
 function printAddress(base) {
   const body = { model: 'default', stream: true, messages: [{ role: 'user', content: 'Hello!' }] };
   const header = key ? " -H 'authorization: Bearer <your key>'" : '';
   console.log(`
-The chat server runs at ${base}/v1 (any OpenAI client; Ctrl-C stops it). For example:
+The server runs at ${base}/v1 (any OpenAI client; Ctrl-C stops it). For example:
   curl -N ${base}/v1/chat/completions -H 'content-type: application/json'${header} -d '${JSON.stringify(body)}'
 `);
 }

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../index.ts';
-import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from './fields.ts';
+import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect, sampling } from './fields.ts';
 
 /** Of one request. */
 export const MOST_PICTURES = 10;
@@ -38,11 +38,12 @@ export const IMAGE_FIELDS = {
   width: honoured(pixels, 'Pixels, in place of size.'),
   height: honoured(pixels, 'Pixels, in place of size.'),
   negative_prompt: honoured(z.string(), "What not to draw; left out, the model's own."),
-  num_inference_steps: honoured(
-    z.int().min(1).max(1000),
-    "Denoising steps; left out, the model's own, or 50.",
+  num_inference_steps: sampling(z.int().min(1).max(1000), 'Denoising steps; more take longer.', 50),
+  guidance_scale: sampling(
+    z.number().min(0),
+    'Classifier-free guidance; higher follows the prompt more closely.',
+    7.5,
   ),
-  guidance_scale: honoured(z.number().min(0), "Classifier-free guidance; left out, the model's own, or 7.5."),
   guidance_rescale: honoured(
     z.number().min(0).max(1),
     "How far a guided prediction keeps the conditional one's spread.",
@@ -107,7 +108,7 @@ export const EDIT_FIELDS = {
   ),
   strength: honoured(
     z.number().gt(0).max(1),
-    'Share of the steps taken from the picture: higher keeps less; 0.8, with a mask 1.',
+    'Share of the steps taken from the picture: higher keeps less; left out, 0.8, or 1 with a mask.',
   ),
   input_fidelity: neutralOnly('How close to stay to the picture; strength says it.', 'low'),
 } satisfies FieldTable;
