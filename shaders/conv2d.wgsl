@@ -6,6 +6,7 @@ diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 #import "lib/rows.$LANES.wgsl"
 #import "lib/addend.$ADDEND.wgsl"
 #import "lib/residual.$RESIDUAL.wgsl"
+#import "lib/activation.wgsl"
 #import "lib/splits.wgsl"
 
 const TILES = 2u;
@@ -13,7 +14,6 @@ const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const ROLLED = false; // the stores are a loop: a CPU compiles one instead of all, but a GPU keeps its sums in registers only unrolled
 const UPSAMPLED = false;
-const ACTIVATION = 0u; // 0 none, 1 SiLU, 2 ReLU
 
 struct Args {
   x_quads: u32,       // quads of channels from one pixel of x to the next
@@ -75,14 +75,6 @@ fn under(pixel: Pixel, tap: u32) -> u32 {
 
 fn load(at: u32, quad: u32) -> vec4f {
   return select(vec4f(0.0), x[select(0u, at + quad, at != 0xffffffffu)], at != 0xffffffffu);
-}
-
-fn activate(v: vec4f) -> vec4f {
-  switch ACTIVATION {
-    case 1u: { return v / (1.0 + exp(-v)); }
-    case 2u: { return max(v, vec4f(0.0)); }
-    default: { return v; }
-  }
 }
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)

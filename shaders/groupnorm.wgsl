@@ -35,7 +35,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var pixel = first; pixel < last; pixel++) {
     var v = fma(x[from_x] - mean, scale, shift);
     if (SILU) {
-      v = v / (1.0 + exp(-v));
+      v = v / (1.0 + exp(min(-v, vec4f(80.0)))); // far below zero exp would leave f32
     }
     y[to_y] = v;
     from_x += args.quads;

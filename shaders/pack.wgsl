@@ -4,10 +4,12 @@
 #import "sources/$SOURCE.wgsl"
 #import "codes/$W.wgsl"
 
+const WINOGRAD = false; // a 3×3's taps g become the 16 values of G · g · Gᵀ, and these the taps
+
 struct Args {
   rows: u32,        // rows in `raw`
   k: u32,           // values a tap
-  taps: u32,        // taps a row: kh · kw, or 1
+  taps: u32,        // taps a row as packed
   blocks: u32,      // taps · ceil(k / 32)
   first_row: u32,   // rows of the part before `raw`; wraps round where the part begins within it
   part_rows: u32,
@@ -25,6 +27,34 @@ var<private> word0: u32;
 
 fn put(i: u32, word: u32) {
   codes[word0 + i * 32u] = word;
+}
+
+// Row r of G: ⟨1 0 0⟩, ⟨½ ½ ½⟩, ⟨½ -½ ½⟩ or ⟨0 0 1⟩; the taps it reads are [first, last].
+fn factor(r: u32, i: u32) -> f32 {
+  return select(select(0.5, -0.5, r == 2u && i == 1u), 1.0, r == 0u || r == 3u);
+}
+
+fn first_tap(r: u32) -> u32 {
+  return select(0u, 2u, r == 3u);
+}
+
+fn last_tap(r: u32) -> u32 {
+  return select(2u, 0u, r == 0u);
+}
+
+fn tap(filter_index: u32, t: u32) -> f32 {
+  if (!WINOGRAD) {
+    return element(filter_index * args.taps + t);
+  }
+  let r = t / 4u;
+  let c = t % 4u;
+  var sum = 0.0;
+  for (var i = first_tap(r); i <= last_tap(r); i++) {
+    for (var j = first_tap(c); j <= last_tap(c); j++) {
+      sum += factor(r, i) * factor(c, j) * element(filter_index * 9u + 3u * i + j);
+    }
+  }
+  return sum;
 }
 
 @compute @workgroup_size(64)
@@ -48,7 +78,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   for (var i = 0u; i < 32u; i++) {
     let k = b % tap_blocks * 32u + i;
     if (k < args.k) {
-      values[i] = element((row * args.k + k) * args.taps + b / tap_blocks);
+      values[i] = tap(row * args.k + k, b / tap_blocks);
     }
   }
   let block = group * args.blocks + b;

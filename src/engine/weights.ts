@@ -8,11 +8,13 @@ import type { Device } from '../gpu/device.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import {
   allocateMatrix,
+  hasScales,
   interleaved,
   interleavedHalves,
   packRows,
   stacked,
   widen,
+  type ConvForm,
   type Format,
   type Matrix,
   type MatrixPart,
@@ -39,6 +41,10 @@ export interface LoadableWeights extends WeightTable {
   free(): void;
 }
 
+const WINOGRAD_CHANNELS = 32;
+/** Bytes that must be free for each byte of the checkpoint. */
+const WINOGRAD_ROOM = 4;
+
 /** `format` null: as stored. */
 export function openWeights(
   device: Device,
@@ -48,6 +54,7 @@ export function openWeights(
   const wanted = new Map<string, Wanted>();
   const packedRegions: PackedRegion[] = [];
   const ignored: RegExp[] = [];
+  const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
 
   const find = (name: string, shape: number[]): TensorEntry => {
     const entry = tensors.get(name);
@@ -79,16 +86,28 @@ export function openWeights(
   const rowsOf = (parts: readonly { name: string; rows: number }[], name: string): number =>
     parts.reduce((sum, part) => sum + (part.name === name ? part.rows : 0), 0);
 
-  const matrix = (parts: MatrixPart[], k: number, kernel = 1): Matrix => {
+  const matrix = (parts: MatrixPart[], k: number, form: ConvForm = {}): Matrix => {
+    const { kernel = 1 } = form;
     const entries = parts.map(({ name }) =>
       find(name, [rowsOf(parts, name), k, ...(kernel > 1 ? [kernel, kernel] : [])]),
     );
-    const stored = format ?? storedFormat(entries);
-    const packed = allocateMatrix(device, stored, k, parts, parts[0]!.name, kernel * kernel);
+    // Sums of nine weights need more digits than the weights do.
+    const stored = form.winograd ? 'f32' : (format ?? storedFormat(entries));
+    const packed = allocateMatrix(device, stored, k, parts, parts[0]!.name, form);
     packedRegions.push(...regionsOf(packed));
     parts.forEach((part, i) => want(entries[i]!, (chunk) => packRows(device, packed, part, chunk)));
     return packed;
   };
+
+  /**
+   * Winograd's form takes seven times the bytes of 16-bit weights. It pays where a product costs more than moving what is
+   * multiplied, which is known of CPUs, and not where int8 or int4 were asked for, to save bytes.
+   */
+  const gainsByWinograd = (out: number, channels: number): boolean =>
+    device.summary.software &&
+    !hasScales(format ?? 'f32') &&
+    Math.min(out, channels) >= WINOGRAD_CHANNELS &&
+    WINOGRAD_ROOM * storedBytes <= device.memoryBudget - device.memoryUsed;
 
   const allocate = (name: string, shape: number[]): Tensor => {
     const count = shape.reduce((product, extent) => product * extent, 1);
@@ -129,8 +148,11 @@ export function openWeights(
       const packed = matrix(stacked([{ name, rows }]), k);
       return bias === undefined ? packed : { ...packed, bias: vectors(stacked([{ name: bias, rows }])) };
     },
-    conv: (name, out, channels, kernel, { bias = true } = {}) =>
-      withBias(matrix(stacked([{ name, rows: out }]), channels, kernel), bias),
+    conv(name, out, channels, kernel, { bias = true, stride = 1 } = {}) {
+      const parts = stacked([{ name, rows: out }]);
+      const winograd = kernel === 3 && stride === 1 && gainsByWinograd(out, channels);
+      return withBias(matrix(parts, channels, { kernel, winograd }), bias);
+    },
     stacked: (parts, k, bias = false) => withBias(matrix(stacked(parts), k), bias),
     gateUp: (gate, up, rows, k, bias = false) => withBias(matrix(interleaved(gate, up, rows), k), bias),
     geglu: (name, rows, k, bias = false) => withBias(matrix(interleavedHalves(name, rows), k), bias),

@@ -39,8 +39,10 @@ export interface Matrix {
   format: Format;
   columns: number;
   k: number;
-  /** kh · kw of a convolution, else 1. */
+  /** kh · kw of a convolution, 16 in Winograd's form, else 1. */
   taps: number;
+  /** A 3×3's taps g are held as G · g · Gᵀ, for kernels/winograd.ts. */
+  winograd: boolean;
   /** Blocks of 32 k's, those of all taps. */
   blocks: number;
   windows: MatrixWindow[];
@@ -100,15 +102,22 @@ export function interleavedHalves(name: string, rows: number): MatrixPart[] {
   return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i * rows }));
 }
 
+/** How a convolution's taps are held. */
+export interface ConvForm {
+  kernel?: 1 | 3;
+  winograd?: boolean;
+}
+
 export function allocateMatrix(
   device: Device,
   format: Format,
   k: number,
   parts: MatrixPart[],
   label: string,
-  taps = 1,
+  { kernel = 1, winograd = false }: ConvForm = {},
 ): Matrix {
   const columns = parts.reduce((sum, part) => sum + part.rows, 0);
+  const taps = winograd ? 16 : kernel * kernel;
   const blocks = taps * Math.ceil(k / BLOCK);
   const groups = groupsOf(columns);
   const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
@@ -130,7 +139,7 @@ export function allocateMatrix(
   for (const window of windows) {
     if ((window.firstGroup + window.groups) * GROUP > columns) clear(device, window);
   }
-  return { format, columns, k, taps, blocks, windows, parts, bias: null };
+  return { format, columns, k, taps, winograd, blocks, windows, parts, bias: null };
 }
 
 /** Columns that pad the last groups must be zero: they become the padding of activations. */
@@ -156,7 +165,7 @@ export function packRows(
   const tape = new Tape(device, {});
   for (const window of matrix.windows) {
     tape.dispatch('pack.wgsl', {
-      params: { SOURCE: chunk.source, W: matrix.format },
+      params: { SOURCE: chunk.source, W: matrix.format, WINOGRAD: matrix.winograd },
       args: {
         rows: chunk.rows,
         k: matrix.k,

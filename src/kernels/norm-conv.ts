@@ -2,7 +2,8 @@
 // is what large pictures need to fit. To the bit what groupnorm and conv2d give one after the other.
 
 import type { Tensor } from '../gpu/tensor.ts';
-import { convolution, recordStrip, stripsOf, type Conv2dOptions } from './conv2d.ts';
+import { recordStrip } from './conv2d.ts';
+import { convolution, stripsOf, type Conv2dOptions } from './convolution.ts';
 import { applyMoments, moments, type GroupNorm, type NormWeights } from './groupnorm.ts';
 import type { Matrix } from './matrix.ts';
 import { view } from './pixels.ts';

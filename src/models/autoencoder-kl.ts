@@ -88,8 +88,8 @@ interface Level {
 }
 
 /** The picture is padded to the right and below. */
-const HALVE = { name: 'downsamplers', options: { stride: 2, padding: 'after' } } as const;
-const DOUBLE = { name: 'upsamplers', options: { upsample: true } } as const;
+const HALVE = { name: 'downsamplers', stride: 2, options: { stride: 2, padding: 'after' } } as const;
+const DOUBLE = { name: 'upsamplers', stride: 1, options: { upsample: true } } as const;
 
 /** Residual blocks at one resolution. */
 function levelBlock(config: AutoencoderKLConfig, weights: WeightTable, name: string, level: Level): Block {
@@ -97,7 +97,9 @@ function levelBlock(config: AutoencoderKLConfig, weights: WeightTable, name: str
   const blocks = Array.from({ length: layers }, (_, i) =>
     residual(config, weights, `${name}.resnets.${i}`, i === 0 ? from : to, to),
   );
-  const conv = resample && weights.conv(`${name}.${resample.name}.0.conv.weight`, to, to, 3);
+  const conv =
+    resample &&
+    weights.conv(`${name}.${resample.name}.0.conv.weight`, to, to, 3, { stride: resample.stride });
   return (x, stripRows) => {
     const y = blocks.reduce((z, run) => run(z, stripRows), x);
     return conv ? conv2d(y, conv, resample.options) : y;

@@ -51,11 +51,13 @@ export function autoencoderTinyEncoder(config: AutoencoderTinyConfig, weights: W
   const { channels, blocks } = encoder;
   const name = sequence('encoder.layers');
   const stages = blocks.map((count, i): Layer => {
+    const stride = i === 0 ? 1 : 2;
     const conv = weights.conv(`${name()}.weight`, channels, i === 0 ? inChannels : channels, 3, {
       bias: i === 0,
+      stride,
     });
     const residuals = Array.from({ length: count }, () => block(weights, name(), channels));
-    return (x) => residuals.reduce((y, run) => run(y), conv2d(x, conv, { stride: i === 0 ? 1 : 2 }));
+    return (x) => residuals.reduce((y, run) => run(y), conv2d(x, conv, { stride }));
   });
   const convOut = weights.conv(`${name()}.weight`, latentChannels, channels, 3);
   weights.ignore(/^decoder\./);

@@ -97,7 +97,7 @@ function downBlock(built: Built, name: string, level: UNetLevel) {
   });
   const { channels, resamples } = level;
   const downsample = resamples
-    ? built.weights.conv(`${name}.downsamplers.0.conv.weight`, channels, channels, 3)
+    ? built.weights.conv(`${name}.downsamplers.0.conv.weight`, channels, channels, 3, { stride: 2 })
     : null;
   if (downsample) built.skips.push(channels);
 

@@ -9,6 +9,12 @@ export interface Rows {
   rows: number;
 }
 
+export interface ConvOptions {
+  bias?: boolean;
+  /** 1 unless told otherwise: only such weights may be held in a form that takes fewer products. */
+  stride?: 1 | 2;
+}
+
 export interface WeightTable {
   /** Whether the checkpoint holds a tensor of this name; for what some checkpoints lack or name otherwise. */
   has(name: string): boolean;
@@ -19,7 +25,7 @@ export interface WeightTable {
   /** [rows, k], or [rows, k, 1, 1] as 1×1 convolutions are stored. */
   matrix(name: string, rows: number, k: number, bias?: string): Matrix;
   /** A convolution's [out, in, kernel, kernel], or [out, in] for kernel 1; with a bias unless told otherwise (x.weight → x.bias). */
-  conv(name: string, out: number, channels: number, kernel: 1 | 3, options?: { bias?: boolean }): Matrix;
+  conv(name: string, out: number, channels: number, kernel: 1 | 3, options?: ConvOptions): Matrix;
   /** Several [rows, k] one after the other, each with a bias where `bias` is set (x.weight → x.bias). */
   stacked(parts: readonly Rows[], k: number, bias?: boolean): Matrix;
   /** Two [rows, k] that SwiGLU takes together. */

@@ -66,7 +66,7 @@ describe('a convolution', () => {
       const { asked, of } = await loaded(
         on,
         { 'conv.weight': [out, channels, 3, 3], 'conv.bias': [out] },
-        (weights) => weights.conv('conv.weight', out, channels, 3),
+        (weights) => weights.conv('conv.weight', out, channels, 3, { stride: 2 }),
       );
       expect([asked.columns, asked.k, asked.taps, asked.blocks]).toEqual([out, channels, 9, 18]);
       expect((await floats(asked.bias!)).slice(0, out)).toEqual(Array.from(of('conv.bias')));
@@ -83,6 +83,43 @@ describe('a convolution', () => {
       expect(wrong).toBe(0);
     },
   );
+
+  it('of stride 1 is held in Winograd’s form on a CPU: G · g · Gᵀ of each filter g', async () => {
+    const [out, channels] = [35, 37];
+    const ask = (weights: LoadableWeights) => weights.conv('c', out, channels, 3, { bias: false });
+    const { asked, of } = await loaded(device, { c: [out, channels, 3, 3] }, ask);
+    expect([asked.taps, asked.winograd, asked.blocks]).toEqual([16, true, 32]);
+    const at = await unpack(asked);
+    const G = [
+      [1, 0, 0],
+      [0.5, 0.5, 0.5],
+      [0.5, -0.5, 0.5],
+      [0, 0, 1],
+    ];
+    let worst = 0;
+    for (let o = 0; o < out; o++) {
+      for (let k = 0; k < 16 * 64; k++) {
+        const [plane, channel] = [Math.floor(k / 64), k % 64];
+        const g = of('c').subarray((o * channels + channel) * 9, (o * channels + channel) * 9 + 9);
+        const rows = G[Math.floor(plane / 4)]!;
+        const columns = G[plane % 4]!;
+        const wanted =
+          channel < channels
+            ? g.reduce((sum, v, t) => sum + rows[Math.floor(t / 3)]! * columns[t % 3]! * v, 0)
+            : 0;
+        const error = Math.abs(at(o, k) - wanted);
+        worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
+      }
+    }
+    expect(worst).toBeLessThan(5e-7);
+    const hardware = openWeights(
+      disguise(device, { hardware: true }),
+      checkpoint({ c: [out, channels, 3, 3] }).tensors,
+      null,
+    );
+    const quantised = openWeights(device, checkpoint({ c: [out, channels, 3, 3] }).tensors, 'int8');
+    expect([ask(hardware).winograd, ask(quantised).winograd]).toEqual([false, false]);
+  });
 
   it('of one tap may be stored as a matrix, and a matrix as a convolution', async () => {
     const { asked, of } = await loaded(device, { a: [3, 5], b: [3, 5, 1, 1], c: [3, 5, 1, 1] }, (weights) => [

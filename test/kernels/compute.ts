@@ -3,10 +3,10 @@
 import { expect } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import type { Extent, Region, Sizes, Tensor } from '../../src/gpu/tensor.ts';
+import { Tensor, tensorBytes, type Extent, type Region, type Sizes } from '../../src/gpu/tensor.ts';
 import type { TextBatch } from '../../src/kernels/batch.ts';
 
-/** Makes a tensor of the tape that holds these values, row by row. */
+/** Makes a tensor that holds these values, row by row; it has them from the first dispatch to the last. */
 export type Input = (shape: Extent[], values: Float32Array) => Tensor;
 
 export interface Job {
@@ -20,23 +20,23 @@ export interface Job {
 /** The output's rows at `sizes`; padding columns must have come out as zeros. */
 export async function compute({ device, capacity, sizes, record }: Job): Promise<Float32Array[]> {
   const tape = new Tape(device, capacity);
-  const inputs: { tensor: Tensor; values: Float32Array }[] = [];
-  const y = tape.keep(
-    record(tape, (shape, values) => {
-      const tensor = tape.tensor(shape);
-      inputs.push({ tensor, values });
-      return tensor;
-    }),
-  );
+  const inputs: GPUBuffer[] = [];
+  const input: Input = (shape, values) => {
+    const size = tensorBytes(shape, capacity);
+    const buffer = device.allocate('step', 'input', size);
+    inputs.push(buffer);
+    const tensor = new Tensor(shape, 'f32', { region: { buffer, offset: 0, size }, tape });
+    poison(device, tape.region(tensor));
+    device.gpu.queue.writeBuffer(buffer, 0, paddedRows(values, tensor.columns, tensor.stride));
+    return tensor;
+  };
+  const y = tape.keep(record(tape, input));
   tape.finish();
   device.arena.settle();
-  for (const tensor of [y, ...inputs.map((input) => input.tensor)]) poison(device, tape.region(tensor));
-  for (const { tensor, values } of inputs) {
-    const padded = paddedRows(values, tensor.columns, tensor.stride);
-    device.gpu.queue.writeBuffer(tape.region(tensor).buffer, 0, padded);
-  }
+  if (!y.region) poison(device, tape.region(y));
   tape.run(sizes);
   const floats = new Float32Array(await device.read(tape.region(y)));
+  inputs.forEach((buffer) => device.free(buffer));
   expect(device.takeError()).toBeNull();
   return Array.from({ length: y.rows(sizes) }, (_, row) => {
     const padding = floats.subarray(row * y.stride + y.columns, (row + 1) * y.stride);

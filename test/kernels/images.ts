@@ -19,16 +19,17 @@ export interface ConvShape {
   channels: number;
   kernel: 1 | 3;
   hasBias: boolean;
+  winograd?: boolean;
 }
 
 const CHUNK_ROWS = 32;
 
 export function packConv(device: Device, shape: ConvShape, random: Random): ConvWeights {
-  const { format, out, channels, kernel, hasBias } = shape;
+  const { format, out, channels, kernel, hasBias, winograd = false } = shape;
   const taps = kernel * kernel;
   const values = transposed(weightsFor(format, out * taps, channels, random), out, taps, channels);
   const part = stacked([{ name: 'conv', rows: out }])[0]!;
-  const matrix = allocateMatrix(device, format, channels, [part], 'conv', taps);
+  const matrix = allocateMatrix(device, format, channels, [part], 'conv', { kernel, winograd });
   const row = channels * taps;
   for (let firstRow = 0; firstRow < out; firstRow += CHUNK_ROWS) {
     const rows = Math.min(CHUNK_ROWS, out - firstRow);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
-import { conv2d, type Conv2dOptions } from '../../src/kernels/conv2d.ts';
+import { conv2d } from '../../src/kernels/conv2d.ts';
+import type { Conv2dOptions } from '../../src/kernels/convolution.ts';
 import { groupnorm } from '../../src/kernels/groupnorm.ts';
 import { normConv } from '../../src/kernels/norm-conv.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
@@ -22,13 +23,14 @@ interface Case {
   shape: readonly [batch: number, height: number, width: number];
   options?: Conv2dOptions;
   stripRows?: number;
+  winograd?: boolean;
 }
 
-function prepare(on: Device, [batch, height, width]: Case['shape']) {
+function prepare(on: Device, [batch, height, width]: Case['shape'], winograd = false) {
   const random = new Random(height);
   const weights = packConv(
     on,
-    { format: 'f16', out: OUT, channels: CHANNELS, kernel: 3, hasBias: true },
+    { format: 'f16', out: OUT, channels: CHANNELS, kernel: 3, hasBias: true, winograd },
     random,
   );
   const held = (): Tensor => on.tensor('weights', 'norm', [CHANNELS], random.floats(CHANNELS));
@@ -37,8 +39,12 @@ function prepare(on: Device, [batch, height, width]: Case['shape']) {
   return { matrix: weights.matrix, norm, x };
 }
 
-function run(on: Device, { shape, options = {}, stripRows }: Case, fused: boolean): Promise<Float32Array[]> {
-  const { matrix, norm, x } = prepare(on, shape);
+function run(
+  on: Device,
+  { shape, options = {}, stripRows, winograd }: Case,
+  fused: boolean,
+): Promise<Float32Array[]> {
+  const { matrix, norm, x } = prepare(on, shape, winograd);
   return computeImages(on, (input) => {
     const image = input([...shape, CHANNELS], x);
     return fused
@@ -53,6 +59,8 @@ const CASES: Case[] = [
   { shape: [2, 12, 10], stripRows: 5, options: { stride: 2, padding: 'after' } },
   { shape: [2, 9, 5], stripRows: 7, options: { upsample: true, activation: 'silu' } },
   { shape: [1, 6, 5] },
+  { shape: [2, 13, 9], stripRows: 3, winograd: true },
+  { shape: [2, 5, 7], stripRows: 4, winograd: true, options: { upsample: true } },
 ];
 
 it.each(CASES)('%j', async (given) => {

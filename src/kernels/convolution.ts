@@ -1,0 +1,201 @@
+// What a convolution is to compute, checked, and the strips of rows it is computed in; for the kernels that do it.
+
+import type { Operand } from '../gpu/operand.ts';
+import type { Tape } from '../gpu/tape.ts';
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { quadsOf, type Columns } from './columns.ts';
+import type { Matrix } from './matrix.ts';
+import { fits, imageShape, mostPixels, view, type Pixels } from './pixels.ts';
+
+export interface Size {
+  height: number;
+  width: number;
+}
+
+export interface Conv2dOptions {
+  stride?: 1 | 2 | undefined;
+  /** Zeros around the image of a 3×3: one on each side, or one below and to the right. */
+  padding?: 'same' | 'after' | undefined;
+  /** Nearest neighbours, twice the size or to a size, before the convolution. */
+  upsample?: boolean | Size | undefined;
+  /** [batch, out], or so many columns, added to every pixel of its image; goes with a bias. */
+  perImage?: Tensor | Columns | undefined;
+  /** Of the result's shape, added before the activation. */
+  residual?: Tensor | undefined;
+  /** The result takes the residual's place, which nothing reads any more. */
+  inPlace?: boolean | undefined;
+  activation?: keyof typeof ACTIVATIONS | undefined;
+}
+
+const ACTIVATIONS = { silu: 1, relu: 2 };
+/** Pixels of a tile. CPUs, which pay for every load, gain by more of them to a weight: 29 to 38 GFLOP/s on llvmpipe. */
+export const TILE = 16;
+const CPU_TILE = 24;
+
+/** A convolution whose strips are still to be recorded. */
+export interface Convolution {
+  tape: Tape;
+  weight: Matrix;
+  options: Conv2dOptions;
+  batch: number;
+  kernel: number;
+  stride: number;
+  pad: number;
+  /** Of x, as stored and as the taps see it. */
+  stored: Size;
+  seen: Size;
+  xQuads: number;
+  y: Tensor;
+  ySize: Size;
+}
+
+/** Pixels of y, and those of x that they are made of. */
+export interface Strip extends Pixels {
+  source: Pixels;
+}
+
+export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): Convolution {
+  const tape = tapeOf(x);
+  const [batch, height, width] = imageShape(x);
+  if (x.columns !== weight.k) throw new Error(`conv2d: x has ${x.columns} channels, the weight ${weight.k}`);
+  const { stride = 1, padding = 'same', upsample = false, perImage, residual, inPlace } = options;
+  const kernel = weight.winograd ? 3 : Math.sqrt(weight.taps);
+  if (weight.winograd && (stride !== 1 || padding !== 'same'))
+    throw new Error("conv2d: Winograd's weights are for stride 1 and padding all round");
+  const seen =
+    typeof upsample === 'object'
+      ? upsample
+      : upsample
+        ? { height: 2 * height, width: 2 * width }
+        : { height, width };
+  const around = kernel === 1 ? 0 : padding === 'same' ? 2 : 1;
+  const extent = (size: number): number => Math.floor((size + around - kernel) / stride) + 1;
+  const ySize = { height: extent(seen.height), width: extent(seen.width) };
+  const shape = [batch, ySize.height, ySize.width, weight.columns];
+  const y = inPlace && residual ? residual : tape.tensor(shape);
+  if (perImage) expectPerImage(perImage, batch, weight.columns);
+  expectShape('residual', residual, shape);
+  if (perImage && !weight.bias) throw new Error('conv2d: perImage goes with a bias');
+  const pad = around === 2 ? 1 : 0;
+  const xQuads = x.stride / 4;
+  return {
+    tape,
+    weight,
+    options,
+    batch,
+    kernel,
+    stride,
+    pad,
+    stored: { height, width },
+    seen,
+    xQuads,
+    y,
+    ySize,
+  };
+}
+
+function expectShape(what: string, tensor: Tensor | undefined, shape: readonly unknown[]): void {
+  if (tensor && tensor.shape.join() !== shape.join())
+    throw new Error(`conv2d: ${what} is [${tensor.shape.join(', ')}], not [${shape.join(', ')}]`);
+}
+
+/** Columns beside others must end at a whole quad: what follows them is no padding. */
+function expectPerImage(perImage: Tensor | Columns, batch: number, out: number): void {
+  const { x, first } = 'x' in perImage ? perImage : { x: perImage, first: 0 };
+  const isWhole = x.columns === out;
+  if (x.shape.length !== 2 || x.shape[0] !== batch || first + out > x.columns || (!isWhole && out % 4 !== 0))
+    throw new Error(`conv2d: perImage is [${x.shape.join(', ')}] from ${first} on, for [${batch}, ${out}]`);
+}
+
+/** Strips of whole rows that bindings and a dispatch take; of at most `most` pixels where one row allows it. */
+export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[] {
+  const { tape, y, batch, ySize } = conv;
+  const xMost = fits(tape, x) ? Infinity : mostPixels(tape, x);
+  const yMost = fits(tape, y) ? Infinity : mostPixels(tape, y);
+  const dispatchMost = tape.device.capabilities.maxWorkgroups * TILE;
+  const rows = batch * ySize.height;
+  // A norm before it walks what the strip is made of, as many pixels a workgroup.
+  const allows = (strip: Strip): boolean =>
+    size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= Math.min(xMost, dispatchMost);
+  // Winograd's tiles are two rows high and are not cut.
+  const mayEnd = (row: number): boolean => !conv.weight.winograd || (row % ySize.height) % 2 === 0;
+  const strips: Strip[] = [];
+  for (let row = 0; row < rows;) {
+    let strip: Strip | null = null;
+    let end = row;
+    for (let next = row + 1; next <= rows; next++) {
+      if (!mayEnd(next)) continue;
+      const longer = stripOf(conv, row, next - row);
+      if (!allows(longer) || (strip && size(longer) > most)) break;
+      [strip, end] = [longer, next];
+    }
+    if (!strip)
+      throw new Error(`conv2d: a row of [${y.shape.join(', ')}] and what it is made of exceed a binding`);
+    strips.push(strip);
+    row = end;
+  }
+  return strips;
+}
+
+export function size({ first, last }: Pixels): number {
+  return last - first;
+}
+
+/** Rows of y, counted over all images, with the rows of x that their taps reach. */
+function stripOf(
+  { kernel, stride, pad, stored, seen, ySize }: Convolution,
+  firstRow: number,
+  rows: number,
+): Strip {
+  const reached = (row: number, tap: number): number => {
+    const at = Math.min(Math.max((row % ySize.height) * stride - pad + tap, 0), seen.height - 1);
+    const image = Math.floor(row / ySize.height);
+    return image * stored.height + Math.floor((at * stored.height) / seen.height);
+  };
+  const lastRow = firstRow + rows - 1;
+  return {
+    first: firstRow * ySize.width,
+    last: (lastRow + 1) * ySize.width,
+    source: {
+      first: reached(firstRow, 0) * stored.width,
+      last: (reached(lastRow, kernel - 1) + 1) * stored.width,
+    },
+  };
+}
+
+/** Lanes of a workgroup that own columns. Software adapters lose nothing by few, and waste least at the last columns. */
+export function columnLanesOf({ device: { summary, capabilities } }: Tape): number {
+  return summary.software ? Math.max(8, summary.subgroupMaxSize) : capabilities.columnLanes;
+}
+
+export function tileOf({ lanes, device }: Tape): number {
+  return device.summary.software && lanes > 1 && CPU_TILE % lanes === 0 ? CPU_TILE : TILE;
+}
+
+export function isUpsampled({ seen, stored }: Convolution): boolean {
+  return seen.height !== stored.height || seen.width !== stored.width;
+}
+
+/** What follows the sums: operands and parameters of lib/addend, lib/residual and lib/activation. */
+export function epilogueOf({ tape, weight, options }: Convolution, strip: Pixels) {
+  const { residual, inPlace, activation } = options;
+  const perImage = options.perImage && quadsOf(options.perImage);
+  const bind: Record<string, Operand> = {
+    ...(weight.bias ? { bias: weight.bias } : {}),
+    ...(perImage ? { per_image: perImage.x } : {}),
+    ...(residual && !inPlace ? { residual: view(tape, residual, strip).operand } : {}),
+  };
+  return {
+    params: {
+      ADDEND: weight.bias ? (perImage ? 'image' : 'bias') : 'none',
+      RESIDUAL: residual ? (inPlace ? 'in-place' : 'add') : 'none',
+      ACTIVATION: activation ? ACTIVATIONS[activation] : 0,
+    },
+    args: {
+      image_quads: perImage?.stride ?? 0,
+      image_first: perImage?.first ?? 0,
+      columns: weight.columns,
+    },
+    bind,
+  };
+}

@@ -1,0 +1,134 @@
+// 3×3 convolutions of stride 1 by Winograd's F(2×2, 3×3): 16 products for four outputs instead of 36. Inputs are transformed
+// to 16 planes, multiplied plane by plane with weights that were transformed when they were packed, and transformed back; some
+// megabytes of planes at a time. For CPUs, where products are what a convolution costs.
+
+import type { Groups, Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import { columnLanesOf, epilogueOf, isUpsampled, tileOf, type Convolution } from './convolution.ts';
+import { weightOperands } from './matrix.ts';
+import { view, type Pixels, type View } from './pixels.ts';
+
+const PLANES = 16;
+/** Bytes of the planes of inputs, or of products, at a time. */
+const PLANES_BYTES = 16 * 2 ** 20;
+
+/** Tiles of 2×2 outputs, [first, last) of those of all images. */
+interface Tiles extends Pixels {
+  /** Tiles of an image. */
+  high: number;
+  wide: number;
+  /** From one plane to the next: whole tiles of the product. */
+  planeRows: number;
+}
+
+/** Records the pixels of one strip, which holds whole rows of tiles, from a view of x. */
+export function recordWinograd(conv: Convolution, strip: Pixels, x: View): void {
+  const { tape, weight } = conv;
+  for (const tiles of tilesOf(conv, strip)) {
+    const inputs = tape.tensor([PLANES * tiles.planeRows, weight.k]);
+    const products = tape.tensor([PLANES * tiles.planeRows, weight.columns]);
+    recordInput(conv, tiles, x, inputs);
+    recordProduct(conv, tiles, inputs, products);
+    recordOutput(conv, tiles, strip, products);
+  }
+}
+
+function tilesOf({ tape, ySize, xQuads, y }: Convolution, strip: Pixels): Tiles[] {
+  const high = Math.ceil(ySize.height / 2);
+  const wide = Math.ceil(ySize.width / 2);
+  const before = (pixel: number): number => {
+    const row = pixel / ySize.width;
+    return (Math.floor(row / ySize.height) * high + (row % ySize.height) / 2) * wide;
+  };
+  const tileRows = tileOf(tape);
+  const rowBytes = 16 * Math.max(xQuads, y.stride / 4);
+  const bytes = Math.min(PLANES_BYTES, tape.device.capabilities.bindingLimit);
+  const most = Math.max(1, Math.floor(bytes / (PLANES * rowBytes * tileRows))) * tileRows;
+  const cut: Tiles[] = [];
+  for (let first = before(strip.first); first < before(strip.last); first += most) {
+    const last = Math.min(first + most, before(strip.last));
+    cut.push({ first, last, high, wide, planeRows: Math.ceil((last - first) / tileRows) * tileRows });
+  }
+  return cut;
+}
+
+function recordInput(conv: Convolution, tiles: Tiles, x: View, inputs: Tensor): void {
+  const { tape, stored, seen, xQuads } = conv;
+  tape.dispatch('winograd-input.wgsl', {
+    params: { UPSAMPLED: isUpsampled(conv) },
+    args: {
+      quads: xQuads,
+      x_height: stored.height,
+      x_width: stored.width,
+      height: seen.height,
+      width: seen.width,
+      tiles_high: tiles.high,
+      tiles_wide: tiles.wide,
+      first: tiles.first,
+      last: tiles.last,
+      plane_tiles: tiles.planeRows,
+      x_first: x.first,
+    },
+    bind: { x: x.operand, planes: inputs },
+    groups: invocations(tape, (tiles.last - tiles.first) * xQuads),
+  });
+}
+
+function recordProduct({ tape, weight }: Convolution, tiles: Tiles, inputs: Tensor, products: Tensor): void {
+  const columnLanes = columnLanesOf(tape);
+  const tileRows = tileOf(tape);
+  for (const window of weight.windows) {
+    tape.dispatch('winograd-product.wgsl', {
+      params: {
+        LANES: tape.lanes,
+        TILES: tileRows / tape.lanes,
+        COLUMN_LANES: columnLanes,
+        ROLLED: tape.device.summary.software,
+        W: weight.format,
+      },
+      args: {
+        x_quads: inputs.stride / 4,
+        y_quads: products.stride / 4,
+        plane_rows: tiles.planeRows,
+        channel_quads: Math.ceil(weight.k / 4),
+        plane_blocks: weight.blocks / PLANES,
+        first_group: window.firstGroup,
+        groups: window.groups,
+        tile_rows: tileRows,
+      },
+      bind: { x: inputs, y: products, ...weightOperands(window) },
+      groups: () => [tiles.planeRows / tileRows, Math.ceil((window.groups * 8) / columnLanes), PLANES],
+    });
+  }
+}
+
+function recordOutput(conv: Convolution, tiles: Tiles, strip: Pixels, products: Tensor): void {
+  const { tape, ySize } = conv;
+  const { params, args, bind } = epilogueOf(conv, strip);
+  const y = view(tape, conv.y, strip);
+  const quads = conv.y.stride / 4;
+  tape.dispatch('winograd-output.wgsl', {
+    params,
+    args: {
+      ...args,
+      y_quads: quads,
+      y_height: ySize.height,
+      y_width: ySize.width,
+      tiles_high: tiles.high,
+      tiles_wide: tiles.wide,
+      first: tiles.first,
+      last: tiles.last,
+      plane_tiles: tiles.planeRows,
+      y_first: y.first,
+    },
+    bind: { planes: products, y: y.operand, ...bind },
+    groups: invocations(tape, (tiles.last - tiles.first) * quads),
+  });
+}
+
+/** Workgroups of 64 invocations, wrapped where one dimension does not take them. */
+function invocations(tape: Tape, count: number): () => Groups {
+  const groups = Math.ceil(count / 64);
+  const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
+  return () => [across, Math.ceil(groups / across)];
+}

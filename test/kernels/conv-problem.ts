@@ -1,0 +1,167 @@
+// A convolution on random inputs, run on an adapter and judged by sums in f64.
+
+import { expect } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import type { Columns } from '../../src/kernels/columns.ts';
+import { conv2d } from '../../src/kernels/conv2d.ts';
+import type { Conv2dOptions } from '../../src/kernels/convolution.ts';
+import type { Format } from '../../src/kernels/matrix.ts';
+import { Random, type Input } from './compute.ts';
+import { computeImages, packConv, type ConvWeights } from './images.ts';
+
+export interface Case {
+  format?: Format;
+  batch?: number;
+  height: number;
+  width: number;
+  channels: number;
+  out: number;
+  kernel?: 1 | 3;
+  hasBias?: boolean;
+  stride?: 1 | 2;
+  padding?: 'same' | 'after';
+  upsample?: boolean | { height: number; width: number };
+  perImage?: boolean;
+  /** What is added per image stands from this column on, others around it. */
+  addedFrom?: number;
+  residual?: boolean;
+  inPlace?: boolean;
+  winograd?: boolean;
+  activation?: 'silu' | 'relu';
+}
+
+export interface Problem extends Required<Omit<Case, 'activation'>> {
+  activation: 'silu' | 'relu' | undefined;
+  weights: ConvWeights;
+  x: Float32Array;
+  added: Float32Array;
+  skip: Float32Array;
+  seen: { height: number; width: number };
+  size: { height: number; width: number };
+}
+
+export function problem(on: Device, given: Case): Problem {
+  const of = {
+    format: 'f32' as const,
+    batch: 1,
+    kernel: 3 as const,
+    hasBias: true,
+    stride: 1 as const,
+    padding: 'same' as const,
+    upsample: false,
+    perImage: false,
+    addedFrom: 0,
+    residual: false,
+    inPlace: false,
+    winograd: false,
+    activation: undefined,
+    ...given,
+  };
+  const { batch, height, width, channels, out, kernel, upsample } = of;
+  const random = new Random(height * 1000 + channels);
+  const seen =
+    typeof upsample === 'object'
+      ? upsample
+      : upsample
+        ? { height: 2 * height, width: 2 * width }
+        : { height, width };
+  const around = kernel === 1 ? 0 : of.padding === 'same' ? 2 : 1;
+  const extent = (size: number) => Math.floor((size + around - kernel) / of.stride) + 1;
+  const size = { height: extent(seen.height), width: extent(seen.width) };
+  return {
+    ...of,
+    weights: packConv(on, of, random),
+    x: random.floats(batch * height * width * channels),
+    added: random.floats(batch * out),
+    skip: random.floats(batch * size.height * size.width * out),
+    seen,
+    size,
+  };
+}
+
+/** Images `from` to `to` of a problem. */
+export function run(on: Device, of: Problem, from = 0, to: number = of.batch): Promise<Float32Array[]> {
+  const { height, width, channels, out, size, stride, padding, upsample, inPlace, activation } = of;
+  const pixels = size.height * size.width;
+  const batch = to - from;
+  return computeImages(on, (input) => {
+    const x = input(
+      [batch, height, width, channels],
+      of.x.subarray(from * height * width * channels, to * height * width * channels),
+    );
+    const options: Conv2dOptions = { stride, padding, upsample, inPlace, activation };
+    if (of.perImage) options.perImage = perImageOf(of, input, from, to);
+    if (of.residual) {
+      const values = of.skip.subarray(from * pixels * out, to * pixels * out);
+      options.residual = input([batch, size.height, size.width, out], values);
+    }
+    return conv2d(x, of.weights.matrix, options);
+  });
+}
+
+function perImageOf(
+  { added, addedFrom, out }: Problem,
+  input: Input,
+  from: number,
+  to: number,
+): Tensor | Columns {
+  if (addedFrom === 0) return input([to - from, out], added.subarray(from * out, to * out));
+  const columns = addedFrom + out + 4;
+  const wide = new Float32Array((to - from) * columns).fill(NaN);
+  for (let i = from; i < to; i++) {
+    wide.set(added.subarray(i * out, (i + 1) * out), (i - from) * columns + addedFrom);
+  }
+  return { x: input([to - from, columns], wide), first: addedFrom };
+}
+
+/** Rounding of at most a few ulp of the largest partial sum. */
+const ROUNDING = 2e-6;
+
+/** The largest error, in units of what is allowed; of outputs spread over all of them where there are many. */
+export function worstError(of: Problem, y: Float32Array[]): number {
+  const { batch, out, size } = of;
+  const total = batch * size.height * size.width * out;
+  const step = Math.max(1, Math.floor(total / 20_000));
+  let worst = 0;
+  for (let i = 0; i < total; i += step) {
+    const [pixel, column] = [Math.floor(i / out), i % out];
+    const wanted = outputOf(of, pixel, column);
+    const error = Math.abs(y[pixel]![column]! - wanted.value) / (ROUNDING * (wanted.size + 0.01));
+    worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
+  }
+  return worst;
+}
+
+/** One output, and the sum of its terms' sizes, by which rounding is measured. */
+function outputOf(of: Problem, pixel: number, column: number): { value: number; size: number } {
+  const { size, kernel, stride, seen, height, width, channels, out, weights } = of;
+  const image = Math.floor(pixel / (size.height * size.width));
+  const row = Math.floor(pixel / size.width) % size.height;
+  const pad = kernel === 3 && of.padding === 'same' ? 1 : 0;
+  const terms: number[] = [weights.bias?.[column] ?? 0];
+  if (of.perImage) terms.push(of.added[image * out + column]!);
+  if (of.residual) terms.push(of.skip[pixel * out + column]!);
+  for (let tap = 0; tap < kernel * kernel; tap++) {
+    const y = row * stride - pad + Math.floor(tap / kernel);
+    const x = (pixel % size.width) * stride - pad + (tap % kernel);
+    if (y < 0 || x < 0 || y >= seen.height || x >= seen.width) continue;
+    const [fromY, fromX] = [Math.floor((y * height) / seen.height), Math.floor((x * width) / seen.width)];
+    const at = ((image * height + fromY) * width + fromX) * channels;
+    for (let c = 0; c < channels; c++) {
+      terms.push(of.x[at + c]! * weights.values[(column * channels + c) * kernel * kernel + tap]!);
+    }
+  }
+  const sum = terms.reduce((a, b) => a + b, 0);
+  const sizes = terms.reduce((a, b) => a + Math.abs(b), 0);
+  if (of.activation === 'relu') return { value: Math.max(sum, 0), size: sizes };
+  // SiLU's slope is at most 1.1; exp is off by up to 3 + 2 |x| ulp.
+  return of.activation === 'silu'
+    ? { value: sum / (1 + Math.exp(-sum)), size: 2 * sizes }
+    : { value: sum, size: sizes };
+}
+
+export async function expectRight(on: Device, given: Case): Promise<void> {
+  const of = problem(on, given);
+  expect(worstError(of, await run(on, of)), JSON.stringify(given)).toBeLessThan(1);
+}
