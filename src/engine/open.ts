@@ -36,11 +36,12 @@ export async function openTextModel(
 export async function openImageModel(
   options: ImageModelOptions,
   onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
 ): Promise<ImageModel> {
   checkImageModelOptions(options);
   return options.inline
-    ? openImageModelInline(nodePlatform, options, onEvent)
-    : openImageModelInWorker(options, onEvent);
+    ? openImageModelInline(nodePlatform, options, onEvent, signal)
+    : openImageModelInWorker(options, onEvent, signal);
 }
 
 /** All adapters that answer, best first. */

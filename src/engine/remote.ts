@@ -4,7 +4,7 @@
 import { EngineError } from '../files/error.ts';
 import { createEventQueue, type EventQueue } from './queue.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
-import type { OpenEvent, TextModel } from './text/text-model.ts';
+import type { OpenEvent } from './text/text-model.ts';
 import { fromWire, notData, toWire, type WireError } from './wire-error.ts';
 
 export interface Port {
@@ -24,9 +24,8 @@ export interface Model<Info, Request, Event, More = object> {
   /** Throws EngineError. */
   generate(request: Request, options?: More & { signal?: AbortSignal }): AsyncGenerator<Event, void, void>;
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
-
-type Closing = Pick<TextModel, typeof Symbol.asyncDispose>;
 
 /** Calls that answer once, by name. */
 export type Calls<M> = Readonly<Record<string, (model: M, argument: never) => Promise<unknown>>>;
@@ -161,7 +160,7 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
   options: unknown,
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
-  face: (model: Model<Info, Request, Event> & Closing, invoke: Invoke) => M,
+  face: (model: Model<Info, Request, Event>, invoke: Invoke) => M,
   signal?: AbortSignal,
 ): Promise<M> {
   const post = (message: ToFarSide): void => port.post(message);

@@ -44,9 +44,10 @@ export function openTextModelInWorker(
 export function openImageModelInWorker(
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<ImageModel> {
   const { port, stop } = startEngine(IMAGE_THREAD);
-  return connectImageModel(port, options, onEvent, stop);
+  return connectImageModel(port, options, onEvent, stop, signal);
 }
 
 function startEngine(kind: string): { port: Port; stop(): Promise<void> } {

@@ -164,6 +164,7 @@ export function createFakeImageModel(): FakeImageModel {
           yield* draw(request, signal);
         },
         close: async () => void (fake.closed += 1),
+        [Symbol.asyncDispose]: () => model.close(),
       };
       return Promise.resolve(model);
     },

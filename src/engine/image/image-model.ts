@@ -20,7 +20,8 @@ export interface ImageModelOptions {
   model: string;
   revision?: string;
   quantization?: Quantization;
-  adapter?: string;
+  /** Part of an adapter's name, or its index in `adapters()`. */
+  adapter?: string | number;
   /** Bytes for weights and activations together. */
   memoryBudget?: number;
   safe?: boolean;
@@ -154,4 +155,6 @@ export interface ImageModel {
     options?: { signal?: AbortSignal; profile?: boolean },
   ): AsyncGenerator<ImageEvent, void, void>;
   close(): Promise<void>;
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -59,6 +59,14 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
     }
   }
 
+  const close = async (): Promise<void> => {
+    if (leaving.signal.aborted) return;
+    leaving.abort();
+    await last;
+    await release();
+    end(closedError());
+  };
+
   return {
     info,
     ended,
@@ -72,12 +80,7 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
         const resolved = resolve({ ...request, steps, samples: 1, previewEvery: 0 });
         await draw(resolved, () => {}, { signal: leaving.signal });
       }),
-    async close() {
-      if (leaving.signal.aborted) return;
-      leaving.abort();
-      await last;
-      await release();
-      end(closedError());
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -25,12 +25,13 @@ export function serveImageModel(
   return serveModel(port, { open, calls: CALLS, release });
 }
 
-/** Opens an image model on the other side of a port. `onClosed` runs when it is closed. */
+/** Opens an image model on the other side of a port. `onClosed` runs when it is closed; `signal` gives the opening up. */
 export function connectImageModel(
   port: Port,
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<ImageModel> {
   return connectModel<ImageModelInfo, ImageRequest, ImageEvent, ImageModel>(
     port,
@@ -42,5 +43,6 @@ export function connectImageModel(
       resolve: (request) => invoke('resolve', request),
       warmUp: (request, steps) => invoke('warmUp', { request, steps }),
     }),
+    signal,
   );
 }
