@@ -150,7 +150,10 @@ async function openModel(
   { open, options, leaving, onEvent, onReady }: Keeping,
 ): Promise<TextModel | ImageModel> {
   const { path, kind } = planned;
+  let isOpen = false;
   const tell = (event: OpenEvent) => {
+    // A pipeline's components may come and go later: that is no progress of its opening.
+    if (isOpen && event.type !== 'note') return;
     served.progress(event);
     onEvent(event);
   };
@@ -162,6 +165,7 @@ async function openModel(
           if (kind === null && isPipelineRefusal(error)) return asPipeline();
           throw error;
         });
+  isOpen = true;
   if (leaving.aborted) {
     await model.close();
     return model;

@@ -1,7 +1,7 @@
 // Whole processes: exit codes, what goes to which stream, signals. The engine is the fake model's.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -131,6 +131,46 @@ describe('svc chat', () => {
     await expect.poll(() => seen.out, PATIENCE).toContain('hang\n');
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
+  });
+});
+
+describe('svc serve with several models', () => {
+  it('serves a chat model and a pipeline side by side, and closes both', async () => {
+    const pipeline = join(home, 'scenes');
+    mkdirSync(pipeline);
+    writeFileSync(join(pipeline, 'model_index.json'), '{}');
+    const models = ['--model-path', 'org/fake', '--model-path', pipeline];
+    const { child, seen, ended } = launch(FAKE, [
+      'serve',
+      ...models,
+      '--served-model-name',
+      'talk,draw',
+      '--port',
+      '0',
+    ]);
+    await expect
+      .poll(() => seen.err, PATIENCE)
+      .toMatch(/serves talk[^]*StableDiffusionPipeline[^]*serves draw/);
+    const base = /http:\/\/[\d.:]+/.exec(seen.err)?.[0] ?? '';
+    const response = await fetch(`${base}/v1/images/generations`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'draw', prompt: 'a house' }),
+    });
+    expect(response.status).toBe(200);
+    expect(await (await fetch(`${base}/health`)).json()).toEqual({
+      status: 'ready',
+      models: ['talk', 'draw'],
+    });
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+
+    const idle = await run(FAKE, ['serve', '--model-path', pipeline, '--context-length', '99']);
+    expect(idle.code).toBe(2);
+    expect(idle.err).toContain('--context-length is for language models');
+    const revision = await run(FAKE, ['serve', ...models, '--revision', 'main']);
+    expect(revision.code).toBe(2);
+    expect(revision.err).toContain('--revision is for one model');
   });
 });
 
