@@ -1,6 +1,7 @@
 // Dense attention without subgroups: a workgroup a query and head, 32 keys at a time, online softmax.
 #import "lib/attend-args.wgsl"
 #import "lib/keys.$KEYS.wgsl"
+#import "lib/carry.$CARRY.wgsl"
 
 const QUADS = 1u;      // quads of d's an invocation keeps: ceil(dims / 128)
 const MASKED = -1e30;
@@ -13,16 +14,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let head = workgroup.y;
   let item = workgroup.z;
   let head_quads = args.dims / 4u;
-  let count = keys_of(item);
-  let seen_keys = select(count, min(count, query + 1u), args.causal != 0u);
-  let row = item * args.queries + query;
-  let q0 = row * args.q_quads + args.q_first + head * head_quads;
-  let k0 = item * args.keys * args.k_quads + args.k_first + head / args.share * head_quads;
-  let v0 = item * args.keys * args.v_quads + args.v_first + head / args.share * head_quads;
+  let seen_keys = seen_of(count_of(item), query);
+  let q0 = (args.q_row + item * args.queries + query) * args.q_quads + args.q_first + head * head_quads;
+  let k0 = (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * head_quads;
+  let v0 = (args.v_row + item * args.keys) * args.v_quads + args.v_first + head / args.share * head_quads;
+  let y0 = (args.y_row + item * args.queries + query) * args.y_quads * 4u + head * args.dims;
 
   var largest = MASKED;
   var total = 0.0;
   var out: array<vec4f, QUADS>;
+  if (CONTINUES) {
+    let state = carried(query, head);
+    largest = state.x;
+    total = state.y;
+    for (var part = 0u; part < QUADS; part++) {
+      let d = min(local + 32u * part, head_quads - 1u) * 4u;
+      out[part] = vec4f(y[y0 + d], y[y0 + d + 1u], y[y0 + d + 2u], y[y0 + d + 3u]);
+    }
+  }
   for (var first_key = 0u; first_key < seen_keys; first_key += 32u) {
     let held = min(32u, seen_keys - first_key);
     var score = MASKED;
@@ -55,19 +64,21 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
   }
+  if (!ENDS && local == 0u) {
+    carry(query, head, largest, total);
+  }
+  let rate = select(1.0, 1.0 / max(total, 1e-30), ENDS);
   for (var part = 0u; part < QUADS; part++) {
-    let quad = local + 32u * part;
-    if (quad < head_quads) {
-      let y0 = row * args.y_quads * 4u + head * args.dims + quad * 4u;
-      let made = out[part] / max(total, 1e-30);
+    let d = (local + 32u * part) * 4u;
+    if (d < args.dims) {
       for (var u = 0u; u < 4u; u++) {
-        y[y0 + u] = made[u];
+        y[y0 + d + u] = out[part][u] * rate;
       }
     }
   }
   if (head + 1u == args.heads) { // whose row's padding follows its columns
-    for (var column = args.heads * args.dims + local; column < args.y_quads * 4u; column += 32u) {
-      y[row * args.y_quads * 4u + column] = 0.0;
+    for (var d = args.dims + local; head * args.dims + d < args.y_quads * 4u; d += 32u) {
+      y[y0 + d] = 0.0;
     }
   }
 }

@@ -4,7 +4,9 @@
 enable subgroups;
 #import "lib/attend-args.wgsl"
 #import "lib/keys.$KEYS.wgsl"
+#import "lib/carry.$CARRY.wgsl"
 #import "lib/eight.wgsl"
+#import "lib/sums.wgsl"
 
 const TEAMS = 1u;    // of eight lanes in a workgroup
 const TILES = 2u;
@@ -12,11 +14,6 @@ const QUADS = 1u;    // of 32 d's each
 const SINGLES = 1u;  // of 8 d's each
 const MASKED = -1e30;
 const QUERIES = 8u * TILES;
-const HELD = 4u * QUADS + SINGLES; // d's of a query that a lane makes
-
-// Lengths of arrays must not be zero.
-const QUADS_HELD = max(QUADS, 1u);
-const SINGLES_HELD = max(SINGLES, 1u);
 
 @compute @workgroup_size(8u * TEAMS)
 fn main(
@@ -31,23 +28,40 @@ fn main(
   let head = workgroup.y / args.parts;
   let first_quad = workgroup.y % args.parts * 8u * QUADS;
   let item = workgroup.z;
-  let count = keys_of(item);
+  let count = count_of(item);
   // The same for all teams, so that their subgroup stays together.
-  let seen_keys = select(count, min(count, (workgroup.x + 1u) * TEAMS * QUERIES), args.causal != 0u);
-  let k0 = item * args.keys * args.k_quads + args.k_first + head / args.share * head_quads;
-  let v0 = item * args.keys * args.v_quads + args.v_first + head / args.share * head_quads + first_quad;
+  let seen_keys = seen_of(count, (workgroup.x + 1u) * TEAMS * QUERIES - 1u);
+  let row0 = args.q_row + item * args.queries;
+  let k0 = (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * head_quads;
+  let v0 = (args.v_row + item * args.keys) * args.v_quads + args.v_first + head / args.share * head_quads + first_quad;
+  let y0 = (args.y_row + item * args.queries) * args.y_quads * 4u + head * args.dims + first_quad * 4u;
 
   var q0: array<u32, TILES>;
   for (var t = 0u; t < TILES; t++) {
-    let row = item * args.queries + min(first + t * 8u + lane, args.queries - 1u);
-    q0[t] = row * args.q_quads + args.q_first + head * head_quads;
+    let query = min(first + t * 8u + lane, args.queries - 1u);
+    q0[t] = (row0 + query) * args.q_quads + args.q_first + head * head_quads;
   }
   var largest: array<f32, TILES>; // of the lane's query
   var total: array<f32, TILES>;
-  var out: array<array<array<vec4f, 8>, TILES>, QUADS_HELD>;
-  var out_single: array<array<array<f32, 8>, TILES>, SINGLES_HELD>;
+  var sums: Sums;
   for (var t = 0u; t < TILES; t++) {
     largest[t] = MASKED;
+  }
+  var made: Made;
+  if (CONTINUES) {
+    for (var query = first; query < min(first + QUERIES, args.queries); query++) {
+      for (var i = 0u; i < HELD; i++) {
+        made[(query - first) * HELD + i] = y[y0 + query * args.y_quads * 4u + min(d_of(i, lane), args.dims - 1u)];
+      }
+    }
+    for (var t = 0u; t < TILES; t++) {
+      let state = carried(min(first + t * 8u + lane, args.queries - 1u), workgroup.y);
+      largest[t] = state.x;
+      total[t] = state.y;
+      for (var i = 0u; i < 8u; i++) {
+        from_memory(&made, t, i, &sums);
+      }
+    }
   }
 
   for (var first_key = 0u; first_key < seen_keys; first_key += 32u) {
@@ -55,25 +69,15 @@ fn main(
     let at = k0 + min(keys, vec4u(count - 1u)) * args.k_quads;
     var s = array<array<vec4f, 8>, TILES>();
     for (var d = 0u; d < head_quads; d++) {
-      let a = k[at.x + d];
-      let b = k[at.y + d];
-      let c = k[at.z + d];
-      let e = k[at.w + d];
-      let turned = array<vec4f, 4>(
-        vec4f(a.x, b.x, c.x, e.x),
-        vec4f(a.y, b.y, c.y, e.y),
-        vec4f(a.z, b.z, c.z, e.z),
-        vec4f(a.w, b.w, c.w, e.w),
-      );
+      let by_d = transpose(mat4x4f(k[at.x + d], k[at.y + d], k[at.z + d], k[at.w + d]));
       for (var t = 0u; t < TILES; t++) {
-        fold_eight(&s[t], q[q0[t] + d] * args.scale, turned);
+        fold_eight(&s[t], q[q0[t] + d] * args.scale, by_d);
       }
     }
-    if (first_key + 32u > select(count, min(count, first + 1u), args.causal != 0u)) {
+    if (first_key + 32u > seen_of(count, first)) {
       for (var t = 0u; t < TILES; t++) {
         for (var i = 0u; i < 8u; i++) {
-          let limit = select(count, min(count, first + t * 8u + i + 1u), args.causal != 0u);
-          s[t][i] = select(vec4f(MASKED), s[t][i], keys < vec4u(limit));
+          s[t][i] = select(vec4f(MASKED), s[t][i], keys < vec4u(seen_of(count, first + t * 8u + i)));
         }
       }
     }
@@ -91,10 +95,10 @@ fn main(
         each[i] = (s[t][i].x + s[t][i].y) + (s[t][i].z + s[t][i].w);
         let kept_of = subgroupShuffle(kept, lane_at(i));
         for (var part = 0u; part < QUADS; part++) {
-          out[part][t][i] *= kept_of;
+          sums.quads[part][t][i] *= kept_of;
         }
         for (var part = 0u; part < SINGLES; part++) {
-          out_single[part][t][i] *= kept_of;
+          sums.singles[part][t][i] *= kept_of;
         }
       }
       total[t] = fma(total[t], kept, sum_by_lane(each, lane));
@@ -104,11 +108,11 @@ fn main(
     for (var j = 0u; j < fours; j++) {
       for (var u = 0u; u < 4u; u++) {
         let value = v0 + min(first_key + j * 4u + u, count - 1u) * args.v_quads;
-        var quads: array<vec4f, QUADS_HELD>;
+        var quads: array<vec4f, max(QUADS, 1u)>;
         for (var part = 0u; part < QUADS; part++) {
           quads[part] = v[value + min(part * 8u + lane, head_quads - 1u)];
         }
-        var singles: array<f32, SINGLES_HELD>;
+        var singles: array<f32, max(SINGLES, 1u)>;
         for (var part = 0u; part < SINGLES; part++) {
           singles[part] = v[value + QUADS * 8u + part * 2u + lane / 4u][lane % 4u];
         }
@@ -116,10 +120,10 @@ fn main(
           for (var i = 0u; i < 8u; i++) {
             let weight = subgroupShuffle(s[t][i][u], lane_at(j));
             for (var part = 0u; part < QUADS; part++) {
-              out[part][t][i] = fma(vec4f(weight), quads[part], out[part][t][i]);
+              sums.quads[part][t][i] = fma(vec4f(weight), quads[part], sums.quads[part][t][i]);
             }
             for (var part = 0u; part < SINGLES; part++) {
-              out_single[part][t][i] = fma(weight, singles[part], out_single[part][t][i]);
+              sums.singles[part][t][i] = fma(weight, singles[part], sums.singles[part][t][i]);
             }
           }
         }
@@ -127,34 +131,25 @@ fn main(
     }
   }
 
-  // In memory, so that one store serves all.
-  var made: array<f32, QUERIES * HELD>;
   for (var t = 0u; t < TILES; t++) {
-    let rate = 1.0 / max(total[t], 1e-30);
+    let rate = select(1.0, 1.0 / max(total[t], 1e-30), ENDS);
+    if (!ENDS && first + t * 8u + lane < args.queries) {
+      carry(first + t * 8u + lane, workgroup.y, largest[t], total[t]);
+    }
     for (var i = 0u; i < 8u; i++) {
-      let rate_of = subgroupShuffle(rate, lane_at(i));
-      for (var part = 0u; part < QUADS; part++) {
-        for (var u = 0u; u < 4u; u++) {
-          made[(t * 8u + i) * HELD + part * 4u + u] = out[part][t][i][u] * rate_of;
-        }
-      }
-      for (var part = 0u; part < SINGLES; part++) {
-        made[(t * 8u + i) * HELD + QUADS * 4u + part] = out_single[part][t][i] * rate_of;
-      }
+      to_memory(&sums, t, i, subgroupShuffle(rate, lane_at(i)), &made);
     }
   }
   for (var query = first; query < min(first + QUERIES, args.queries); query++) {
-    let y0 = (item * args.queries + query) * args.y_quads * 4u;
     for (var i = 0u; i < HELD; i++) {
-      let single = QUADS * 32u + (i - QUADS * 4u) * 8u + lane;
-      let d = first_quad * 4u + select(single, i / 4u * 32u + lane * 4u + i % 4u, i < QUADS * 4u);
-      if (d < args.dims) {
-        y[y0 + head * args.dims + d] = made[(query - first) * HELD + i];
+      let d = d_of(i, lane);
+      if (first_quad * 4u + d < args.dims) {
+        y[y0 + query * args.y_quads * 4u + d] = made[(query - first) * HELD + i];
       }
     }
     if (head + 1u == args.heads && first_quad == 0u) { // whose rows' padding follows its columns
-      for (var column = args.heads * args.dims + lane; column < args.y_quads * 4u; column += 8u) {
-        y[y0 + column] = 0.0;
+      for (var d = args.dims + lane; head * args.dims + d < args.y_quads * 4u; d += 8u) {
+        y[y0 + query * args.y_quads * 4u + d] = 0.0;
       }
     }
   }

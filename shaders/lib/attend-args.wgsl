@@ -1,20 +1,28 @@
-// What both kernels of dense attention take and bind.
+// What both kernels of dense attention take and bind. Where a tensor exceeds a binding, a dispatch takes one item's queries or
+// keys strip by strip; rows are counted from the binding's first.
 struct Args {
-  queries: u32,   // of an item
-  keys: u32,      // of an item
+  first_item: u32, // items before this dispatch
+  queries: u32,    // of an item, in this strip
+  first_query: u32, // of the item before them
+  keys: u32,       // of an item, in this strip
+  first_key: u32,
   heads: u32,
-  share: u32,     // query heads to a key head
-  dims: u32,      // of a head
-  parts: u32,     // workgroups that share out a head's d's
-  q_quads: u32,   // quads of columns from one row of q to the next
-  q_first: u32,   // quad where its heads begin
+  share: u32,      // query heads to a key head
+  dims: u32,       // of a head
+  parts: u32,      // workgroups that share out a head's d's
+  q_row: u32,      // where the first item begins
+  q_quads: u32,    // quads of columns from one row of q to the next
+  q_first: u32,    // quad where its heads begin
+  k_row: u32,
   k_quads: u32,
   k_first: u32,
+  v_row: u32,
   v_quads: u32,
   v_first: u32,
+  y_row: u32,
   y_quads: u32,
-  causal: u32,    // a query sees keys up to its own place
-  scale: f32,     // on q, for powers of two
+  causal: u32,     // a query sees keys up to its own place
+  scale: f32,      // on q, for powers of two
 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -22,3 +30,13 @@ struct Args {
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
+
+// Of the strip, those that an item has, and those that a query of the strip sees.
+fn count_of(item: u32) -> u32 {
+  return min(max(keys_of(args.first_item + item), args.first_key) - args.first_key, args.keys);
+}
+
+fn seen_of(count: u32, query: u32) -> u32 {
+  let before = max(args.first_query + query + 1u, args.first_key) - args.first_key;
+  return select(count, min(count, before), args.causal != 0u);
+}

@@ -44,12 +44,12 @@ fn sum_by_lane(v: array<f32, 8>, lane: u32) -> f32 {
 }
 
 // c + q · k for four keys and four d's of one query
-fn fold_quad(c: vec4f, q: vec4f, k: array<vec4f, 4>) -> vec4f {
+fn fold_quad(c: vec4f, q: vec4f, k: mat4x4f) -> vec4f {
   return fma(vec4f(q.w), k[3], fma(vec4f(q.z), k[2], fma(vec4f(q.y), k[1], fma(vec4f(q.x), k[0], c))));
 }
 
 // The same for eight queries, one held by each lane.
-fn fold_eight(c: ptr<function, array<vec4f, 8>>, q: vec4f, k: array<vec4f, 4>) {
+fn fold_eight(c: ptr<function, array<vec4f, 8>>, q: vec4f, k: mat4x4f) {
   (*c)[0] = fold_quad((*c)[0], subgroupShuffle(q, lane_at(0u)), k);
   (*c)[1] = fold_quad((*c)[1], subgroupShuffle(q, lane_at(1u)), k);
   (*c)[2] = fold_quad((*c)[2], subgroupShuffle(q, lane_at(2u)), k);

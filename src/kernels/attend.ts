@@ -4,6 +4,7 @@ import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
+import { fits, mostPixels, view } from './pixels.ts';
 
 /** heads · dims columns of x, which is [items, …, columns]. */
 export type HeadsOf = Columns;
@@ -29,7 +30,7 @@ const TILES = 2;
 
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
-  const { heads, dims, kvHeads = heads, causal = false, keyCounts, scale = 1 / Math.sqrt(dims) } = attention;
+  const { heads, dims } = attention;
   const tape = tapeOf(q.x);
   const y = tape.tensor([...q.x.shape.slice(0, -1), heads * dims]);
   const shapes = [q, k, v].map(({ x }) => x.shape);
@@ -37,31 +38,112 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
   if (typeof items !== 'number' || shapes.some((shape) => shape[0] !== items) || dims % 4 !== 0)
     throw new Error(`attend: q, k and v of [${shapes.join('], [')}], heads of ${dims}`);
   const queries = q.x.rows(tape.capacity) / items;
-  const { shader, params, parts, queriesAtOnce } = variant(tape, dims);
-  const [from, to, of] = [quadsOf(q), quadsOf(k), quadsOf(v)];
-  tape.dispatch(shader, {
-    params: { ...params, KEYS: keyCounts ? 'counted' : 'all' },
+  const keys = k.x.rows(tape.capacity) / items;
+  const job = { tape, q, k, v, y, attention, variant: variantOf(tape, dims), all: { queries, keys } };
+  if ([q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor))) {
+    record(job, { firstItem: 0, items, queries: [0, queries], keys: [0, keys] }, null);
+    return y;
+  }
+  const mostQueries = Math.min(mostPixels(tape, q.x), mostPixels(tape, y));
+  const mostKeys = Math.min(mostPixels(tape, k.x), mostPixels(tape, v.x));
+  for (let firstItem = 0; firstItem < items; firstItem++) {
+    for (const strip of ranges(queries, mostQueries)) {
+      const state = tape.tensor([strip[1] - strip[0], heads * job.variant.parts * 2]);
+      for (const window of ranges(keys, mostKeys))
+        record(job, { firstItem, items: 1, queries: strip, keys: window }, state);
+    }
+  }
+  return y;
+}
+
+type Range = readonly [first: number, last: number];
+
+function ranges(count: number, most: number): Range[] {
+  if (most < 1) throw new Error('attend: a row exceeds one binding');
+  return Array.from({ length: Math.ceil(count / most) }, (_, i) => [
+    i * most,
+    Math.min((i + 1) * most, count),
+  ]);
+}
+
+interface Job {
+  tape: Tape;
+  q: HeadsOf;
+  k: HeadsOf;
+  v: HeadsOf;
+  y: Tensor;
+  attention: Attention;
+  variant: Variant;
+  /** Of an item. */
+  all: { queries: number; keys: number };
+}
+
+/** What one dispatch takes: many items whole, or of one item some queries and some keys. */
+interface Part {
+  firstItem: number;
+  items: number;
+  queries: Range;
+  keys: Range;
+}
+
+/** `state` stays from one range of an item's keys to the next. */
+function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tensor | null): void {
+  const { tape, attention, variant, all } = job;
+  const { heads, dims, kvHeads = heads, causal = false, keyCounts, scale = 1 / Math.sqrt(dims) } = attention;
+  const rows = (tensor: Tensor, ofItem: number, [first, last]: Range) => {
+    const row = firstItem * ofItem + first;
+    const { operand, first: begins } = view(tape, tensor, {
+      first: row,
+      last: row - first + last + (items - 1) * ofItem,
+    });
+    return { operand, row: row - begins };
+  };
+  const [q, y] = [job.q.x, job.y].map((tensor) => rows(tensor, all.queries, queries));
+  const [k, v] = [job.k.x, job.v.x].map((tensor) => rows(tensor, all.keys, keys));
+  const [from, to, of] = [quadsOf(job.q), quadsOf(job.k), quadsOf(job.v)];
+  const count = queries[1] - queries[0];
+  tape.dispatch(variant.shader, {
+    params: {
+      ...variant.params,
+      KEYS: keyCounts ? 'counted' : 'all',
+      CARRY: state ? 'held' : 'none',
+      CONTINUES: keys[0] > 0,
+      ENDS: keys[1] === all.keys,
+    },
     args: {
-      queries,
-      keys: k.x.rows(tape.capacity) / items,
+      first_item: firstItem,
+      queries: count,
+      first_query: queries[0],
+      keys: keys[1] - keys[0],
+      first_key: keys[0],
       heads,
       share: heads / kvHeads,
       dims,
-      parts,
+      parts: variant.parts,
+      q_row: q!.row,
       q_quads: from.stride,
       q_first: from.first,
+      k_row: k!.row,
       k_quads: to.stride,
       k_first: to.first,
+      v_row: v!.row,
       v_quads: of.stride,
       v_first: of.first,
-      y_quads: y.stride / 4,
+      y_row: y!.row,
+      y_quads: job.y.stride / 4,
       causal: Number(causal),
       scale: scale * Math.LOG2E,
     },
-    bind: { q: q.x, k: k.x, v: v.x, y, ...(keyCounts ? { key_counts: keyCounts } : {}) },
-    groups: () => [Math.ceil(queries / queriesAtOnce), heads * parts, items],
+    bind: {
+      q: q!.operand,
+      k: k!.operand,
+      v: v!.operand,
+      y: y!.operand,
+      ...(state ? { state } : {}),
+      ...(keyCounts ? { key_counts: keyCounts } : {}),
+    },
+    groups: () => [Math.ceil(count / variant.queriesAtOnce), heads * variant.parts, items],
   });
-  return y;
 }
 
 interface Variant {
@@ -73,7 +155,7 @@ interface Variant {
   queriesAtOnce: number;
 }
 
-function variant(tape: Tape, dims: number): Variant {
+function variantOf(tape: Tape, dims: number): Variant {
   if (tape.lanes < LANES) {
     const params = { QUADS: Math.ceil(dims / 128) };
     return { shader: 'attend-plain.wgsl', params, parts: 1, queriesAtOnce: 1 };

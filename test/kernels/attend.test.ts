@@ -164,6 +164,15 @@ describe.each([
       );
   });
 
+  it('tensors above the binding limit, in ranges of queries and keys', async () => {
+    const on = disguise(device, { ...as, bindingLimit: 256 << 10 });
+    const large = { items: 2, queries: 301, keys: 301, dims: 40, heads: 4 };
+    for (const more of [{ keyCounts: [301, 40] }, { causal: true }]) {
+      const of = problem({ ...large, ...more });
+      expectRight(of, await run(on, of));
+    }
+  });
+
   it('scores far apart', async () => {
     const of = problem({ queries: 9, keys: 65, dims: 8, scale: 40 });
     expectRight(of, await run(disguise(device, as), of));

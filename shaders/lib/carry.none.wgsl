@@ -1,0 +1,10 @@
+// All keys at once.
+const CONTINUES = false;
+const ENDS = true;
+
+fn carried(query: u32, head: u32) -> vec2f {
+  return vec2f(0.0);
+}
+
+fn carry(query: u32, head: u32, largest: f32, total: f32) {
+}
