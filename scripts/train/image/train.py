@@ -46,8 +46,8 @@ def weights_of(scene: Scene, size: int = 16) -> np.ndarray:
 class Stream:
     """Batches of latents, captions and loss weights."""
 
-    def __init__(self, data: Path, space: basis.Basis, seed: int) -> None:
-        self.rng, self.space = random.Random(seed), space
+    def __init__(self, data: Path, space: basis.Basis, seed: int, shares: list[float] | None) -> None:
+        self.rng, self.space, self.shares = random.Random(seed), space, shares
         self.pictures, self.by_count = [], {0: [], 1: [], 2: [], 3: []}
         for shard, path in enumerate(sorted(data.glob("scenes-???.jsonl"))):
             self.pictures.append(
@@ -57,7 +57,7 @@ class Stream:
                 self.by_count[len(scene.things)].append((shard, row, scene))
 
     def next(self, count: int, progress: float) -> tuple[torch.Tensor, list[str], torch.Tensor]:
-        shares = next(s for start, s in reversed(CURRICULUM) if progress >= start)
+        shares = self.shares or next(s for start, s in reversed(CURRICULUM) if progress >= start)
         pictures, captions, weights = [], [], []
         for things in self.rng.choices(range(4), shares, k=count):
             shard, row, scene = self.rng.choice(self.by_count[things])
@@ -107,7 +107,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
         optimizer_states = [o.state_dict() for o in tuned]
         return {"model": models.both.state_dict(), "optimizers": optimizer_states, "average": average.weights}
 
-    stream = Stream(args.data, basis.load(args.state), 1000 * run.done["step"] + rank)
+    stream = Stream(args.data, basis.load(args.state), 1000 * run.done["step"] + rank, args.shares)
     torch.manual_seed(1000 * run.done["step"] + rank)
     parameters, running = list(models.both.parameters()), 0.0
     while run.progress < 1:
@@ -138,6 +138,9 @@ def main() -> None:
     parser.add_argument("--muon-lr", type=float, default=0.01)
     parser.add_argument("--adam-lr", type=float, default=1.5e-3)
     parser.add_argument("--text-lr", type=float, default=2e-4, help="0: the text encoder stays as it is")
+    parser.add_argument(
+        "--shares", type=float, nargs=4, help="of pictures with no, one, two, three things; else by a curriculum"
+    )
     parser.add_argument("--average", type=float, default=0.998, help="how much of the moving average a step keeps")
     parser.add_argument("--decay", type=float, default=0.4, help="share of the run in which the rate falls")
     workers.start(work, parser.parse_args())
