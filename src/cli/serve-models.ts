@@ -7,6 +7,7 @@ import {
   EngineError,
   type ImageModel,
   type ImageModelInfo,
+  type ImageModelOptions,
   type OpenEvent,
   shippedImageModelPath,
   shippedModelPath,
@@ -18,17 +19,20 @@ import type { RunningServer, ServedModel } from '../server/lifecycle.ts';
 import type { Kind } from '../server/service.ts';
 import { UsageError } from './exit.ts';
 import { type EngineOptions, toModelOptions, toPipelineOptions } from './options.ts';
-import type { OpenImageModel } from './generate.ts';
 import { sizeText } from './terminal.ts';
 
-export type OpenTextModel = (
-  options: TextModelOptions,
+/** `signal` gives the opening up. */
+type Open<Options, Model> = (
+  options: Options,
   onEvent?: (event: OpenEvent) => void,
-) => Promise<TextModel>;
+  signal?: AbortSignal,
+) => Promise<Model>;
+
+export type OpenTextModel = Open<TextModelOptions, TextModel>;
 
 export interface Openers {
   text: OpenTextModel;
-  image: OpenImageModel;
+  image: Open<ImageModelOptions, ImageModel>;
 }
 
 export interface PlannedModel {
@@ -78,7 +82,8 @@ function plannedModel(path: string): PlannedModel {
 function shippedModels(): PlannedModel[] {
   const chat: PlannedModel = { path: shippedModelPath(), kind: 'text', optional: false };
   const path = shippedImageModelPath();
-  return existsSync(path) ? [chat, { path, kind: 'image', optional: true }] : [chat];
+  const isThere = existsSync(join(path, 'model_index.json'));
+  return isThere ? [chat, { path, kind: 'image', optional: true }] : [chat];
 }
 
 const nameOf = (path: string): string => (existsSync(path) ? basename(resolve(path)) : path);
@@ -157,11 +162,11 @@ async function openModel(
     served.progress(event);
     onEvent(event);
   };
-  const asPipeline = () => open.image(toPipelineOptions(path, options), tell);
+  const asPipeline = () => open.image(toPipelineOptions(path, options), tell, leaving);
   const model =
     kind === 'image'
       ? await asPipeline()
-      : await open.text(toModelOptions(path, options), tell).catch((error: unknown) => {
+      : await open.text(toModelOptions(path, options), tell, leaving).catch((error: unknown) => {
           if (kind === null && isPipelineRefusal(error)) return asPipeline();
           throw error;
         });
