@@ -172,9 +172,9 @@ describe('errors', () => {
       summary: device.summary,
       memoryBudget: 0,
     });
-    const first = on.pipeline('rmsnorm.wgsl', { PICK: 'all' });
-    expect(on.pipeline('rmsnorm.wgsl', { PICK: 'all' })).toBe(first);
-    expect(on.pipeline('rmsnorm.wgsl', { PICK: 'index' })).not.toBe(first);
+    const first = on.pipeline('widen.wgsl', { SOURCE: 'f16' });
+    expect(on.pipeline('widen.wgsl', { SOURCE: 'f16' })).toBe(first);
+    expect(on.pipeline('widen.wgsl', { SOURCE: 'f32' })).not.toBe(first);
   });
 
   it('a device that is gone says so', async () => {
