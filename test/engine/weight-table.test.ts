@@ -118,7 +118,16 @@ describe('a convolution', () => {
       null,
     );
     const quantised = openWeights(device, checkpoint({ c: [out, channels, 3, 3] }).tensors, 'int8');
-    expect([ask(hardware).winograd, ask(quantised).winograd]).toEqual([false, false]);
+    const narrow = openWeights(
+      disguise(device, { memoryBudget: 150_000 }),
+      checkpoint({ c: [out, channels, 3, 3] }).tensors,
+      null,
+    );
+    expect([hardware, quantised, narrow].map((weights) => ask(weights).winograd)).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('of one tap may be stored as a matrix, and a matrix as a convolution', async () => {
