@@ -10,7 +10,8 @@ import { EXIT, UsageError } from './exit.ts';
 import type { Values } from './option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from './options.ts';
 import { showOpening } from './progress.ts';
-import { keepModels, type Openers, type PlannedModel, planModels, settingsInForce } from './serve-models.ts';
+import { keepModels, type Openers, type PlannedModel, planModels } from './serve-models.ts';
+import { settingsInForce } from './serve-settings.ts';
 import { createLog } from './terminal.ts';
 
 export type { OpenTextModel } from './serve-models.ts';
