@@ -1,5 +1,6 @@
 // The figures of one image model as lines of text: a step and the decoder beside the ceiling, whole pictures, memory by stage.
 
+import { availableParallelism } from 'node:os';
 import { line, mebibytes, percent, pick } from './table.mjs';
 
 /** @returns {{ name: string, value: string, note: string }[]}; `measured`: 'step', or 'step' and 'decode' */
@@ -9,13 +10,14 @@ export function imageLines(result, measured) {
   const arithmetic = (flops, taken) => {
     const rate = flops / time(taken) / 1e6;
     const share = `${rate.toFixed(1)} GFLOP/s, ${percent(rate / ceilings.gflops)} of the FMA peak`;
-    return `${teraflops(flops)}, ${share}; ${seconds(taken.wall)} by the clock`;
+    return `${operations(flops)}, ${share}; ${seconds(taken.wall)} by the clock`;
   };
   const { values } = best;
   const forwards = work.forwards === 1 ? 'one forward' : `${work.forwards} forwards`;
   const decoding = best.stages.decoding;
   const all = measured.includes('decode');
   const stages = Object.entries(best.stages).filter(([name]) => all || name === 'denoising');
+  const compiling = (cold.first.total.quiet - first.total.quiet) * availableParallelism();
   const peaks = stages.map(([, { peakBytes }]) => peakBytes);
   const peakNotes = stages.map(([name, { peakBytes }]) => `${name} ${mebibytes(peakBytes)}`);
   return [
@@ -27,7 +29,7 @@ export function imageLines(result, measured) {
     line(
       'first picture, cold',
       seconds(cold.first.total.wall),
-      `shader cache empty, by the clock; ready after ${seconds(cold.ready.wall)}`,
+      `shader cache empty, by the clock; compiling takes ${seconds(compiling)} of CPU`,
     ),
     line(
       'first picture, warm',
@@ -64,6 +66,6 @@ function seconds(ms) {
   return ms >= 1000 ? `${(ms / 1000).toFixed(ms >= 10000 ? 1 : 2)} s` : `${ms.toFixed(0)} ms`;
 }
 
-function teraflops(flops) {
-  return `${(flops / 1e12).toPrecision(3)} TFLOP`;
+function operations(flops) {
+  return flops >= 1e11 ? `${(flops / 1e12).toPrecision(3)} TFLOP` : `${(flops / 1e9).toPrecision(3)} GFLOP`;
 }
