@@ -25,8 +25,8 @@ export interface Attention {
 
 /** Lanes that work together; fewer take the plain variant. */
 const LANES = 8;
-/** Of eight queries each. */
-const TILES = 2;
+/** d's of the largest head that one workgroup makes whole. */
+const LARGEST_WHOLE = 160;
 
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
@@ -160,20 +160,23 @@ function variantOf(tape: Tape, dims: number): Variant {
     const params = { QUADS: Math.ceil(dims / 128) };
     return { shader: 'attend-plain.wgsl', params, parts: 1, queriesAtOnce: 1 };
   }
-  const teams = tape.device.summary.software ? 1 : 4;
-  const { parts, ...held } = valueParts(dims);
+  const { software } = tape.device.summary;
+  const teams = software ? 1 : 4;
+  const { parts, ...held } = valueParts(dims, software ? 8 : 4);
+  // Sums of 16 queries as long as registers hold them: a GPU has 255 a lane, a CPU spills but must keep its code small.
+  const tiles = dims > (software ? LARGEST_WHOLE : 64) ? 1 : 2;
   return {
     shader: 'attend.wgsl',
-    params: { TEAMS: teams, TILES, ...held },
+    params: { TEAMS: teams, TILES: tiles, ...held },
     parts,
-    queriesAtOnce: LANES * TILES * teams,
+    queriesAtOnce: LANES * tiles * teams,
   };
 }
 
 /** How a head's d's are laid over lanes, and over workgroups where one would hold too many. */
-function valueParts(dims: number): { QUADS: number; SINGLES: number; parts: number } {
-  if (dims > 160) {
-    const quads = [5, 4, 3, 2, 1].find((count) => dims % (32 * count) === 0);
+function valueParts(dims: number, most: number): { QUADS: number; SINGLES: number; parts: number } {
+  if (dims > LARGEST_WHOLE) {
+    const quads = Array.from({ length: most }, (_, i) => most - i).find((count) => dims % (32 * count) === 0);
     if (quads === undefined) throw new Error(`attend: heads of ${dims} are no multiple of 32`);
     return { QUADS: quads, SINGLES: 0, parts: dims / (32 * quads) };
   }
