@@ -9,8 +9,12 @@ import { weightOperands } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
 
 const PLANES = 16;
-/** Bytes of the planes of inputs, or of products, at a time. */
-const PLANES_BYTES = 16 * 2 ** 20;
+/**
+ * Bytes of the planes of inputs, or of products, at a time: few stay in a cache (60 instead of 55 GFLOP/s for 256 to 128
+ * channels), but not fewer than the weights, which are read again each time.
+ */
+const LEAST_BYTES = 2 * 2 ** 20;
+const MOST_BYTES = 16 * 2 ** 20;
 
 /** Tiles of 2×2 outputs, [first, last) of those of all images. */
 interface Tiles extends Pixels {
@@ -33,7 +37,7 @@ export function recordWinograd(conv: Convolution, strip: Pixels, x: View): void 
   }
 }
 
-function tilesOf({ tape, ySize, xQuads, y }: Convolution, strip: Pixels): Tiles[] {
+function tilesOf({ tape, weight, ySize, xQuads, y }: Convolution, strip: Pixels): Tiles[] {
   const high = Math.ceil(ySize.height / 2);
   const wide = Math.ceil(ySize.width / 2);
   const before = (pixel: number): number => {
@@ -42,7 +46,9 @@ function tilesOf({ tape, ySize, xQuads, y }: Convolution, strip: Pixels): Tiles[
   };
   const tileRows = tileOf(tape);
   const rowBytes = 16 * Math.max(xQuads, y.stride / 4);
-  const bytes = Math.min(PLANES_BYTES, tape.device.capabilities.bindingLimit);
+  const weightBytes = weight.windows.reduce((sum, { codes }) => sum + codes.size, 0);
+  const wanted = Math.min(Math.max(weightBytes, LEAST_BYTES), MOST_BYTES);
+  const bytes = Math.min(wanted, tape.device.capabilities.bindingLimit);
   const most = Math.max(1, Math.floor(bytes / (PLANES * rowBytes * tileRows))) * tileRows;
   const cut: Tiles[] = [];
   for (let first = before(strip.first); first < before(strip.last); first += most) {
