@@ -26,6 +26,7 @@ it('is these names and no more', () => {
     'resolveModel',
     'shippedImageModelPath',
     'shippedModelPath',
+    'sizeFrom',
   ]);
 });
 

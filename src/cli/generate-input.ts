@@ -1,7 +1,7 @@
 // The picture that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
 
 import { readFile } from 'node:fs/promises';
-import { coverImage, decodeImage, decodeMask, type ImageModelInfo, type Pixels } from '../index.ts';
+import { coverImage, decodeImage, decodeMask, type ImageModelInfo, type Pixels, sizeFrom } from '../index.ts';
 import { UsageError } from './exit.ts';
 import type { Given, Sources } from './generate-request.ts';
 
@@ -44,18 +44,4 @@ export async function fitSources(
     image: await coverImage(image, width, height),
     ...(mask && { mask: await coverImage(mask, width, height) }),
   };
-}
-
-/** The size asked for; else the picture's own proportions, in at most the pixels that the model draws by default. */
-export function sizeFrom(
-  image: Size,
-  { width, height }: Partial<Size>,
-  { sizeMultiple, defaults }: Pick<ImageModelInfo, 'sizeMultiple' | 'defaults'>,
-): Size {
-  const round = (size: number) => Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
-  if (width !== undefined) return { width, height: height ?? round((width * image.height) / image.width) };
-  if (height !== undefined) return { width: round((height * image.width) / image.height), height };
-  const most = defaults.width * defaults.height;
-  const scale = Math.min(1, Math.sqrt(most / (image.width * image.height)));
-  return { width: round(image.width * scale), height: round(image.height * scale) };
 }

@@ -8,8 +8,8 @@ import {
   EngineError,
   type ImageModelInfo,
   type ImageRequest,
-  type Pixels,
   type ResolvedImageRequest,
+  sizeFrom,
 } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
@@ -50,8 +50,6 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
   return withoutMissing({ width, height });
 }
 
-type Size = Pick<Pixels, 'width' | 'height'>;
-
 /** The picture to start from and its mask, brought to the size that is drawn. */
 async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Partial<ImageRequest>> {
   const { image: file, url, mask: maskFile } = body;
@@ -79,19 +77,6 @@ async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Parti
 const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await file.arrayBuffer());
 
 const bytesOfUrl = (url: string): Uint8Array => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
-
-/** The size asked for; else the picture's own proportions, in at most the pixels that the model draws by default. */
-export function sizeFrom(
-  image: Size,
-  { width, height }: Partial<Size>,
-  { sizeMultiple, defaults }: Pick<ImageModelInfo, 'sizeMultiple' | 'defaults'>,
-): Size {
-  const round = (size: number) => Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
-  if (width !== undefined) return { width, height: height ?? round((width * image.height) / image.width) };
-  if (height !== undefined) return { width: round((height * image.width) / image.height), height };
-  const scale = Math.min(1, Math.sqrt((defaults.width * defaults.height) / (image.width * image.height)));
-  return { width: round(image.width * scale), height: round(image.height * scale) };
-}
 
 /** Steps between previews, so that at most `previews` are shown before the last step. */
 export function previewEvery(previews: number, { steps, strength }: ResolvedImageRequest): number {

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Family } from './families.ts';
+import { sizeFrom } from './size.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
 import { readCallArguments, type CallArguments } from './kwargs.ts';
 
@@ -58,10 +59,11 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     return value as ResolvedImageRequest[K];
   };
 
-  const picture = given.image;
+  const picture =
+    given.image && sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults });
   const values: ResolvedImageRequest = {
-    width: decide('width', picture && nearest(picture.width, sizeMultiple), defaults.width),
-    height: decide('height', picture && nearest(picture.height, sizeMultiple), defaults.height),
+    width: decide('width', picture?.width, defaults.width),
+    height: decide('height', picture?.height, defaults.height),
     steps: decide('steps', defaults.steps, CONTRACT.steps),
     guidance: decide('guidance', defaults.guidance, CONTRACT.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
@@ -124,6 +126,7 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
     refuse('scheduler', `no schedule is called ${values.scheduler}; there are ${schedulers.join(', ')}`);
 }
 
-function nearest(size: number, sizeMultiple: number): number {
-  return Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
+/** What a request says of the size. */
+function sizeOf({ width, height }: Partial<ImageRequest>): { width?: number; height?: number } {
+  return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
 }

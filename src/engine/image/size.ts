@@ -1,0 +1,23 @@
+// The size of a picture that is drawn from another.
+
+import type { ImageModelInfo, Pixels } from './image-model.ts';
+
+type Size = Pick<Pixels, 'width' | 'height'>;
+
+/** The size asked for; else the picture's own proportions, in at most the pixels that the model draws by default. */
+export function sizeFrom(
+  image: Size,
+  { width, height }: Partial<Size>,
+  {
+    sizeMultiple,
+    defaults,
+  }: { sizeMultiple: number; defaults: Pick<ImageModelInfo['defaults'], 'width' | 'height'> },
+): Size {
+  const round = (size: number): number =>
+    Math.max(sizeMultiple, Math.round(size / sizeMultiple) * sizeMultiple);
+  if (width !== undefined) return { width, height: height ?? round((width * image.height) / image.width) };
+  if (height !== undefined) return { width: round((height * image.width) / image.height), height };
+  const most = defaults.width * defaults.height;
+  const scale = Math.min(1, Math.sqrt(most / (image.width * image.height)));
+  return { width: round(image.width * scale), height: round(image.height * scale) };
+}
