@@ -163,14 +163,24 @@ function variantOf(tape: Tape, dims: number): Variant {
   const { software } = tape.device.summary;
   const teams = software ? 1 : 4;
   const { parts, ...held } = valueParts(dims, software ? 8 : 4);
-  // Sums of 16 queries as long as registers hold them: a GPU has 255 a lane, a CPU spills but must keep its code small.
-  const tiles = dims > (software ? LARGEST_WHOLE : 64) ? 1 : 2;
+  const tiles = software ? tilesOnCpu(dims) : tilesOnGpu(dims);
   return {
     shader: 'attend.wgsl',
     params: { TEAMS: teams, TILES: tiles, ...held },
     parts,
     queriesAtOnce: LANES * tiles * teams,
   };
+}
+
+/** Of eight queries. More of them share a load; beyond these compile times leap, on llvmpipe from 2 s to 40. */
+function tilesOnCpu(dims: number): number {
+  if (dims > LARGEST_WHOLE) return 1;
+  return dims > 80 ? 2 : 3;
+}
+
+/** As many as a lane's registers hold sums of. */
+function tilesOnGpu(dims: number): number {
+  return dims > 64 ? 1 : 2;
 }
 
 /** How a head's d's are laid over lanes, and over workgroups where one would hold too many. */
