@@ -127,12 +127,15 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
 }
 
 function missing({ options }: Given, model: boolean, prompt: boolean): UsageError {
-  const inside = relative('.', shippedImageModelPath());
-  const path = inside.startsWith('..') ? shippedImageModelPath() : inside;
+  const shipped = shippedImageModelPath();
+  const inside = relative('.', shipped);
+  const [path, what] = existsSync(shipped)
+    ? [inside.startsWith('..') ? shipped : inside, 'the model that ships']
+    : ['stable-diffusion-v1-5/stable-diffusion-v1-5', 'a model of the hub'];
   const names = [model ? '--model-path' : '', prompt ? '--prompt' : ''].filter(Boolean).join(' and ');
   const file = options.config === undefined ? '' : `, and ${options.config} does not say it either`;
   return new UsageError(
-    `${names} ${model && prompt ? 'are' : 'is'} missing${file}: for example \`npx svc-engine generate --model-path ${path} --prompt "a red balloon over snowy mountains"\` draws with the model that ships`,
+    `${names} ${model && prompt ? 'are' : 'is'} missing${file}: for example \`npx svc-engine generate --model-path ${path} --prompt "a red balloon over snowy mountains"\` draws with ${what}`,
   );
 }
 

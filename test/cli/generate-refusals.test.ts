@@ -32,10 +32,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   };
 
   it.each<[string[], string]>([
-    [
-      [],
-      '--model-path and --prompt are missing: for example `npx svc-engine generate --model-path models/svc-scenes-mini --prompt "a red balloon',
-    ],
+    [[], '--model-path and --prompt are missing: for example `npx svc-engine generate --model-path '],
     [['--prompt', 'x'], '--model-path is missing: for example'],
     [['--model-path', 'm'], '--prompt is missing: for example'],
     [['--model-path', 'm', '--prompt', '  '], '--prompt is empty: say what to draw'],
