@@ -13,6 +13,7 @@ from pathlib import Path
 
 import torch
 from diffusers import DDIMScheduler, StableDiffusionPipeline
+from safetensors.torch import load_file, save_file
 from transformers import CLIPTextModel, CLIPTokenizer
 
 import autoencoder
@@ -40,9 +41,18 @@ def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline,
     return pipeline, saved["done"]
 
 
+def name_as_published(path: Path) -> None:
+    """Puts the prefix before the text encoder's weights that published checkpoints have and transformers 5 leaves out."""
+    weights = {
+        name if name.startswith("text_model.") else f"text_model.{name}": w for name, w in load_file(path).items()
+    }
+    save_file(weights, path, metadata={"format": "pt"})
+
+
 def export(pipeline: StableDiffusionPipeline, folder: Path, tokenizer_folder: Path) -> int:
     """Writes the folder; returns its bytes."""
     pipeline.to(torch.float16).save_pretrained(folder)
+    name_as_published(folder / "text_encoder" / "model.safetensors")
     words.write_vocabulary(pipeline.tokenizer, folder / "tokenizer")
     shutil.copyfile(tokenizer_folder / "words.txt", folder / "words.txt")
     (folder / "svc.json").write_text(json.dumps(DEFAULTS, indent=2) + "\n")
@@ -58,10 +68,15 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True)
     args = parser.parse_args()
     pipeline, done = build(args.state, args.tokenizer)
+    expected = pipeline.text_encoder.state_dict()
     for name in ("unet", "vae", "text_encoder"):
         print(f"{name}: {sum(p.numel() for p in getattr(pipeline, name).parameters()) / 1e6:.2f} M")
     size = export(pipeline, args.model, args.tokenizer)
     print(f"{size / 1e6:.1f} MB; {done['step']} steps a worker in {done['seconds'] / 60:.0f} minutes")
+    stored = CLIPTextModel.from_pretrained(args.model / "text_encoder", dtype=torch.float32).state_dict()
+    assert all(torch.allclose(stored[n], w.float(), atol=1e-3) for n, w in expected.items()), (
+        "the text encoder must come back"
+    )
     assert size <= 24e6, "the model that ships has at most 24 MB"
 
 

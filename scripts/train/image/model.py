@@ -16,7 +16,7 @@ SCHEDULE = {
     "timestep_spacing": "trailing",
     "clip_sample": False,
     "set_alpha_to_one": True,
-    "steps_offset": 0,
+    "steps_offset": 1,
 }
 """The last step is pure noise (zero SNR, trailing), or night skies come out grey."""
 
