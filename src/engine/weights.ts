@@ -43,13 +43,14 @@ export interface LoadableWeights extends WeightTable {
 
 const WINOGRAD_CHANNELS = 32;
 /** Bytes of the budget for each byte of the checkpoint; not of what is free, for equal runs must choose alike. */
-const WINOGRAD_ROOM = 4;
+const WINOGRAD_ROOM = 8;
 
 /** `format` null: as stored. */
 export function openWeights(
   device: Device,
   tensors: ReadonlyMap<string, TensorEntry>,
   format: Format | null,
+  options: { /** For plain kernels: convolutions as they are stored. */ plain?: boolean } = {},
 ): LoadableWeights {
   const wanted = new Map<string, Wanted>();
   const packedRegions: PackedRegion[] = [];
@@ -100,10 +101,11 @@ export function openWeights(
   };
 
   /**
-   * Winograd's form takes seven times the bytes of 16-bit weights. It pays where a product costs more than moving what is
+   * Winograd's form takes seven bytes a weight, three and a half times those of 16-bit weights. It pays where a product costs more than moving what is
    * multiplied, which is known of CPUs, and not where int8 or int4 were asked for, to save bytes.
    */
   const gainsByWinograd = (out: number, channels: number): boolean =>
+    !options.plain &&
     device.summary.software &&
     !hasScales(format ?? 'f32') &&
     Math.min(out, channels) >= WINOGRAD_CHANNELS &&

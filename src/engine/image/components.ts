@@ -12,7 +12,7 @@ import type { WeightTable } from '../../models/weights.ts';
 import { openWeights, type LoadableWeights } from '../weights.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
-const RESIDENT_SHARE = 0.25;
+const RESIDENT_SHARE = 0.125;
 
 export interface ComponentsOptions {
   pipeline: Pipeline;
@@ -20,6 +20,8 @@ export interface ComponentsOptions {
   openWeights(component: PipelineComponent): Promise<Weights>;
   /** `f32`: widened; `auto`: the largest of which any stage fits the budget. */
   quantization: Quantization | 'f32';
+  /** For plain kernels: convolutions as they are stored. */
+  plain: boolean;
   onProgress(bytes: number, totalBytes: number): void;
   onNote(message: string): void;
 }
@@ -86,7 +88,7 @@ export async function openComponents(
     const { tensors } = files.get(name)!;
     const stored = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     await device.reserve(device.memoryUsed + Math.ceil(1.1 * stored));
-    const weights = openWeights(device, tensors, format);
+    const weights = openWeights(device, tensors, format, { plain: options.plain });
     try {
       const page = build(weights, get(name));
       await weights.load({ onProgress });

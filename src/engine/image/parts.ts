@@ -45,6 +45,7 @@ export async function openParts(
   );
   const components = await openComponents(device, names, {
     pipeline,
+    plain,
     quantization: plain || options.allF32 ? 'f32' : (options.quantization ?? 'none'),
     openWeights: ({ name, folder }) =>
       name === family.denoiser && options.transformerWeightsPath !== undefined
