@@ -81,7 +81,11 @@ export async function readTokenizer(
   const map = names.includes('special_tokens_map.json')
     ? await readJson(folder, 'special_tokens_map.json')
     : {};
-  const tokenizerConfig = { ...map, ...config };
+  // As in the reference: the map has the last word where the config was written before tokens were listed in it. Stable
+  // Diffusion 2 pads with what its map says.
+  const tokenizerConfig = isRecord(config['added_tokens_decoder'])
+    ? { ...map, ...config }
+    : { ...config, ...map };
   if (names.includes('tokenizer.json')) {
     return openTokenizer({ tokenizerJson: await readJson(folder, 'tokenizer.json'), tokenizerConfig });
   }

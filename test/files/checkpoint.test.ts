@@ -238,11 +238,20 @@ describe('the tokenizer', () => {
       eosId: 262,
       specials: { bos_token: '<|end|>', eos_token: '<|begin|>' },
     });
-    const overruled = await open({ ...both, 'tokenizer_config.json': tokenizerConfig });
+    const listed = { ...tokenizerConfig, added_tokens_decoder: {} };
+    const overruled = await open({ ...both, 'tokenizer_config.json': listed });
     expect(await overruled.tokenizer()).toMatchObject({
       eosId: 261,
       specials: { bos_token: '<|begin|>', eos_token: '<|end|>' },
     });
+  });
+  it('takes them from special_tokens_map.json before a config that lists no added tokens', async () => {
+    const files = { 'tokenizer.json': tokenizerJson, 'special_tokens_map.json': { pad_token: '!' } };
+    const old = { ...tokenizerConfig, pad_token: '<|end|>' };
+    const opened = (config: object) => open({ ...whole, ...files, 'tokenizer_config.json': config });
+    expect((await (await opened(old)).tokenizer()).specials).toMatchObject({ pad_token: '!' });
+    const listed = await opened({ ...old, added_tokens_decoder: {} });
+    expect((await listed.tokenizer()).specials).toMatchObject({ pad_token: '<|end|>' });
   });
   it('is put together from vocab.json and merges.txt', async () => {
     const vocab = Object.fromEntries(
