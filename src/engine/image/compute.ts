@@ -74,19 +74,24 @@ export async function compute(
 ): Promise<Tensor[]> {
   const results: Tensor[] = [];
   const into: Tensor[] = [];
-  const recording = await recordTape(
-    device,
-    options,
-    (tape) => {
-      results.push(...record(tape));
-      into.push(...results.map((result) => allocateTensor(device, 'result', result.shape as number[])));
-      return results;
-    },
-    into,
-  );
-  recording.run();
-  await device.gpu.queue.onSubmittedWorkDone();
-  options.onTimes?.(await recording.times());
-  recording.destroy();
-  return into;
+  try {
+    const recording = await recordTape(
+      device,
+      options,
+      (tape) => {
+        results.push(...record(tape));
+        for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));
+        return results;
+      },
+      into,
+    );
+    recording.run();
+    await device.gpu.queue.onSubmittedWorkDone();
+    options.onTimes?.(await recording.times());
+    recording.destroy();
+    return into;
+  } catch (error) {
+    freeTensors(device, into);
+    throw error;
+  }
 }

@@ -33,32 +33,46 @@ export interface Drawing {
 }
 
 export async function draw(drawing: Drawing): Promise<void> {
-  const { components, runner, resolved, options, emit } = drawing;
+  const { components, runner, resolved, options } = drawing;
   const { values, sources } = resolved.event;
   const prepared = await stage(drawing, 'text-encoding', () =>
     runner.prepare({ prompt: resolved.request.prompt, values, sources, call: resolved.call, options }),
   );
-  const encoded = drawing.image
-    ? await stage(drawing, 'image-encoding', () => encodePictures(drawing, drawing.image!))
-    : null;
+  let encoded: Encoded | null = null;
   try {
+    const { image } = drawing;
+    encoded = image && (await stage(drawing, 'image-encoding', () => encodePictures(drawing, image)));
     const samples = Array.from({ length: values.samples }, (_, i) => i);
     // Small models show each picture as soon as it is there; large ones are loaded once for all.
     for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
-      const latents = await stage(drawing, 'denoising', () => denoise(drawing, prepared, encoded, group));
-      await stage(drawing, 'decoding', async () => {
-        await withDecoder(drawing, async (decode) => {
-          for (const [i, sample] of group.entries()) {
-            const image = await decode(latents[i]!);
-            emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
-          }
-        });
-      });
-      freeTensors(components.device, latents);
+      await drawGroup(drawing, prepared, encoded, group);
     }
   } finally {
     prepared.free();
     freeTensors(components.device, [encoded?.picture, encoded?.mask?.latents, encoded?.mask?.masked]);
+  }
+}
+
+async function drawGroup(
+  drawing: Drawing,
+  prepared: Prepared,
+  encoded: Encoded | null,
+  samples: readonly number[],
+): Promise<void> {
+  const { components, resolved, emit } = drawing;
+  const latents: Tensor[] = [];
+  try {
+    await stage(drawing, 'denoising', () => denoise(drawing, prepared, encoded, samples, latents));
+    await stage(drawing, 'decoding', () =>
+      withDecoder(drawing, async (decode) => {
+        for (const [i, sample] of samples.entries()) {
+          const image = await decode(latents[i]!);
+          emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
+        }
+      }),
+    );
+  } finally {
+    freeTensors(components.device, latents);
   }
 }
 
@@ -79,14 +93,15 @@ async function stage<T>(
   }
 }
 
+/** The latents of each sample, put into `latents` as they are made. */
 async function denoise(
   drawing: Drawing,
   prepared: Prepared,
   encoded: Encoded | null,
   samples: readonly number[],
-): Promise<Tensor[]> {
-  return prepared.use(async (record) => {
-    const latents: Tensor[] = [];
+  latents: Tensor[],
+): Promise<void> {
+  await prepared.use(async (record) => {
     for (const sample of samples) {
       const made = await sampleOnce(drawing, record, encoded, sample, drawing.options).catch(
         (error: unknown) => {
@@ -99,7 +114,6 @@ async function denoise(
       );
       latents.push(made);
     }
-    return latents;
   });
 }
 
@@ -196,12 +210,15 @@ async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded>
     async (encode) => {
       const upload = uploadPicture(device, image);
       const kept = mask && forInpainting ? keptPixels(drawing, mask) : null;
-      const [picture, masked = null] = await compute(device, options, (tape) => {
-        const x = upload.on(tape);
-        return kept ? [encode(x), encode(scaleRows(x, kept.region!))] : [encode(x)];
-      });
-      freeTensors(device, [upload.bytes, kept]);
-      return { picture: picture!, mask: mask && { latents: maskLatents(drawing, mask), masked } };
+      try {
+        const [picture, masked = null] = await compute(device, options, (tape) => {
+          const x = upload.on(tape);
+          return kept ? [encode(x), encode(scaleRows(x, kept.region!))] : [encode(x)];
+        });
+        return { picture: picture!, mask: mask && { latents: maskLatents(drawing, mask), masked } };
+      } finally {
+        freeTensors(device, [upload.bytes, kept]);
+      }
     },
   );
 }

@@ -42,12 +42,25 @@ export interface SampleRequest {
 
 /** The latents, [1, height, width, channels], in bytes of their own. */
 export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
+  const held: Tensor[] = [];
+  try {
+    return await sample(request, (tensor) => {
+      held.push(tensor);
+      return tensor;
+    });
+  } finally {
+    freeTensors(request.device, held);
+  }
+}
+
+/** `hold`: what is given back when the sample is made, or fails. */
+async function sample(request: SampleRequest, hold: (tensor: Tensor) => Tensor): Promise<Tensor> {
   const { device, autoencoder, height, width, plan, encoded, noise: stream, options } = request;
   const shape = [1, height, width, autoencoder.latentChannels];
   const count = height * width * autoencoder.latentChannels;
   const draw = (): Float32Array => channelsLast(stream.normals(count), autoencoder.latentChannels);
   const drawInto = (label: string): Tensor => {
-    const tensor = allocateTensor(device, label, shape);
+    const tensor = hold(allocateTensor(device, label, shape));
     writeRows(device, tensor, draw());
     return tensor;
   };
@@ -56,26 +69,25 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
     const [latents] = await compute(device, options, (tape) => [
       autoencoder.sample(picture.on(tape), (noise ?? picture).on(tape)),
     ]);
-    freeTensors(device, [noise]);
-    return latents!;
+    return hold(latents!);
   };
 
+  const mask = encoded?.mask ?? null;
+  const anew = mask !== null && request.strength === 1;
   // In the order of diffusers, whose random streams these are. A UNet made for inpainting needs no latents of the picture
   // where all of it is drawn anew.
-  const fresh = encoded === null || (encoded.mask?.masked && request.strength === 1);
-  const image = fresh ? null : await encode(encoded.picture);
+  const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.picture);
   const noise = drawInto('noise');
-  const masked = encoded?.mask?.masked ? await encode(encoded.mask.masked) : null;
-  const extra = masked && (await besides(device, encoded!.mask!.latents, masked, options));
-  const keeping: Keeping | null =
-    encoded?.mask && image && !masked ? { mask: encoded.mask.latents, image, noise } : null;
+  const masked = mask?.masked ? await encode(mask.masked) : null;
+  const extra = masked && hold(await besides(device, mask!.latents, masked, options));
+  const keeping: Keeping | null = mask && image && !masked ? { mask: mask.latents, image, noise } : null;
   const denoiser = createDenoiser(device, shape, keeping, options);
   const { latents, output } = denoiser;
   let predictor: Predictor | null = null;
   try {
     predictor = await request.predictor(latents, output, extra);
     const start =
-      image && request.strength !== 1
+      image && !anew
         ? { mix: plan.fromImage, image }
         : { mix: { image: 0, noise: plan.fromNoise }, image: null };
     await denoiser.start(start.mix, start.image, noise);
@@ -90,7 +102,6 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
   } finally {
     predictor?.destroy();
     denoiser.free();
-    freeTensors(device, [image, noise, masked, extra]);
   }
 }
 
