@@ -3,18 +3,10 @@
 
 import type { PipelineFamily } from '../../files/pipeline-classes.ts';
 
-/** How the prediction with the prompt (pos) and that without (neg) are combined at guidance g. */
-export type Guidance =
-  /** neg + g · (pos − neg); off at 1 and below */
-  | 'from-negative'
-  /** pos + g · (pos − neg); off at 0 */
-  | 'from-positive';
-
 export interface Family {
   name: PipelineFamily;
   /** Component that denoises. */
   denoiser: 'unet' | 'transformer';
-  guidance: Guidance;
   /** Latents along a side of what the denoiser takes as one. */
   patch: number;
   /** What a checkpoint's files do not tell. */
@@ -25,21 +17,18 @@ const FAMILIES: Readonly<Record<PipelineFamily, Family>> = {
   'stable-diffusion': {
     name: 'stable-diffusion',
     denoiser: 'unet',
-    guidance: 'from-negative',
     patch: 1,
     defaults: {},
   },
   'stable-diffusion-xl': {
     name: 'stable-diffusion-xl',
     denoiser: 'unet',
-    guidance: 'from-negative',
     patch: 1,
     defaults: { guidance: 5 },
   },
   'z-image': {
     name: 'z-image',
     denoiser: 'transformer',
-    guidance: 'from-positive',
     patch: 2,
     defaults: { steps: 50, guidance: 5, size: 1024 },
   },
@@ -51,7 +40,7 @@ const DISTILLED: readonly [RegExp, PipelineFamily[], Family['defaults']][] = [
   [/sdxl-turbo/i, ['stable-diffusion-xl'], { steps: 1, guidance: 0, size: 512 }],
   [/sd-turbo/i, ['stable-diffusion'], { steps: 1, guidance: 0, size: 512 }],
   [/LatentConsistencyModel/, ['stable-diffusion'], { steps: 4, guidance: 8.5 }],
-  [/lightning|hyper|dmd2/i, ['stable-diffusion', 'stable-diffusion-xl'], { steps: 4, guidance: 0 }],
+  [/lightning|\bhyper\b|dmd2/i, ['stable-diffusion', 'stable-diffusion-xl'], { steps: 4, guidance: 0 }],
   [/\blcm\b/i, ['stable-diffusion', 'stable-diffusion-xl'], { steps: 4, guidance: 1 }],
 ];
 

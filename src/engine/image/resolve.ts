@@ -4,7 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Family } from './families.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
-import { readCallArguments, type CallArguments } from './kwargs.ts';
+import { argumentNames, readCallArguments, type CallArguments } from './kwargs.ts';
 
 /** What a checkpoint says of itself. */
 export interface ModelDefaults {
@@ -115,6 +115,8 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
     refuse('guidance', `guidance is ${values.guidance}; it is a number of at least 0`);
   if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
     refuse('guidanceRescale', `guidance rescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
+  if (values.guidanceRescale !== 0 && !argumentNames(family).includes('guidance_rescale'))
+    refuse('guidanceRescale', `guidance rescale is not for ${family.name}: leave it out`);
   if (!Number.isSafeInteger(given.seed) || given.seed < 0)
     refuse('seed', `seed is ${given.seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
   if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))

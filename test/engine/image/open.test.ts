@@ -159,6 +159,15 @@ describe('requests are refused with what, the value and the remedy', () => {
   });
 });
 
+it('what only Stable Diffusion takes is refused by Z-Image', async () => {
+  const { model } = await open({ model: tinyPipeline('z-image') });
+  const refusal = (wrong: object) => model.resolve({ prompt: 'a house', seed: 1, ...wrong });
+  for (const param of ['guidanceRescale', 'clipSkip'])
+    await expect(refusal({ [param]: 1 })).rejects.toMatchObject({ code: 'bad_request', param });
+  await expect(refusal({ guidanceRescale: 0, clipSkip: 0 })).resolves.toMatchObject({ type: 'resolved' });
+  await model.close();
+});
+
 it(
   'a lost device ends the picture with device_lost, and the next one is drawn on a new device',
   { timeout: 300_000 },
