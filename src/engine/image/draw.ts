@@ -202,14 +202,13 @@ function withDecoder<T>(
 async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded> {
   const { components, autoencoder, options, runner, mask } = drawing;
   const { device } = components;
-  const forInpainting = runner.inChannels > autoencoder.latentChannels;
   return components.use(
     'vae',
     'encoder',
     (table) => autoencoder.encoder(table),
     async (encode) => {
       const upload = uploadPicture(device, image);
-      const kept = mask && forInpainting ? keptPixels(drawing, mask) : null;
+      const kept = mask && runner.fillsMasks ? keptPixels(drawing, mask) : null;
       try {
         const [picture, masked = null] = await compute(device, options, (tape) => {
           const x = upload.on(tape);

@@ -1,5 +1,6 @@
 // A pipeline on a device: its components, what draws with them, and what can be said of it before anything is loaded.
 
+import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -60,6 +61,13 @@ export async function openParts(
     family.name === 'z-image'
       ? zImageRunner(components)
       : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
+  if (runner.latentChannels !== autoencoder.latentChannels) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its vae has ${autoencoder.latentChannels}: give the vae that it was trained with`,
+      { param: 'vae' },
+    );
+  }
   const planner = createPlanner(components.get('scheduler').config, runner, autoencoder.factor);
   const own = await ownSettings(await platform.openFolder(pipeline.path));
   const size = family.defaults.size ?? (runner.sampleSize ?? USUAL_LATENTS) * autoencoder.factor;
@@ -72,6 +80,7 @@ export async function openParts(
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,
     mostClipSkip: runner.mostClipSkip,
+    needsMask: runner.fillsMasks,
   };
   const info = describe(pipeline, options.model, components, context, own);
   return { device, components, autoencoder, runner, planner, own, plain, context, info };

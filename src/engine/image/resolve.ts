@@ -25,6 +25,8 @@ export interface ResolveContext {
   schedulers: readonly string[];
   /** Layers of the text encoder that clip skip may leave out; 0: the family has none. */
   mostClipSkip: number;
+  /** The model fills masks and does nothing else. */
+  needsMask: boolean;
 }
 
 export interface Resolved {
@@ -122,6 +124,11 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
   if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
     refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
   if (given.mask && !given.image) refuse('mask', 'a mask needs the image that it is a mask of: give both');
+  if (context.needsMask && !given.mask)
+    refuse(
+      'mask',
+      'this model was made to fill masks: give an image, and a mask that is white where to draw',
+    );
   if (given.strength !== undefined && !given.image)
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
   if (!schedulers.includes(values.scheduler))

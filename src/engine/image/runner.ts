@@ -31,8 +31,10 @@ export interface Prepared {
 }
 
 export interface Runner {
-  /** Channels the denoiser takes. */
-  inChannels: number;
+  /** Of the latents that it denoises. */
+  latentChannels: number;
+  /** Made to fill masks: beside the latents it takes a mask and the picture without what is drawn anew. */
+  fillsMasks: boolean;
   /** Latents along a side that the model was trained at. */
   sampleSize: number | null;
   /** CLIP layers that may be left out; 0 where there is no CLIP. */

@@ -1,5 +1,6 @@
 // Stable Diffusion 1.x, 2.x and XL: CLIP states to a UNet.
 
+import { EngineError } from '../../files/error.ts';
 import { readUNetConfig, type UNetConfig } from '../../models/unet-config.ts';
 import { unet } from '../../models/unet.ts';
 import { readClipConfig } from '../../models/clip-config.ts';
@@ -28,7 +29,8 @@ export function stableDiffusion(
     guidance > 1 && config.guidanceDims === null;
 
   return {
-    inChannels: config.inChannels,
+    latentChannels: config.outChannels,
+    fillsMasks: fillsMasks(config),
     sampleSize: config.sampleSize,
     mostClipSkip: layers - (xl ? 2 : 1),
     flow: null,
@@ -39,7 +41,7 @@ export function stableDiffusion(
         negative: guided(values) ? values.negativePrompt : null,
         clipSkip: values.clipSkip,
         zeroNegative:
-          xl && settings['force_zeros_for_empty_prompt'] === true && sources.negativePrompt === 'contract',
+          xl && settings['force_zeros_for_empty_prompt'] !== false && sources.negativePrompt === 'contract',
         options,
       });
       return {
@@ -71,6 +73,16 @@ export function stableDiffusion(
       };
     },
   };
+}
+
+/** UNets take latents, or latents, a mask and masked latents. */
+function fillsMasks({ inChannels, outChannels }: UNetConfig): boolean {
+  const withMask = 2 * outChannels + 1;
+  if (inChannels === outChannels || inChannels === withMask) return inChannels === withMask;
+  throw new EngineError(
+    'unsupported',
+    `unet/config.json: in_channels ${inChannels} is not built; choose a checkpoint that has ${outChannels}, or ${withMask} for inpainting`,
+  );
 }
 
 /** Sizes in pixels as SDXL was told them in training, a row for each text. */

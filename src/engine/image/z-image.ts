@@ -29,7 +29,8 @@ export function zImageRunner(components: Components): Runner {
   const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
 
   return {
-    inChannels: config.channels,
+    latentChannels: config.channels,
+    fillsMasks: false,
     sampleSize: null,
     mostClipSkip: 0,
     flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },

@@ -159,6 +159,24 @@ describe('requests are refused with what, the value and the remedy', () => {
   });
 });
 
+it('a model made to fill masks wants one', async () => {
+  const { model } = await open({ model: tinyPipeline('sd1-inpaint') });
+  await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'bad_request', param: 'mask' });
+  const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };
+  await expect(model.resolve({ ...REQUEST, image, mask: image })).resolves.toMatchObject({
+    type: 'resolved',
+  });
+  await model.close();
+});
+
+it.each([
+  ['unet/config.json', { in_channels: 8 }, 'unsupported', /in_channels 8 is not built; .* has 4, or 9/],
+  ['vae/config.json', { latent_channels: 16 }, 'bad_checkpoint', /denoises 4 channels, and its vae has 16/],
+])('%s with %j is refused', async (file, values, code, message) => {
+  const opened = open({ model: changed(file, values) });
+  await expect(opened).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});
+
 it('what only Stable Diffusion takes is refused by Z-Image', async () => {
   const { model } = await open({ model: tinyPipeline('z-image') });
   const refusal = (wrong: object) => model.resolve({ prompt: 'a house', seed: 1, ...wrong });
