@@ -68,7 +68,13 @@ export async function openComponents(
     );
   };
   const files = new Map<string, Weights>();
-  for (const name of names) files.set(name, await options.openWeights(get(name)));
+  const close = async (): Promise<void> => {
+    const sources = [...files.values()].flatMap((weights) => weights.sources);
+    await Promise.all(sources.map((source) => source.close()));
+  };
+  await orClose(close, async () => {
+    for (const name of names) files.set(name, await options.openWeights(get(name)));
+  });
   const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
   const storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
   const parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
@@ -77,7 +83,7 @@ export async function openComponents(
       [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0),
     ),
   );
-  const format = await chooseFormat(device, options, largest);
+  const format = await orClose(close, () => chooseFormat(device, options, largest));
   const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
   const kept = new Map<string, Loaded>();
 
@@ -117,11 +123,18 @@ export async function openComponents(
         if (!resident) loaded.weights.free();
       }
     },
-    async close() {
-      const sources = [...files.values()].flatMap((weights) => weights.sources);
-      await Promise.all(sources.map((source) => source.close()));
-    },
+    close,
   };
+}
+
+/** What `run` gives; where it fails, nothing stays open. */
+export async function orClose<T>(close: () => Promise<void>, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Share of the budget for the weights of a stage; the rest is for what it computes. */

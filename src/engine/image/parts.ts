@@ -5,8 +5,8 @@ import type { Pipeline } from '../../files/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Platform } from '../platform.ts';
-import { openComponents, type Components } from './components.ts';
-import { familyOf } from './families.ts';
+import { openComponents, orClose, type Components } from './components.ts';
+import { familyOf, type Family } from './families.ts';
 import type { ImageModelInfo, ImageModelOptions, OpenEvent } from './image-model.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import { readAutoencoder, type Autoencoder } from './pictures.ts';
@@ -41,13 +41,23 @@ export async function openParts(
 ): Promise<Parts> {
   const family = familyOf(pipeline, options.modelId ?? options.model);
   const plain = options.backend === 'generic' || pipeline.composedFrom !== null;
+  const { quantization = 'none' } = options;
+  const inF32 = plain || options.allF32 === true;
+  if (inF32 && (quantization === 'int8' || quantization === 'int4')) {
+    const why = plain ? 'the generic backend computes' : 'everything was asked to be computed';
+    throw new EngineError(
+      'bad_request',
+      `quantization is ${quantization}, and ${why} in f32: leave one of them out`,
+      { param: 'quantization' },
+    );
+  }
   const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
     (name) => pipeline.components[name] !== undefined,
   );
   const components = await openComponents(device, names, {
     pipeline,
     plain,
-    quantization: plain || options.allF32 ? 'f32' : (options.quantization ?? 'none'),
+    quantization: inF32 ? 'f32' : quantization,
     openWeights: ({ name, folder }) =>
       name === family.denoiser && options.transformerWeightsPath !== undefined
         ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
@@ -55,6 +65,18 @@ export async function openParts(
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent({ type: 'note', message }),
   });
+  return orClose(components.close, () =>
+    partsOf(device, platform, pipeline, options, { components, family, plain }),
+  );
+}
+
+async function partsOf(
+  device: Device,
+  platform: Pick<Platform, 'openFolder'>,
+  pipeline: Pipeline,
+  options: ImageModelOptions,
+  { components, family, plain }: { components: Components; family: Family; plain: boolean },
+): Promise<Parts> {
   const { className, config } = components.get('vae');
   const autoencoder = readAutoencoder(className, config, 'vae/config.json');
   const runner =

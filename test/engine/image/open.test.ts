@@ -172,10 +172,36 @@ it('a model made to fill masks wants one', async () => {
 it.each([
   ['unet/config.json', { in_channels: 8 }, 'unsupported', /in_channels 8 is not built; .* has 4, or 9/],
   ['vae/config.json', { latent_channels: 16 }, 'bad_checkpoint', /denoises 4 channels, and its vae has 16/],
-])('%s with %j is refused', async (file, values, code, message) => {
-  const opened = open({ model: changed(file, values) });
+])('%s with %j is refused, and no file stays open', async (file, values, code, message) => {
+  const left = new Set<object>();
+  const platform: Platform = {
+    ...nodePlatform,
+    async openFolder(path) {
+      const folder = await nodePlatform.openFolder(path);
+      const open = async (name: string) => {
+        const source = await folder.open(name);
+        left.add(source);
+        const close = async () => {
+          left.delete(source);
+          await source.close();
+        };
+        return { ...source, close };
+      };
+      return { ...folder, open };
+    },
+  };
+  const opened = openImageModelInline(platform, { model: changed(file, values) });
   await expect(opened).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+  expect(left.size).toBe(0);
 });
+
+it.each([{ backend: 'generic' }, { allF32: true }] satisfies Partial<ImageModelOptions>[])(
+  'int8 and %j contradict each other',
+  async (options) => {
+    const opened = open({ ...options, quantization: 'int8' });
+    await expect(opened).rejects.toMatchObject({ code: 'bad_request', param: 'quantization' });
+  },
+);
 
 it('what only Stable Diffusion takes is refused by Z-Image', async () => {
   const { model } = await open({ model: tinyPipeline('z-image') });
