@@ -68,7 +68,7 @@ async function encodeCaptions(
     await readChatTemplates(folder, names, tokenizerConfig),
     tokenizer.specials,
   );
-  const texts = values.guidance > 1 ? [prompt, values.negativePrompt] : [prompt];
+  const texts = values.guidance > 0 ? [prompt, values.negativePrompt] : [prompt];
   return components.use(
     'text_encoder',
     'states',
