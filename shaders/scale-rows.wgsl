@@ -4,6 +4,7 @@ const WORKGROUP = 64u;
 struct Args {
   quads: u32,     // of a row
   all_quads: u32,
+  first_row: u32, // of this strip
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -14,6 +15,6 @@ struct Args {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
   for (var i = id.x; i < args.all_quads; i += groups.x * WORKGROUP) {
-    y[i] = x[i] * weights[i / args.quads];
+    y[i] = x[i] * weights[args.first_row + i / args.quads];
   }
 }

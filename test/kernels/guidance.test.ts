@@ -5,7 +5,7 @@ import type { Tensor } from '../../src/gpu/tensor.ts';
 import { guidance, keepSpread, limitLength } from '../../src/kernels/guidance.ts';
 import { repeat } from '../../src/kernels/repeat.ts';
 import { scaleRows } from '../../src/kernels/scale-rows.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload, type Input } from './compute.ts';
 
 const TOLERANCE = 2e-6;
@@ -105,4 +105,21 @@ describe.each(SHAPES)('%i × %i × %i', (height, width, channels) => {
       [...both].map((value, i) => value * weights[Math.floor(i / channels)]!),
     );
   });
+});
+
+it('scales rows of a tensor above the binding limit', async () => {
+  const random = new Random(7);
+  const x = random.floats(30 * 30 * 3);
+  const weights = random.floats(30 * 30);
+  const narrow = disguise(device, { bindingLimit: 16 << 10 });
+  const rows = await compute({
+    device: narrow,
+    capacity: {},
+    sizes: {},
+    record: (_, input) => scaleRows(input([1, 30, 30, 3], x), upload(narrow, weights)),
+  });
+  expectNear(
+    rows.flatMap((row) => [...row]),
+    [...x].map((value, i) => value * weights[Math.floor(i / 3)]!),
+  );
 });
