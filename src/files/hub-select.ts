@@ -10,6 +10,8 @@ interface Named {
 const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
 /** Components of pipelines that no engine here runs: 1.2 GB of Stable Diffusion 1. */
 const UNUSED_COMPONENT = /^safety_checker\//;
+/** Those whose weights are run. Beside them may lie other autoencoders and encoders of pictures. */
+const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
 /** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
 const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
@@ -58,7 +60,7 @@ const stemOf = (path: string): string =>
 
 function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] {
   // A pipeline's weights are in its components' folders; at its root lie single-file copies of the whole.
-  const inComponents = weights.filter(({ path }) => path.includes('/'));
+  const inComponents = weights.filter(({ path }) => RUN_COMPONENT.test(path));
   const candidates = isPipeline && inComponents.length > 0 ? inComponents : weights;
   const stems = new Set(candidates.map(({ path }) => stemOf(path)));
   return candidates.filter(({ path }) => {

@@ -88,6 +88,8 @@ test('a pipeline comes with the folders of its components, without single-file c
     'safety_checker/config.json',
     'transformer/diffusion_pytorch_model.non_ema.safetensors.index.json',
     'vae_decoder/model.onnx',
+    'vae_1_0/diffusion_pytorch_model.fp16.safetensors',
+    'image_encoder/model.safetensors',
   ];
   expect(select([...wanted, ...others])).toEqual(wanted.sort());
 });
