@@ -231,27 +231,19 @@ describe('the tokenizer', () => {
     expect(tokenizer.encode('hi')).toEqual([262, 257]);
     expect(await checkpoint.tokenizer()).toBe(tokenizer);
   });
-  it('takes special tokens from special_tokens_map.json where the config names none', async () => {
+  it('takes special tokens from special_tokens_map.json, but for those of a config that lists added tokens', async () => {
     const map = { eos_token: '<|begin|>', bos_token: { content: '<|end|>' } };
     const both = { ...whole, 'tokenizer.json': tokenizerJson, 'special_tokens_map.json': map };
-    expect(await (await open(both)).tokenizer()).toMatchObject({
-      eosId: 262,
-      specials: { bos_token: '<|end|>', eos_token: '<|begin|>' },
+    const specialsWith = async (files: Record<string, Content>) =>
+      (await (await open({ ...both, ...files })).tokenizer()).specials;
+    const mapped = { bos_token: '<|end|>', eos_token: '<|begin|>' };
+    expect(await specialsWith({})).toMatchObject(mapped);
+    expect(await specialsWith({ 'tokenizer_config.json': tokenizerConfig })).toMatchObject(mapped);
+    const listing = { ...tokenizerConfig, added_tokens_decoder: {} };
+    expect(await specialsWith({ 'tokenizer_config.json': listing })).toMatchObject({
+      bos_token: '<|begin|>',
+      eos_token: '<|end|>',
     });
-    const listed = { ...tokenizerConfig, added_tokens_decoder: {} };
-    const overruled = await open({ ...both, 'tokenizer_config.json': listed });
-    expect(await overruled.tokenizer()).toMatchObject({
-      eosId: 261,
-      specials: { bos_token: '<|begin|>', eos_token: '<|end|>' },
-    });
-  });
-  it('takes them from special_tokens_map.json before a config that lists no added tokens', async () => {
-    const files = { 'tokenizer.json': tokenizerJson, 'special_tokens_map.json': { pad_token: '!' } };
-    const old = { ...tokenizerConfig, pad_token: '<|end|>' };
-    const opened = (config: object) => open({ ...whole, ...files, 'tokenizer_config.json': config });
-    expect((await (await opened(old)).tokenizer()).specials).toMatchObject({ pad_token: '!' });
-    const listed = await opened({ ...old, added_tokens_decoder: {} });
-    expect((await listed.tokenizer()).specials).toMatchObject({ pad_token: '<|end|>' });
   });
   it('is put together from vocab.json and merges.txt', async () => {
     const vocab = Object.fromEntries(
