@@ -43,8 +43,16 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
     const gone = new AbortController();
     const stops = AbortSignal.any([leaving.signal, gone.signal, ...(signal ? [signal] : [])]);
     const queue = createEventQueue<ImageEvent>();
+    let begun = false;
+    // A request that waits behind others leaves at once.
+    const leave = (): void => {
+      if (!begun) queue.fail(new EngineError('cancelled', 'the request was cancelled before it began'));
+    };
+    if (stops.aborted) leave();
+    stops.addEventListener('abort', leave, { once: true });
     const drawing = inTurn(async () => {
-      if (stops.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+      if (stops.aborted) return;
+      begun = true;
       const startedAt = performance.now();
       queue.push(resolved.event);
       await draw(resolved, queue.push, { signal: stops, profile });
@@ -55,7 +63,7 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
       yield* queue.read();
     } finally {
       gone.abort();
-      await drawing.catch(() => {});
+      if (begun) await drawing.catch(() => {});
     }
   }
 
