@@ -1,5 +1,6 @@
 // Floating-point operations of one pass, from shapes alone: a multiply-add is two. Matrix products, convolutions and attention
-// count; norms, activations and additions do not.
+// count; norms, activations and additions do not. Convolutions count in full, though Winograd's way to compute one multiplies less:
+// what is measured by these counts is the speed as felt, and its share of a peak may exceed what the hardware does.
 
 /** Convolution to `pixels` pixels. */
 export const conv = (pixels, out, channels, kernel = 3) => 2 * pixels * out * channels * kernel ** 2;
