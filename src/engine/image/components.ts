@@ -93,7 +93,8 @@ export async function openComponents(
   ): Promise<Loaded> => {
     const { tensors } = files.get(name)!;
     const stored = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    await device.reserve(device.memoryUsed + Math.ceil(1.1 * stored));
+    // f32 may be twice what is stored; packing pads.
+    await device.reserve(device.memoryUsed + Math.ceil((format === 'f32' ? 2.2 : 1.1) * stored));
     const weights = openWeights(device, tensors, format, { plain: options.plain });
     try {
       const page = build(weights, get(name));

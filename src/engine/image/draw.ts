@@ -66,6 +66,7 @@ async function drawGroup(
     await stage(drawing, 'decoding', () =>
       withDecoder(drawing, async (decode) => {
         for (const [i, sample] of samples.entries()) {
+          assertWanted(drawing.signal);
           const image = await decode(latents[i]!);
           emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
         }
@@ -76,13 +77,17 @@ async function drawGroup(
   }
 }
 
+function assertWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+}
+
 /** Runs one stage on its own: what the device held for it alone is given back. */
 async function stage<T>(
   { components: { device }, emit, signal }: Drawing,
   name: StageName,
   run: () => Promise<T>,
 ): Promise<T> {
-  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+  assertWanted(signal);
   const startedAt = performance.now();
   device.takePeak();
   try {

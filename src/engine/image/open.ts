@@ -57,8 +57,9 @@ export async function openImageModelInline(
     },
     async draw(resolved, emit, drawOptions) {
       if (lost !== null) {
-        await parts.components.close();
+        const gone = parts;
         parts = await open();
+        await gone.components.close();
       }
       await drawOn(parts, platform, resolved, emit, drawOptions).catch(async (cause: unknown) => {
         if (cause instanceof EngineError) throw cause;
