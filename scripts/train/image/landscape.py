@@ -6,7 +6,9 @@ import random
 import skia
 
 from brush import SIZE, across, paint, polygon, shade, smooth, vertical, waves
+from mountains import paint_mountains
 from palette import COVERED, FOLIAGE, GRASS, Colour, Palette, mix, rgb
+from plants import round_tree, tree_row
 from scenes import Scene
 
 HORIZON = 0.58 * SIZE
@@ -25,119 +27,9 @@ def fill_land(
     canvas.drawPath(smooth(outline), vertical(first, first + depth, [top, bottom]))
 
 
-def peak(canvas, rng: random.Random, x: float, y: float, width: float, foot: float, colours, snow: float) -> None:
-    """One mountain: lit and shaded flanks that meet in a crooked ridge, and a cap of snow."""
-    light, dark, white, blue = colours
-
-    def flank(side: int) -> list[tuple[float, float]]:
-        steps, points = 5, [(x, y)]
-        for i in range(1, steps + 1):
-            share = i / steps
-            jut = rng.uniform(-0.05, 0.05) * width * (i < steps)
-            points.append((x + side * width * share**1.12 + jut, y + (foot - y) * share))
-        return points
-
-    left, right = flank(-1), flank(1)
-    ridge = [(x, y)]
-    for i in range(1, 6):
-        ridge.append((x + width * (0.10 * (i % 2) - 0.02 + rng.uniform(-0.03, 0.05)), y + (foot - y) * i / 5))
-    canvas.drawPath(polygon(left + ridge[::-1]), light)
-    canvas.drawPath(polygon(ridge + right[::-1]), dark)
-    if snow <= 0:
-        return
-
-    def along(side: list[tuple[float, float]], depth: float) -> tuple[float, float]:
-        k = min(len(side) - 1.001, depth * (len(side) - 1))
-        (x0, y0), (x1, y1) = side[int(k)], side[int(k) + 1]
-        return x0 + (x1 - x0) * (k % 1), y0 + (y1 - y0) * (k % 1)
-
-    def cap(edge: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        whole = [p for i, p in enumerate(edge) if i < snow * (len(edge) - 1)] + [along(edge, snow)]
-        middle = along(ridge, snow)
-        teeth = []
-        for i in range(1, 4):
-            share = i / 4
-            tooth = (0.16 if i % 2 else -0.06) * snow * (foot - y) * rng.uniform(0.7, 1.3)
-            teeth.append(
-                (
-                    whole[-1][0] + (middle[0] - whole[-1][0]) * share,
-                    whole[-1][1] + (middle[1] - whole[-1][1]) * share + tooth,
-                )
-            )
-        core = [p for i, p in enumerate(ridge) if i < snow * (len(ridge) - 1)] + [middle]
-        return whole + teeth + core[::-1]
-
-    canvas.drawPath(polygon(cap(left)), white)
-    canvas.drawPath(polygon(cap(right)), blue)
-
-
-def paint_mountains(
-    canvas, rng: random.Random, scene: Scene, palette: Palette, foot: float, height: float = 1.0
-) -> None:
-    snow = {"summer": 0.30, "spring": 0.42, "autumn": 0.36, "winter": 0.74}[scene.season]
-    for distance, count, rise, rock in ((0.85, 5, 30, "7785a5"), (0.5, 4, 42, "5f6b8c")):
-        rise *= height
-        order = [((i + rng.uniform(0.1, 0.9)) / count * SIZE * 1.2 - 0.1 * SIZE) for i in range(count)]
-        rng.shuffle(order)
-        for x in order:
-            tall = rise * rng.uniform(0.65, 1.12)
-            y = foot - tall
-            near, far = palette.land(rock, distance), palette.land(shade(rgb(rock), -0.28), distance)
-            bottom = mix(near, palette.haze, 0.55)
-            lightside = vertical(y, foot, [near, bottom])
-            darkside = vertical(y, foot, [far, mix(far, palette.haze, 0.5)])
-            white = paint(palette.land(shade(rgb("fdfaf6"), 0), distance * 0.7))
-            blue = paint(palette.land("c0cde6", distance * 0.7))
-            cap = snow * rng.uniform(0.85, 1.1)
-            peak(canvas, rng, x, y, tall * rng.uniform(0.75, 1.0), foot + 6, (lightside, darkside, white, blue), cap)
-
-
 def mist(canvas, y: float, height: float, palette: Palette, strength: float) -> None:
     p = vertical(y - height, y + height, [palette.haze] * 3, [0.0, strength, 0.0])
     canvas.drawRect(skia.Rect(0, y - height, SIZE, y + height), p)
-
-
-def conifer(canvas, x: float, foot: float, tall: float, colour: Colour, snow: Colour | None) -> None:
-    for tier in range(3):
-        top, low = foot - tall * (1 - 0.24 * tier), foot - tall * (0.52 - 0.24 * tier)
-        half = tall * (0.15 + 0.075 * tier)
-        canvas.drawPath(
-            polygon([(x, top), (x - half, low), (x + half, low)]),
-            across(x - half, x + half, [shade(colour, 0.14), shade(colour, -0.2)]),
-        )
-        if snow:
-            edge = top + (low - top) * 0.5
-            canvas.drawPath(
-                polygon([(x, top), (x - half * 0.52, edge), (x - half * 0.1, edge - 1), (x + half * 0.5, edge)]),
-                paint(snow),
-            )
-
-
-def round_tree(canvas, x: float, foot: float, tall: float, colour: Colour, trunk: Colour) -> None:
-    canvas.drawRect(skia.Rect(x - tall * 0.04, foot - tall * 0.4, x + tall * 0.04, foot), paint(trunk))
-    for dx, dy, r in ((-0.17, 0.50, 0.2), (0.17, 0.48, 0.2), (0.0, 0.68, 0.24), (0.0, 0.48, 0.22)):
-        canvas.drawCircle(x + dx * tall, foot - dy * tall, r * tall, paint(shade(colour, -0.12)))
-    canvas.drawCircle(
-        x - 0.06 * tall, foot - 0.66 * tall, 0.17 * tall, paint(shade(colour, 0.13), 0.8, blur=tall * 0.05)
-    )
-
-
-def tree_row(
-    canvas, rng: random.Random, scene: Scene, palette: Palette, base: float, tall: float, distance: float, gap: float
-) -> None:
-    x = -4 + rng.uniform(0, gap)
-    snow = palette.land("f4f8fc", distance) if scene.season == "winter" else None
-    leafy = 0.15 if scene.season == "winter" else 0.45
-    while x < SIZE + 6:
-        height = tall * rng.uniform(0.7, 1.2)
-        foot = base + rng.uniform(-0.06, 0.08) * tall
-        colour = palette.land(rng.choice(FOLIAGE[scene.season][: 2 if rng.random() < 0.8 else 3]), distance)
-        if rng.random() < leafy:
-            round_tree(canvas, x, foot, height * 0.85, colour, palette.land("5a4331", distance))
-        else:
-            evergreen = colour if scene.season != "autumn" else palette.land(rng.choice(("4d7a4a", "d9822b")), distance)
-            conifer(canvas, x, foot, height, evergreen, snow)
-        x += gap * rng.uniform(0.7, 1.3)
 
 
 def grass_of(scene: Scene, palette: Palette, distance: float) -> tuple[Colour, Colour]:
