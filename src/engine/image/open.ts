@@ -48,9 +48,15 @@ export async function openImageModelInline(
 
   let parts = await open();
   const { context, planner, info } = parts;
+  const { tiles } = parts.autoencoder;
   return createImageModel({
     info,
     resolve(request) {
+      if (request.tiling && !tiles) {
+        const message =
+          'tiling is for an AutoencoderKL, and this one decodes in little memory anyway: leave it out';
+        throw new EngineError('bad_request', message, { param: 'tiling' });
+      }
       const resolved = resolveRequest(request, context);
       planner.plan(resolved);
       return resolved;

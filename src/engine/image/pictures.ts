@@ -23,6 +23,8 @@ export interface Autoencoder {
   decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
   /** Pictures in −1 … 1 → what `sample` makes latents of */
   encoder(weights: WeightTable): (picture: Tensor) => Tensor;
+  /** Whether its decoder works in strips. */
+  tiles: boolean;
   /** Whether `sample` wants noise. */
   samples: boolean;
   /** What the encoder made, and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
@@ -36,6 +38,7 @@ export function readAutoencoder(className: string, json: Json, file: string): Au
       latentChannels: config.latentChannels,
       factor: 2 ** (config.decoder.blocks.length - 1),
       scale: config,
+      tiles: false,
       samples: false,
       decoder(weights) {
         const decode = autoencoderTinyDecoder(config, weights);
@@ -50,6 +53,7 @@ export function readAutoencoder(className: string, json: Json, file: string): Au
     latentChannels: config.latentChannels,
     factor: 2 ** (config.channels.length - 1),
     scale: config,
+    tiles: true,
     samples: true,
     decoder(weights) {
       const decode = autoencoderKLDecoder(config, weights);

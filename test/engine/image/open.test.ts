@@ -130,6 +130,13 @@ it("a checkpoint's schedule that is not here can be replaced, and is refused bef
   await model.close();
 });
 
+it('strips are refused where the decoder has none', async () => {
+  const { model } = await open({ componentPaths: { vae: tinyPipeline('autoencoder-tiny') } });
+  await expect(model.resolve({ ...REQUEST, tiling: true })).rejects.toMatchObject({ param: 'tiling' });
+  expect((await model.resolve(REQUEST)).values.steps).toBe(2);
+  await model.close();
+});
+
 describe('requests are refused with what, the value and the remedy', () => {
   it.each([
     [{ width: 41 }, 'width', /41, which is no multiple of 4; the nearest are 40 and 44/],
