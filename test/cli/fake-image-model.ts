@@ -17,6 +17,7 @@ import {
   type ValueSource,
 } from '../../src/index.ts';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
+import { fakeAdapter } from '../server/fake-model.ts';
 
 const STEPS = 20;
 
@@ -35,18 +36,7 @@ const fakeInfo: ImageModelInfo = {
   words: null,
   supports: { imageToImage: true, inpainting: true, negativePrompt: true },
   memory: { budget: 2 ** 30, weights: 18_000_000 },
-  adapter: {
-    index: 0,
-    vendor: 'fake',
-    architecture: '',
-    device: 'fake device',
-    description: 'fake adapter',
-    software: true,
-    features: [],
-    limits: {},
-    subgroupMinSize: 4,
-    subgroupMaxSize: 4,
-  },
+  adapter: fakeAdapter,
 };
 
 function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' }> {

@@ -8,6 +8,7 @@
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import {
+  type AdapterSummary,
   type ChatMessage,
   EngineError,
   type ErrorCode,
@@ -16,6 +17,19 @@ import {
   type TextModelInfo,
   type TextRequest,
 } from '../../src/index.ts';
+
+export const fakeAdapter: AdapterSummary = {
+  index: 0,
+  vendor: 'fake',
+  architecture: '',
+  device: 'fake device',
+  description: 'fake adapter',
+  software: true,
+  features: [],
+  limits: {},
+  subgroupMinSize: 4,
+  subgroupMaxSize: 4,
+};
 
 export const fakeInfo: TextModelInfo = {
   path: '/models/fake-chat',
@@ -37,18 +51,7 @@ export const fakeInfo: TextModelInfo = {
     minP: 'contract',
   },
   hasChatTemplate: true,
-  adapter: {
-    index: 0,
-    vendor: 'fake',
-    architecture: '',
-    device: 'fake device',
-    description: 'fake adapter',
-    software: true,
-    features: [],
-    limits: {},
-    subgroupMinSize: 4,
-    subgroupMaxSize: 4,
-  },
+  adapter: fakeAdapter,
 };
 
 export interface FakeModel extends TextModel {
