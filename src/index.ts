@@ -40,13 +40,19 @@ export type {
   ValueSource,
 } from './engine/image/image-model.ts';
 export type {
+  CachedTokens,
   ChatMessage,
   ContentPart,
   FinishReason,
+  LogitProcessor,
   OpenEvent,
   Quantization,
+  ReasoningEffort,
+  ReasoningOptions,
   Role,
   SamplingOptions,
+  StructuralTag,
+  TextConstraint,
   TextEvent,
   TextMetrics,
   TextModel,
@@ -54,6 +60,8 @@ export type {
   TextModelOptions,
   TextPrompt,
   TextRequest,
+  TokenLogprob,
   Tool,
   ToolCall,
+  ToolChoice,
 } from './engine/text/text-model.ts';

@@ -48,7 +48,7 @@ export function applyEvent(reply: Reply, event: TextEvent): void {
     const choice = choiceAt(reply, event.choice);
     choice.text += event.text;
     choice.tokens += event.ids.length;
-  } else {
+  } else if (event.type === 'done') {
     const choice = choiceAt(reply, event.choice);
     choice.finishReason = event.finishReason;
     choice.matchedStop = event.matchedStop;

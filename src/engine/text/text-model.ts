@@ -34,7 +34,13 @@ export interface Tool {
 
 /** A conversation for the model's own template, plain text, or token ids. */
 export type TextPrompt =
-  | { messages: ChatMessage[]; tools?: Tool[]; templateKwargs?: Record<string, unknown> }
+  | {
+      messages: ChatMessage[];
+      tools?: Tool[];
+      templateKwargs?: Record<string, unknown>;
+      /** The last message is the assistant's and unfinished: the reply goes on with it. */
+      continueFinal?: boolean;
+    }
   | { text: string }
   | { ids: number[] };
 
@@ -50,8 +56,58 @@ export interface SamplingOptions {
   minP?: number;
 }
 
+/** What the text has to match; one of them. */
+export type TextConstraint =
+  | { type: 'json_object' }
+  | { type: 'json_schema'; schema: unknown }
+  | { type: 'regex'; pattern: string }
+  /** W3C EBNF or llama.cpp's GBNF; the start rule is `root`. */
+  | { type: 'ebnf'; grammar: string }
+  /** Free text with tagged regions, each with a constraint of its own. */
+  | { type: 'structural_tag'; structures: StructuralTag[]; triggers: string[] };
+
+/** From `begin` to `end` the text matches `schema`; text that matches one of the triggers must go on as one of the tags. */
+export interface StructuralTag {
+  begin: string;
+  schema: unknown;
+  end: string;
+}
+
+/** Changes logits, after the bias. Several run in their order. */
+export type LogitProcessor =
+  | { name: 'allowed_tokens'; tokens: number[] }
+  | { name: 'disallowed_tokens'; tokens: number[] }
+  /** Thinking ends after so many tokens. */
+  | { name: 'thinking_budget'; tokens: number }
+  /** No run of `size` tokens occurs twice; runs are looked for in the last `window` tokens. */
+  | { name: 'no_repeat_ngram'; size: number; window?: number }
+  | { name: 'bad_words'; words: string[] }
+  /** `fn process(token: u32, logit: f32, position: u32, count: u32) -> f32`: needs the option customLogitProcessors. */
+  | { name: 'wgsl'; source: string };
+
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export interface ReasoningOptions {
+  /** false: reasoning stays in the text, tags included. Left out: true. */
+  separate?: boolean;
+  /** false: reasoning comes in one piece when it is over. Left out: true. */
+  stream?: boolean;
+  effort?: ReasoningEffort;
+  /** Most tokens of reasoning; then it is ended. */
+  budget?: number;
+}
+
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { name: string }
+  | { mode: 'auto' | 'required'; names: string[] };
+
 export interface TextRequest extends SamplingOptions {
   prompt: TextPrompt;
+  /** A name for it, unique among those that live; left out: one is made up. */
+  id?: string;
   /** Clamped to what the context leaves; left out: all of it. */
   maxTokens?: number;
   /** Choices, 1 to 128. */
@@ -62,17 +118,86 @@ export interface TextRequest extends SamplingOptions {
   logitBias?: Record<string, number>;
   stop?: string[];
   stopTokenIds?: number[];
+  /** Regular expressions, matched in linear time. */
+  stopRegex?: string[];
+  /** Tokens before which no end token, stop string or stop expression ends a choice. */
+  minTokens?: number;
   ignoreEos?: boolean;
+  /** The stop stays in the text. */
+  noStopTrim?: boolean;
+  /** false: special tokens show in the text. */
+  skipSpecialTokens?: boolean;
+  /** -2 to 2, times how often a token was generated. */
+  frequencyPenalty?: number;
+  /** -2 to 2, for tokens that were generated. */
+  presencePenalty?: number;
+  /** (0, 2]: positive logits of generated tokens are divided by it, negative ones multiplied. */
+  repetitionPenalty?: number;
+  processors?: LogitProcessor[];
+  /** Log probabilities of each token, and of that many best ones, 0 to 20. */
+  logprobs?: number;
+  constraint?: TextConstraint;
+  /** Tools are in the prompt. Left out: auto. */
+  toolChoice?: ToolChoice;
+  /** false: one tool call at most. */
+  parallelToolCalls?: boolean;
+  reasoning?: ReasoningOptions;
+  /** Name of a loaded LoRA adapter, or a folder of one. */
+  lora?: string;
+  /** Higher comes first. Left out: 0. */
+  priority?: number;
+  /** Prompts are shared in the cache only among requests with the same salt. */
+  cacheSalt?: string;
+  /** Milliseconds to wait for a place, and for the whole; left out: the model's. */
+  timeouts?: { queue?: number; total?: number };
+  /** `last`: of the last token alone. */
+  hiddenStates?: 'all' | 'last';
+  /** Which experts ran, from that prompt token on. */
+  routedExperts?: { from: number };
 }
 
-export type FinishReason = 'stop' | 'length' | 'abort';
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'abort';
+
+export interface TokenLogprob {
+  id: number;
+  /** UTF-8; of one token perhaps no whole character. */
+  bytes: number[];
+  /** Natural logarithm of the probability. */
+  logprob: number;
+  /** Best first. */
+  top: { id: number; bytes: number[]; logprob: number }[];
+}
+
+/** Where a prompt's cached tokens came from; they add up to cachedTokens. */
+export interface CachedTokens {
+  device: number;
+  host: number;
+  storage: number;
+}
+
+interface Generated {
+  choice: number;
+  /** Tokens whose text this is; each token is in one event. */
+  ids: number[];
+  /** One for each of `ids`, where asked for. */
+  logprobs?: TokenLogprob[];
+}
 
 export type TextEvent =
   /** The prompt is tokenized and the request stands in the queue. */
   | { type: 'accepted'; promptTokens: number; maxTokens: number }
   /** 0 <= cachedTokens <= processed <= promptTokens */
-  | { type: 'prefill'; processed: number; promptTokens: number; cachedTokens: number }
-  | { type: 'delta'; choice: number; text: string; ids: number[] }
+  | {
+      type: 'prefill';
+      processed: number;
+      promptTokens: number;
+      cachedTokens: number;
+      cached?: CachedTokens;
+    }
+  | ({ type: 'delta'; text: string } & Generated)
+  | ({ type: 'reasoning'; text: string } & Generated)
+  /** `call` counts the choice's calls from 0. The first event of a call has its id and name; `arguments` adds up to JSON. */
+  | ({ type: 'toolCall'; call: number; id?: string; name?: string; arguments: string } & Generated)
   | {
       type: 'done';
       choice: number;
@@ -80,6 +205,14 @@ export type TextEvent =
       /** The stop string or token id that matched. */
       matchedStop: string | number | null;
       completionTokens: number;
+      /** Those of reasoning, its end tag included. */
+      reasoningTokens?: number;
+      /** [tokens][hidden], or [hidden] of the last. */
+      hiddenStates?: number[][] | number[];
+      /** int32 [tokens][layers][experts a token], little-endian. */
+      routedExperts?: { shape: [number, number, number]; data: Uint8Array };
+      /** With finishReason `abort`: why, where the fault is not the caller's. */
+      error?: { code: string; message: string };
     };
 
 export type Quantization = 'none' | 'int8' | 'int4' | 'auto';

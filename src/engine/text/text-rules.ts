@@ -31,6 +31,11 @@ export const MOST_BIASES = 1024;
 const MOST_CHOICES = 128;
 const MOST_STOPS = 16;
 
+/** Of the interface, and still to be built. */
+const unbuilt: Rule = (_, name) => {
+  throw new EngineError('unsupported', `${name} is not supported yet: leave it out`, { param: name });
+};
+
 type RulesOf<T> = Record<keyof Required<T>, Rule>;
 
 /** A part of an adapter's name, or its number. */
@@ -120,6 +125,7 @@ const PROMPTS = {
     messages: listOf(message, { least: 1 }),
     tools: listOf(objectOf(TOOL, { required: ['type', 'function'] })),
     templateKwargs: recordOf(anything),
+    continueFinal: unbuilt,
   },
   text: { text },
   ids: { ids },
@@ -152,6 +158,26 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   stop: listOf(filledText, { most: MOST_STOPS }),
   stopTokenIds: listOf(whole(0, 2 ** 32 - 1)),
   ignoreEos: flag,
+  id: unbuilt,
+  stopRegex: unbuilt,
+  minTokens: unbuilt,
+  noStopTrim: unbuilt,
+  skipSpecialTokens: unbuilt,
+  frequencyPenalty: unbuilt,
+  presencePenalty: unbuilt,
+  repetitionPenalty: unbuilt,
+  processors: unbuilt,
+  logprobs: unbuilt,
+  constraint: unbuilt,
+  toolChoice: unbuilt,
+  parallelToolCalls: unbuilt,
+  reasoning: unbuilt,
+  lora: unbuilt,
+  priority: unbuilt,
+  cacheSalt: unbuilt,
+  timeouts: unbuilt,
+  hiddenStates: unbuilt,
+  routedExperts: unbuilt,
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds. */
