@@ -26,7 +26,7 @@ export {
 export { configOfPicture, type PictureParameters } from './files/image-metadata.ts';
 export { PIPELINE_CLASSES } from './files/pipeline-classes.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
-export { sizeFrom } from './engine/image/size.ts';
+export { sameProportions, sizeFrom } from './engine/image/size.ts';
 export type {
   Backend,
   ImageEvent,

@@ -38,7 +38,12 @@ export function readArguments<T extends OptionTable>(
       return [known, { type, ...(isShort && { short: alias }) }] as const;
     });
   });
-  const { tokens } = parseArgs({ args, options: Object.fromEntries(config), strict: false, tokens: true });
+  const { tokens } = parseArgs({
+    args: foldMembers(args, table),
+    options: Object.fromEntries(config),
+    strict: false,
+    tokens: true,
+  });
 
   const values: Record<string, unknown> = {};
   const given: string[] = [];
@@ -46,9 +51,7 @@ export function readArguments<T extends OptionTable>(
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
     const { name, value, isSwitch } = readOption(token, table);
-    values[name] = Array.isArray(value)
-      ? [...((values[name] as string[] | undefined) ?? []), ...value]
-      : value;
+    values[name] = joined(values[name], value, table[name]);
     // --x true and --x false, in two words.
     const next = tokens[at + 1];
     if (isSwitch && next?.kind === 'positional' && /^(true|false)$/.test(next.value)) {
@@ -62,6 +65,30 @@ export function readArguments<T extends OptionTable>(
     if ('default' in option && values[name] === undefined) values[name] = option.default;
   }
   return { options: values as Values<T>, typed, positionals: given };
+}
+
+/** `--name.member value` and `--name.member=value`, of options that are maps, as `--name={"member":"value"}`. */
+function foldMembers(args: string[], table: OptionTable): string[] {
+  const folded: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const [, base = '', member = '', inline] = /^(--[^.=]+)\.([^=]+)(?:=(.*))?$/s.exec(args[at]!) ?? [];
+    const isMap = isMapOption(findOption(base.slice(2), table)?.option);
+    const value = inline ?? args[at + 1];
+    if (isMap && value === undefined) throw new UsageError(`${args[at]} needs a value: ${args[at]} <value>`);
+    folded.push(isMap ? `${base}=${JSON.stringify({ [member]: value })}` : args[at]!);
+    if (isMap && inline === undefined) at++;
+  }
+  return folded;
+}
+
+function isMapOption(option: Option | undefined): boolean {
+  return option?.kind === 'json' && option.isMap === true;
+}
+
+/** Lists and maps that are given again add to what was given. */
+function joined(before: unknown, value: unknown, option: Option | undefined): unknown {
+  if (Array.isArray(value)) return [...((before as string[] | undefined) ?? []), ...value];
+  return isMapOption(option) ? { ...(before as object | undefined), ...(value as object) } : value;
 }
 
 interface OptionToken {

@@ -1,12 +1,17 @@
 // The picture that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
 
 import { readFile } from 'node:fs/promises';
-import { coverImage, decodeImage, decodeMask, type ImageModelInfo, type Pixels, sizeFrom } from '../index.ts';
+import {
+  coverImage,
+  decodeImage,
+  decodeMask,
+  type ImageModelInfo,
+  type Pixels,
+  sameProportions,
+  sizeFrom,
+} from '../index.ts';
 import { UsageError } from './exit.ts';
 import type { Given, Sources } from './generate-request.ts';
-
-/** Of proportions that pass as equal. */
-const TOLERANCE = 0.01;
 
 export async function readSources({ options, nameOf }: Given): Promise<Sources> {
   const { 'image-path': imagePath, 'mask-path': maskPath } = options;
@@ -14,7 +19,7 @@ export async function readSources({ options, nameOf }: Given): Promise<Sources> 
   const image = await decodeImage(await read(imagePath, nameOf('image-path')), imagePath);
   if (maskPath === undefined) return { image };
   const mask = await decodeMask(await read(maskPath, nameOf('mask-path')), maskPath);
-  if (Math.abs((mask.width * image.height) / (mask.height * image.width) - 1) > TOLERANCE) {
+  if (!sameProportions(mask, image)) {
     throw new UsageError(
       `${nameOf('mask-path')} has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}: give both the same proportions`,
     );

@@ -179,8 +179,9 @@ const OUTPUT_OPTIONS = {
   },
   'component-paths': {
     kind: 'json',
+    isMap: true,
     group: OUTPUT,
-    help: 'Component of model_index.json to the folder or hub id that takes its place.',
+    help: 'Component of model_index.json to the folder or hub id that takes its place; also --component-paths.<component> <path>.',
   },
   'pipeline-class-name': {
     kind: 'choice',

@@ -47,8 +47,8 @@ export type Option = OptionBase &
     | { kind: 'list' }
     /** May be repeated, and is taken as it is. */
     | { kind: 'texts' }
-    /** A JSON object. */
-    | { kind: 'json' }
+    /** A JSON object; a map is also given member by member. */
+    | { kind: 'json'; isMap?: true }
   );
 
 export type OptionTable = Readonly<Record<string, Option>>;

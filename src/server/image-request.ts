@@ -9,13 +9,11 @@ import {
   type ImageModelInfo,
   type ImageRequest,
   type ResolvedImageRequest,
+  sameProportions,
   sizeFrom,
 } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
-
-/** Of proportions that pass as equal. */
-const TOLERANCE = 0.01;
 
 /** The engine's requests: one for all pictures, or one for each entry of a list of seeds. */
 export async function toImageRequests(
@@ -58,7 +56,7 @@ async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Parti
     ? decodeImage(await bytesOf(file), 'image')
     : decodeImage(bytesOfUrl(url ?? ''), 'url'));
   const mask = maskFile && (await decodeAlphaMask(await bytesOf(maskFile), 'mask'));
-  if (mask && Math.abs((mask.width * image.height) / (mask.height * image.width) - 1) > TOLERANCE) {
+  if (mask && !sameProportions(mask, image)) {
     throw new RequestError(
       'invalid_value',
       `mask has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}; send both with the same proportions`,

@@ -59,6 +59,10 @@ describe('a value is read', () => {
     [['--revision', 'fp16'], { revision: 'fp16' }],
     [['--model-id', 'x/z-image'], { modelId: 'x/z-image' }],
     [['--component-paths', '{"vae": "a/b"}'], { componentPaths: { vae: 'a/b' } }],
+    [
+      ['--component-paths.vae', 'a/b', '--component-paths.unet=c=d'],
+      { componentPaths: { vae: 'a/b', unet: 'c=d' } },
+    ],
     [['--pipeline-class-name', 'ZImagePipeline'], { pipelineClassName: 'ZImagePipeline' }],
   ])('%j for the engine', async (args, options) => {
     const { code, fake } = await draw(...BASE, ...args);

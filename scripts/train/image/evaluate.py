@@ -1,6 +1,6 @@
 """Draws 200 held-out captions and 40 prompts written by hand, reads the pictures, and prints pass rates.
 
-    python evaluate.py --model ../../../models/svc-scenes-mini --out evaluation/
+    python evaluate.py --model ../../../models/svc-scenes-mini --state state/ --out evaluation/
 
 Drawing is by diffusers, in f32. With --drawn the painter's own pictures are read instead: what the reading itself misses.
 Writes <out>/rates.json, sheet.png (the prompts written by hand) and held-out.png.
@@ -8,7 +8,6 @@ Writes <out>/rates.json, sheet.png (the prompts written by hand) and held-out.pn
 
 import argparse
 import json
-import random
 from collections import defaultdict
 from pathlib import Path
 
@@ -18,18 +17,8 @@ from diffusers import StableDiffusionPipeline
 from PIL import Image
 
 from prompts import Prompt, hand_written, held_out_prompts
-from reading import Surroundings, blobs, place_of
+from reading import Reading, FIELDS, load, read
 from render import render, sheet
-from scenes import draw_scene
-
-FIELDS = ("terrain", "time", "weather", "season")
-
-
-def references(count: int) -> Surroundings:
-    rng = random.Random(5)
-    scenes = [draw_scene(rng, i % 4) for i in range(count)]
-    return Surroundings([render(s) for s in scenes], [{f: getattr(s, f) for f in FIELDS} for s in scenes])
-
 
 def draw(folder: Path, prompts: list[str], steps: int | None, guidance: float | None, batch: int) -> list[np.ndarray]:
     defaults = json.loads((folder / "svc.json").read_text())
@@ -49,21 +38,18 @@ def draw(folder: Path, prompts: list[str], steps: int | None, guidance: float | 
     return [(np.array(p) * 255).round().astype(np.uint8) for p in pictures]
 
 
-def judge(prompt: Prompt, picture: np.ndarray, surroundings: Surroundings) -> dict[str, list[bool]]:
+def judge(prompt: Prompt, reading: Reading) -> dict[str, list[bool]]:
     """For each attribute, whether each of its demands is met."""
     met: dict[str, list[bool]] = defaultdict(list)
-    read = surroundings.read(picture)
     for field, value in prompt.scene.items():
-        met[field].append(read[field] == value)
-    seen = blobs(picture)
+        met[field].append(reading.fields[field] == value)
     for thing in prompt.things:
-        alike = [b for b in seen if thing.kind in b.kinds]
-        coloured = [b for b in alike if thing.colour in (None, b.colour)]
-        met["object"].append(bool(alike))
+        colour, place = reading.things.get(thing.kind, (None, None))
+        met["object"].append(colour is not None)
         if thing.colour:
-            met["colour"].append(bool(coloured))
+            met["colour"].append(colour == thing.colour)
         if thing.place:
-            met["place"].append(any(place_of(b.x) == thing.place for b in coloured))
+            met["place"].append(place == thing.place)
     return met
 
 
@@ -93,16 +79,16 @@ def report(name: str, table: dict[str, dict[str, str]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--state", type=Path, required=True, help="folder of the reader")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--held-out", type=int, default=200)
-    parser.add_argument("--references", type=int, default=2000)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--guidance", type=float)
     parser.add_argument("--batch", type=int, default=20)
     parser.add_argument("--drawn", action="store_true", help="read the painter's pictures, to judge the reading")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    surroundings, tables = references(args.references), {}
+    reader, tables = load(args.state), {}
     held_out = held_out_prompts(args.held_out)
     for name, file, prompts in (
         ("by hand", "sheet.png", hand_written()),
@@ -116,7 +102,7 @@ def main() -> None:
             else draw(args.model, [p.text for p in prompts], args.steps, args.guidance, args.batch)
         )
         Image.fromarray(sheet(pictures[:80], 8)).save(args.out / file)
-        tables[name] = rates(prompts, [judge(p, x, surroundings) for p, x in zip(prompts, pictures)])
+        tables[name] = rates(prompts, [judge(p, r) for p, r in zip(prompts, read(reader, pictures))])
         report(name, tables[name])
     (args.out / "rates.json").write_text(json.dumps(tables, indent=2) + "\n")
 

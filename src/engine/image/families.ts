@@ -44,7 +44,7 @@ const DISTILLED: readonly [RegExp, PipelineFamily[], Family['defaults']][] = [
   [/\blcm\b/i, ['stable-diffusion', 'stable-diffusion-xl'], { steps: 4, guidance: 1 }],
 ];
 
-/** The family of a pipeline; `name` is the folder or hub id, or what --model-id gives in its place. */
+/** The family of a pipeline; `name` is the model's own, or what --model-id gives in its place. */
 export function familyOf(pipeline: { family: PipelineFamily; className: string }, name: string): Family {
   const family = FAMILIES[pipeline.family];
   const distilled = DISTILLED.find(

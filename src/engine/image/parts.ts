@@ -39,7 +39,7 @@ export async function openParts(
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Parts> {
-  const family = familyOf(pipeline, options.modelId ?? options.model);
+  const family = familyOf(pipeline, options.modelId ?? nameOf(options.model));
   const plain = options.backend === 'generic' || pipeline.composedFrom !== null;
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
@@ -117,10 +117,9 @@ function describe(
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
-  const lastSegment = model.replace(/[/\\]+$/, '').replace(/^.*[/\\]/, '');
   return {
     path: pipeline.path,
-    name: lastSegment,
+    name: nameOf(model),
     pipeline: pipeline.className,
     denoiser: components.get(family.denoiser).className,
     parameters,
@@ -141,4 +140,11 @@ function describe(
     memory: { budget: device.memoryBudget, weights: storedBytes },
     adapter: device.summary,
   };
+}
+
+/** Last segment of a folder or hub id; of a snapshot in the hub's cache, the repository's. */
+function nameOf(model: string): string {
+  const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
+  const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;
+  return repository ?? segments.at(-1) ?? model;
 }

@@ -21,3 +21,14 @@ export function sizeFrom(
   const scale = Math.min(1, Math.sqrt(most / (image.width * image.height)));
   return { width: round(image.width * scale), height: round(image.height * scale) };
 }
+
+/** Of proportions that pass as equal. */
+const PROPORTION_TOLERANCE = 0.01;
+
+/** Whether a mask covers a picture without being bent. */
+export function sameProportions(
+  a: { width: number; height: number },
+  b: { width: number; height: number },
+): boolean {
+  return Math.abs((a.width * b.height) / (a.height * b.width) - 1) <= PROPORTION_TOLERANCE;
+}

@@ -78,7 +78,7 @@ export interface Schedule {
   family: ScheduleFamily;
   /** Whether a request may give sigmas of its own. */
   takesSigmas: boolean;
-  /** Throws EngineError bad_request for numbers that the method cannot use, bad_checkpoint where a coefficient is not finite. */
+  /** Throws EngineError bad_request for numbers that the method cannot use. */
   plan(request: PlanRequest): Plan;
 }
 

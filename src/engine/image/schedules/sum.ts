@@ -91,8 +91,9 @@ function assertFinite(className: string, step: Step, index: number): void {
   const numbers = [step.timestep, step.inputScale, ...parts.map(({ coefficient }) => coefficient)];
   if (numbers.every(Number.isFinite)) return;
   throw new EngineError(
-    'bad_checkpoint',
+    'bad_request',
     `${className} cannot compute step ${index + 1} at timestep ${step.timestep} with these settings (a division by zero noise or zero signal); ` +
-      'take another schedule, another timestep_spacing, or v_prediction where the betas end in zero signal.',
+      'take another schedule, fewer steps, another timestep_spacing, or v_prediction where the betas end in zero signal.',
+    { param: 'scheduler' },
   );
 }

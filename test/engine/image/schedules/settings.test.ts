@@ -248,7 +248,7 @@ test('refused: a noise prediction where there is nothing but noise', () => {
   };
   expect(() => openSchedule(zero).plan({ steps: 4 })).toThrow(
     expect.objectContaining({
-      code: 'bad_checkpoint',
+      code: 'bad_request',
       message: expect.stringContaining('step 1 at timestep 999'),
     }),
   );
