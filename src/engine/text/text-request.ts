@@ -1,0 +1,154 @@
+// What a text model is asked for: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
+
+export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'developer';
+
+export interface ContentPart {
+  type: string;
+  text?: string;
+  [member: string]: unknown;
+}
+
+export interface ToolCall {
+  id?: string;
+  type?: 'function';
+  /** `arguments` is a JSON object as text, or the object itself. */
+  function: { name: string; arguments: string | Record<string, unknown> };
+}
+
+export interface ChatMessage {
+  role: Role;
+  content: string | ContentPart[] | null;
+  name?: string;
+  reasoning_content?: string | null;
+  tool_calls?: ToolCall[] | null;
+  tool_call_id?: string;
+}
+
+export interface Tool {
+  type: 'function';
+  function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
+}
+
+/** A conversation for the model's own template, plain text, or token ids. */
+export type TextPrompt =
+  | {
+      messages: ChatMessage[];
+      tools?: Tool[];
+      templateKwargs?: Record<string, unknown>;
+      /** The last message is the assistant's and unfinished: the reply goes on with it. */
+      continueFinal?: boolean;
+    }
+  | { text: string }
+  | { ids: number[] };
+
+/** Left out: generation_config.json decides, then the contract's default (1, 1, off, off). */
+export interface SamplingOptions {
+  /** 0 to 2; 0 is greedy. */
+  temperature?: number;
+  /** (0, 1]: a token stays while the mass before it is at most this. */
+  topP?: number;
+  /** 0 and -1 mean off. */
+  topK?: number;
+  /** [0, 1]: share of the best token's probability a token needs. */
+  minP?: number;
+}
+
+/** What the text has to match; one of them. */
+export type TextConstraint =
+  | { type: 'json_object' }
+  | { type: 'json_schema'; schema: unknown }
+  | { type: 'regex'; pattern: string }
+  /** W3C EBNF or llama.cpp's GBNF; the start rule is `root`. */
+  | { type: 'ebnf'; grammar: string }
+  /** Free text with tagged regions, each with a constraint of its own. */
+  | { type: 'structural_tag'; structures: StructuralTag[]; triggers: string[] };
+
+/** From `begin` to `end` the text matches `schema`; text that matches one of the triggers must go on as one of the tags. */
+export interface StructuralTag {
+  begin: string;
+  schema: unknown;
+  end: string;
+}
+
+/** Changes logits, after the bias. Several run in their order. */
+export type LogitProcessor =
+  | { name: 'allowed_tokens'; tokens: number[] }
+  | { name: 'disallowed_tokens'; tokens: number[] }
+  /** Thinking ends after so many tokens. */
+  | { name: 'thinking_budget'; tokens: number }
+  /** No run of `size` tokens occurs twice; runs are looked for in the last `window` tokens. */
+  | { name: 'no_repeat_ngram'; size: number; window?: number }
+  | { name: 'bad_words'; words: string[] }
+  /** `fn process(token: u32, logit: f32, position: u32, count: u32) -> f32`: needs the option customLogitProcessors. */
+  | { name: 'wgsl'; source: string };
+
+export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+
+export interface ReasoningOptions {
+  /** false: reasoning stays in the text, tags included. Left out: true. */
+  separate?: boolean;
+  /** false: reasoning comes in one piece when it is over. Left out: true. */
+  stream?: boolean;
+  effort?: ReasoningEffort;
+  /** Most tokens of reasoning; then it is ended. */
+  budget?: number;
+}
+
+export type ToolChoice =
+  | 'auto'
+  | 'none'
+  | 'required'
+  | { name: string }
+  | { mode: 'auto' | 'required'; names: string[] };
+
+export interface TextRequest extends SamplingOptions {
+  prompt: TextPrompt;
+  /** A name for it, unique among those that live; left out: one is made up. */
+  id?: string;
+  /** Clamped to what the context leaves; left out: all of it. */
+  maxTokens?: number;
+  /** Choices, 1 to 128. */
+  n?: number;
+  /** Same seed, same text, alone or in a batch. Left out: drawn at random. */
+  seed?: number;
+  /** Token id → value added to its logit, -100 to 100. */
+  logitBias?: Record<string, number>;
+  stop?: string[];
+  stopTokenIds?: number[];
+  /** Regular expressions, matched in linear time. */
+  stopRegex?: string[];
+  /** Tokens before which no end token, stop string or stop expression ends a choice. */
+  minTokens?: number;
+  ignoreEos?: boolean;
+  /** The stop stays in the text. */
+  noStopTrim?: boolean;
+  /** false: special tokens show in the text. */
+  skipSpecialTokens?: boolean;
+  /** -2 to 2, times how often a token was generated. */
+  frequencyPenalty?: number;
+  /** -2 to 2, for tokens that were generated. */
+  presencePenalty?: number;
+  /** (0, 2]: positive logits of generated tokens are divided by it, negative ones multiplied. */
+  repetitionPenalty?: number;
+  processors?: LogitProcessor[];
+  /** Log probabilities of each token, and of that many best ones, 0 to 20. */
+  logprobs?: number;
+  constraint?: TextConstraint;
+  /** Tools are in the prompt. Left out: auto. */
+  toolChoice?: ToolChoice;
+  /** false: one tool call at most. */
+  parallelToolCalls?: boolean;
+  reasoning?: ReasoningOptions;
+  /** Name of a loaded LoRA adapter, or a folder of one. */
+  lora?: string;
+  /** Higher comes first. Left out: 0. */
+  priority?: number;
+  /** Prompts are shared in the cache only among requests with the same salt. */
+  cacheSalt?: string;
+  /** Milliseconds to wait for a place, and for the whole; left out: the model's. */
+  timeouts?: { queue?: number; total?: number };
+  /** `last`: of the last token alone. */
+  hiddenStates?: 'all' | 'last';
+  /** Which experts ran, from that prompt token on. */
+  routedExperts?: { from: number };
+}
