@@ -1,10 +1,11 @@
 // From a request to sequences: the prompt's ids, the sampling values in force, one sequence a choice.
 
-import { createDetokenizer } from '../../files/detokenizer.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ChatTemplate } from '../../files/template.ts';
 import { assertLengths, type Tokenizer } from '../../files/tokenizer.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
+import { plainOutput } from './output/output-parser.ts';
+import { createPieces } from './piece.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
@@ -105,9 +106,13 @@ export function createSequences(
     maxTokens,
     sampling: readSampling(request, context, seed, choice),
     stopIds,
-    stops: createStopMatcher(request.stop ?? []),
-    detokenizer: createDetokenizer(tokenizer),
-    heldIds: [],
+    minTokens: request.minTokens ?? 0,
+    keepStop: request.noStopTrim ?? false,
+    constraint: null,
+    pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
+    stops: createStopMatcher(request.stop ?? [], { keep: request.noStopTrim ?? false }),
+    output: plainOutput(),
+    held: null,
     finished: false,
     losses: 0,
     ...listener,

@@ -1,9 +1,11 @@
 // One choice of a request while it lives: its tokens, how far they are computed, its pages, and what turns its tokens
 // into text.
 
-import type { Detokenizer } from '../../files/detokenizer.ts';
-import type { StopMatcher } from './stops.ts';
-import type { FinishReason, SamplingOptions, TextEvent } from './text-model.ts';
+import type { Constraint } from './constraint.ts';
+import type { OutputParser, OutputPart } from './output/output-parser.ts';
+import type { Piece, Pieces } from './piece.ts';
+import { splitPieces, textOf, type StopMatcher } from './stops.ts';
+import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from './text-model.ts';
 
 export interface SequenceSampling extends Required<SamplingOptions> {
   seedLow: number;
@@ -27,10 +29,17 @@ export interface Sequence {
   maxTokens: number;
   sampling: SequenceSampling;
   stopIds: ReadonlySet<number>;
+  /** Tokens before which nothing ends it but its length. */
+  minTokens: number;
+  /** The stop stays in the text. */
+  keepStop: boolean;
+  /** What its tokens may be; null: anything. */
+  constraint: Constraint | null;
+  pieces: Pieces;
   stops: StopMatcher;
-  detokenizer: Detokenizer;
-  /** Ids whose text is still held back. */
-  heldIds: number[];
+  output: OutputParser;
+  /** Of tokens whose text is still to come. */
+  held: OutputPart | null;
   finished: boolean;
   /** Times the device was lost while it ran. */
   losses: number;
@@ -49,38 +58,97 @@ export function mayGrow(sequence: Sequence): boolean {
 }
 
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
-export function acceptToken(sequence: Sequence, id: number): void {
+export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
   sequence.ids.push(id);
+  sequence.constraint?.accept(id);
   const generated = sequence.ids.length - sequence.promptTokens;
-  if (sequence.stopIds.has(id)) {
-    finish(sequence, 'stop', id);
-    return;
+  const piece = sequence.pieces.of(id, logprob);
+  const { pieces, matched } = sequence.stops.push(piece, generated > sequence.minTokens);
+  if (matched !== null) {
+    tell(sequence, pieces);
+    end(sequence, 'stop', matched);
+  } else if (sequence.stopIds.has(id)) {
+    const all = [...pieces, ...sequence.stops.flush()];
+    const own = sequence.keepStop ? '' : sequence.pieces.ownText(id);
+    tell(sequence, withoutTail(all, own.length));
+    end(sequence, 'stop', id);
+  } else {
+    tell(sequence, pieces);
+    if (generated >= sequence.maxTokens) finish(sequence, 'length', null);
   }
-  sequence.heldIds.push(id);
-  const { text, matched } = sequence.stops.push(sequence.detokenizer.push(id));
-  if (text !== '') send(sequence, text);
-  if (matched !== null) finish(sequence, 'stop', matched);
-  else if (generated >= sequence.maxTokens) finish(sequence, 'length', null);
 }
 
+/** The same tokens, without so much of the text at their end. */
+function withoutTail(pieces: readonly Piece[], length: number): Piece[] {
+  const { before, after } = splitPieces(pieces, textOf(pieces).length - length);
+  return [...before, ...after.filter(({ id }) => id !== null).map((piece) => ({ ...piece, text: '' }))];
+}
+
+/** Ends it where it is: what was held back is told. */
 export function finish(sequence: Sequence, reason: FinishReason, matchedStop: string | number | null): void {
   if (sequence.finished) return;
+  const rest: Piece = { id: null, text: sequence.pieces.rest(), special: false };
+  tell(sequence, [...sequence.stops.push(rest, false).pieces, ...sequence.stops.flush()]);
+  end(sequence, reason, matchedStop);
+}
+
+function end(sequence: Sequence, reason: FinishReason, matchedStop: string | number | null): void {
+  const { output } = sequence;
   sequence.finished = true;
-  if (typeof matchedStop !== 'string') {
-    const { text, matched } = sequence.stops.push(sequence.detokenizer.flush());
-    const rest = matched === null ? text + sequence.stops.flush() : text;
-    if (rest !== '' || sequence.heldIds.length > 0) send(sequence, rest);
-  }
+  output.flush().forEach((part) => tellPart(sequence, part));
+  emitHeld(sequence);
   sequence.emit({
     type: 'done',
     choice: sequence.choice,
-    finishReason: reason,
+    finishReason: reason === 'stop' && output.toolCalls > 0 ? 'tool_calls' : reason,
     matchedStop,
     completionTokens: sequence.ids.length - sequence.promptTokens,
+    ...(output.reasoningTokens === null ? {} : { reasoningTokens: output.reasoningTokens }),
   });
 }
 
-function send(sequence: Sequence, text: string): void {
-  sequence.emit({ type: 'delta', choice: sequence.choice, text, ids: sequence.heldIds });
-  sequence.heldIds = [];
+function tell(sequence: Sequence, pieces: readonly Piece[]): void {
+  for (const piece of pieces) sequence.output.push(piece).forEach((part) => tellPart(sequence, part));
+  // Ids without text wait: those of a character come with its last one.
+  if (sequence.held?.text !== '' || sequence.held.kind === 'toolCall') emitHeld(sequence);
+}
+
+function tellPart(sequence: Sequence, part: OutputPart): void {
+  const { held } = sequence;
+  if (held !== null && continues(held, part)) {
+    sequence.held = {
+      ...held,
+      text: held.text + part.text,
+      ids: [...held.ids, ...part.ids],
+      logprobs: [...held.logprobs, ...part.logprobs],
+    };
+  } else {
+    emitHeld(sequence);
+    sequence.held = part;
+  }
+}
+
+function continues(held: OutputPart, part: OutputPart): boolean {
+  if (part.kind !== 'toolCall') return held.kind === part.kind;
+  return held.kind === 'toolCall' && held.call === part.call && part.name === undefined;
+}
+
+const EVENTS = { content: 'delta', reasoning: 'reasoning' } as const;
+
+function emitHeld(sequence: Sequence): void {
+  const { choice, held } = sequence;
+  sequence.held = null;
+  if (held === null || (held.kind !== 'toolCall' && held.text === '' && held.ids.length === 0)) return;
+  const generated = {
+    choice,
+    ids: held.ids,
+    ...(held.logprobs.length > 0 ? { logprobs: held.logprobs } : {}),
+  };
+  if (held.kind !== 'toolCall') {
+    sequence.emit({ type: EVENTS[held.kind], text: held.text, ...generated });
+    return;
+  }
+  const { call, id, name, text } = held;
+  const first = { ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }) };
+  sequence.emit({ type: 'toolCall', call, ...first, arguments: text, ...generated });
 }

@@ -1,47 +1,81 @@
-// Stop strings in a stream of text. Only the longest tail that could still become a stop is held back.
+// Stop strings in a stream of pieces. Only the longest tail that could still become a stop is held back.
+
+import type { Piece } from './piece.ts';
 
 export interface StopMatch {
-  /** Text that is safe to send. */
-  text: string;
-  /** The stop string that ended it, which is not part of the text. */
+  /** What is safe to tell. Text that belongs to a stop is cut out of its pieces. */
+  pieces: Piece[];
+  /** The stop that ended it. */
   matched: string | null;
 }
 
 export interface StopMatcher {
-  push(text: string): StopMatch;
+  /** `mayStop` false: a stop that becomes complete now is text like any other. */
+  push(piece: Piece, mayStop?: boolean): StopMatch;
   /** What is held, when nothing follows any more. */
-  flush(): string;
+  flush(): Piece[];
 }
 
-export function createStopMatcher(stops: readonly string[]): StopMatcher {
-  let held = '';
-  return {
-    push(text) {
-      held += text;
-      const match = firstComplete(held, stops);
-      if (match) {
-        const before = held.slice(0, match.at);
-        held = '';
-        return { text: before, matched: match.stop };
-      }
-      const keep = longestPrefixTail(held, stops);
-      const sent = held.slice(0, held.length - keep);
-      held = held.slice(held.length - keep);
-      return { text: sent, matched: null };
-    },
-    flush() {
-      const rest = held;
-      held = '';
-      return rest;
-    },
+export interface StopOptions {
+  /** The stop stays in the text. */
+  keep?: boolean;
+}
+
+export function createStopMatcher(stops: readonly string[], { keep = false }: StopOptions = {}): StopMatcher {
+  let held: Piece[] = [];
+  const release = (length: number): Piece[] => {
+    const parts = splitPieces(held, length);
+    held = parts.after;
+    return parts.before;
   };
+  return {
+    push(piece, mayStop = true) {
+      held.push(piece);
+      const text = textOf(held);
+      const match = mayStop ? firstComplete(text, stops) : null;
+      if (match) {
+        const pieces = release(keep ? match.end : match.at);
+        // Tokens of the stop are told, too: without text.
+        for (const { id, special, logprob } of held)
+          if (id !== null) pieces.push({ id, text: '', special, ...(logprob ? { logprob } : {}) });
+        held = [];
+        return { pieces, matched: match.stop };
+      }
+      return { pieces: release(text.length - longestPrefixTail(text, stops)), matched: null };
+    },
+    flush: () => release(Infinity),
+  };
+}
+
+export function textOf(pieces: readonly Piece[]): string {
+  return pieces.map(({ text }) => text).join('');
+}
+
+/** A piece that is cut in two keeps its id in the first part. Pieces without text go with what is before them. */
+export function splitPieces(pieces: readonly Piece[], length: number): { before: Piece[]; after: Piece[] } {
+  const before: Piece[] = [];
+  const after: Piece[] = [];
+  let left = length;
+  for (const piece of pieces) {
+    const fits = piece.text.length <= left && after.length === 0;
+    if (fits) before.push(piece);
+    else if (left > 0) {
+      before.push({ ...piece, text: piece.text.slice(0, left) });
+      after.push({ id: null, text: piece.text.slice(left), special: piece.special });
+    } else after.push(piece);
+    left = fits ? left - piece.text.length : 0;
+  }
+  return { before, after };
 }
 
 /**
  * The stop whose last character comes first; of several that end there, the longest. So the match does not depend on how
  * the text was cut into tokens.
  */
-function firstComplete(text: string, stops: readonly string[]): { at: number; stop: string } | null {
+function firstComplete(
+  text: string,
+  stops: readonly string[],
+): { at: number; end: number; stop: string } | null {
   let best: { at: number; stop: string; end: number } | null = null;
   for (const stop of stops) {
     const at = text.indexOf(stop);

@@ -1,5 +1,6 @@
 // Sequences for tests without a tokenizer: every token is one letter.
 
+import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
@@ -26,8 +27,16 @@ export function paperSequence(
     sampling: { temperature: 0, topP: 1, topK: 0, minP: 0, seedLow: seed, seedHigh: 0, bias: [] },
     stopIds: new Set(stopIds),
     stops: createStopMatcher(stop),
-    detokenizer: { push: (id) => String.fromCharCode(97 + (id % 26)), flush: () => '' },
-    heldIds: [],
+    minTokens: 0,
+    keepStop: false,
+    constraint: null,
+    pieces: {
+      of: (id, logprob) => ({ id, text: letter(id), special: false, ...(logprob ? { logprob } : {}) }),
+      ownText: letter,
+      rest: () => '',
+    },
+    output: plainOutput(),
+    held: null,
     finished: false,
     losses: 0,
     events: [],
@@ -36,6 +45,10 @@ export function paperSequence(
     fail: (error) => void (sequence.failure = error),
   };
   return sequence;
+}
+
+function letter(id: number): string {
+  return String.fromCharCode(97 + (id % 26));
 }
 
 export function generated(sequence: Sequence): number[] {

@@ -1,10 +1,10 @@
 // What a sequence says to its client: text and ids as they come, and how it ended.
 
 import { describe, expect, it } from 'vitest';
+import { createPieces } from '../../../src/engine/text/piece.ts';
 import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
-import { createDetokenizer } from '../../../src/files/detokenizer.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
 import { byteLevel } from '../../files/small-tokenizers.ts';
 import { paperSequence } from './paper-sequence.ts';
@@ -24,7 +24,7 @@ function start({ maxTokens = 100, stop = [], stopIds = [END] }: Options = {}): {
   events: TextEvent[];
 } {
   const sequence = paperSequence([1, 2], maxTokens, { stopIds });
-  sequence.detokenizer = createDetokenizer(tokenizer);
+  sequence.pieces = createPieces(tokenizer, { skipSpecialTokens: true });
   sequence.stops = createStopMatcher(stop);
   return { sequence, events: sequence.events };
 }
@@ -54,9 +54,9 @@ describe('a sequence ends', () => {
     });
   });
 
-  it('at a stop token, which is counted and not told', () => {
+  it('at a stop token, which is counted and told without text', () => {
     const { text, ids, end } = feed([...bytes('ab'), END, ...bytes('c')]);
-    expect({ text, ids }).toEqual({ text: 'ab', ids: bytes('ab') });
+    expect({ text, ids }).toEqual({ text: 'ab', ids: [...bytes('ab'), END] });
     expect(end).toMatchObject({ finishReason: 'stop', matchedStop: END, completionTokens: 3 });
   });
 
@@ -65,8 +65,8 @@ describe('a sequence ends', () => {
   });
 
   it('before a stop string that spans tokens', () => {
-    const { text, end } = feed(bytes('one two three'), { stop: ['two', 'three'] });
-    expect(text).toBe('one ');
+    const { text, ids, end } = feed(bytes('one two three'), { stop: ['two', 'three'] });
+    expect({ text, ids }).toEqual({ text: 'one ', ids: bytes('one two') });
     expect(end).toMatchObject({ finishReason: 'stop', matchedStop: 'two', completionTokens: 7 });
   });
 

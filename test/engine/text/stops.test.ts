@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createStopMatcher } from '../../../src/engine/text/stops.ts';
+import type { Piece } from '../../../src/engine/text/piece.ts';
+import { createStopMatcher, textOf } from '../../../src/engine/text/stops.ts';
 import { randomInteger, randomOf } from '../random.ts';
+
+const piece = (text: string, id: number | null = 1): Piece => ({ id, text, special: false });
 
 /** All ways to cut a text into pieces. */
 function* splits(text: string): Generator<string[]> {
@@ -32,12 +35,12 @@ function expected(text: string, stops: string[]): { text: string; matched: strin
 function run(pieces: string[], stops: string[]): { text: string; matched: string | null } {
   const matcher = createStopMatcher(stops);
   let text = '';
-  for (const piece of pieces) {
-    const result = matcher.push(piece);
-    text += result.text;
-    if (result.matched !== null) return { text, matched: result.matched };
+  for (const given of pieces) {
+    const { pieces: released, matched } = matcher.push(piece(given));
+    text += textOf(released);
+    if (matched !== null) return { text, matched };
   }
-  return { text: text + matcher.flush(), matched: null };
+  return { text: text + textOf(matcher.flush()), matched: null };
 }
 
 describe('stop strings', () => {
@@ -67,10 +70,10 @@ describe('stop strings', () => {
       let given = '';
       let sent = '';
       for (let step = 0; step < 12; step++) {
-        const piece = randomOf(random, ['x', 'y', 'xy', 'z']);
-        const { text, matched } = matcher.push(piece);
-        given += piece;
-        sent += text;
+        const next = randomOf(random, ['x', 'y', 'xy', 'z']);
+        const { pieces, matched } = matcher.push(piece(next));
+        given += next;
+        sent += textOf(pieces);
         if (matched !== null) break;
         const tails = Array.from({ length: given.length + 1 }, (_, at) => given.slice(at));
         const held = tails.find((tail) => stops.some((stop) => stop !== tail && stop.startsWith(tail)))!;
@@ -81,14 +84,14 @@ describe('stop strings', () => {
 
   it('pass everything where there are none', () => {
     const matcher = createStopMatcher([]);
-    expect(matcher.push('anything')).toEqual({ text: 'anything', matched: null });
-    expect(matcher.flush()).toBe('');
+    expect(matcher.push(piece('anything'))).toEqual({ pieces: [piece('anything')], matched: null });
+    expect(matcher.flush()).toEqual([]);
   });
 
   it('give back what was held when nothing follows', () => {
     const matcher = createStopMatcher(['</end>']);
-    expect(matcher.push('text</en')).toEqual({ text: 'text', matched: null });
-    expect(matcher.flush()).toBe('</en');
-    expect(matcher.flush()).toBe('');
+    expect(matcher.push(piece('text</en'))).toEqual({ pieces: [piece('text')], matched: null });
+    expect(matcher.flush()).toEqual([piece('</en', null)]);
+    expect(matcher.flush()).toEqual([]);
   });
 });

@@ -1,0 +1,15 @@
+// What a text may go on with, token by token. A grammar makes one for each choice; the clock (loop.ts) asks it for a mask while
+// the device computes the logits that the mask is for.
+
+export interface Constraint {
+  /** Sets the bits of allowed tokens, one word per 32 tokens, every word of it; false: all are allowed, `into` is left alone. */
+  mask(into: Uint32Array): boolean;
+  /** Takes a token in; throws on one that the mask refused. */
+  accept(id: number): void;
+  /** Tokens that must follow whatever the model says; []: none. They are not taken in by this. */
+  forced(): number[];
+  /** Only end tokens are allowed. */
+  readonly ended: boolean;
+  /** As it stands now; both go on by themselves. */
+  fork(): Constraint;
+}
