@@ -1,0 +1,63 @@
+// Sets of characters that regular expressions name. What a Unicode property holds is asked of the JavaScript engine's own
+// regular expressions, so that both agree.
+
+import { codePoints, complement, type CodePoints } from './code-points.ts';
+
+export const DIGIT = codePoints([0x30, 0x39]);
+export const WORD = codePoints([0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]);
+export const SPACE = codePoints(
+  [0x09, 0x0d],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
+  [0xfeff, 0xfeff],
+);
+/** What `.` takes. */
+export const NOT_LINE_END = complement(codePoints([0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]));
+
+const properties = new Map<string, CodePoints | null>();
+
+/** Characters of \p{name}, or null where there is no such property. Some 30 ms at a name's first use. */
+export function unicodeProperty(name: string): CodePoints | null {
+  let found = properties.get(name);
+  if (found === undefined) properties.set(name, (found = readProperty(name)));
+  return found;
+}
+
+function readProperty(name: string): CodePoints | null {
+  if (!/^[\w=]+$/.test(name)) return null;
+  let runs: RegExp;
+  try {
+    runs = new RegExp(`\\p{${name}}+`, 'gu');
+  } catch {
+    return null;
+  }
+  const ranges = BLOCKS.flatMap(([from, to]) =>
+    Array.from(charactersOf(from, to).matchAll(runs), ([run]): [number, number] => {
+      const first = run.codePointAt(0)!;
+      return [first, first + (first > 0xffff ? run.length / 2 : run.length) - 1];
+    }),
+  );
+  return codePoints(...ranges);
+}
+
+/** All characters, in pieces: [from, to). */
+const BLOCKS = [
+  [0, 0xd800],
+  [0xe000, 0x10000],
+  ...Array.from({ length: 16 }, (_, i) => [0x10000 * (i + 1), 0x10000 * (i + 2)]),
+] as [number, number][];
+
+function charactersOf(from: number, to: number): string {
+  const parts: string[] = [];
+  for (let code = from; code < to; code += 0x1000) {
+    const count = Math.min(0x1000, to - code);
+    parts.push(String.fromCodePoint(...Array.from({ length: count }, (_, i) => code + i)));
+  }
+  return parts.join('');
+}
