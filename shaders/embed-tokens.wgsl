@@ -10,6 +10,7 @@ struct Args {
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 tokens before this window
   groups: u32,      // groups in this window
+  first_place: u32, // row of positions that a text begins with
 }
 
 @group(0) @binding(0) var<storage, read> ids: array<u32>;

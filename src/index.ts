@@ -11,7 +11,7 @@ export {
 } from './files/hub-list.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
-export { adapters, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
+export { adapters, openEmbeddingModel, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
 export {
   coverImage,
   decodeAlphaMask,
@@ -27,6 +27,14 @@ export { configOfPicture, type PictureParameters } from './files/image-metadata.
 export { PIPELINE_CLASSES } from './files/pipeline-classes.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { sameProportions, sizeFrom } from './engine/image/size.ts';
+export type {
+  EmbeddingEvent,
+  EmbeddingMetrics,
+  EmbeddingModel,
+  EmbeddingModelInfo,
+  EmbeddingModelOptions,
+  EmbeddingRequest,
+} from './engine/embedding/embedding-model.ts';
 export type {
   Backend,
   ImageEvent,

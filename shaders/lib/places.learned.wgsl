@@ -2,5 +2,5 @@
 @group(0) @binding(5) var<storage, read> positions: array<vec4f>;
 
 fn place(at: u32, quad: u32) -> vec4f {
-  return positions[at * args.y_quads + quad];
+  return positions[(args.first_place + at) * args.y_quads + quad];
 }

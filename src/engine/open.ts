@@ -7,9 +7,12 @@ import { probe } from './probe.ts';
 import type { ProbeResult } from './probe-result.ts';
 import { openTextModelInline } from './text/open.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
+import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
+import { checkEmbeddingModelOptions } from './embedding/embedding-rules.ts';
+import { openEmbeddingModelInline } from './embedding/open.ts';
 import { openImageModelInline } from './image/open.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
-import { openImageModelInWorker, openTextModelInWorker } from './worker-node.ts';
+import { openEmbeddingModelInWorker, openImageModelInWorker, openTextModelInWorker } from './worker-node.ts';
 import { checkImageModelOptions } from './image-rules.ts';
 import { adapterRule, checkTextModelOptions } from './text/text-rules.ts';
 
@@ -42,6 +45,18 @@ export async function openImageModel(
   return options.inline
     ? openImageModelInline(nodePlatform, options, onEvent, signal)
     : openImageModelInWorker(options, onEvent, signal);
+}
+
+/** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
+export async function openEmbeddingModel(
+  options: EmbeddingModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
+): Promise<EmbeddingModel> {
+  checkEmbeddingModelOptions(options);
+  return options.inline
+    ? openEmbeddingModelInline(nodePlatform, options, onEvent, signal)
+    : openEmbeddingModelInWorker(options, onEvent, signal);
 }
 
 /** All adapters that answer, best first. */

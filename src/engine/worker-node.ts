@@ -13,6 +13,9 @@ import { EngineError } from '../files/error.ts';
 import { destroyDevices } from '../gpu/node.ts';
 import { throttlePolling } from '../gpu/polling.ts';
 import { nodePlatform } from './platform-node.ts';
+import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
+import { openEmbeddingModelInline } from './embedding/open.ts';
+import { connectEmbeddingModel, serveEmbeddingModel } from './embedding/remote.ts';
 import { openImageModelInline } from './image/open.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
 import { connectImageModel, serveImageModel } from './image/remote.ts';
@@ -28,6 +31,7 @@ const LEAVE_TIME = 5000;
 
 const TEXT_THREAD = 'svc-engine text';
 const IMAGE_THREAD = 'svc-engine images';
+const EMBEDDING_THREAD = 'svc-engine embeddings';
 const TOKENIZER_THREAD = 'svc-tokenizer';
 
 /** Opens a text model in a thread of its own. */
@@ -48,6 +52,16 @@ export function openImageModelInWorker(
 ): Promise<ImageModel> {
   const { port, stop } = startEngine(IMAGE_THREAD);
   return connectImageModel(port, options, onEvent, stop, signal);
+}
+
+/** Opens an embedding model in a thread of its own. */
+export function openEmbeddingModelInWorker(
+  options: EmbeddingModelOptions,
+  onEvent: (event: OpenEvent) => void = () => {},
+  signal?: AbortSignal,
+): Promise<EmbeddingModel> {
+  const { port, stop } = startEngine(EMBEDDING_THREAD);
+  return connectEmbeddingModel(port, options, onEvent, stop, signal);
 }
 
 function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
@@ -99,6 +113,10 @@ if (!isMainThread && parentPort) {
   } else if (workerData === IMAGE_THREAD) {
     serveEngine(
       serveImageModel(port, (...given) => openImageModelInline(platform, ...given), destroyDevices),
+    );
+  } else if (workerData === EMBEDDING_THREAD) {
+    serveEngine(
+      serveEmbeddingModel(port, (...given) => openEmbeddingModelInline(platform, ...given), destroyDevices),
     );
   } else if (workerData === TOKENIZER_THREAD) {
     serveTokenizer(port, nodePlatform.openFolder, LLAMA_ARCHITECTURES);

@@ -3,6 +3,7 @@
 
 import { EngineError } from './error.ts';
 import { GGUF_REMEDY } from './gguf-sniff.ts';
+import { MODULES } from './embedding-folder.ts';
 import { isRecord } from './source.ts';
 
 /** Throws for a folder that is another kind of checkpoint. */
@@ -56,6 +57,24 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     );
   }
 }
+
+/** Throws for an embedding model: by the files of sentence-transformers, or by an architecture that makes nothing else. */
+export function refuseEmbeddingFolder(
+  path: string,
+  names: readonly string[],
+  config: Record<string, unknown>,
+): void {
+  const { architectures } = config;
+  const [architecture] = Array.isArray(architectures) ? architectures.map(String) : [];
+  if (!names.includes(MODULES) && !ENCODERS.test(architecture ?? '')) return;
+  throw new EngineError(
+    'unsupported',
+    `${path} makes embeddings, it is not a language model: \`npx svc-engine serve --model-path ${path}\` answers /v1/embeddings with it`,
+    { param: MODULES },
+  );
+}
+
+const ENCODERS = /^(Bert|Roberta|XLMRoberta)Model$/;
 
 /** Throws where config.json says that the weights are packed by a method of its own. */
 export function refuseQuantized(path: string, config: Record<string, unknown>): void {

@@ -6,19 +6,30 @@ import { STEP, weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
 
-/** ids u32 [items, tokens], positions [at least tokens, k] or null → [items, tokens, k] */
-export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, positions: Tensor | null): Tensor {
+/** Rows that a token's place has in a table beside its own. */
+export interface Places {
+  /** [at least first + tokens, k] */
+  positions: Tensor;
+  /** Row of a text's first token. */
+  first?: number;
+  /** [types, k]: the first row is added to every token. */
+  types?: Tensor;
+}
+
+/** ids u32 [items, tokens] → [items, tokens, k] */
+export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Places | null): Tensor {
   const [items, tokens] = ids.shape;
   if (typeof items !== 'number' || typeof tokens !== 'number')
     throw new Error(`embedTokens: ids of [${ids.shape.join(', ')}] are no texts of fixed length`);
-  if (positions && (positions.columns !== weight.k || positions.rows({}) < tokens))
+  const { positions, first = 0, types } = places ?? {};
+  if (positions && (positions.columns !== weight.k || positions.rows({}) < first + tokens))
     throw new Error(
       `embedTokens: positions of [${positions.shape.join(', ')}] for ${tokens} tokens of ${weight.k}`,
     );
   const y = tape.tensor([items, tokens, weight.k]);
   for (const window of weight.windows) {
     tape.dispatch('embed-tokens.wgsl', {
-      params: { W: weight.format, PLACES: positions ? 'learned' : 'none' },
+      params: { W: weight.format, PLACES: types ? 'typed' : positions ? 'learned' : 'none' },
       args: {
         tokens,
         ids_stride: ids.stride,
@@ -26,8 +37,15 @@ export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, positions: 
         blocks: weight.blocks,
         first_group: window.firstGroup,
         groups: window.groups,
+        first_place: first,
       },
-      bind: { ids, ...weightOperands(window), y, ...(positions ? { positions } : {}) },
+      bind: {
+        ids,
+        ...weightOperands(window),
+        y,
+        ...(positions ? { positions } : {}),
+        ...(types ? { types } : {}),
+      },
       groups: () => [Math.ceil((weight.blocks * 32) / STEP[weight.format] / WORKGROUP), items * tokens],
     });
   }

@@ -48,7 +48,7 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
   weights.ignore(/embeddings\.position_ids$/);
 
   return (tape, { ids, ends }, { depth, normed }) => {
-    let x = embedTokens(tape, ids, embedding, places); //        [batch, tokens, hidden]
+    let x = embedTokens(tape, ids, embedding, { positions: places }); // [batch, tokens, hidden]
     for (const run of layers.slice(0, depth)) x = run(x);
     const states = normed ? layernorm(x, norm, eps) : ends && depth < layers.length ? copy(x) : x;
     if (!ends) return { states, pooled: null };

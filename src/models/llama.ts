@@ -31,6 +31,14 @@ export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
   };
 }
 
+/** Normed states of the wanted rows, [sampled, hidden]: what stands for a text up to there. */
+export function llamaPooled(config: LlamaConfig, weights: WeightTable): TextForward {
+  const { name, run } = decoder(config, weights, config.windows.length);
+  const norm = weights.vector(`${name}norm.weight`, config.hidden);
+  weights.ignore(/^lm_head\.weight$/);
+  return (tape, batch, kv) => rmsnormRows(run(tape, batch, kv), norm, config.eps, batch.wanted, 'sampled');
+}
+
 /** What the first `depth` layers make of all rows, [rows, hidden]: the text as other models are told it. */
 export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: number): TextForward {
   const { name, run } = decoder(config, weights, depth);

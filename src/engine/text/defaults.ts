@@ -146,3 +146,13 @@ export function contextNotes(
   }
   return notes;
 }
+
+/** Last segment of a folder or hub id. */
+export function modelName(model: string): string {
+  return (
+    model
+      .replace(/[/\\]+$/, '')
+      .split(/[/\\]/)
+      .at(-1) ?? model
+  );
+}

@@ -1,13 +1,21 @@
 // Opens a text model in this thread: checkpoint, device, runner, scheduler and clock, behind the TextModel face.
 
 import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
+import { refuseEmbeddingFolder } from '../../files/checkpoint-refusal.ts';
 import { EngineError } from '../../files/error.ts';
 import { openChatTemplate } from '../../files/template.ts';
 import type { Device } from '../../gpu/device.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
-import { chooseQuantization, contextNotes, endTokens, samplingDefaults, stepRows } from './defaults.ts';
+import {
+  chooseQuantization,
+  contextNotes,
+  endTokens,
+  modelName,
+  samplingDefaults,
+  stepRows,
+} from './defaults.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
@@ -33,10 +41,10 @@ export async function openTextModelInline(
     onEvent(event);
   };
   const path = await fetchModel(platform, options, tell, signal);
-  const checkpoint = await openCheckpoint(await platform.openFolder(path), {
-    architectures: LLAMA_ARCHITECTURES,
-  });
+  const folder = await platform.openFolder(path);
+  const checkpoint = await openCheckpoint(folder, { architectures: LLAMA_ARCHITECTURES });
   try {
+    refuseEmbeddingFolder(folder.path, await folder.names(), checkpoint.config);
     const model = await openModel(platform, checkpoint, options, tell);
     isOpen = true;
     return model;
@@ -183,14 +191,4 @@ function readConfig(checkpoint: Checkpoint): LlamaConfig {
     );
   }
   return readLlamaConfig(checkpoint.config, architecture);
-}
-
-/** Last segment of a folder or hub id. */
-function modelName(model: string): string {
-  return (
-    model
-      .replace(/[/\\]+$/, '')
-      .split(/[/\\]/)
-      .at(-1) ?? model
-  );
 }

@@ -1,0 +1,145 @@
+"""Makes tiny embedding models and what transformers computes with them:  python scripts/reference/embedding.py
+
+test/golden/embedding/<name>/ is a checkpoint in the layout of sentence-transformers (modules.json, 1_Pooling/config.json)
+with random weights and a tokenizer trained on the texts below; embeddings.json beside it holds for each text its token
+ids and its normalised embedding, computed in f32 one text at a time.
+"""
+
+import json
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import AutoModel, BertConfig, BertModel, Qwen3Config, Qwen3Model, XLMRobertaConfig, XLMRobertaModel
+
+ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'embedding'
+TEXTS = [
+    'A cat sleeps on the warm roof.',
+    'The kitten is resting on top of the house.',
+    'Interest rates rose again in March, and nobody was surprised.',
+    'GPU',
+    'Ein Satz auf Deutsch, mit Umlauten: äöü, und ein wenig länger als die anderen, damit er mehr Kacheln braucht als '
+    'einer von sechzehn Zeilen, und noch ein Stück weiter, bis er auch über eine Seite des Speichers hinausgeht.',
+]
+
+
+def wordpiece(start, end, pad):
+    tokenizer = Tokenizer(models.WordPiece(unk_token='[UNK]'))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    specials = [start, pad, end, '[UNK]']
+    tokenizer.train_from_iterator(TEXTS, trainers.WordPieceTrainer(vocab_size=180, special_tokens=specials))
+    ids = [(token, tokenizer.token_to_id(token)) for token in (start, end)]
+    tokenizer.post_processor = processors.TemplateProcessing(f'{start} $A {end}', f'{start} $A {end} $B {end}', ids)
+    return tokenizer, {'cls_token': start, 'sep_token': end, 'pad_token': pad, 'unk_token': '[UNK]'}
+
+
+def byte_level(end):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=[end], initial_alphabet=alphabet)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(f'$A {end}', None, [(end, tokenizer.token_to_id(end))])
+    return tokenizer, {'eos_token': end, 'pad_token': end}
+
+
+def draw(model, seed):
+    """Standard deviations by role, so that attention is not flat."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, weight in model.named_parameters():
+        noise = torch.randn(weight.shape, generator=generator)
+        if weight.dim() == 1:
+            weight.data = noise * 0.2 + (1.0 if 'norm' in name.lower() and 'bias' not in name else 0.0)
+        elif 'embed' in name:
+            weight.data = noise * 0.5
+        else:
+            gain = 2.0 if any(part in name for part in ('q_proj', 'k_proj', 'query', 'key')) else 1.0
+            weight.data = noise * gain / weight.shape[1] ** 0.5
+
+
+SMALL = dict(hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
+BERT = dict(**SMALL, intermediate_size=96, max_position_embeddings=128)
+
+
+def bert():
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config = BertConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, **BERT)
+    return BertModel(config), tokenizer, specials, 'mean_tokens', torch.float16
+
+
+def bert_cls():
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    config = BertConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, hidden_act='gelu_new', **BERT)
+    return BertModel(config), tokenizer, specials, 'cls_token', torch.float32
+
+
+def roberta():
+    tokenizer, specials = wordpiece('<s>', '</s>', '<pad>')
+    config = XLMRobertaConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, type_vocab_size=1, **BERT)
+    return XLMRobertaModel(config), tokenizer, specials, 'mean_tokens', torch.float16
+
+
+def qwen3():
+    tokenizer, specials = byte_level('<|endoftext|>')
+    config = Qwen3Config(
+        vocab_size=tokenizer.get_vocab_size(), intermediate_size=112, num_key_value_heads=2, head_dim=16,
+        max_position_embeddings=512, tie_word_embeddings=True, **SMALL,
+    )  # fmt: skip
+    return Qwen3Model(config), tokenizer, specials, 'lasttoken', torch.bfloat16
+
+
+CASES = {'bert': bert, 'bert-cls': bert_cls, 'roberta': roberta, 'qwen3': qwen3}
+POOL = {
+    'mean_tokens': lambda states: states.mean(0),
+    'cls_token': lambda states: states[0],
+    'lasttoken': lambda states: states[-1],
+}
+
+
+def write(folder, name, value):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + '\n')
+
+
+@torch.no_grad()
+def make(name, seed):
+    folder = ROOT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    model, tokenizer, specials, pooling, dtype = CASES[name]()
+    draw(model, seed)
+    model.to(dtype).save_pretrained(folder)
+    (folder / 'generation_config.json').unlink(missing_ok=True)
+    if name == 'qwen3':  # published so, though the head is not there
+        config = json.loads((folder / 'config.json').read_text())
+        write(folder, 'config.json', config | {'architectures': ['Qwen3ForCausalLM']})
+    tokenizer.save(str(folder / 'tokenizer.json'))
+    write(folder, 'tokenizer_config.json', specials)
+    modules = ['', '1_Pooling', '2_Normalize']
+    types = ['Transformer', 'Pooling', 'Normalize']
+    write(folder, 'modules.json', [
+        {'idx': i, 'name': str(i), 'path': path, 'type': f'sentence_transformers.models.{kind}'}
+        for i, (path, kind) in enumerate(zip(modules, types, strict=True))
+    ])  # fmt: skip
+    modes = {f'pooling_mode_{mode}': mode == pooling for mode in POOL}
+    write(folder, '1_Pooling/config.json', {'word_embedding_dimension': SMALL['hidden_size'], **modes})
+
+    reference = AutoModel.from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
+    cases = []
+    for text in TEXTS:
+        ids = tokenizer.encode(text).ids
+        pooled = POOL[pooling](reference(torch.tensor([ids])).last_hidden_state[0])
+        embedding = torch.nn.functional.normalize(pooled, dim=0)
+        cases.append({'text': text, 'ids': ids, 'embedding': [round(value, 7) for value in embedding.tolist()]})
+    packages = {package: version(package) for package in ('torch', 'transformers', 'tokenizers')}
+    write(folder, 'embeddings.json', {
+        'command': 'python scripts/reference/embedding.py', 'made_with': packages, 'cases': cases,
+    })  # fmt: skip
+
+
+if __name__ == '__main__':
+    for seed, name in enumerate(CASES):
+        make(name, seed)

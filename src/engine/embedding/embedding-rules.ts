@@ -1,0 +1,65 @@
+// The options of an embedding model and the fields of a request: what the library takes, by the names it takes it.
+
+import { EngineError } from '../../files/error.ts';
+import { checkOptions, listOf, refuse, whole, type Rule } from '../rules.ts';
+import { TEXT_MODEL_OPTIONS } from '../text/text-rules.ts';
+import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';
+
+export const MOST_INPUTS = 2048;
+
+const {
+  model,
+  revision,
+  quantization,
+  adapter,
+  memoryBudget,
+  contextLength,
+  maxQueuedRequests,
+  safe,
+  inline,
+} = TEXT_MODEL_OPTIONS;
+
+const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rule> = {
+  model,
+  revision,
+  quantization,
+  adapter,
+  memoryBudget,
+  contextLength,
+  maxQueuedRequests,
+  safe,
+  inline,
+};
+
+/** Throws bad_request for the first option that is unknown or out of bounds. */
+export function checkEmbeddingModelOptions(options: EmbeddingModelOptions): void {
+  checkOptions(options, EMBEDDING_MODEL_OPTIONS, 'openEmbeddingModel', ['model']);
+}
+
+const input: Rule = (value, name) => {
+  if (typeof value === 'string') return;
+  if (!Array.isArray(value)) return refuse(value, name, 'a text or a list of token ids');
+  listOf(whole(0), { least: 1 })(value, name);
+};
+
+const EMBEDDING_REQUEST: Record<keyof Required<EmbeddingRequest>, Rule> = {
+  inputs: listOf(input, { least: 1, most: MOST_INPUTS }),
+  dimensions: whole(1),
+};
+
+/** The same for a request to a model. */
+export function checkEmbeddingRequest(
+  request: EmbeddingRequest,
+  { vocabSize, dimensions }: EmbeddingModelInfo,
+): void {
+  checkOptions(request, EMBEDDING_REQUEST, 'a request', ['inputs']);
+  if (request.dimensions !== undefined) whole(1, dimensions)(request.dimensions, 'dimensions');
+  request.inputs.forEach((ids, at) => {
+    if (typeof ids === 'string') return;
+    const wrong = ids.findIndex((id) => id >= vocabSize);
+    if (wrong < 0) return;
+    const param = `inputs.${at}.${wrong}`;
+    const message = `${param} is no token of this model: its ids go from 0 to ${vocabSize - 1}`;
+    throw new EngineError('bad_request', message, { param });
+  });
+}

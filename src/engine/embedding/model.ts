@@ -1,0 +1,202 @@
+// The EmbeddingModel face over a runner: texts of all requests wait in one line, and each pass takes those that go together.
+
+import { EngineError } from '../../files/error.ts';
+import type { Tokenizer } from '../../files/tokenizer.ts';
+import { createEventQueue } from '../queue.ts';
+import { closedError } from '../remote.ts';
+import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
+import type {
+  EmbeddingEvent,
+  EmbeddingModel,
+  EmbeddingModelInfo,
+  EmbeddingRequest,
+} from './embedding-model.ts';
+import { checkEmbeddingRequest } from './embedding-rules.ts';
+import type { EmbeddingRunner } from './runner.ts';
+
+export interface EmbeddingModelParts {
+  info: EmbeddingModelInfo;
+  tokenizer: Tokenizer;
+  runner: EmbeddingRunner;
+  /** A runner on a new device, after the old one was lost. */
+  restart(reason: string): Promise<EmbeddingRunner>;
+  release(): Promise<void>;
+}
+
+interface Waiting {
+  ids: readonly number[];
+  give(vector: Float32Array): void;
+  fail(error: Error): void;
+  wanted(): boolean;
+}
+
+/** Milliseconds in which a device that fails tells that it is lost. */
+const LOSS_TIME = 100;
+/** Passes that a lost device may take along before its texts are given up. */
+const MOST_RESTARTS = 2;
+
+export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel {
+  const { info, tokenizer, release } = parts;
+  let { runner } = parts;
+  const waiting: Waiting[] = [];
+  const counters = { texts: 0, promptTokens: 0, steps: 0, deviceRestarts: 0 };
+  let requests = 0;
+  let computing = 0;
+  let running: Promise<void> | null = null;
+  let closed = false;
+  let end!: (reason: Error) => void;
+  const ended = new Promise<Error>((resolve) => (end = resolve));
+
+  const compute = async (batch: Waiting[]): Promise<Float32Array[]> => {
+    const texts = batch.map(({ ids }) => ids);
+    for (let restarts = 0; ; restarts++) {
+      try {
+        return await runner.run(texts, () => !closed && batch.some(({ wanted }) => wanted()));
+      } catch (cause) {
+        const reason = await lossOf(runner);
+        if (reason === null || closed || restarts === MOST_RESTARTS) throw cause;
+        runner = await parts.restart(reason);
+        counters.deviceRestarts += 1;
+      }
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (waiting.length > 0 && !closed) {
+      const picked = new Set(runner.pick(waiting.map(({ ids }) => ids.length)));
+      const batch = waiting.filter((_, at) => picked.has(at));
+      const rest = waiting.filter((_, at) => !picked.has(at));
+      waiting.splice(0, waiting.length, ...rest);
+      computing = batch.length;
+      try {
+        const vectors = await compute(batch);
+        counters.steps += 1;
+        counters.texts += batch.length;
+        counters.promptTokens += batch.reduce((sum, { ids }) => sum + ids.length, 0);
+        batch.forEach(({ give }, i) => give(vectors[i]!));
+      } catch (error) {
+        const reason = error instanceof Error ? error : new Error(String(error));
+        batch.forEach(({ fail }) => fail(reason));
+      }
+      computing = 0;
+    }
+  };
+
+  const wake = (): void => {
+    running ??= run().finally(() => (running = null));
+  };
+
+  async function* generate(
+    request: EmbeddingRequest,
+    { signal }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<EmbeddingEvent, void, void> {
+    if (closed) throw closedError();
+    checkEmbeddingRequest(request, info);
+    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+    // One computes, the others wait.
+    if (requests > info.maxQueuedRequests) {
+      throw new EngineError(
+        'overloaded',
+        `${requests - 1} requests wait already, the most that --max-queued-requests allows: try again later`,
+      );
+    }
+    const texts = request.inputs.map((input, index) => tokensOf(input, index, tokenizer, info));
+    const queue = createEventQueue<EmbeddingEvent>();
+    let left = texts.length;
+    let live = true;
+    const entries = texts.map((ids, index): Waiting => ({
+      ids,
+      give(vector) {
+        const values = shaped(vector, request.dimensions, info.normalized);
+        queue.push({ type: 'embedding', index, values });
+        if (--left === 0) queue.close();
+      },
+      fail: queue.fail,
+      wanted: () => live,
+    }));
+    const leave = (): void => {
+      live = false;
+      const others = waiting.filter((entry) => !entries.includes(entry));
+      waiting.splice(0, waiting.length, ...others);
+      queue.fail(new EngineError('cancelled', 'the request was cancelled'));
+    };
+    signal?.addEventListener('abort', leave, { once: true });
+    requests += 1;
+    try {
+      yield { type: 'accepted', tokens: texts.map(({ length }) => length) };
+      waiting.push(...entries);
+      wake();
+      yield* queue.read();
+    } finally {
+      requests -= 1;
+      signal?.removeEventListener('abort', leave);
+      leave();
+    }
+  }
+
+  const close = async (): Promise<void> => {
+    if (closed) return;
+    closed = true;
+    for (const { fail } of waiting.splice(0)) fail(closedError());
+    await running;
+    runner.device.destroy();
+    await release();
+    end(closedError());
+  };
+
+  return {
+    info,
+    ended,
+    generate,
+    async tokenize(text, options = {}) {
+      textRule(text, 'text');
+      objectOf({ addSpecialTokens: flag })(options, 'options');
+      return tokenizer.encode(text, options);
+    },
+    async detokenize(ids) {
+      listOf(whole(0))(ids, 'ids');
+      return tokenizer.decode(ids, { skipSpecialTokens: false });
+    },
+    async metrics() {
+      return { waiting: waiting.length + computing, ...counters };
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Token ids are taken as they are; a text gets what the tokenizer puts around it. */
+function tokensOf(
+  input: string | number[],
+  index: number,
+  tokenizer: Tokenizer,
+  { contextLength }: EmbeddingModelInfo,
+): number[] {
+  const ids = typeof input === 'string' ? tokenizer.encode(input) : input;
+  const param = `inputs.${index}`;
+  if (ids.length === 0) {
+    throw new EngineError('bad_request', `${param} is no token long: send a text that is not empty`, {
+      param,
+    });
+  }
+  if (ids.length <= contextLength) return ids;
+  throw new EngineError(
+    'context_length_exceeded',
+    `${param} has ${ids.length} tokens and the model takes ${contextLength}: shorten it or send it in parts`,
+    { param },
+  );
+}
+
+/** The first `dimensions` values; of length one where the model's vectors are, or where they were cut. */
+function shaped(vector: Float32Array, dimensions: number | undefined, normalized: boolean): Float32Array {
+  const values = dimensions === undefined ? vector : vector.slice(0, dimensions);
+  if (!normalized && values.length === vector.length) return values;
+  const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+  return length === 0 ? values : values.map((value) => value / length);
+}
+
+/** Why the device is lost; null: it is not. */
+function lossOf({ device }: EmbeddingRunner): Promise<string | null> {
+  const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), LOSS_TIME));
+  return Promise.race([device.lost, late]);
+}

@@ -1,0 +1,123 @@
+// Opens an embedding model in this thread: checkpoint, device and runner, behind the EmbeddingModel face.
+
+import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
+import { readEmbeddingLayout } from '../../files/embedding-folder.ts';
+import { EngineError } from '../../files/error.ts';
+import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
+import { LLAMA_ARCHITECTURES } from '../../models/llama-config.ts';
+import { fetchModel } from '../fetch-model.ts';
+import type { Platform } from '../platform.ts';
+import { chooseQuantization, modelName } from '../text/defaults.ts';
+import type { OpenEvent } from '../text/text-model.ts';
+import { openDecoder } from './decoder.ts';
+import { openEncoder } from './encoder.ts';
+import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
+import { createEmbeddingModel } from './model.ts';
+import type { EmbeddingRunner } from './runner.ts';
+
+const QUEUED_REQUESTS = 128;
+/** Tokens of one text where nobody says otherwise; pages for more would take memory from other models. */
+const CONTEXT = 8192;
+
+/** Decoders saved without their head are named so. */
+const HEADLESS: Readonly<Record<string, string>> = {
+  LlamaModel: 'LlamaForCausalLM',
+  MistralModel: 'MistralForCausalLM',
+  Qwen2Model: 'Qwen2ForCausalLM',
+  Qwen3Model: 'Qwen3ForCausalLM',
+};
+
+/** Errors: those of openTextModel. */
+export async function openEmbeddingModelInline(
+  platform: Platform,
+  options: EmbeddingModelOptions,
+  onEvent: (event: OpenEvent) => void = () => {},
+  signal?: AbortSignal,
+): Promise<EmbeddingModel> {
+  let isOpen = false;
+  const tell = (event: OpenEvent): void => {
+    if (signal?.aborted && !isOpen) throw new EngineError('cancelled', 'opening the model was cancelled');
+    onEvent(event);
+  };
+  const path = await fetchModel(platform, options, tell, signal);
+  const folder = await platform.openFolder(path);
+  const checkpoint = await openCheckpoint(folder, {
+    architectures: [...BERT_ARCHITECTURES, ...LLAMA_ARCHITECTURES, ...Object.keys(HEADLESS)],
+  });
+  try {
+    const architecture = architectureOf(checkpoint);
+    const isEncoder = BERT_ARCHITECTURES.includes(architecture);
+    const layout = await readEmbeddingLayout(folder, isEncoder ? 'mean' : 'last');
+    const tokenizer = await checkpoint.tokenizer();
+    let quantization: EmbeddingModelInfo['quantization'] = 'none';
+    const start = async (): Promise<EmbeddingRunner> => {
+      const device = await platform.openDevice(options);
+      try {
+        const chosen = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
+        ({ quantization } = chosen);
+        if (chosen.note !== null) tell({ type: 'note', message: chosen.note });
+        return await (isEncoder ? openEncoder : openDecoder)(device, checkpoint, architecture, {
+          pooling: layout.pooling,
+          quantization,
+          contextLength: Math.min(options.contextLength ?? CONTEXT, layout.mostTokens ?? Infinity),
+          onProgress: (bytes, totalBytes) => tell({ type: 'load', bytes, totalBytes }),
+        });
+      } catch (error) {
+        device.destroy();
+        throw error;
+      }
+    };
+    const runner = await start();
+    const { device } = runner;
+    const memory = device.memory();
+    isOpen = true;
+    return createEmbeddingModel({
+      info: {
+        path: checkpoint.path,
+        name: modelName(options.model),
+        architecture,
+        parameters: runner.parameters,
+        quantization,
+        vocabSize: Number(checkpoint.config['vocab_size']),
+        dimensions: runner.dimensions,
+        pooling: layout.pooling,
+        normalized: layout.normalize,
+        contextLength: runner.contextLength,
+        maxQueuedRequests: options.maxQueuedRequests ?? QUEUED_REQUESTS,
+        memory: {
+          budget: device.memoryBudget,
+          weights: memory.weights,
+          kv: memory.kv,
+          arena: memory.arena + memory.step,
+        },
+        adapter: device.summary,
+      },
+      tokenizer,
+      runner,
+      restart(reason) {
+        tell({ type: 'note', message: `the GPU device was lost (${reason}); loading the model again` });
+        return start().catch((cause: unknown) => {
+          const message = `the GPU device was lost (${reason}) and could not be opened again: restart the program`;
+          throw new EngineError('device_lost', message, { cause });
+        });
+      },
+      release: () => checkpoint.close(),
+    });
+  } catch (error) {
+    await checkpoint.close();
+    throw error;
+  }
+}
+
+function architectureOf({ config, path }: Checkpoint): string {
+  const named = config['architectures'];
+  const stated = Array.isArray(named) ? String(named[0]) : 'none';
+  const architecture = Object.hasOwn(HEADLESS, stated) ? HEADLESS[stated]! : stated;
+  const known = [...BERT_ARCHITECTURES, ...LLAMA_ARCHITECTURES];
+  if (known.includes(architecture)) return architecture;
+  throw new EngineError(
+    'unsupported',
+    `${path}: the architecture is ${stated}; those that make embeddings are ${known.join(', ')}`,
+    { param: 'config.json' },
+  );
+}

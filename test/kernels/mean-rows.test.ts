@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { meanRows } from '../../src/kernels/mean-rows.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { compute, Random } from './compute.ts';
+
+const TOLERANCE = 1e-6;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+it.each([1, 31, 128, 131])('%i columns', async (columns) => {
+  const rows = 37;
+  const values = new Random(columns).floats(rows * columns);
+  const ranges = [
+    [0, 1],
+    [36, 1],
+    [3, 17],
+    [0, 37],
+    [20, 2],
+  ];
+  const found = await compute({
+    device,
+    capacity: {},
+    sizes: {},
+    record: (_, input) =>
+      meanRows(
+        input([rows, columns], values),
+        device.tensor('step', 'ranges', [2 * ranges.length], Uint32Array.from(ranges.flat())),
+      ),
+  });
+  expect(found.length).toBe(ranges.length);
+  ranges.forEach(([first, count], item) => {
+    for (let column = 0; column < columns; column++) {
+      let sum = 0;
+      for (let row = first!; row < first! + count!; row++) sum += values[row * columns + column]!;
+      expect(Math.abs(found[item]![column]! - sum / count!)).toBeLessThan(TOLERANCE);
+    }
+  });
+});
