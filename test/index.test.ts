@@ -18,6 +18,7 @@ it('is these names and no more', () => {
     'IMAGE_FORMATS',
     'imageFormatOf',
     'listModels',
+    'openEmbeddingModel',
     'openImageModel',
     'openTextModel',
     'PIPELINE_CLASSES',

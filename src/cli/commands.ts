@@ -6,8 +6,9 @@ export const COMMANDS: Commands = {
   serve: {
     summary: 'Serve models over HTTP, for OpenAI-style clients.',
     load: async () => {
-      const { openTextModel, openImageModel } = await import('../index.ts');
-      return (await import('./serve.ts')).createServe({ text: openTextModel, image: openImageModel });
+      const { openTextModel, openImageModel, openEmbeddingModel } = await import('../index.ts');
+      const openers = { text: openTextModel, image: openImageModel, embedding: openEmbeddingModel };
+      return (await import('./serve.ts')).createServe(openers);
     },
   },
   chat: {

@@ -1,6 +1,6 @@
 // The options of the commands, each set stated once: help, checks and defaults are read from here.
 
-import type { ImageModelOptions, TextModelOptions } from '../index.ts';
+import type { EmbeddingModelOptions, ImageModelOptions, TextModelOptions } from '../index.ts';
 import type { OptionTable, Values } from './option.ts';
 
 export const ENGINE_OPTIONS = {
@@ -171,6 +171,13 @@ export function toPipelineOptions(model: string, given: EngineOptions): ImageMod
   const { revision, quantization, adapter, safe } = given;
   const memoryBudget = given['memory-budget'];
   return withoutMissing({ model, revision, quantization, adapter, memoryBudget, safe });
+}
+
+/** Those of them that an embedding model has. */
+export function toEmbeddingOptions(model: string, given: EngineOptions): EmbeddingModelOptions {
+  const contextLength = given['context-length'];
+  const maxQueuedRequests = given['max-queued-requests'];
+  return withoutMissing({ ...toPipelineOptions(model, given), contextLength, maxQueuedRequests });
 }
 
 function withoutMissing<T extends object>(values: T): T {

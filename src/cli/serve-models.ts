@@ -1,9 +1,11 @@
 // The models of one `svc serve`: which they are, how each is opened, and opened again where its thread ends. Each runs in a thread
 // of its own: one that ends takes no other with it.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import {
+  type EmbeddingModel,
+  type EmbeddingModelOptions,
   EngineError,
   type ImageModel,
   type ImageModelOptions,
@@ -14,9 +16,9 @@ import {
   type TextModelOptions,
 } from '../index.ts';
 import type { RunningServer, ServedModel } from '../server/lifecycle.ts';
-import type { Kind } from '../server/service.ts';
+import type { Kind, ServableModel } from '../server/service.ts';
 import { UsageError } from './exit.ts';
-import { type EngineOptions, toModelOptions, toPipelineOptions } from './options.ts';
+import { type EngineOptions, toEmbeddingOptions, toModelOptions, toPipelineOptions } from './options.ts';
 
 /** `signal` gives the opening up. */
 type Open<Options, Model> = (
@@ -30,6 +32,7 @@ export type OpenTextModel = Open<TextModelOptions, TextModel>;
 export interface Openers {
   text: OpenTextModel;
   image: Open<ImageModelOptions, ImageModel>;
+  embedding: Open<EmbeddingModelOptions, EmbeddingModel>;
 }
 
 export interface PlannedModel {
@@ -68,12 +71,26 @@ export function planModels(paths: string[] | undefined, names: string[] = []): P
 
 /** A folder's own name is its model's; an id keeps its owner. */
 function plannedModel(path: string): PlannedModel {
-  const kind = existsSync(join(path, 'model_index.json'))
-    ? 'image'
-    : existsSync(join(path, 'config.json'))
-      ? 'text'
-      : null;
-  return { path, kind, optional: false, ...(!existsSync(path) && { names: [path] }) };
+  return { path, kind: kindOf(path), optional: false, ...(!existsSync(path) && { names: [path] }) };
+}
+
+/** By the files of a folder; null: it is none, or what it holds is seen once it is opened. */
+function kindOf(path: string): Kind | null {
+  const has = (name: string) => existsSync(join(path, name));
+  if (has('model_index.json')) return 'image';
+  if (has('modules.json')) return 'embedding';
+  if (!has('config.json')) return null;
+  return isEncoder(join(path, 'config.json')) ? 'embedding' : 'text';
+}
+
+/** Whether a model has no head that says words. */
+function isEncoder(file: string): boolean {
+  try {
+    const { architectures } = JSON.parse(readFileSync(file, 'utf8')) as { architectures?: unknown };
+    return Array.isArray(architectures) && /^(Bert|Roberta|XLMRoberta)Model$/.test(String(architectures[0]));
+  } catch {
+    return false; // what is wrong with it, its opening says
+  }
 }
 
 function shippedModels(): PlannedModel[] {
@@ -92,7 +109,7 @@ export interface Keeping {
   /** The command ends: nothing is opened any more. */
   leaving: AbortSignal;
   onEvent(event: OpenEvent): void;
-  onReady(served: ServedModel, model: TextModel | ImageModel): void;
+  onReady(served: ServedModel, model: ServableModel): void;
   /** A model ended, or could not be opened. */
   onTrouble(message: string): void;
 }
@@ -126,7 +143,7 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
 async function keepOpen(
   planned: PlannedModel,
   served: ServedModel,
-  first: TextModel | ImageModel,
+  first: ServableModel,
   keeping: Keeping,
 ): Promise<Error> {
   let model = first;
@@ -150,7 +167,7 @@ async function openModel(
   planned: PlannedModel,
   served: ServedModel,
   { open, options, leaving, onEvent, onReady }: Keeping,
-): Promise<TextModel | ImageModel> {
+): Promise<ServableModel> {
   const { path, kind } = planned;
   let isOpen = false;
   const tell = (event: OpenEvent) => {
@@ -159,14 +176,16 @@ async function openModel(
     served.progress(event);
     onEvent(event);
   };
-  const asPipeline = () => open.image(toPipelineOptions(path, options), tell, leaving);
-  const model =
-    kind === 'image'
-      ? await asPipeline()
-      : await open.text(toModelOptions(path, options), tell, leaving).catch((error: unknown) => {
-          if (kind === null && isPipelineRefusal(error)) return asPipeline();
-          throw error;
-        });
+  const openAs: Record<Kind, () => Promise<ServableModel>> = {
+    text: () => open.text(toModelOptions(path, options), tell, leaving),
+    image: () => open.image(toPipelineOptions(path, options), tell, leaving),
+    embedding: () => open.embedding(toEmbeddingOptions(path, options), tell, leaving),
+  };
+  const model = await openAs[kind ?? 'text']().catch((error: unknown) => {
+    const other = kind === null ? refusedKind(error) : null;
+    if (other) return openAs[other]();
+    throw error;
+  });
   isOpen = true;
   if (leaving.aborted) {
     await model.close();
@@ -177,7 +196,9 @@ async function openModel(
   return model;
 }
 
-/** What the opening of a language model says of a folder that holds a diffusion pipeline. */
-function isPipelineRefusal(error: unknown): boolean {
-  return error instanceof EngineError && error.code === 'unsupported' && error.param === 'model_index.json';
+/** What a folder holds, as the opening of a language model says that refuses it. */
+function refusedKind(error: unknown): Kind | null {
+  if (!(error instanceof EngineError) || error.code !== 'unsupported') return null;
+  if (error.param === 'model_index.json') return 'image';
+  return error.param === 'modules.json' ? 'embedding' : null;
 }

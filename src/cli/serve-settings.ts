@@ -1,11 +1,13 @@
 // What a served model was opened with and takes, as lines of the log.
 
-import type { ImageModel, ImageModelInfo, TextModel, TextModelInfo } from '../index.ts';
+import type { EmbeddingModelInfo, ImageModelInfo, TextModelInfo } from '../index.ts';
+import type { ServableModel } from '../server/service.ts';
 import { sizeText } from './terminal.ts';
 
 /** What was chosen or found, so that nobody has to guess it from the answers. */
-export function settingsInForce({ info }: TextModel | ImageModel): string[] {
-  return 'pipeline' in info ? imageSettings(info) : textSettings(info);
+export function settingsInForce({ info }: ServableModel): string[] {
+  if ('pipeline' in info) return imageSettings(info);
+  return 'pooling' in info ? embeddingSettings(info) : textSettings(info);
 }
 
 function textSettings(info: TextModelInfo): string[] {
@@ -27,6 +29,14 @@ function imageSettings(info: ImageModelInfo): string[] {
   return [
     `Model: ${pipeline}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${width} × ${height} in ${steps} steps at guidance ${guidance}`,
     `Memory: ${sizeText(memory.weights)} weights, of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
+  ];
+}
+
+function embeddingSettings(info: EmbeddingModelInfo): string[] {
+  const { architecture, quantization, contextLength, dimensions, pooling, memory, adapter } = info;
+  return [
+    `Model: ${architecture}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${dimensions} dimensions (${pooling} pooling), texts up to ${contextLength} tokens`,
+    `Memory: ${sizeText(memory.weights + memory.kv)} of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
   ];
 }
 

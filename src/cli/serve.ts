@@ -1,9 +1,8 @@
 // svc serve: models behind one HTTP address. The port answers from the start, with 503 until they are ready.
 
 import type { CommandDef } from 'citty';
-import type { ImageModel, TextModel } from '../index.ts';
 import { DRAIN_TIME, startServer, untilSignal } from '../server/lifecycle.ts';
-import type { ServerOptions } from '../server/service.ts';
+import type { ServableModel, ServerOptions } from '../server/service.ts';
 import type { Arguments } from './arguments.ts';
 import { createCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -26,7 +25,7 @@ export function createServe(open: Openers): CommandDef {
     summary: 'Serve models over HTTP, for OpenAI-style clients.',
     options: OPTIONS,
     notes:
-      'Language models answer /v1/chat/completions; diffusion pipelines (folders or hub ids with model_index.json) answer /v1/images.\n' +
+      'Language models answer /v1/chat/completions, embedding models (modules.json, or BERT) /v1/embeddings, diffusion pipelines\n(model_index.json) /v1/images.\n' +
       'Without --model-path it serves the small models that ship with the package.',
     run: (given) => serve(open, given),
   });
@@ -41,7 +40,7 @@ async function serve(open: Openers, { options, typed }: Arguments<typeof OPTIONS
   const progress = showOpening(log);
   const signal = untilSignal();
   const leaving = new AbortController();
-  const opened = new Set<TextModel | ImageModel>();
+  const opened = new Set<ServableModel>();
   try {
     const kept = keepModels(models, {
       server,
@@ -82,7 +81,7 @@ function lastWords(running: number): string {
   return `waiting up to ${seconds} s for ${running} ${requests}; a second signal stops at once.`;
 }
 
-/** Of no use to a model that draws. */
+/** Of no use to a model that draws, and but for the first to one that makes embeddings. */
 const CHAT_OPTIONS = [
   'context-length',
   'sampling-defaults',
@@ -93,7 +92,10 @@ const CHAT_OPTIONS = [
 
 function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {
   const idle = CHAT_OPTIONS.find((name) => typed.has(name));
-  if (idle !== undefined && models.every(({ kind }) => kind === 'image')) {
+  if (
+    idle !== undefined &&
+    models.every(({ kind }) => kind === 'image' || (kind === 'embedding' && idle !== 'context-length'))
+  ) {
     throw new UsageError(`--${idle} is for language models, and there is none among these: leave it out`);
   }
   if (typed.has('revision') && models.length > 1) {

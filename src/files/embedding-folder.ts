@@ -68,7 +68,7 @@ function parseModules(text: string): { kind: string; path: string }[] | null {
   return value.flatMap((entry: unknown) => {
     if (!isRecord(entry) || typeof entry['type'] !== 'string') return [];
     const { type, path } = entry;
-    return [{ kind: (type as string).split('.').at(-1)!, path: typeof path === 'string' ? path : '' }];
+    return [{ kind: type.split('.').at(-1)!, path: typeof path === 'string' ? path : '' }];
   });
 }
 

@@ -3,6 +3,7 @@
 import { H3, type H3Event, onDispose } from 'h3';
 import { checkApiKey, checkHost, corsHeaders, preflightHeaders } from './access.ts';
 import { chatCompletions } from './chat.ts';
+import { embeddings } from './embeddings.ts';
 import { isUnforeseen, RequestError, toErrorReply } from './errors.ts';
 import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { modelEntry, modelList } from './models.ts';
@@ -39,6 +40,7 @@ type Handlers = Partial<Record<Method, Handler>>;
 function routesOf(service: Service): Record<string, Handlers> {
   return {
     '/v1/chat/completions': { POST: (event) => chatCompletions(service, event) },
+    '/v1/embeddings': { POST: (event) => embeddings(service, event) },
     '/v1/images/generations': { POST: (event) => imageGenerations(service, event) },
     '/v1/images/edits': { POST: (event) => imageEdits(service, event) },
     '/v1/images/:id/content': { GET: (event) => imageContent(service, event) },

@@ -50,6 +50,9 @@ type HonouredShape<T extends FieldTable> = {
   -readonly [K in keyof T as T[K]['status'] extends 'honoured' ? K : never]: z.ZodOptional<T[K]['schema']>;
 };
 
+/** The honoured fields of a request. */
+export type HonouredBody<T extends FieldTable> = z.infer<z.ZodObject<HonouredShape<T>>>;
+
 /** Of the honoured fields of a request; `null` has become "left out". */
 export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<HonouredShape<T>> {
   const shape = Object.entries(table)

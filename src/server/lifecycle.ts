@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
-import { EngineError, type ImageModel, type OpenEvent, type TextModel } from '../index.ts';
+import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { BODY_LIMIT } from './json-body.ts';
@@ -12,6 +12,7 @@ import {
   fillSlot,
   type Kind,
   type Log,
+  type ServableModel,
   type Service,
   type ServerOptions,
   type Slot,
@@ -45,7 +46,7 @@ export interface ServedModel {
   /** The model will not come back; its requests are told why. */
   failed(reason: string): void;
   /** From now on its requests are answered. */
-  ready(model: TextModel | ImageModel): void;
+  ready(model: ServableModel): void;
 }
 
 /** Answers 503 until a model is ready. Throws where the port cannot be had. */

@@ -1,6 +1,6 @@
 // The served models under their names: which one a request means, and what /v1/models shows.
 
-import type { ImageModel, SamplingOptions, TextModel } from '../index.ts';
+import type { EmbeddingModel, ImageModel, SamplingOptions, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
 
@@ -14,6 +14,7 @@ const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
 const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }> = {
   text: { article: 'a', noun: 'chat model', endpoint: 'POST /v1/chat/completions' },
   image: { article: 'an', noun: 'image model', endpoint: 'POST /v1/images/generations or /v1/images/edits' },
+  embedding: { article: 'an', noun: 'embedding model', endpoint: 'POST /v1/embeddings' },
 };
 
 /** The model of a kind that a request means: by its full name, its last segment, or `default`, the first of its kind. */
@@ -101,8 +102,17 @@ function entryOf(ready: Ready, names: string[], id: string, created: number) {
     owned_by: 'svc-engine',
     root: names[0],
     parent: null,
-    ...(ready.kind === 'text' ? textEntry(ready.model) : imageEntry(ready.model)),
+    ...ownEntry(ready),
   };
+}
+
+function ownEntry(ready: Ready) {
+  if (ready.kind === 'text') return textEntry(ready.model);
+  return ready.kind === 'image' ? imageEntry(ready.model) : embeddingEntry(ready.model);
+}
+
+function embeddingEntry({ info: { contextLength, dimensions, pooling } }: EmbeddingModel) {
+  return { max_model_len: contextLength, dimensions, pooling };
 }
 
 function textEntry({ info: { contextLength, sampling, samplingSource } }: TextModel) {

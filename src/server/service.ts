@@ -1,7 +1,7 @@
 // What the handlers share: the settings, the log, the models, and where the server stands between its first line and its last.
 
 import { createHash } from 'node:crypto';
-import type { ImageModel, OpenEvent, TextModel } from '../index.ts';
+import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { createPictureStore, type PictureStore } from './picture-store.ts';
 import { createTurns, type Turns } from './turns.ts';
@@ -44,7 +44,15 @@ interface ReadyImage {
   turns: Turns;
 }
 
-export type Ready = ReadyText | ReadyImage;
+interface ReadyEmbedding {
+  kind: 'embedding';
+  model: EmbeddingModel;
+}
+
+/** Any model that can be served. */
+export type ServableModel = TextModel | ImageModel | EmbeddingModel;
+
+export type Ready = ReadyText | ReadyImage | ReadyEmbedding;
 export type Kind = Ready['kind'];
 
 /** One model's place: it is filled once the model is open, and empty again where the model ends. */
@@ -92,17 +100,20 @@ export function createService(options: ServerOptions, log: Log): Service {
   };
 }
 
-export function fillSlot(slot: Slot, model: TextModel | ImageModel, options: ServerOptions): void {
-  const ready: Ready = isImageModel(model)
-    ? { kind: 'image', model, turns: createTurns(options.maxQueuedImages ?? QUEUED_IMAGES) }
-    : { kind: 'text', model, fingerprint: fingerprintOf(model) };
+export function fillSlot(slot: Slot, model: ServableModel, options: ServerOptions): void {
+  const ready = readyModel(model, options);
   if (slot.names.length === 0) slot.names = [model.info.name];
   slot.kind = ready.kind;
   slot.phase = { name: 'ready', ready };
 }
 
-function isImageModel(model: TextModel | ImageModel): model is ImageModel {
-  return 'pipeline' in model.info;
+function readyModel(model: ServableModel, options: ServerOptions): Ready {
+  if ('pipeline' in model.info) {
+    const turns = createTurns(options.maxQueuedImages ?? QUEUED_IMAGES);
+    return { kind: 'image', model: model as ImageModel, turns };
+  }
+  if ('pooling' in model.info) return { kind: 'embedding', model: model as EmbeddingModel };
+  return { kind: 'text', model: model as TextModel, fingerprint: fingerprintOf(model as TextModel) };
 }
 
 function fingerprintOf({ info }: TextModel): string {

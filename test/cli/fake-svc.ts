@@ -7,6 +7,7 @@ import { createGenerate } from '../../src/cli/generate.ts';
 import { run } from '../../src/cli/run.ts';
 import { createServe, type OpenTextModel } from '../../src/cli/serve.ts';
 import { EngineError, type ErrorCode } from '../../src/index.ts';
+import { createFakeEmbeddingModel } from '../server/fake-embedding-model.ts';
 import { createFakeModel } from '../server/fake-model.ts';
 import { createFakeImageModel } from './fake-image-model.ts';
 
@@ -34,7 +35,14 @@ const open: OpenTextModel = async (options, onEvent = () => {}) => {
 await run(process.argv.slice(2), {
   serve: {
     summary: 'Serve.',
-    load: () => Promise.resolve(createServe({ text: open, image: createFakeImageModel().open })),
+    load: () =>
+      Promise.resolve(
+        createServe({
+          text: open,
+          image: createFakeImageModel().open,
+          embedding: async () => createFakeEmbeddingModel(),
+        }),
+      ),
   },
   chat: { summary: 'Talk.', load: () => Promise.resolve(createChat(open)) },
   generate: { summary: 'Draw.', load: () => Promise.resolve(createGenerate(createFakeImageModel().open)) },

@@ -3,11 +3,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { keepModels, type Openers, planModels } from '../../src/cli/serve-models.ts';
 import { EngineError, shippedModelPath } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
 import { openFakeImageModel } from '../server/fake-image-model.ts';
+import { createFakeEmbeddingModel } from '../server/fake-embedding-model.ts';
 import { createFakeModel } from '../server/fake-model.ts';
 
 let home: string;
@@ -59,7 +61,12 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
     planModels(paths).map((model) => ({ ...model, optional })),
     {
       server,
-      open: { text: async () => createFakeModel(), image: openFakeImageModel, ...open },
+      open: {
+        text: async () => createFakeModel(),
+        image: openFakeImageModel,
+        embedding: async () => createFakeEmbeddingModel(),
+        ...open,
+      },
       options: { quantization: 'int8', 'sampling-defaults': 'model', 'max-running-requests': 4 },
       leaving: new AbortController().signal,
       onEvent() {},
@@ -92,6 +99,32 @@ describe('models in one server', () => {
     await expect.poll(() => server.names()).toEqual(['org/name']);
     const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: object[] };
     expect(data[0]).toHaveProperty('pipeline');
+  });
+
+  it('an id of the hub may turn out to make embeddings', async () => {
+    const { server } = await keep(['org/name'], {
+      text: () => Promise.reject(new EngineError('unsupported', 'embeddings', { param: 'modules.json' })),
+    });
+    await expect.poll(() => server.names()).toEqual(['org/name']);
+    const { data } = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: object[] };
+    expect(data[0]).toHaveProperty('pooling');
+  });
+
+  it('embedding models are seen by their files, and get their options', async () => {
+    const golden = (name: string) => fileURLToPath(new URL(`../golden/embedding/${name}`, import.meta.url));
+    const bare = join(home, 'bare');
+    mkdirSync(bare);
+    writeFileSync(join(bare, 'config.json'), '{"architectures":["BertModel"]}');
+    expect(planModels([golden('qwen3'), bare, chat]).map(({ kind }) => kind)).toEqual([
+      'embedding',
+      'embedding',
+      'text',
+    ]);
+    const given: object[] = [];
+    await keep([bare], {
+      embedding: async (options) => (given.push(options), createFakeEmbeddingModel()),
+    });
+    await expect.poll(() => given).toEqual([{ model: bare, quantization: 'int8' }]);
   });
 
   it('one that ends is opened again, and takes no other with it', async () => {

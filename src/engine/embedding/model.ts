@@ -62,7 +62,7 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
   };
 
   const run = async (): Promise<void> => {
-    while (waiting.length > 0 && !closed) {
+    while (waiting.length > 0) {
       const picked = new Set(runner.pick(waiting.map(({ ids }) => ids.length)));
       const batch = waiting.filter((_, at) => picked.has(at));
       const rest = waiting.filter((_, at) => !picked.has(at));

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
-import { openEmbeddingModel } from '../../../src/engine/open.ts';
-import { openTextModel } from '../../../src/engine/open.ts';
-import '../fixture.ts';
+import { openEmbeddingModel, openTextModel } from '../../../src/engine/open.ts';
+import { CACHE } from '../fixture.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
 /** On each value of a vector of length one. */
@@ -36,6 +35,8 @@ async function open(name: string): Promise<EmbeddingModel> {
 }
 
 const options = (model: string) => ({ model, safe: true, memoryBudget: 2 ** 29 });
+
+it('keeps what it makes apart from the user', () => expect(process.env['XDG_CACHE_HOME']).toBe(CACHE));
 
 async function embed(model: EmbeddingModel, request: EmbeddingRequest): Promise<Float32Array[]> {
   const vectors: Float32Array[] = [];
