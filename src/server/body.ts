@@ -11,7 +11,7 @@ import {
   show,
   sortFields,
 } from './fields.ts';
-import { toRequestError } from './validation.ts';
+import { toRequestError } from './request-error.ts';
 
 interface BodyRules<T extends FieldTable, Required extends keyof HonouredBody<T>> {
   table: T;

@@ -1,9 +1,11 @@
-// A chat completion as server-sent events. The engine is never held up by a slow reader: text it has no room for waits
-// here and goes out in one larger chunk.
+// A chat completion as server-sent events. The engine is never held up by a slow reader: what it has no room for waits here and
+// goes out in fewer, larger chunks.
 
 import type { TextEvent } from '../index.ts';
 import { type ErrorReply, isUnforeseen, toErrorReply } from './errors.ts';
-import { applyEvent, choiceChunk, type Reply, usageChunk } from './reply.ts';
+import { applyEvent, choiceAt, usageOf } from './reply-fold.ts';
+import { createHeldParts } from './reply-parts.ts';
+import { endChunks, isGenerated, lastChunks, partChunk, type Reply, roleChunk } from './reply.ts';
 import type { Log } from './service.ts';
 import { createEventStream } from './sse.ts';
 
@@ -24,41 +26,50 @@ export function streamReply(
   events: AsyncIterable<TextEvent>,
   { keepAlive, includeUsage, continuousUsage, onCancel, onFailure, log }: ChatStreamOptions,
 ): ReadableStream<Uint8Array> {
-  const held = new Map<number, string>();
+  const { fold } = reply;
+  const held = createHeldParts();
+  const send = (chunk: object) => stream.send(continuousUsage ? { ...chunk, usage: usageOf(fold) } : chunk);
   const flush = () => {
-    // Emptied first: sending may ask for more at once.
-    const waiting = [...held];
-    held.clear();
-    for (const [choice, content] of waiting)
-      stream.send(choiceChunk(reply, choice, { content }, continuousUsage));
+    for (const [choice, part] of held.take()) {
+      const chunk = partChunk(reply, choice, part);
+      if (chunk) send(chunk);
+    }
+  };
+  const endChoice = (index: number) => {
+    flush();
+    endChunks(reply, index).forEach(send);
   };
   const stream = createEventStream({ keepAlive, onRoom: flush, onCancel });
 
   const forward = async () => {
     for await (const event of events) {
-      applyEvent(reply, event);
-      if (event.type === 'delta' && event.text !== '') {
-        held.set(event.choice, (held.get(event.choice) ?? '') + event.text);
+      applyEvent(fold, event);
+      if (event.type === 'done') endChoice(event.choice);
+      else if (isGenerated(event)) {
+        held.add(event);
         if (stream.room()) flush();
-      } else if (event.type === 'done') {
-        flush();
-        stream.send(choiceChunk(reply, event.choice, null, continuousUsage));
       }
     }
-    if (includeUsage) stream.send(usageChunk(reply));
+  };
+  /** Every choice has an end, and the stream has one, whatever happened. */
+  const finish = (error?: unknown) => {
+    for (const index of fold.choices.keys()) {
+      const choice = choiceAt(fold, index);
+      if (choice.finishReason !== null) continue;
+      choice.finishReason = 'abort';
+      endChoice(index);
+    }
+    lastChunks(reply, includeUsage).forEach((chunk) => stream.send(chunk));
+    if (error === undefined) return;
+    if (isUnforeseen(error)) log.error(error);
+    const { body } = toErrorReply(error);
+    onFailure(body.error);
+    stream.send(body);
   };
 
-  for (const index of reply.choices.keys()) {
-    stream.send(choiceChunk(reply, index, { role: 'assistant', content: '' }, continuousUsage));
-  }
+  for (const index of fold.choices.keys()) send(roleChunk(reply, index));
   forward()
-    .catch((error: unknown) => {
-      if (isUnforeseen(error)) log.error(error);
-      flush();
-      const { body } = toErrorReply(error);
-      onFailure(body.error);
-      stream.send(body);
-    })
+    .then(() => finish(fold.error), finish)
     .finally(() => stream.end());
   return stream.body;
 }

@@ -2,48 +2,54 @@
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
-import type { TextEvent, TextRequest } from '../index.ts';
+import type { TextEvent } from '../index.ts';
+import { toTextRequest } from './chat-request.ts';
 import { streamReply } from './chat-stream.ts';
+import { RequestError } from './errors.ts';
+import { checkTokenIds, underFieldName } from './generation-request.ts';
 import { readJson } from './json-body.ts';
-import { toChatMessages } from './messages.ts';
 import { abortWithClient, listIgnored, whileRunning } from './model-call.ts';
-import { findModel } from './models.ts';
-import { applyEvent, completion, completionTokens, type Reply, startReply } from './reply.ts';
+import { findTextModel } from './models.ts';
+import { applyEvent, completionTokens, type Fold, startFold } from './reply-fold.ts';
+import { completion, isGenerated, wishesOf } from './reply.ts';
 import { duration } from './request-log.ts';
 import type { ChatBody } from './schema.ts';
-import { requireRunning, type Service } from './service.ts';
+import { requireRunning, type Service, SHUTDOWN } from './service.ts';
 import { EVENT_STREAM_HEADERS } from './sse.ts';
-import { checkTokenIds, validateChat } from './validation.ts';
+import { validateChat } from './validation.ts';
 
 const KEEP_ALIVE = 5000;
 
 export async function chatCompletions(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = validateChat(await readJson(event.req), service.options.strict ?? false);
-  const { model, fingerprint } = findModel(service, 'text', body.model);
+  const { model, fingerprint, adapter } = findTextModel(service, body.model);
   checkTokenIds(body, model.info.vocabSize);
+  const request = toTextRequest(body, adapter);
   listIgnored(event, ignored);
 
   const head = {
-    id: `chatcmpl-${randomUUID()}`,
+    id: body.rid ?? `chatcmpl-${randomUUID()}`,
     created: Math.floor(Date.now() / 1000),
     model: body.model,
     system_fingerprint: fingerprint,
   };
-  const reply = startReply(head, body.n ?? 1);
+  const fold = startFold(body.n ?? 1);
+  const reply = { head, fold, wishes: wishesOf(body) };
   const abort = abortWithClient(event);
   const timing: Timing = {};
-  describeCall(event, reply, timing);
-  const generated = model.generate(toTextRequest(body), { signal: abort.signal });
-  const events = whileRunning(service, abort, timed(generated, timing));
+  describeCall(event, fold, timing);
+  const generated = renamed(model.generate(request, { signal: abort.signal }), body);
+  const events = untilShutdown(whileRunning(service, abort, timed(generated, timing)), abort.signal, fold);
 
   if (!body.stream) {
-    for await (const textEvent of events) applyEvent(reply, textEvent);
+    for await (const textEvent of events) applyEvent(fold, textEvent);
+    if (fold.error) throw fold.error;
     return completion(reply);
   }
   // All that can be wrong with a request is known once it is accepted: until then an error still has a status.
   const first = await events.next();
-  if (!first.done) applyEvent(reply, first.value);
+  if (!first.done) applyEvent(fold, first.value);
   for (const [name, value] of Object.entries(EVENT_STREAM_HEADERS)) event.res.headers.set(name, value);
   return streamReply(reply, events, {
     keepAlive: service.options.keepAlive ?? KEEP_ALIVE,
@@ -55,34 +61,35 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
   });
 }
 
-function toTextRequest(body: ChatBody): TextRequest {
-  const { messages, temperature, top_p, top_k, min_p, n, seed, stop, stop_token_ids } = body;
-  const maxTokens = body.max_completion_tokens ?? body.max_tokens;
-  const templateKwargs = body.chat_template_kwargs;
-  return {
-    prompt: { messages: toChatMessages(messages ?? []), ...(templateKwargs && { templateKwargs }) },
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { topP: top_p }),
-    ...(top_k !== undefined && { topK: top_k }),
-    ...(min_p !== undefined && { minP: min_p }),
-    ...(n !== undefined && { n }),
-    ...(seed !== undefined && { seed }),
-    ...(body.logit_bias && { logitBias: body.logit_bias }),
-    ...(stop !== undefined && { stop: typeof stop === 'string' ? [stop] : stop }),
-    ...(stop_token_ids && { stopTokenIds: stop_token_ids }),
-    ...(body.ignore_eos !== undefined && { ignoreEos: body.ignore_eos }),
-  };
-}
-
 type Events = AsyncGenerator<TextEvent, void, void>;
 
 /** Notes when the first token came. */
 async function* timed(events: Events, timing: Timing): Events {
   for await (const event of events) {
-    if (event.type === 'delta') timing.firstAt ??= performance.now();
+    if (isGenerated(event)) timing.firstAt ??= performance.now();
     yield event;
   }
+}
+
+/** Says of what the engine finds wrong which field of the body it is. */
+async function* renamed(events: Events, body: ChatBody): Events {
+  try {
+    yield* events;
+  } catch (error) {
+    throw underFieldName(error, body);
+  }
+}
+
+/** A reply that the server's end cut short has that for an error. */
+async function* untilShutdown(events: Events, signal: AbortSignal, fold: Fold): Events {
+  yield* events;
+  const isCut =
+    signal.reason === SHUTDOWN && fold.choices.some(({ finishReason }) => finishReason === 'abort');
+  if (isCut)
+    fold.error ??= new RequestError(
+      'stopping',
+      'the server shut down before the reply was complete; send it again',
+    );
 }
 
 interface Timing {
@@ -90,18 +97,18 @@ interface Timing {
   firstAt?: number;
 }
 
-function describeCall({ context: { call } }: H3Event, reply: Reply, timing: Timing): void {
+function describeCall({ context: { call } }: H3Event, fold: Fold, timing: Timing): void {
   if (!call) return;
   call.detail = () => {
-    const tokens = completionTokens(reply);
-    const cached = reply.cachedTokens > 0 ? ` (${reply.cachedTokens} cached)` : '';
+    const tokens = completionTokens(fold);
+    const cached = fold.cachedTokens > 0 ? ` (${fold.cachedTokens} cached)` : '';
     const first = timing.firstAt;
-    const parts = [`${reply.promptTokens}${cached} + ${tokens} tokens`];
+    const parts = [`${fold.promptTokens}${cached} + ${tokens} tokens`];
     if (first !== undefined) {
       parts.push(`first after ${duration(first - call.startedAt)}`);
       const seconds = (performance.now() - first) / 1000;
       // The first token of each choice was there when the clock started.
-      const later = tokens - reply.choices.length;
+      const later = tokens - fold.choices.length;
       if (later > 0 && seconds > 0) parts.push(`${(later / seconds).toFixed(1)} tok/s`);
     }
     return parts.join(', ');

@@ -17,7 +17,13 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   schema: Schema;
   /** Values beside null, [] and {} that ask for nothing. */
   neutral: readonly unknown[];
+  /** The file under src/ that does what the field says. */
+  by?: string;
+  /** A limit of ours that the contract does not have. */
+  stricter?: string;
 }
+
+type Notes = Pick<Field, 'by' | 'stricter'>;
 
 export type FieldTable = Record<string, Field>;
 
@@ -25,8 +31,9 @@ export function honoured<Schema extends z.ZodType>(
   schema: Schema,
   help: string,
   fallback?: unknown,
+  notes?: Notes,
 ): Field<'honoured', Schema> {
-  return { status: 'honoured', help, schema, default: fallback, neutral: [] };
+  return { status: 'honoured', help, schema, default: fallback, neutral: [], ...notes };
 }
 
 /** Left out, the checkpoint's own value counts, and the contract's where it has none. */
@@ -34,8 +41,9 @@ export function sampling<Schema extends z.ZodType>(
   schema: Schema,
   help: string,
   fallback: number,
+  notes?: Notes,
 ): Field<'honoured', Schema> {
-  return { ...honoured(schema, help, fallback), defaultText: `the model's, else ${fallback}` };
+  return { ...honoured(schema, help, fallback, notes), defaultText: `the model's, else ${fallback}` };
 }
 
 export function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral-only'> {
@@ -62,8 +70,8 @@ export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<Hono
 }
 
 /**
- * Splits a body by the table's statuses and refuses what asks for something that is not built. An empty value is not set,
- * but in the fields of `mayBeEmpty`, where the schema says what is wrong with it.
+ * Splits a body by the table's statuses and refuses what asks for something that is not built. An empty value is not set, nor is
+ * a field's default, but in the fields of `mayBeEmpty`, where the schema says what is wrong with it.
  */
 export function sortFields(
   body: object,
@@ -77,7 +85,8 @@ export function sortFields(
     if (!field) {
       ignored.push(name);
     } else if (field.status === 'honoured') {
-      if (value !== null && (mayBeEmpty.includes(name) || !isEmpty(value))) honoured[name] = value;
+      const asksNothing = mayBeEmpty.includes(name) ? value === null : isEmpty(value);
+      if (!asksNothing && !isDefault(field, value)) honoured[name] = value;
     } else if (field.status === 'neutral-only' && !isNeutral(field, value)) {
       const remedy =
         field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
@@ -101,9 +110,27 @@ export function refuseUnknown([first]: readonly string[]): void {
   );
 }
 
+/** A value that means the same as leaving the field out; where the model has a say, none does. */
+function isDefault(field: Field, value: unknown): boolean {
+  const { default: fallback, defaultText } = field;
+  return (
+    fallback !== undefined && defaultText === undefined && JSON.stringify(fallback) === JSON.stringify(value)
+  );
+}
+
 /** True where a field not built asks for nothing. */
 export function isNeutral(field: Field, value: unknown): boolean {
   return isEmpty(value) || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
+}
+
+type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Without the members that are undefined. */
+export function withoutMissing<T extends object>(values: T): Given<T> {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as Given<T>;
 }
 
 /** What clients send that means "not set". */

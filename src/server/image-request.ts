@@ -13,6 +13,7 @@ import {
   sizeFrom,
 } from '../index.ts';
 import { RequestError } from './errors.ts';
+import { withoutMissing } from './fields.ts';
 import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
 
 /** The engine's requests: one for all pictures, or one for each entry of a list of seeds. */
@@ -118,13 +119,4 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
         ? 'diffusers_kwargs'
         : (FIELD_NAMES[param] ?? param);
   return new EngineError(code, message, { param: name, cause });
-}
-
-type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-
-function withoutMissing<T extends object>(values: T): Given<T> {
-  const present = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as Given<T>;
 }

@@ -3,7 +3,7 @@
 import { RequestError } from './errors.ts';
 import { isEmpty, refuseUnknown, show, sortFields } from './fields.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS, imageBody, type ImageBody } from './image-schema.ts';
-import { toRequestError } from './validation.ts';
+import { toRequestError } from './request-error.ts';
 
 export type Operation = 'generation' | 'edit';
 

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage } from '../index.ts';
+import { withoutMissing } from './fields.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
 const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
@@ -40,10 +41,11 @@ const callArguments = z
     }
   });
 
+const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });
 const toolCall = z.looseObject({
   id: z.string().optional(),
   type: z.literal('function').optional(),
-  function: z.looseObject({ name: z.string().min(1), arguments: callArguments }),
+  function: calledFunction,
 });
 
 const message = z
@@ -52,11 +54,15 @@ const message = z
     content: z.union([z.string(), z.array(part), z.null()]).optional(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),
+    /** Other servers' name of reasoning_content. */
+    reasoning: z.string().nullish(),
     tool_calls: z.array(toolCall).nullish(),
+    /** The older form of one entry in tool_calls. */
+    function_call: calledFunction.nullish(),
     tool_call_id: z.string().nullish(),
   })
-  .superRefine(({ role, content, tool_calls }, context) => {
-    if (content === undefined && !tool_calls?.length) {
+  .superRefine(({ role, content, tool_calls, function_call }, context) => {
+    if (content === undefined && !tool_calls?.length && !function_call) {
       context.addIssue({
         code: 'custom',
         path: ['content'],
@@ -71,10 +77,11 @@ const message = z
         params: { code: 'invalid_type' },
       });
     }
-    if (tool_calls?.length && role !== 'assistant') {
+    const calls = tool_calls?.length ? 'tool_calls' : function_call ? 'function_call' : undefined;
+    if (calls && role !== 'assistant') {
       context.addIssue({
         code: 'custom',
-        path: ['tool_calls'],
+        path: [calls],
         message: `belongs to assistant messages, and this one is from ${role}`,
       });
     }
@@ -84,18 +91,28 @@ export const messagesSchema = z.array(message).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 
-const KNOWN_MEMBERS = new Set(['role', 'content', 'name', 'reasoning_content', 'tool_calls', 'tool_call_id']);
+const KNOWN_MEMBERS = new Set([
+  ...['role', 'content', 'name', 'reasoning_content', 'reasoning', 'tool_calls', 'function_call'],
+  'tool_call_id',
+]);
 
 /** Drops what the templates have no word for. */
 export function toChatMessages(body: MessagesBody): ChatMessage[] {
-  return body.map(({ role, content, name, reasoning_content, tool_calls, tool_call_id }) => ({
-    role,
-    content: content ?? null,
-    ...(name != null && { name }),
-    ...(reasoning_content != null && { reasoning_content }),
-    ...(tool_calls?.length && { tool_calls }),
-    ...(tool_call_id != null && { tool_call_id }),
-  }));
+  return body.map(
+    ({ role, content, name, reasoning_content, reasoning, tool_calls, function_call, tool_call_id }) =>
+      withoutMissing({
+        role,
+        content: content ?? null,
+        name: name ?? undefined,
+        reasoning_content: reasoning_content ?? reasoning ?? undefined,
+        tool_calls: tool_calls?.length
+          ? tool_calls
+          : function_call
+            ? [{ type: 'function' as const, function: function_call }]
+            : undefined,
+        tool_call_id: tool_call_id ?? undefined,
+      }),
+  );
 }
 
 /** Members with a value that nothing here reads, as paths. */

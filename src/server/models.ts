@@ -35,6 +35,20 @@ export function findModel<K extends Kind>(
   return slot.phase.ready as Extract<Ready, { kind: K }>;
 }
 
+/** The same for text, where `name:adapter` means a model with an adapter, unless the whole is a served name. */
+export function findTextModel(
+  service: Service,
+  requested: string,
+): Extract<Ready, { kind: 'text' }> & { adapter?: string } {
+  if (slotNamed(service.slots, requested)) return findModel(service, 'text', requested);
+  const names = service.slots.flatMap((slot) => slot.names);
+  const [base] = ['default', ...names, ...names.map(lastSegment)]
+    .filter((name) => requested.startsWith(`${name}:`))
+    .toSorted((a, b) => b.length - a.length);
+  const adapter = base === undefined ? '' : requested.slice(base.length + 1).trim();
+  return { ...findModel(service, 'text', base ?? requested), ...(adapter !== '' && { adapter }) };
+}
+
 /** A model that is not open yet may turn out to be of any kind. */
 function isOf(kind: Kind, slot: Slot): boolean {
   return slot.kind === kind || slot.kind === null;

@@ -1,6 +1,17 @@
-// The engine's events folded into a chat completion. The streaming and the plain reply are two readings of one fold.
+// A chat completion and the chunks of its stream, read from the fold of the engine's events.
 
 import type { FinishReason, TextEvent } from '../index.ts';
+import { type Logprobs, toLogprobs } from './logprobs.ts';
+import {
+  type Choice,
+  choiceAt,
+  type ExtensionWishes,
+  extensionsOf,
+  type Fold,
+  usageOf,
+} from './reply-fold.ts';
+import type { Part } from './reply-parts.ts';
+import type { ChatBody } from './schema.ts';
 
 interface ReplyHead {
   id: string;
@@ -10,105 +21,148 @@ interface ReplyHead {
   system_fingerprint: string;
 }
 
-interface Choice {
-  text: string;
-  tokens: number;
-  finishReason: FinishReason | null;
-  matchedStop: string | number | null;
+/** What a request wants to see beside the text. */
+interface Wishes extends ExtensionWishes {
+  logprobs: boolean;
+  tokenIds: boolean;
+  /** The request has functions in place of tools, and so has the reply. */
+  functions: boolean;
 }
 
 export interface Reply {
   head: ReplyHead;
-  choices: Choice[];
-  promptTokens: number;
-  cachedTokens: number;
+  wishes: Wishes;
+  fold: Fold;
 }
 
-interface Delta {
-  role?: 'assistant';
-  content?: string;
-}
-
-export function startReply(head: ReplyHead, n: number): Reply {
-  const choices = Array.from({ length: n }, () => ({
-    text: '',
-    tokens: 0,
-    finishReason: null,
-    matchedStop: null,
-  }));
-  return { head, choices, promptTokens: 0, cachedTokens: 0 };
-}
-
-export function applyEvent(reply: Reply, event: TextEvent): void {
-  if (event.type === 'accepted') {
-    reply.promptTokens = event.promptTokens;
-  } else if (event.type === 'prefill') {
-    reply.cachedTokens = event.cachedTokens;
-  } else if (event.type === 'delta') {
-    const choice = choiceAt(reply, event.choice);
-    choice.text += event.text;
-    choice.tokens += event.ids.length;
-  } else if (event.type === 'done') {
-    const choice = choiceAt(reply, event.choice);
-    choice.finishReason = event.finishReason;
-    choice.matchedStop = event.matchedStop;
-    choice.tokens = event.completionTokens;
-  }
-}
-
-export function completionTokens(reply: Reply): number {
-  return reply.choices.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-/** The prompt counts once however many choices it has. */
-function usage(reply: Reply) {
-  const generated = completionTokens(reply);
+export function wishesOf(body: ChatBody): Wishes {
   return {
-    prompt_tokens: reply.promptTokens,
-    completion_tokens: generated,
-    total_tokens: reply.promptTokens + generated,
-    prompt_tokens_details: { cached_tokens: reply.cachedTokens },
-    completion_tokens_details: { reasoning_tokens: 0 },
-    reasoning_tokens: 0,
+    logprobs: body.logprobs ?? false,
+    tokenIds: body.return_token_ids ?? false,
+    functions: body.functions !== undefined,
+    routedExperts: body.return_routed_experts ?? false,
+    cachedDetails: body.return_cached_tokens_details ?? false,
   };
 }
 
-export function completion(reply: Reply) {
-  const { id, created, model, system_fingerprint } = reply.head;
-  const choices = reply.choices.map(({ text, finishReason, matchedStop }, index) => ({
-    index,
-    message: { role: 'assistant', content: text, reasoning_content: null, tool_calls: null },
-    logprobs: null,
-    finish_reason: finishReason,
-    matched_stop: matchedStop,
-  }));
-  return { id, object: 'chat.completion', created, model, system_fingerprint, choices, usage: usage(reply) };
-}
-
-/** One chunk of a stream. Without a delta: the chunk that says why the choice ended. */
-export function choiceChunk(reply: Reply, index: number, delta: Delta | null, withUsage: boolean) {
-  const { finishReason, matchedStop } = choiceAt(reply, index);
-  const choice = {
-    index,
-    delta: delta ?? {},
-    logprobs: null,
-    finish_reason: delta === null ? finishReason : null,
-    matched_stop: delta === null ? matchedStop : null,
+export function completion({ head, wishes, fold }: Reply) {
+  const { id, created, model, system_fingerprint } = head;
+  const svcext = extensionsOf(fold, wishes);
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    system_fingerprint,
+    choices: fold.choices.map((choice, index) => ({
+      index,
+      message: messageOf(choice, wishes),
+      logprobs: wishes.logprobs ? toLogprobs(choice.logprobs) : null,
+      finish_reason: finishReason(choice.finishReason, wishes),
+      matched_stop: choice.matchedStop,
+      ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
+      ...(wishes.tokenIds && { token_ids: choice.ids }),
+      ...(fold.promptIds && { prompt_token_ids: fold.promptIds }),
+    })),
+    usage: usageOf(fold),
+    ...(svcext && { svcext }),
   };
-  return { ...chunkHead(reply), choices: [choice], ...(withUsage && { usage: usage(reply) }) };
 }
 
-/** The last chunk of a stream that was asked to report usage. */
-export function usageChunk(reply: Reply) {
-  return { ...chunkHead(reply), choices: [], usage: usage(reply) };
+function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes) {
+  const called = calls.map(({ id, ...spoken }) => ({ id, type: 'function', function: spoken }));
+  return {
+    role: 'assistant',
+    content: text,
+    reasoning_content: reasoning === '' ? null : reasoning,
+    ...(reasoning !== '' && { reasoning }),
+    tool_calls: called.length > 0 && !functions ? called : null,
+    ...(functions && { function_call: called[0]?.function ?? null }),
+  };
+}
+
+function finishReason(reason: FinishReason | null, { functions }: Wishes): string | null {
+  return reason === 'tool_calls' && functions ? 'function_call' : reason;
+}
+
+type Delta = Record<string, unknown>;
+
+interface ChunkExtras {
+  logprobs?: Logprobs | null;
+  finish_reason?: string | null;
+  matched_stop?: string | number | null;
+  token_ids?: number[];
+  prompt_token_ids?: number[];
+}
+
+function chunk(reply: Reply, index: number, delta: Delta, extras: ChunkExtras = {}) {
+  const choice = { index, delta, logprobs: null, finish_reason: null, matched_stop: null, ...extras };
+  return { ...chunkHead(reply), choices: [choice] };
+}
+
+/** The first chunk of a choice. */
+export function roleChunk(reply: Reply, index: number) {
+  const { promptIds } = reply.fold;
+  const delta = { role: 'assistant', content: '' };
+  return chunk(reply, index, delta, promptIds && { prompt_token_ids: promptIds });
+}
+
+/** null: nothing of it is to be seen. */
+export function partChunk(reply: Reply, index: number, part: Part) {
+  const { wishes } = reply;
+  const { ids, logprobs } = part;
+  const isEmpty = part.kind !== 'call' && part.text === '';
+  if (isEmpty && !(ids.length > 0 && (wishes.tokenIds || wishes.logprobs))) return null;
+  return chunk(reply, index, deltaOf(part, wishes), {
+    logprobs: wishes.logprobs && logprobs.length > 0 ? toLogprobs(logprobs) : null,
+    ...(wishes.tokenIds && { token_ids: ids }),
+  });
+}
+
+function deltaOf(part: Part, { functions }: Wishes): Delta {
+  if (part.kind === 'content') return { content: part.text };
+  if (part.kind === 'reasoning') return { reasoning_content: part.text, reasoning: part.text };
+  const isCall = part.kind === 'call';
+  const spoken = isCall ? { name: part.name, arguments: '' } : { arguments: part.text };
+  if (functions) return { function_call: spoken };
+  const { call: index } = part;
+  return {
+    tool_calls: [
+      isCall ? { index, id: part.id, type: 'function', function: spoken } : { index, function: spoken },
+    ],
+  };
+}
+
+/** What ends a choice: why, and then what was asked for of its end. */
+export function endChunks(reply: Reply, index: number) {
+  const { finishReason: reason, matchedStop, hiddenStates } = choiceAt(reply.fold, index);
+  const end = chunk(
+    reply,
+    index,
+    {},
+    {
+      finish_reason: finishReason(reason, reply.wishes),
+      matched_stop: matchedStop,
+    },
+  );
+  return hiddenStates ? [end, chunk(reply, index, { hidden_states: hiddenStates })] : [end];
+}
+
+/** The last chunks of a stream. */
+export function lastChunks(reply: Reply, includeUsage: boolean) {
+  const svcext = extensionsOf(reply.fold, reply.wishes);
+  const head = { ...chunkHead(reply), choices: [] };
+  return [
+    ...(svcext ? [{ ...head, svcext }] : []),
+    ...(includeUsage ? [{ ...head, usage: usageOf(reply.fold) }] : []),
+  ];
 }
 
 function chunkHead({ head: { id, created, model, system_fingerprint } }: Reply) {
   return { id, object: 'chat.completion.chunk', created, model, system_fingerprint };
 }
 
-function choiceAt(reply: Reply, index: number): Choice {
-  const choice = reply.choices[index];
-  if (!choice) throw new Error(`event for choice ${index} of ${reply.choices.length}`);
-  return choice;
+/** True for events that carry something of the answer. */
+export function isGenerated(event: TextEvent): event is Extract<TextEvent, { ids: number[] }> {
+  return event.type === 'delta' || event.type === 'reasoning' || event.type === 'toolCall';
 }

@@ -1,14 +1,15 @@
 // From a parsed JSON body to the honoured fields of a chat request, or to the error that names what is wrong with it.
 
-import type { z } from 'zod';
-import { RequestError, type RequestErrorCode } from './errors.ts';
+import { RequestError } from './errors.ts';
 import { refuseUnknown, show, sortFields } from './fields.ts';
+import { checkGeneration, unknownStreamOptions } from './generation-request.ts';
 import { unknownMembers } from './messages.ts';
+import { checkReasoning, unknownReasoning } from './reasoning.ts';
+import { toRequestError } from './request-error.ts';
 import { chatBody, type ChatBody, FIELDS } from './schema.ts';
+import { checkTools } from './tools.ts';
 
-type KnownBody = ChatBody & Required<Pick<ChatBody, 'messages' | 'model'>>;
-
-const STREAM_OPTIONS = new Set(['include_usage', 'continuous_usage_stats', 'include_obfuscation']);
+export type KnownBody = ChatBody & Required<Pick<ChatBody, 'model'>>;
 
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
 export function validateChat(value: unknown, strict: boolean): { body: KnownBody; ignored: string[] } {
@@ -17,141 +18,48 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   }
   // An empty list of messages is an error of its own; an empty stop or bias is not set.
   const { honoured, ignored } = sortFields(value, FIELDS, ['messages']);
-  for (const name of ['messages', 'model'] as const) {
-    if (honoured[name] === undefined) {
-      const remedy =
-        name === 'model' ? '; send a served name, or "default" for the model this server has' : '';
-      throw new RequestError('missing_required_parameter', `${name} is required${remedy}`, { param: name });
-    }
-  }
+  requireFields(honoured);
   const parsed = chatBody.safeParse(honoured);
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
   const body = parsed.data as KnownBody;
   checkPairs(body);
-  ignored.push(...unknownMembers(body.messages));
-  if (body.stream_options) {
-    const names = Object.keys(body.stream_options).filter((name) => !STREAM_OPTIONS.has(name));
-    ignored.push(...names.map((name) => `stream_options.${name}`));
-  }
+  ignored.push(
+    ...unknownMembers(body.messages ?? []),
+    ...unknownStreamOptions(body),
+    ...unknownReasoning(body),
+  );
   if (strict) refuseUnknown(ignored);
   return { body, ignored };
 }
 
+function requireFields(given: Record<string, unknown>): void {
+  const missing = (name: string, remedy: string) =>
+    new RequestError('missing_required_parameter', `${name} is required${remedy}`, { param: name });
+  if (given['messages'] === undefined && given['input_ids'] === undefined) throw missing('messages', '');
+  if (given['model'] === undefined)
+    throw missing('model', '; send a served name, or "default" for the model this server has');
+}
+
 function checkPairs(body: ChatBody): void {
-  if (body.stream_options && !body.stream) {
-    throw new RequestError('invalid_value', 'stream_options needs stream to be true; send both or neither', {
-      param: 'stream_options',
-    });
-  }
-}
-
-/** Ids the model does not have. */
-export function checkTokenIds(body: ChatBody, vocabSize: number): void {
-  const check = (id: number, param: string) => {
-    if (id < vocabSize) return;
-    throw new RequestError(
-      'invalid_value',
-      `${param} names token ${id}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
-      { param },
-    );
+  const maxTokens = body.max_completion_tokens ?? body.max_tokens;
+  const name = body.max_completion_tokens === undefined ? 'max_tokens' : 'max_completion_tokens';
+  checkGeneration(body, [name, maxTokens]);
+  checkTools(body);
+  checkReasoning(body);
+  const refuse = (param: string, text: string): never => {
+    throw new RequestError('invalid_value', `${param} ${text}`, { param });
   };
-  body.stop_token_ids?.forEach((id, at) => check(id, `stop_token_ids.${at}`));
-  for (const key of Object.keys(body.logit_bias ?? {})) check(Number(key), `logit_bias.${key}`);
-}
-
-interface Problem {
-  path: PropertyKey[];
-  issue: z.core.$ZodIssue;
-}
-
-/** Of a union's branches, the one that got furthest is the one that was meant; none did where all dislike the type. */
-function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
-  const path = [...base, ...issue.path];
-  if (issue.code !== 'invalid_union') return { path, issue };
-  const reached = (problem: Problem) =>
-    problem.path.length + (/^invalid_(type|union)$/.test(problem.issue.code) ? 0 : 0.5);
-  return issue.errors
-    .flatMap((branch) => branch.slice(0, 1))
-    .map((inner) => deepest(inner, path))
-    .reduce((best, next) => (reached(next) > reached(best) ? next : best), {
-      path,
-      issue,
-    });
-}
-
-/** The first thing that is wrong, under its field's name. */
-export function toRequestError(error: z.ZodError, body: unknown): RequestError {
-  const first = error.issues[0];
-  if (!first) return new RequestError('bad_request', 'the body does not fit the interface');
-  const { path, issue } = deepest(first, []);
-  const param = path.map(String).join('.');
-  const value = path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
-    body,
-  );
-  const { code, text } = describe(issue, value);
-  return new RequestError(code, `${param} ${text}`, { param });
-}
-
-function describe(
-  issue: z.core.$ZodIssue,
-  value: unknown,
-): { code: RequestErrorCode | 'unsupported'; text: string } {
-  const got = `got ${show(value)}`;
-  if (value === undefined && issue.code !== 'custom') {
-    return { code: 'missing_required_parameter', text: 'is required' };
-  }
-  switch (issue.code) {
-    case 'custom': {
-      const code = issue.params?.['code'];
-      const known =
-        code === 'unsupported' || code === 'missing_required_parameter' || code === 'invalid_type';
-      return { code: known ? code : 'invalid_value', text: issue.message };
-    }
-    case 'invalid_type':
-      return { code: 'invalid_type', text: `must be ${article(issue.expected)}, ${got}` };
-    case 'too_small':
-    case 'too_big': {
-      const low = issue.code === 'too_small';
-      const bound = low ? issue.minimum : issue.maximum;
-      if (typeof value === 'number') {
-        const relation = low
-          ? issue.inclusive
-            ? 'at least'
-            : 'greater than'
-          : issue.inclusive
-            ? 'at most'
-            : 'below';
-        return { code: 'invalid_value', text: `must be ${relation} ${bound}, ${got}` };
-      }
-      const thing = typeof value === 'string' ? 'character' : 'entr';
-      const plural = thing === 'entr' ? (bound === 1 ? 'y' : 'ies') : bound === 1 ? '' : 's';
-      return {
-        code: 'invalid_value',
-        text: `must have at ${low ? 'least' : 'most'} ${bound} ${thing}${plural}`,
-      };
-    }
-    case 'invalid_value':
-      return { code: 'invalid_value', text: `must be one of ${issue.values.map(String).join(', ')}, ${got}` };
-    case 'invalid_key':
-      return { code: 'invalid_value', text: 'is not a token id; keys are whole numbers' };
-    case 'invalid_union': {
-      const kinds = issue.errors.flatMap(([inner]) =>
-        inner?.code === 'invalid_type' ? [article(inner.expected)] : [],
+  if (body.top_logprobs !== undefined && !body.logprobs)
+    refuse('top_logprobs', 'needs logprobs to be true; send both or neither');
+  if (body.continue_final_message) {
+    const last = body.messages?.at(-1);
+    if (last?.role !== 'assistant' || typeof last.content !== 'string')
+      refuse(
+        'continue_final_message',
+        "needs the last message to be the assistant's, with a text to go on from",
       );
-      return { code: 'invalid_type', text: `must be ${kinds.join(' or ')}, ${got}` };
-    }
-    default:
-      return { code: 'invalid_value', text: `is not valid: ${issue.message}, ${got}` };
   }
-}
-
-function article(expected: string): string {
-  const names: Record<string, string> = {
-    int: 'a whole number',
-    array: 'a list',
-    record: 'an object',
-    null: 'null',
-  };
-  return names[expected] ?? (/^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`);
+  const rendered = ['tools', 'functions', 'chat_template_kwargs', 'continue_final_message'] as const;
+  const unread = body.input_ids && rendered.find((field) => body[field] !== undefined);
+  if (unread) refuse(unread, 'is for the chat template, and input_ids go past it; send one of them');
 }

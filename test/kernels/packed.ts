@@ -6,7 +6,6 @@ import {
   packRows,
   type Format,
   type Matrix,
-  type MatrixForm,
   type MatrixPart,
 } from '../../src/kernels/matrix.ts';
 import { toF16, upload, type Random } from './compute.ts';
@@ -51,9 +50,8 @@ export function packMatrix(
   k: number,
   parts: MatrixPart[],
   values: Float32Array,
-  form: MatrixForm = {},
 ): Matrix {
-  const matrix = allocateMatrix(device, format, k, parts, 'test matrix', form);
+  const matrix = allocateMatrix(device, format, k, parts, 'test matrix');
   let first = 0;
   for (const part of parts) {
     for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {

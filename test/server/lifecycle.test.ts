@@ -53,11 +53,13 @@ describe('while it stops', () => {
     const plain = post(ask('hang here')).then((response) => response.json());
     await eventually(() => model.running === 2, 'both run');
     await server.close();
-    expect(readChunks(await streamed.text()).at(-1)?.choices[0]?.finish_reason).toBe('abort');
-    expect(await plain).toMatchObject({ choices: [{ finish_reason: 'abort' }] });
+    const chunks = readChunks(await streamed.text());
+    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('abort');
+    expect(chunks.at(-1)?.error?.code).toBe('stopping');
+    expect(await plain).toMatchObject({ error: { code: 'stopping', type: 'server_error' } });
     expect(model.running).toBe(0);
-    const cut = lines.filter((line) => line.includes(' 200 ended by the shutdown · '));
-    expect(cut).toHaveLength(2);
+    const cut = lines.filter((line) => line.includes('stopping ended by the shutdown · '));
+    expect(new Set(cut.map((line) => / (200|503) /.exec(line)?.[1]))).toEqual(new Set(['200', '503']));
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('drains on %s', async (signal) => {

@@ -49,7 +49,13 @@ it('sends a later error as an event, then the end', async () => {
   const response = await post(ask('fail out_of_memory', { stream: true }));
   expect(response.status).toBe(200);
   const chunks = readChunks(await response.text());
-  expect(chunks.map(({ choices }) => choices?.[0]?.delta.content)).toEqual(['', 'fail', undefined]);
+  expect(chunks.map(({ choices }) => choices?.[0]?.delta.content)).toEqual([
+    '',
+    'fail',
+    undefined,
+    undefined,
+  ]);
+  expect(chunks.at(-2)?.choices[0]).toMatchObject({ delta: {}, finish_reason: 'abort' });
   expect(chunks.at(-1)).toEqual({
     error: {
       message: 'failed with out_of_memory',

@@ -66,7 +66,12 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
     live.add(sequences);
     try {
       sequences.forEach((sequence) => scheduler.add(sequence));
-      queue.push({ type: 'accepted', promptTokens: ids.length, maxTokens: sequences[0]!.maxTokens });
+      queue.push({
+        type: 'accepted',
+        promptTokens: ids.length,
+        maxTokens: sequences[0]!.maxTokens,
+        ...(request.promptIds && { promptIds: ids }),
+      });
       loop.wake();
       yield* queue.read();
     } finally {

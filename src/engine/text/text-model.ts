@@ -23,6 +23,8 @@ export interface CachedTokens {
   device: number;
   host: number;
   storage: number;
+  /** Kind of storage, where there is one: `file`, `redis`. */
+  storageBackend?: string;
 }
 
 interface Generated {
@@ -35,7 +37,7 @@ interface Generated {
 
 export type TextEvent =
   /** The prompt is tokenized and the request stands in the queue. */
-  | { type: 'accepted'; promptTokens: number; maxTokens: number }
+  | { type: 'accepted'; promptTokens: number; maxTokens: number; promptIds?: number[] }
   /** 0 <= cachedTokens <= processed <= promptTokens */
   | {
       type: 'prefill';

@@ -151,4 +151,6 @@ export interface TextRequest extends SamplingOptions {
   hiddenStates?: 'all' | 'last';
   /** Which experts ran, from that prompt token on. */
   routedExperts?: { from: number };
+  /** Tell the prompt's token ids when it is accepted. */
+  promptIds?: boolean;
 }

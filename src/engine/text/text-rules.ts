@@ -178,6 +178,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   timeouts: unbuilt,
   hiddenStates: unbuilt,
   routedExperts: unbuilt,
+  promptIds: flag,
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds. */

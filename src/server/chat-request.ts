@@ -1,0 +1,33 @@
+// From the fields of a chat completion to the engine's request.
+
+import type { TextPrompt, TextRequest } from '../index.ts';
+import { withoutMissing } from './fields.ts';
+import { toGeneration } from './generation-request.ts';
+import { toChatMessages } from './messages.ts';
+import { thinkingKwargs, toReasoning } from './reasoning.ts';
+import type { ChatBody } from './schema.ts';
+import { toToolRequest, toTools } from './tools.ts';
+
+/** `adapter`: the suffix of `model`. Throws RequestError. */
+export function toTextRequest(body: ChatBody, adapter?: string): TextRequest {
+  const request = {
+    prompt: toPrompt(body),
+    maxTokens: body.max_completion_tokens ?? body.max_tokens,
+    ...toGeneration(body, adapter),
+    logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
+    ...toToolRequest(body),
+    reasoning: toReasoning(body),
+  };
+  return withoutMissing(request);
+}
+
+function toPrompt(body: ChatBody): TextPrompt {
+  if (body.input_ids) return { ids: body.input_ids };
+  const kwargs = { ...thinkingKwargs(body), ...body.chat_template_kwargs };
+  return withoutMissing({
+    messages: toChatMessages(body.messages ?? []),
+    tools: toTools(body),
+    templateKwargs: Object.keys(kwargs).length > 0 ? kwargs : undefined,
+    continueFinal: body.continue_final_message,
+  });
+}

@@ -1,0 +1,145 @@
+// From the fields that all routes for text share to the engine's request, and from the engine's words back to those of the fields.
+
+import { EngineError, type TextRequest } from '../index.ts';
+import { RequestError } from './errors.ts';
+import { withoutMissing } from './fields.ts';
+import type { GenerationBody } from './generation-fields.ts';
+import { toProcessors } from './logit-processors.ts';
+import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
+import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
+
+/** All of a TextRequest but its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
+export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {
+  const states = body.return_hidden_states;
+  const salt = [body.cache_salt, body.extra_key].filter((part) => part !== undefined);
+  return withoutMissing({
+    temperature: body.temperature,
+    topP: body.top_p,
+    topK: body.top_k,
+    minP: body.min_p,
+    n: body.n,
+    seed: body.seed,
+    frequencyPenalty: body.frequency_penalty,
+    presencePenalty: body.presence_penalty,
+    repetitionPenalty: body.repetition_penalty,
+    logitBias: body.logit_bias,
+    stop: listed(body.stop),
+    stopTokenIds: body.stop_token_ids,
+    stopRegex: listed(body.stop_regex),
+    minTokens: body.min_tokens,
+    ignoreEos: body.ignore_eos,
+    noStopTrim: body.no_stop_trim,
+    skipSpecialTokens: body.skip_special_tokens,
+    constraint: toConstraint(body),
+    processors: toProcessors(body),
+    lora: adapter ?? body.lora_path,
+    priority: body.priority,
+    id: body.rid,
+    cacheSalt: salt.length > 0 ? salt.join('\n') : undefined,
+    hiddenStates: states ? wantedStates(states) : undefined,
+    routedExperts: body.return_routed_experts ? { from: body.routed_experts_start_len ?? 0 } : undefined,
+    promptIds: body.return_prompt_token_ids,
+  });
+}
+
+function wantedStates(states: true | 'last' | 'all'): 'last' | 'all' {
+  return states === 'all' ? 'all' : 'last';
+}
+
+function listed(value: string | string[] | undefined): string[] | undefined {
+  return typeof value === 'string' ? [value] : value;
+}
+
+/** Rules over more than one field. `maxTokens`: under the name the route has for it. */
+export function checkGeneration(
+  body: GenerationBody,
+  maxTokens: [name: string, value: number | undefined],
+): void {
+  const refuse = (param: string, text: string): never => {
+    throw new RequestError('invalid_value', `${param} ${text}`, { param });
+  };
+  if (body.stream_options && !body.stream)
+    refuse('stream_options', 'needs stream to be true; send both or neither');
+  const [name, most] = maxTokens;
+  if (most !== undefined && (body.min_tokens ?? 0) > most)
+    refuse('min_tokens', `must be at most ${name}, which is ${most}, got ${body.min_tokens}`);
+  if (body.routed_experts_start_len && !body.return_routed_experts)
+    refuse('routed_experts_start_len', 'needs return_routed_experts to be true; send both or neither');
+  checkOneConstraint(body);
+}
+
+/** Ids the model does not have. */
+export function checkTokenIds(
+  body: GenerationBody & { input_ids?: number[] | undefined },
+  vocabSize: number,
+): void {
+  const check = (id: number, param: string) => {
+    if (id < vocabSize) return;
+    throw new RequestError(
+      'invalid_value',
+      `${param} names token ${id}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
+      { param },
+    );
+  };
+  body.input_ids?.forEach((id, at) => check(id, `input_ids.${at}`));
+  body.stop_token_ids?.forEach((id, at) => check(id, `stop_token_ids.${at}`));
+  body.allowed_token_ids?.forEach((id, at) => check(id, `allowed_token_ids.${at}`));
+  for (const key of Object.keys(body.logit_bias ?? {})) check(Number(key), `logit_bias.${key}`);
+}
+
+const STREAM_OPTIONS = new Set(['include_usage', 'continuous_usage_stats', 'include_obfuscation']);
+
+/** Members of stream_options that nothing here reads. */
+export function unknownStreamOptions({ stream_options: options = {} }: GenerationBody): string[] {
+  return Object.keys(options)
+    .filter((name) => !STREAM_OPTIONS.has(name))
+    .map((name) => `stream_options.${name}`);
+}
+
+/** Where the members of an engine request stand in the body; longer ones first. */
+function fieldPaths(body: GenerationBody & ReasoningFields): [engine: string, field: string][] {
+  return [
+    ...constraintPaths(body),
+    ...reasoningPaths(body),
+    ['maxTokens', 'max_completion_tokens'],
+    ['topP', 'top_p'],
+    ['topK', 'top_k'],
+    ['minP', 'min_p'],
+    ['frequencyPenalty', 'frequency_penalty'],
+    ['presencePenalty', 'presence_penalty'],
+    ['repetitionPenalty', 'repetition_penalty'],
+    ['logitBias', 'logit_bias'],
+    ['stopTokenIds', 'stop_token_ids'],
+    ['stopRegex', 'stop_regex'],
+    ['minTokens', 'min_tokens'],
+    ['ignoreEos', 'ignore_eos'],
+    ['noStopTrim', 'no_stop_trim'],
+    ['skipSpecialTokens', 'skip_special_tokens'],
+    ['processors', processorField(body)],
+    ['lora', body.lora_path === undefined ? 'model' : 'lora_path'],
+    ['id', 'rid'],
+    ['cacheSalt', 'cache_salt'],
+    ['hiddenStates', 'return_hidden_states'],
+    ['routedExperts', 'return_routed_experts'],
+    ['toolChoice', 'tool_choice'],
+    ['parallelToolCalls', 'parallel_tool_calls'],
+    ['templateKwargs', 'chat_template_kwargs'],
+    ['continueFinal', 'continue_final_message'],
+  ];
+}
+
+function processorField({ custom_logit_processor, bad_words, allowed_token_ids }: GenerationBody): string {
+  if (custom_logit_processor !== undefined) return 'custom_logit_processor';
+  return bad_words ? 'bad_words' : allowed_token_ids ? 'allowed_token_ids' : 'custom_params.thinking_budget';
+}
+
+/** The engine's error under the name the client knows the field by. */
+export function underFieldName(error: unknown, body: GenerationBody): unknown {
+  if (!(error instanceof EngineError) || error.param === null) return error;
+  const { code, message, param, cause } = error;
+  const found = fieldPaths(body).find(([engine]) => param === engine || param.startsWith(`${engine}.`));
+  if (!found) return error;
+  const name = found[1] + param.slice(found[0].length);
+  const text = message.startsWith(param) ? name + message.slice(param.length) : message;
+  return new EngineError(code, text, { param: name, cause });
+}

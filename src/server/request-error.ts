@@ -1,0 +1,102 @@
+// What a schema found wrong, as the error that names the field and its value.
+
+import type { z } from 'zod';
+import { RequestError, type RequestErrorCode } from './errors.ts';
+import { show } from './fields.ts';
+
+interface Problem {
+  path: PropertyKey[];
+  issue: z.core.$ZodIssue;
+}
+
+/** Of a union's branches, the one that got furthest is the one that was meant; none did where all dislike the type. */
+function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
+  const path = [...base, ...issue.path];
+  if (issue.code !== 'invalid_union') return { path, issue };
+  const reached = (problem: Problem) =>
+    problem.path.length + (/^invalid_(type|union)$/.test(problem.issue.code) ? 0 : 0.5);
+  return issue.errors
+    .flatMap((branch) => branch.slice(0, 1))
+    .map((inner) => deepest(inner, path))
+    .reduce((best, next) => (reached(next) > reached(best) ? next : best), {
+      path,
+      issue,
+    });
+}
+
+/** The first thing that is wrong, under its field's name. */
+export function toRequestError(error: z.ZodError, body: unknown): RequestError {
+  const first = error.issues[0];
+  if (!first) return new RequestError('bad_request', 'the body does not fit the interface');
+  const { path, issue } = deepest(first, []);
+  const param = path.map(String).join('.');
+  const value = path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    body,
+  );
+  const { code, text } = describe(issue, value);
+  return new RequestError(code, `${param} ${text}`, { param });
+}
+
+function describe(
+  issue: z.core.$ZodIssue,
+  value: unknown,
+): { code: RequestErrorCode | 'unsupported'; text: string } {
+  const got = `got ${show(value)}`;
+  if (value === undefined && issue.code !== 'custom') {
+    return { code: 'missing_required_parameter', text: 'is required' };
+  }
+  switch (issue.code) {
+    case 'custom': {
+      const code = issue.params?.['code'];
+      const known =
+        code === 'unsupported' || code === 'missing_required_parameter' || code === 'invalid_type';
+      return { code: known ? code : 'invalid_value', text: issue.message };
+    }
+    case 'invalid_type':
+      return { code: 'invalid_type', text: `must be ${article(issue.expected)}, ${got}` };
+    case 'too_small':
+    case 'too_big': {
+      const low = issue.code === 'too_small';
+      const bound = low ? issue.minimum : issue.maximum;
+      if (typeof value === 'number') {
+        const relation = low
+          ? issue.inclusive
+            ? 'at least'
+            : 'greater than'
+          : issue.inclusive
+            ? 'at most'
+            : 'below';
+        return { code: 'invalid_value', text: `must be ${relation} ${bound}, ${got}` };
+      }
+      const thing = typeof value === 'string' ? 'character' : 'entr';
+      const plural = thing === 'entr' ? (bound === 1 ? 'y' : 'ies') : bound === 1 ? '' : 's';
+      return {
+        code: 'invalid_value',
+        text: `must have at ${low ? 'least' : 'most'} ${bound} ${thing}${plural}`,
+      };
+    }
+    case 'invalid_value':
+      return { code: 'invalid_value', text: `must be one of ${issue.values.map(String).join(', ')}, ${got}` };
+    case 'invalid_key':
+      return { code: 'invalid_value', text: 'is not a token id; keys are whole numbers' };
+    case 'invalid_union': {
+      const kinds = issue.errors.flatMap(([inner]) =>
+        inner?.code === 'invalid_type' ? [article(inner.expected)] : [],
+      );
+      return { code: 'invalid_type', text: `must be ${kinds.join(' or ')}, ${got}` };
+    }
+    default:
+      return { code: 'invalid_value', text: `is not valid: ${issue.message}, ${got}` };
+  }
+}
+
+function article(expected: string): string {
+  const names: Record<string, string> = {
+    int: 'a whole number',
+    array: 'a list',
+    record: 'an object',
+    null: 'null',
+  };
+  return names[expected] ?? (/^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`);
+}

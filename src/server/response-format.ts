@@ -1,0 +1,113 @@
+// What a text has to match: response_format, regex and ebnf, of which a request has one.
+
+import { z } from 'zod';
+import type { StructuralTag, TextConstraint } from '../index.ts';
+import { RequestError } from './errors.ts';
+
+const schema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
+
+export const responseFormat = z
+  .looseObject({
+    type: z.enum(['text', 'json_object', 'json_schema', 'structural_tag']),
+    json_schema: z
+      .looseObject({
+        name: z.string().nullish(),
+        description: z.string().nullish(),
+        schema: schema.nullish(),
+        strict: z.boolean().nullish(),
+      })
+      .nullish(),
+    /** Beside `type`, as some clients send it. */
+    schema: schema.nullish(),
+    structures: z
+      .array(z.looseObject({ begin: z.string().min(1), schema: schema.nullish(), end: z.string() }))
+      .min(1)
+      .nullish(),
+    triggers: z.array(z.string().min(1)).min(1).nullish(),
+  })
+  .superRefine((format, context) => {
+    const missing = (path: string[], message: string, code = 'missing_required_parameter') =>
+      context.addIssue({ code: 'custom', path, message, params: { code } });
+    if (format.type === 'json_schema' && schemaOf(format) == null) {
+      missing(['json_schema', 'schema'], 'is required where the type is json_schema; send a JSON Schema');
+    }
+    if (format.type !== 'structural_tag') return;
+    if (format['format'] != null && !format.structures) {
+      missing(
+        ['format'],
+        'is not read here; send structures (begin, schema, end) and triggers',
+        'unsupported',
+      );
+    } else {
+      for (const name of ['structures', 'triggers'] as const)
+        if (!format[name]) missing([name], 'is required where the type is structural_tag');
+    }
+  });
+
+type ResponseFormat = z.infer<typeof responseFormat>;
+
+function schemaOf({ json_schema, schema: beside }: ResponseFormat): unknown {
+  return json_schema?.schema ?? beside ?? undefined;
+}
+
+interface ConstraintFields {
+  response_format?: ResponseFormat | undefined;
+  regex?: string | undefined;
+  ebnf?: string | undefined;
+}
+
+/** The names of the fields that constrain the text; a request has at most one. */
+function constraining(body: ConstraintFields): (keyof ConstraintFields)[] {
+  const names = ['response_format', 'regex', 'ebnf'] as const;
+  return names.filter((name) =>
+    name === 'response_format'
+      ? body.response_format && body.response_format.type !== 'text'
+      : body[name] !== undefined,
+  );
+}
+
+export function checkOneConstraint(body: ConstraintFields): void {
+  const [first, second] = constraining(body);
+  if (first === undefined || second === undefined) return;
+  throw new RequestError(
+    'invalid_value',
+    `${second} and ${first} both say what the text has to match; send one of them`,
+    { param: second },
+  );
+}
+
+export function toConstraint({
+  response_format: format,
+  regex,
+  ebnf,
+}: ConstraintFields): TextConstraint | undefined {
+  if (regex !== undefined) return { type: 'regex', pattern: regex };
+  if (ebnf !== undefined) return { type: 'ebnf', grammar: ebnf };
+  if (!format || format.type === 'text') return undefined;
+  if (format.type === 'structural_tag') {
+    const structures = (format.structures ?? []).map(({ begin, schema: inner, end }): StructuralTag => ({
+      begin,
+      schema: inner ?? true,
+      end,
+    }));
+    return { type: 'structural_tag', structures, triggers: format.triggers ?? [] };
+  }
+  const wanted = schemaOf(format);
+  return wanted === undefined ? { type: 'json_object' } : { type: 'json_schema', schema: wanted };
+}
+
+/** Where the engine's paths into a constraint stand in the request. */
+export function constraintPaths(body: ConstraintFields): [engine: string, field: string][] {
+  const [name = 'response_format'] = constraining(body);
+  if (name !== 'response_format')
+    return [
+      ['constraint.pattern', name],
+      ['constraint.grammar', name],
+      ['constraint', name],
+    ];
+  const nested = body.response_format?.json_schema?.schema != null;
+  return [
+    ['constraint.schema', nested ? 'response_format.json_schema.schema' : 'response_format.schema'],
+    ['constraint', 'response_format'],
+  ];
+}
