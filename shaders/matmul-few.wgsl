@@ -3,6 +3,7 @@
 diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 enable subgroups;
 #import "weights/$W.wgsl"
+#import "lib/matrix.$MATRIX.wgsl"
 #import "lib/store.$STORE.wgsl"
 #import "lib/splits.wgsl"
 
@@ -10,6 +11,7 @@ const ROWS = 1u;
 const RUN = 8u; // quads of k's held at a time: 4 or 8, at most the subgroup's size
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
+const TASK_ROWS = ROWS;
 
 struct Args {
   x_quads: u32,     // quads of columns from one row of x to the next
@@ -21,6 +23,7 @@ struct Args {
   item_rows: u32,   // rows that share a row of the gate
   gate_quads: u32,  // quads from one row of the gate to the next
   gate_first: u32,  // quad where the gate's columns begin
+  expert_groups: u32, // groups of one expert's columns, where there are experts
   steps: u32,       // steps in a run; an argument so that drivers do not unroll the loop, which costs speed and compile time
 }
 
@@ -44,11 +47,19 @@ fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(subgroup_invocation_id) subgroup_lane: u32,
 ) {
+  if (is_idle(workgroup.y)) {
+    return;
+  }
   let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
+  let place = place_of(workgroup.y, column);
   let split = local / COLUMN_LANES;
-  let group = min(column / 8u, args.groups - 1u);
+  let group = place.group;
   let lane = column % 8u;
   let row0 = workgroup.y * ROWS;
+  var x0: array<u32, ROWS>;
+  for (var r = 0u; r < ROWS; r++) {
+    x0[r] = x_row(row0 + r) * args.x_quads;
+  }
 
   var c: array<vec4f, ROWS>;
   var held: array<vec4f, ROWS>;
@@ -56,7 +67,7 @@ fn main(
   let last = args.blocks * (split + 1u) / SPLITS * (8u / RUN);
   for (var run = args.blocks * split / SPLITS * (8u / RUN); run < last; run++) {
     for (var r = 0u; r < ROWS; r++) {
-      held[r] = x[(row0 + r) * args.x_quads + run * RUN + subgroup_lane % RUN];
+      held[r] = x[x0[r] + run * RUN + subgroup_lane % RUN];
     }
     let scale = load_scale(group * args.blocks + run * RUN / 8u, lane);
     let first_step = (group * runs + run) * args.steps;
@@ -72,12 +83,11 @@ fn main(
     }
   }
 
-  let y_quad = args.first_group * 8u + column;
-  let inside = column / 8u < args.groups && y_quad < args.y_quads;
+  let inside = place.inside && place.y_quad < args.y_quads;
   for (var r = 0u; r < ROWS; r++) {
     let acc = sum_splits(c[r], local, split);
     if (inside && split == 0u) {
-      store(row0 + r, y_quad, acc);
+      store(row0 + r, place.y_quad, acc);
     }
   }
 }

@@ -4,12 +4,14 @@
 diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 #import "weights/$W.wgsl"
 #import "lib/rows.$LANES.wgsl"
+#import "lib/matrix.$MATRIX.wgsl"
 #import "lib/store.$STORE.wgsl"
 #import "lib/splits.wgsl"
 
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
+const TASK_ROWS = LANES * TILES;
 
 struct Args {
   x_quads: u32,     // quads of columns from one row of x to the next
@@ -22,6 +24,7 @@ struct Args {
   item_rows: u32,   // rows that share a row of the gate
   gate_quads: u32,  // quads from one row of the gate to the next
   gate_first: u32,  // quad where the gate's columns begin
+  expert_groups: u32, // groups of one expert's columns, where there are experts
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -33,12 +36,19 @@ fn main(
   @builtin(local_invocation_index) local: u32,
   lanes: Lanes,
 ) {
+  if (is_idle(workgroup.y)) {
+    return;
+  }
   let column = workgroup.x * COLUMN_LANES + local % COLUMN_LANES;
+  let place = place_of(workgroup.y, column);
   let split = local / COLUMN_LANES;
-  let group = min(column / 8u, args.groups - 1u);
+  let group = place.group;
   let lane = column % 8u;
-  let row0 = workgroup.y * LANES * TILES;
-  let x0 = (row0 + lane_row(lanes)) * args.x_quads;
+  let row0 = workgroup.y * TASK_ROWS;
+  var x0: array<u32, TILES>;
+  for (var t = 0u; t < TILES; t++) {
+    x0[t] = x_row(row0 + t * LANES + lane_row(lanes)) * args.x_quads;
+  }
 
   var c: array<array<vec4f, LANES>, TILES>;
   let last = args.blocks * (split + 1u) / SPLITS;
@@ -52,7 +62,7 @@ fn main(
       }
       let w = unpack(pack, scale, quad % (STEP / 4u));
       for (var t = 0u; t < TILES; t++) {
-        fold_quad(&c[t], x[x0 + t * LANES * args.x_quads + b * 8u + quad], w);
+        fold_quad(&c[t], x[x0[t] + b * 8u + quad], w);
       }
     }
   }
@@ -64,10 +74,9 @@ fn main(
       sums[t * LANES + i] = sum_splits(c[t][i], local, split);
     }
   }
-  let y_quad = args.first_group * 8u + column;
-  if (column / 8u < args.groups && y_quad < args.y_quads && split == 0u) {
-    for (var row = 0u; row < min(LANES * TILES, args.tile_rows); row++) { // a bound that drivers leave rolled, too
-      store(row0 + row, y_quad, sums[row]);
+  if (place.inside && place.y_quad < args.y_quads && split == 0u) {
+    for (var row = 0u; row < min(TASK_ROWS, args.tile_rows); row++) { // a bound that drivers leave rolled, too
+      store(row0 + row, place.y_quad, sums[row]);
     }
   }
 }

@@ -12,6 +12,7 @@ def case_config(checkpoint, case, folder):
     values = json.loads((folder / 'config.json').read_text()) | case.config
     config = checkpoint.model.config_class.from_dict(values)
     config._attn_implementation = 'eager'
+    config._experts_implementation = 'eager'
     return config
 
 
@@ -46,6 +47,23 @@ class TabledRotary(torch.nn.Module):
         angles = position_ids[..., None].float() * self.table[position_ids]
         angles = torch.cat((angles, angles), dim=-1)
         return (angles.cos() * self.scaling).to(x.dtype), (angles.sin() * self.scaling).to(x.dtype)
+
+
+def fused(state):
+    """Experts as transformers holds them, all of a layer in one tensor; files have each in tensors of its own."""
+    whole, experts = {}, {}
+    for name, tensor in state.items():
+        layer, _, rest = name.partition('.experts.')
+        if not rest:
+            whole[name] = tensor
+            continue
+        number, kind = rest.split('.')[:2]
+        experts.setdefault(f'{layer}.experts', {}).setdefault(int(number), {})[kind] = tensor
+    for name, held in experts.items():
+        each = [held[number] for number in range(len(held))]
+        whole[f'{name}.gate_up_proj'] = torch.stack([torch.cat((e['gate_proj'], e['up_proj'])) for e in each])
+        whole[f'{name}.down_proj'] = torch.stack([e['down_proj'] for e in each])
+    return whole
 
 
 def build(checkpoint, case, folder, state=None, tabled=True):

@@ -1,4 +1,4 @@
-"""The four tiny checkpoints and the cases run on each: which configuration, which weights, which rotary rule.
+"""The tiny checkpoints and the cases run on each: which configuration, which weights, which rotary rule.
 
 A case changes its checkpoint's config.json by `config` (top-level keys replace). config.json of llama, mistral and qwen2
 is written as published checkpoints are (`rope_theta`, `rope_scaling`, `torch_dtype`), that of qwen3 as transformers 5
@@ -15,7 +15,14 @@ For the other types (`fixed`), and where all lengths choose the same frequencies
 
 from dataclasses import dataclass, field
 
-from transformers import LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM
+from transformers import (
+    LlamaForCausalLM,
+    MistralForCausalLM,
+    OlmoeForCausalLM,
+    Qwen2ForCausalLM,
+    Qwen3ForCausalLM,
+    Qwen3MoeForCausalLM,
+)
 
 
 @dataclass
@@ -27,6 +34,7 @@ class Case:
     static_length: int | None = None
     prompt: int = 24  # tokens before the 32 greedy ones
     note: str = ''
+    states: bool = False  # keep what the head is told as well
 
 
 @dataclass
@@ -149,4 +157,39 @@ QWEN3 = Checkpoint(
     ],
 )
 
-CHECKPOINTS = {c.name: c for c in (LLAMA, MISTRAL, QWEN2, QWEN3)}
+QWEN3_MOE = Checkpoint(
+    name='qwen3-moe',
+    model=Qwen3MoeForCausalLM,
+    seed=5,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, moe_intermediate_size=48, num_hidden_layers=3,
+        num_attention_heads=4, num_key_value_heads=2, head_dim=32, num_experts=6, num_experts_per_tok=2,
+        norm_topk_prob=True, mlp_only_layers=[1], rms_norm_eps=1e-6, rope_theta=1000000.0, max_position_embeddings=128,
+        tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2,
+    ),  # fmt: skip
+    cases=[
+        Case('default', note='layer 1 has no experts; shares of the chosen experts add up to one', states=True),
+        Case('unnormed', {'norm_topk_prob': False}),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+OLMOE = Checkpoint(
+    name='olmoe',
+    model=OlmoeForCausalLM,
+    seed=6,
+    config=dict(
+        vocab_size=320, hidden_size=64, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, num_experts=5, num_experts_per_tok=3, norm_topk_prob=False, rms_norm_eps=1e-5,
+        rope_theta=10000.0, max_position_embeddings=128, tie_word_embeddings=False, dtype='float16', bos_token_id=1,
+        eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[
+        Case('default', note='queries and keys are normed whole, all heads together', states=True),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+CHECKPOINTS = {c.name: c for c in (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE)}

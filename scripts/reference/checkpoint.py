@@ -1,4 +1,4 @@
-"""Makes the tiny checkpoints of test/golden:  python scripts/reference/checkpoint.py [llama mistral qwen2 qwen3]
+"""Makes the tiny checkpoints of test/golden:  python scripts/reference/checkpoint.py [llama mistral qwen2 qwen3 qwen3-moe olmoe]
 
 Weights are drawn at random (norms away from one, biases away from zero) and then fitted until, in every case, greedy
 decoding of a random prompt yields a random sequence over few tokens, each by a wide margin over the second best. The
@@ -17,7 +17,7 @@ from torch.func import functional_call
 
 from case_model import GREEDY, build, margins
 from cases import CHECKPOINTS
-from quantise import dequantised, keep_clear
+from quantise import dequantised, is_quantised, keep_clear
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden'
 DTYPES = {'float32': torch.float32, 'float16': torch.float16, 'bfloat16': torch.bfloat16}
@@ -33,8 +33,8 @@ def draw(model, config):
         elif 'embed' in name or 'lm_head' in name:
             weight.data = torch.randn_like(weight) * (2 / hidden**0.5)
         else:
-            gain = 1.6 if 'q_proj' in name or 'k_proj' in name else 1.0
-            weight.data = torch.randn_like(weight) * (gain / weight.shape[1] ** 0.5)
+            gain = 1.6 if 'q_proj' in name or 'k_proj' in name else 3.0 if name.endswith('mlp.gate.weight') else 1.0
+            weight.data = torch.randn_like(weight) * (gain / weight.shape[-1] ** 0.5)
 
 
 def sequences(checkpoint):
@@ -58,7 +58,7 @@ def as_seen(weights, dtype, format, zero_row):
         value = weight.detach().to(dtype).float()
         if zero_row is not None and 'embed' in name:
             value[zero_row] = 0
-        if format != 'stored' and value.dim() == 2:
+        if format != 'stored' and is_quantised(name, value):
             value = dequantised(value, format)
         seen[name] = weight + (value - weight.detach())
     return seen
@@ -101,7 +101,7 @@ def stored(weights, dtype, zero_row):
         value = weight.detach().clone()
         if zero_row is not None and 'embed' in name:
             value[zero_row] = 0
-        state[name] = keep_clear(value, dtype) if value.dim() == 2 else value.to(dtype).float()
+        state[name] = keep_clear(value, dtype) if is_quantised(name, value) else value.to(dtype).float()
     return state
 
 
@@ -111,6 +111,8 @@ def published_spelling(values):
     for key in ('transformers_version', 'layer_types'):
         values.pop(key, None)
     values |= {'rope_theta': parameters['rope_theta'], 'rope_scaling': None, 'torch_dtype': values.pop('dtype')}
+    if 'num_local_experts' in values:
+        values['num_experts'] = values.pop('num_local_experts')
     if values.get('head_dim') == values['hidden_size'] // values['num_attention_heads']:
         del values['head_dim']
     return values

@@ -1,7 +1,8 @@
-"""Makes the goldens of the tiny checkpoints:  python scripts/reference/golden.py [llama mistral qwen2 qwen3]
+"""Makes the goldens of the tiny checkpoints:  python scripts/reference/golden.py [llama mistral qwen2 qwen3 qwen3-moe olmoe]
 
 test/golden/<name>.json lists the cases; test/golden/<name>.safetensors holds, for each, `<case>` = f32 logits
-[rows, vocabulary] at the given positions of one forward pass over input_ids. All runs are in f32 (stored weights widened,
+[rows, vocabulary] at the given positions of one forward pass over input_ids, and where `states` is set `<case>.states` =
+what the head is told there, [rows, hidden]. `routed` lists the experts chosen, [positions][layers][experts a token]. All runs are in f32 (stored weights widened,
 or quantised and dequantised by quantise.py) with eager attention.
 
 Greedy tokens come from transformers' generate with its cache. They are checked here against one pass over the whole
@@ -17,10 +18,10 @@ from importlib.metadata import version
 import torch
 from safetensors.torch import load_file, save_file
 
-from case_model import GREEDY, build, frequencies, lengths_in_force, margins
+from case_model import GREEDY, build, frequencies, fused, lengths_in_force, margins
 from cases import CHECKPOINTS
 from checkpoint import ROOT, sequences
-from quantise import dequantised
+from quantise import dequantised, is_quantised
 
 RULES = {
     'fixed': 'frequencies do not hang on the sequence length, or all its lengths choose the same ones',
@@ -37,8 +38,8 @@ def load(folder, format):
         state |= load_file(shard)
     state = {name: tensor.float() for name, tensor in state.items()}
     if format != 'stored':
-        state = {name: dequantised(t, format) if t.dim() == 2 else t for name, t in state.items()}
-    return state
+        state = {name: dequantised(t, format) if is_quantised(name, t) else t for name, t in state.items()}
+    return fused(state)
 
 
 def generated(model, prompt):
@@ -55,13 +56,24 @@ def recomputed(model, prompt):
     return ids[prompt.numel() :]
 
 
+def recorded_routes(model):
+    """What the routers of each layer choose from now on: a list that the next pass fills."""
+    routes = []
+    for name, module in model.named_modules():
+        if name.endswith('mlp.gate'):
+            module.register_forward_hook(lambda _, __, out: routes.append(out[2]))
+    return routes
+
+
 @torch.no_grad()
 def run(checkpoint, case, folder):
     state = load(folder, case.weights)
     ids = torch.tensor(sequences(checkpoint)[case.name])
     prompt = ids[: case.prompt]
     positions = sorted({0, 7, case.prompt - 1, case.prompt + 12, ids.numel() - 1})
-    logits = build(checkpoint, case, folder, state)(ids[None], use_cache=False).logits[0]
+    model = build(checkpoint, case, folder, state)
+    routes = recorded_routes(model)
+    logits = model(ids[None], use_cache=False).logits[0]
     golden = {
         'name': case.name,
         'config': case.config,
@@ -72,6 +84,12 @@ def run(checkpoint, case, folder):
     }
     if case.note:
         golden['note'] = case.note
+    if routes:
+        golden['routed'] = torch.stack(routes, 1).tolist()
+    states = None
+    if case.states:
+        golden['states'] = True
+        states = model.model(ids[None], use_cache=False).last_hidden_state[0, positions].contiguous()
     if case.static_length:
         golden['rope']['static_length'] = case.static_length
     own = build(checkpoint, case, folder, state, tabled=case.rule == 'static')
@@ -86,7 +104,7 @@ def run(checkpoint, case, folder):
             assert torch.equal(recomputed(own, prompt), tokens)
         margin = margins(rows, tokens).min().item()
         golden['greedy'] = {'prompt_ids': prompt.tolist(), 'tokens': tokens.tolist(), 'narrowest_margin': round(margin, 4)}
-    return golden, logits[positions].contiguous()
+    return golden, logits[positions].contiguous(), states
 
 
 def distances(checkpoint, case, folder, logits, positions, ids):
@@ -117,7 +135,7 @@ def make(checkpoint):
     cases, tensors = [], {}
     for case in checkpoint.cases:
         assert not lengths_in_force(case) or lengths_matter(checkpoint, case, folder), case.name
-        golden, logits = run(checkpoint, case, folder)
+        golden, logits, states = run(checkpoint, case, folder)
         ids = torch.tensor(golden['input_ids'])
         near, half = distances(checkpoint, case, folder, logits, golden['positions'], ids)
         margin = golden.get('greedy', {}).get('narrowest_margin')
@@ -126,6 +144,8 @@ def make(checkpoint):
         print(f'{name:24} largest {largest:5.1f}  margin {margin}  f64 {near:.1e}  f16 inputs {half:.1e}')
         cases.append(golden)
         tensors[case.name] = logits
+        if states is not None:
+            tensors[f'{case.name}.states'] = states
     save_file(tensors, ROOT / f'{checkpoint.name}.safetensors')
     document = {
         'command': f'python scripts/reference/golden.py {checkpoint.name}',

@@ -8,7 +8,8 @@ int4  scale = extreme / -8            code = clamp(floor(w / scale + 8.5), 0, 15
       `extreme` is the signed weight of largest magnitude (the scale may be negative): it always takes code 0.
 A block of zeros has scale 0; its codes are 0 (int8) and 8 (int4).
 
-Every matrix is quantised: all linear layers, the embedding and the head. Vectors (norms, biases) stay as stored.
+Every matrix is quantised: all linear layers, those of experts, the embedding and the head. Vectors (norms, biases) stay as
+stored, and so do routers, whose choices must not hang on a rounding.
 `keep_clear` moves the few weights whose code would hang on the last bits of a division, so that a GPU's division, which
 need not be correctly rounded, must find the very same codes.
 """
@@ -17,6 +18,10 @@ import torch
 
 BLOCK = 32
 CLEARANCE = 4e-3  # in code units: no weight lies nearer than this to a rounding edge
+
+
+def is_quantised(name, tensor):
+    return tensor.dim() > 1 and not name.endswith('mlp.gate.weight')
 
 
 def blocks_of(matrix):
@@ -38,10 +43,12 @@ def scaled(blocks, format):
     return scale, units
 
 
-def dequantised(matrix, format):
+def dequantised(tensor, format):
+    """A matrix, or several of one shape stacked."""
+    matrix = tensor.flatten(0, -2)
     scale, units = scaled(blocks_of(matrix), format)
     codes = torch.round(units) if format == 'int8' else (units + 8.5).floor().clamp(0, 15) - 8
-    return (codes * scale).flatten(1)[:, : matrix.shape[1]]
+    return (codes * scale).flatten(1)[:, : matrix.shape[1]].reshape(tensor.shape)
 
 
 def unclear(matrix):
@@ -58,11 +65,12 @@ def unclear(matrix):
 
 
 def keep_clear(matrix, dtype):
-    """The matrix in `dtype`, with unclear weights made smaller step by step; returned in f32."""
-    matrix = matrix.to(dtype).float()
+    """The matrix (or several stacked) in `dtype`, with unclear weights made smaller step by step; returned in f32."""
+    shape = matrix.shape
+    matrix = matrix.to(dtype).float().flatten(0, -2)
     for _ in range(64):
         near = unclear(matrix)
         if not near.any():
-            return matrix
+            return matrix.reshape(shape)
         matrix = torch.where(near, matrix * (1 - 2**-7), matrix).to(dtype).float()
     raise RuntimeError('a weight stays near a rounding edge after 64 steps')

@@ -8,15 +8,16 @@ import type { Device } from '../gpu/device.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import {
   allocateMatrix,
+  expertParts,
   hasScales,
   interleaved,
   interleavedHalves,
   packRows,
   stacked,
   widen,
-  type ConvForm,
   type Format,
   type Matrix,
+  type MatrixForm,
   type MatrixPart,
 } from '../kernels/matrix.ts';
 import type { WeightTable } from '../models/weights.ts';
@@ -87,13 +88,17 @@ export function openWeights(
   const rowsOf = (parts: readonly { name: string; rows: number }[], name: string): number =>
     parts.reduce((sum, part) => sum + (part.name === name ? part.rows : 0), 0);
 
-  const matrix = (parts: MatrixPart[], k: number, form: ConvForm = {}): Matrix => {
+  const matrix = (
+    parts: MatrixPart[],
+    k: number,
+    { kept, ...form }: MatrixForm & { /** As stored, whatever the format. */ kept?: boolean } = {},
+  ): Matrix => {
     const { kernel = 1 } = form;
     const entries = parts.map(({ name }) =>
       find(name, [rowsOf(parts, name), k, ...(kernel > 1 ? [kernel, kernel] : [])]),
     );
     // Sums of nine weights need more digits than the weights do.
-    const stored = form.winograd ? 'f32' : (format ?? storedFormat(entries));
+    const stored = form.winograd ? 'f32' : ((kept ? null : format) ?? storedFormat(entries));
     const packed = allocateMatrix(device, stored, k, parts, parts[0]!.name, form);
     packedRegions.push(...regionsOf(packed));
     parts.forEach((part, i) => want(entries[i]!, (chunk) => packRows(device, packed, part, chunk)));
@@ -149,6 +154,15 @@ export function openWeights(
     matrix(name, rows, k, bias) {
       const packed = matrix(stacked([{ name, rows }]), k);
       return bias === undefined ? packed : { ...packed, bias: vectors(stacked([{ name: bias, rows }])) };
+    },
+    router: (name, rows, k) => matrix(stacked([{ name, rows }]), k, { kept: true }),
+    experts(names, rows, k) {
+      const each = names.map((name) => stacked([{ name, rows }]));
+      return matrix(expertParts(each), k, { experts: names.length });
+    },
+    expertGateUps(pairs, rows, k) {
+      const each = pairs.map(({ gate, up }) => interleaved(gate, up, rows));
+      return matrix(expertParts(each), k, { experts: pairs.length });
     },
     conv(name, out, channels, kernel, { bias = true, stride = 1 } = {}) {
       const parts = stacked([{ name, rows: out }]);

@@ -3,7 +3,7 @@
 
 import type { Params } from '../gpu/linker.ts';
 import type { Operand, Tape } from '../gpu/tape.ts';
-import { paddedColumns, paddedRows, tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { paddedColumns, paddedRows, tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
@@ -12,7 +12,7 @@ import { stripsOf } from './row-strips.ts';
 export type { Activation } from './activation.ts';
 
 /** How shaders/lib/store.* ends a sum, and what that takes. */
-interface Store {
+export interface Store {
   params: {
     STORE: 'set' | 'add' | 'gated-add' | 'gated-pair';
     ACTIVATION?: Activation | 'none';
@@ -26,7 +26,7 @@ interface Store {
 
 const NO_GATE = { item_rows: 1, gate_quads: 0, gate_first: 0 };
 
-/** Rows of a tile; tensors are given rows behind their last one up to the end of its tile. */
+/** Rows of a tile at most; tensors are given rows behind their last one up to the end of its tile. */
 const TILE_ROWS = 16;
 
 /** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
@@ -78,42 +78,79 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(x);
-  const { shader, params, rows } = variant(tape, x.rows(tape.capacity), weight);
-  const columnLanes = columnLanesOf(tape);
-  const column = (window: MatrixWindow) => Math.ceil((window.groups * 8) / columnLanes);
+  const rows = Math.min(paddedRows(x.rows(tape.capacity)), TILE_ROWS);
   for (const strip of stripsOf(tape, [x, y], rows)) {
     for (const window of weight.windows) {
-      tape.dispatch(shader, {
-        params: {
-          ...params,
-          ...store.params,
-          BIAS: weight.bias ? 'add' : 'none',
-          W: weight.format,
-          COLUMN_LANES: columnLanes,
-        },
-        args: {
-          x_quads: x.stride / 4,
-          y_quads: outputs === 2 ? paddedColumns(y.columns) / 2 : y.stride / 4,
-          blocks: weight.blocks,
-          first_group: window.firstGroup,
-          groups: window.groups,
-          first_row: strip.firstRow,
-          ...(store.args ?? NO_GATE),
-          ...(shader === 'matmul-few.wgsl'
-            ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
-            : { tile_rows: rows }),
-        },
-        bind: {
-          x: strip.of(x),
-          y: strip.of(y),
-          ...weightOperands(window),
-          ...(weight.bias ? { bias: weight.bias } : {}),
-          ...store.bind,
-        },
-        groups: (sizes) => [column(window), Math.ceil(strip.count(sizes) / rows)],
+      dispatchWindow(weight, window, rows, store, {
+        x,
+        y,
+        params: { MATRIX: 'one' },
+        firstRow: strip.firstRow,
+        groups: window.groups,
+        bind: { x: strip.of(x), y: strip.of(y) },
+        tiles: (sizes) => Math.ceil(strip.count(sizes) / rows),
       });
     }
   }
+}
+
+/** What one dispatch computes, beyond its window and its store. */
+export interface Task {
+  x: Tensor;
+  y: Tensor;
+  params: Params;
+  /** Rows before the strip. */
+  firstRow: number;
+  /** Groups of columns to compute; of each tile's matrix where `expertGroups` says how many those have. */
+  groups: number;
+  expertGroups?: number;
+  bind: Record<string, Operand>;
+  tiles: (sizes: Sizes) => number;
+}
+
+/** Tiles of `rows` rows through one window of a matrix. */
+export function dispatchWindow(
+  weight: Matrix,
+  window: MatrixWindow,
+  rows: number,
+  store: Store,
+  task: Task,
+): void {
+  const { x, y } = task;
+  const tape = tapeOf(x);
+  const { shader, params } = variant(tape, rows, weight);
+  const columnLanes = columnLanesOf(tape);
+  const columns = Math.ceil((task.groups * 8) / columnLanes);
+  tape.dispatch(shader, {
+    params: {
+      ...params,
+      ...store.params,
+      ...task.params,
+      BIAS: weight.bias ? 'add' : 'none',
+      W: weight.format,
+      COLUMN_LANES: columnLanes,
+    },
+    args: {
+      x_quads: x.stride / 4,
+      y_quads: store.outputs === 2 ? paddedColumns(y.columns) / 2 : y.stride / 4,
+      blocks: weight.blocks,
+      first_group: window.firstGroup,
+      groups: window.groups,
+      first_row: task.firstRow,
+      ...(store.args ?? NO_GATE),
+      expert_groups: task.expertGroups ?? 0,
+      ...(shader === 'matmul-few.wgsl'
+        ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
+        : { tile_rows: rows }),
+    },
+    bind: {
+      ...task.bind,
+      ...weightOperands(window),
+      ...(weight.bias ? { bias: weight.bias } : {}),
+      ...store.bind,
+    },
+    groups: (sizes) => [columns, task.tiles(sizes)],
+  });
 }
 
 /** Lanes of a workgroup that own columns. A CPU runs a workgroup of one subgroup a quarter faster than one of four. */
@@ -121,26 +158,14 @@ function columnLanesOf({ device: { summary, capabilities } }: Tape): number {
   return summary.software ? Math.max(8, summary.subgroupMaxSize) : capabilities.columnLanes;
 }
 
-interface Variant {
-  shader: string;
-  params: Params;
-  /** Rows a workgroup takes. */
-  rows: number;
-}
-
-/** Every variant sums alike, so the choice may follow the tape's capacity without changing a token. */
-function variant(tape: Tape, capacity: number, weight: Matrix): Variant {
+/** Every variant sums alike, so the choice may follow the rows of a tile without changing a token. */
+function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; params: Params } {
   const { lanes } = tape;
   const splits = tape.plain ? 1 : splitsFor(tape, weight);
-  const rows = Math.min(paddedRows(capacity), TILE_ROWS);
   if (lanes > 1 && rows < TILE_ROWS) {
-    return {
-      shader: 'matmul-few.wgsl',
-      params: { ROWS: rows, RUN: Math.min(lanes, 8), SPLITS: splits },
-      rows,
-    };
+    return { shader: 'matmul-few.wgsl', params: { ROWS: rows, RUN: Math.min(lanes, 8), SPLITS: splits } };
   }
-  return { shader: 'matmul.wgsl', params: { LANES: lanes, TILES: rows / lanes, SPLITS: splits }, rows };
+  return { shader: 'matmul.wgsl', params: { LANES: lanes, TILES: rows / lanes, SPLITS: splits } };
 }
 
 /**

@@ -1,6 +1,6 @@
 // A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 32 columns, blocks of
 // 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds. A convolution's matrix
-// has a tap's k's after the other's.
+// has a tap's k's after the other's; experts' matrices of one shape stand one behind the other, each from a group of its own.
 
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
@@ -34,7 +34,7 @@ export interface MatrixPart {
   placement: Placement;
 }
 
-/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap. */
+/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; of experts, each. */
 export interface Matrix {
   format: Format;
   columns: number;
@@ -45,6 +45,8 @@ export interface Matrix {
   winograd: boolean;
   /** Blocks of 32 k's, those of all taps. */
   blocks: number;
+  /** Matrices that there are of this shape; 1 where there are no experts. */
+  experts: number;
   windows: MatrixWindow[];
   parts: MatrixPart[];
   bias: Tensor | null;
@@ -65,6 +67,11 @@ export function hasScales(format: Format): boolean {
 export function matrixBytes(format: Format, columns: number, k: number, taps = 1): number {
   const blocks = taps * Math.ceil(k / BLOCK);
   return groupsOf(columns) * blocks * (codeBytes(format) + (hasScales(format) ? GROUP * 4 : 0));
+}
+
+/** Groups of one expert's columns. */
+export function expertGroups({ columns }: Matrix): number {
+  return groupsOf(columns);
 }
 
 /** Even, so that two interleaved matrices reach the padding of what they make together. */
@@ -102,10 +109,24 @@ export function interleavedHalves(name: string, rows: number): MatrixPart[] {
   return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i * rows }));
 }
 
-/** How a convolution's taps are held. */
-export interface ConvForm {
+/** The parts of equally shaped matrices as one: each begins with a group of its own. */
+export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
+  const columns = GROUP * groupsOf(each[0]!.reduce((sum, { rows }) => sum + rows, 0));
+  return each.flatMap((parts, expert) =>
+    parts.map(({ placement, ...part }) => ({
+      ...part,
+      placement: { ...placement, firstColumn: placement.firstColumn + expert * columns },
+    })),
+  );
+}
+
+/** What a matrix is beyond rows and columns. */
+export interface MatrixForm {
+  /** Of a convolution, and whether its taps are held in Winograd's form. */
   kernel?: 1 | 3;
   winograd?: boolean;
+  /** The parts are those of so many matrices: see expertParts. */
+  experts?: number;
 }
 
 export function allocateMatrix(
@@ -114,12 +135,12 @@ export function allocateMatrix(
   k: number,
   parts: MatrixPart[],
   label: string,
-  { kernel = 1, winograd = false }: ConvForm = {},
+  { kernel = 1, winograd = false, experts = 1 }: MatrixForm = {},
 ): Matrix {
-  const columns = parts.reduce((sum, part) => sum + part.rows, 0);
+  const columns = parts.reduce((sum, part) => sum + part.rows, 0) / experts;
   const taps = winograd ? 16 : kernel * kernel;
   const blocks = taps * Math.ceil(k / BLOCK);
-  const groups = groupsOf(columns);
+  const groups = experts * groupsOf(columns);
   const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
   if (perWindow === 0) throw new Error(`${label}: 32 rows of ${taps * k} exceed one binding`);
   const windows: MatrixWindow[] = [];
@@ -136,10 +157,11 @@ export function allocateMatrix(
       groups: count,
     });
   }
+  const isPadded = groupsOf(columns) * GROUP > columns;
   for (const window of windows) {
-    if ((window.firstGroup + window.groups) * GROUP > columns) clear(device, window);
+    if (isPadded && (experts > 1 || window.firstGroup + window.groups === groups)) clear(device, window);
   }
-  return { format, columns, k, taps, winograd, blocks, windows, parts, bias: null };
+  return { format, columns, k, taps, winograd, blocks, experts, windows, parts, bias: null };
 }
 
 /** Columns that pad the last groups must be zero: they become the padding of activations. */
@@ -163,7 +185,7 @@ export function packRows(
   chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number },
 ): void {
   const tape = new Tape(device, {});
-  for (const window of matrix.windows) {
+  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
     tape.dispatch('pack.wgsl', {
       params: { SOURCE: chunk.source, W: matrix.format, WINOGRAD: matrix.winograd },
       args: {
@@ -186,6 +208,13 @@ export function packRows(
   tape.finish();
   tape.run({});
   tape.destroy();
+}
+
+/** Whether columns of a part lie in a window. */
+function reaches({ rows, placement }: MatrixPart, { firstGroup, groups }: MatrixWindow): boolean {
+  const { firstColumn, unit, unitStride } = placement;
+  const lastColumn = firstColumn + Math.floor((rows - 1) / unit) * unitStride + ((rows - 1) % unit);
+  return lastColumn >= firstGroup * GROUP && firstColumn < (firstGroup + groups) * GROUP;
 }
 
 /** Widens values, from the one after `skip` on, into `y`: a vector's placed like rows of a part, or a table's rows. */

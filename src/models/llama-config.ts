@@ -1,9 +1,11 @@
-// config.json of the Llama, Mistral and Qwen families → the one configuration that llama.ts computes by. The only place
-// that knows their names.
+// config.json of the Llama, Mistral, Qwen and OLMoE families → the one configuration that llama.ts computes by. The only
+// place that knows their names.
 
 import { EngineError } from '../files/error.ts';
 import type { HeadShape } from '../kernels/batch.ts';
 import { readRope } from './rope-config.ts';
+import { readConfig } from './config-values.ts';
+import { readExperts, type ExpertsConfig } from './experts-config.ts';
 import type { RopeConfig } from './rope.ts';
 
 export interface LlamaConfig {
@@ -23,8 +25,10 @@ export interface LlamaConfig {
   qkvBias: boolean;
   outBias: boolean;
   mlpBias: boolean;
-  /** RMSNorm on query and key heads. */
-  headNorm: boolean;
+  /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
+  queryNorm: 'none' | 'heads' | 'row';
+  /** null: every layer has one feed-forward block for all tokens. */
+  experts: ExpertsConfig | null;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -34,19 +38,34 @@ export const LLAMA_ARCHITECTURES = [
   'MistralForCausalLM',
   'Qwen2ForCausalLM',
   'Qwen3ForCausalLM',
+  'Qwen3MoeForCausalLM',
+  'OlmoeForCausalLM',
 ];
 
+const QUERY_NORMS: Readonly<Record<string, LlamaConfig['queryNorm']>> = {
+  Qwen3ForCausalLM: 'heads',
+  Qwen3MoeForCausalLM: 'heads',
+  OlmoeForCausalLM: 'row',
+};
+
 export function readLlamaConfig(config: Json, architecture: string): LlamaConfig {
-  const hidden = positive(config, 'hidden_size');
-  const layers = positive(config, 'num_hidden_layers');
-  const heads = positive(config, 'num_attention_heads');
-  const kvHeads = positive(config, 'num_key_value_heads', heads);
-  const dims = positive(config, 'head_dim', hidden / heads);
+  const { count } = readConfig('config.json', config);
+  const hidden = count('hidden_size');
+  const layers = count('num_hidden_layers');
+  const heads = count('num_attention_heads');
+  const kvHeads = count('num_key_value_heads', heads);
+  const dims = count('head_dim', hidden / heads);
   const activation = config['hidden_act'] ?? 'silu';
   if (activation !== 'silu') {
     throw new EngineError(
       'unsupported',
       `config.json: hidden_act ${JSON.stringify(activation)} is not silu, which ${architecture} is computed with`,
+    );
+  }
+  if (typeof config['clip_qkv'] === 'number') {
+    throw new EngineError(
+      'unsupported',
+      `config.json: clip_qkv ${config['clip_qkv']} is not computed; choose a model without it`,
     );
   }
   if (heads % kvHeads !== 0) {
@@ -63,19 +82,20 @@ export function readLlamaConfig(config: Json, architecture: string): LlamaConfig
   const bias = config['attention_bias'] === true;
   return {
     architecture,
-    vocabulary: positive(config, 'vocab_size'),
+    vocabulary: count('vocab_size'),
     hidden,
-    ffn: positive(config, 'intermediate_size'),
+    ffn: count('intermediate_size'),
     heads: { heads, kvHeads, dims },
     windows: readWindows(config, architecture, layers),
     eps: typeof config['rms_norm_eps'] === 'number' ? config['rms_norm_eps'] : 1e-6,
     rope,
-    context: scaledContext(rope, positive(config, 'max_position_embeddings', 2048)),
+    context: scaledContext(rope, count('max_position_embeddings', 2048)),
     tied: config['tie_word_embeddings'] === true,
     qkvBias: isQwen2 || bias,
     outBias: !isQwen2 && bias,
     mlpBias: config['mlp_bias'] === true,
-    headNorm: architecture === 'Qwen3ForCausalLM',
+    queryNorm: QUERY_NORMS[architecture] ?? 'none',
+    experts: readExperts(config, architecture, layers),
   };
 }
 
@@ -87,7 +107,7 @@ function scaledContext(rope: RopeConfig, stated: number): number {
 
 const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];
 
-/** Mistral windows every layer; Qwen those from max_window_layers on, if told to; layer_types overrules. */
+/** Mistral windows every layer; Qwen, if told to, those from max_window_layers on, or all with experts; layer_types overrules. */
 function readWindows(config: Json, architecture: string, layers: number): (number | null)[] {
   const size = typeof config['sliding_window'] === 'number' ? config['sliding_window'] : null;
   const types = config['layer_types'];
@@ -100,20 +120,10 @@ function readWindows(config: Json, architecture: string, layers: number): (numbe
       `config.json: layer type ${JSON.stringify(unknown)} is unknown; known are ${LAYER_TYPES.join(', ')}`,
     );
   }
-  const first = isQwen ? positive(config, 'max_window_layers', 28, 0) : 0;
+  const some = isQwen && architecture !== 'Qwen3MoeForCausalLM';
+  const first = some ? readConfig('config.json', config).count('max_window_layers', 28, 0) : 0;
   return Array.from({ length: layers }, (_, i) => {
     if (Array.isArray(types)) return types[i] === 'sliding_attention' ? size : null;
     return applies && i >= first ? size : null;
   });
-}
-
-function positive(config: Json, key: string, fallback?: number, least = 1): number {
-  const value = config[key] ?? fallback;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < least) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `config.json: ${key} is ${JSON.stringify(value) ?? 'missing'}, a positive integer is needed`,
-    );
-  }
-  return value;
 }

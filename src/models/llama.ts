@@ -1,5 +1,5 @@
-// The decoder that Llama, Mistral, Qwen2 and Qwen3 share: norm, attention, norm, SwiGLU, with the residual stream in f32.
-// Eight dispatches a layer.
+// The decoder that Llama, Mistral, Qwen2, Qwen3 and those of them with experts share: norm, attention, norm, SwiGLU, with the
+// residual stream in f32. Eight dispatches a layer without experts.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -8,8 +8,10 @@ import type { HeadNorms, KvPages, TextBatch } from '../kernels/batch.ts';
 import { embed } from '../kernels/embed.ts';
 import { linear, linearAdd, linearSwiglu } from '../kernels/matmul.ts';
 import { rmsnorm, rmsnormRows } from '../kernels/rmsnorm.ts';
+import { rmsnormColumns } from '../kernels/rmsnorm-columns.ts';
 import { ropeKv } from '../kernels/rope-kv.ts';
 import { rotations } from '../kernels/rotations.ts';
+import { experts } from './experts.ts';
 import type { LlamaConfig } from './llama-config.ts';
 import type { WeightTable } from './weights.ts';
 
@@ -56,7 +58,7 @@ function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
   const embedding = weights.matrix(`${name}embed_tokens.weight`, vocabulary, hidden);
   const layers = windows
     .slice(0, depth)
-    .map((window, i) => layer(config, weights, `${name}layers.${i}`, window));
+    .map((window, i) => layer(config, weights, `${name}layers.${i}`, i, window));
   weights.ignore(/rotary_emb\.inv_freq$/);
 
   const run: TextForward = (tape, batch, kv) => {
@@ -73,21 +75,34 @@ function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
 
 type Block = (x: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages) => Tensor;
 
-function layer(config: LlamaConfig, weights: WeightTable, name: string, window: number | null): Block {
+function layer(
+  config: LlamaConfig,
+  weights: WeightTable,
+  name: string,
+  i: number,
+  window: number | null,
+): Block {
   const { hidden, eps } = config;
   const inputNorm = weights.vector(`${name}.input_layernorm.weight`, hidden);
   const attend = selfAttention(config, weights, `${name}.self_attn`, window);
   const postNorm = weights.vector(`${name}.post_attention_layernorm.weight`, hidden);
-  const feedForward = mlp(config, weights, `${name}.mlp`);
+  const feedForward = config.experts?.layers[i]
+    ? experts(hidden, config.experts, weights, `${name}.mlp`, sparseBefore(config, i))
+    : mlp(config, weights, `${name}.mlp`);
 
   return (x, rope, batch, kv) => {
     x = attend(rmsnorm(x, inputNorm, eps), x, rope, batch, kv);
-    return feedForward(rmsnorm(x, postNorm, eps), x);
+    return feedForward(rmsnorm(x, postNorm, eps), x, batch);
   };
 }
 
+/** Layers with experts before layer i. */
+function sparseBefore({ experts }: LlamaConfig, i: number): number {
+  return experts!.layers.slice(0, i).filter(Boolean).length;
+}
+
 function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, window: number | null) {
-  const { hidden, eps, heads: shape, qkvBias, outBias } = config;
+  const { hidden, heads: shape, qkvBias, outBias } = config;
   const { heads, kvHeads, dims } = shape;
   const qkv = weights.stacked(
     [
@@ -98,13 +113,7 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
     hidden,
     qkvBias,
   );
-  const norms: HeadNorms | null = config.headNorm
-    ? {
-        q: weights.vector(`${name}.q_norm.weight`, dims),
-        k: weights.vector(`${name}.k_norm.weight`, dims),
-        eps,
-      }
-    : null;
+  const norms = queryNorms(config, weights, name);
   const out = weights.matrix(
     `${name}.o_proj.weight`,
     hidden,
@@ -113,9 +122,24 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
   );
 
   return (x: Tensor, residual: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
-    const q = ropeKv(linear(x, qkv), rope, batch, shape, kv, norms); // [rows, heads · dims]
+    const y = norms.ofRow(linear(x, qkv)); //                     [rows, (heads + 2 · kvHeads) · dims]
+    const q = ropeKv(y, rope, batch, shape, kv, norms.ofHeads); // [rows, heads · dims]
     return linearAdd(attention(q, batch, shape, kv, window), out, residual); // [rows, hidden]
   };
+}
+
+/** Norms of queries and keys: of each head, where they are rotated, or of all heads of a row before. */
+function queryNorms({ queryNorm, heads: shape, eps }: LlamaConfig, weights: WeightTable, name: string) {
+  const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
+  if (queryNorm === 'none') return none;
+  const { heads, kvHeads, dims } = shape;
+  const isRow = queryNorm === 'row';
+  const q = weights.vector(`${name}.q_norm.weight`, isRow ? heads * dims : dims);
+  const k = weights.vector(`${name}.k_norm.weight`, isRow ? kvHeads * dims : dims);
+  const ofHeads: HeadNorms = { q, k, eps };
+  if (!isRow) return { ...none, ofHeads };
+  const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);
+  return { ...none, ofRow };
 }
 
 function mlp(config: LlamaConfig, weights: WeightTable, name: string) {

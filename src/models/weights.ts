@@ -24,6 +24,12 @@ export interface WeightTable {
   table(name: string, rows: number, columns: number): Tensor;
   /** [rows, k], or [rows, k, 1, 1] as 1×1 convolutions are stored. */
   matrix(name: string, rows: number, k: number, bias?: string): Matrix;
+  /** [rows, k] as stored, even where matrices are quantised: what it decides must not hang on a rounding. */
+  router(name: string, rows: number, k: number): Matrix;
+  /** Each expert's [rows, k], of which a row meets those it is routed to. */
+  experts(names: readonly string[], rows: number, k: number): Matrix;
+  /** Each expert's two [rows, k] that SwiGLU takes together. */
+  expertGateUps(pairs: readonly { gate: string; up: string }[], rows: number, k: number): Matrix;
   /** A convolution's [out, in, kernel, kernel], or [out, in] for kernel 1; with a bias unless told otherwise (x.weight → x.bias). */
   conv(name: string, out: number, channels: number, kernel: 1 | 3, options?: ConvOptions): Matrix;
   /** Several [rows, k] one after the other, each with a bias where `bias` is set (x.weight → x.bias). */

@@ -26,7 +26,7 @@ import type {
 } from '../../src/engine/text/text-model.ts';
 import { writeTokenizer } from './checkpoint-folder.ts';
 
-export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3';
+export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3' | 'qwen3-moe' | 'olmoe';
 
 export interface GoldenCase {
   name: string;
@@ -35,6 +35,7 @@ export interface GoldenCase {
   rope: { rule: string; static_length?: number };
   input_ids: number[];
   greedy?: { prompt_ids: number[]; tokens: number[] };
+  routed?: number[][][];
 }
 
 /** Packed weights go to a cache that ends with the test file; drivers and their compiled shaders stay where they are. */

@@ -6,6 +6,7 @@ import {
   packRows,
   type Format,
   type Matrix,
+  type MatrixForm,
   type MatrixPart,
 } from '../../src/kernels/matrix.ts';
 import { toF16, upload, type Random } from './compute.ts';
@@ -50,8 +51,9 @@ export function packMatrix(
   k: number,
   parts: MatrixPart[],
   values: Float32Array,
+  form: MatrixForm = {},
 ): Matrix {
-  const matrix = allocateMatrix(device, format, k, parts, 'test matrix');
+  const matrix = allocateMatrix(device, format, k, parts, 'test matrix', form);
   let first = 0;
   for (const part of parts) {
     for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {

@@ -15,6 +15,10 @@ export interface GoldenCase {
   /** Rows whose logits are kept. */
   positions: number[];
   greedy?: { prompt_ids: number[]; tokens: number[] };
+  /** Experts chosen, best first: [input_ids][layers with experts][experts a token]. */
+  routed?: number[][][];
+  /** `<name>.states` holds what the head is told. */
+  states?: boolean;
 }
 
 export interface Golden {
@@ -26,7 +30,7 @@ export interface Golden {
   logits(name: string): Promise<Float32Array[]>;
 }
 
-export const GOLDENS = ['llama', 'mistral', 'qwen2', 'qwen3'];
+export const GOLDENS = ['llama', 'mistral', 'qwen2', 'qwen3', 'qwen3-moe', 'olmoe'];
 
 export function openGolden(name: string): Golden {
   const path = fileURLToPath(new URL(`../golden/${name}`, import.meta.url));

@@ -44,19 +44,19 @@ describe('shapes', () => {
 
 it('biases and head norms belong to their families', () => {
   const flags = (family: string, changes = {}) => {
-    const { qkvBias, outBias, mlpBias, headNorm } = read(family, changes);
-    return { qkvBias, outBias, mlpBias, headNorm };
+    const { qkvBias, outBias, mlpBias, queryNorm } = read(family, changes);
+    return { qkvBias, outBias, mlpBias, queryNorm };
   };
-  const none = { qkvBias: false, outBias: false, mlpBias: false, headNorm: false };
+  const none = { qkvBias: false, outBias: false, mlpBias: false, queryNorm: 'none' };
   expect(flags('Llama')).toEqual(none);
   expect(flags('Mistral')).toEqual(none);
   expect(flags('Qwen2')).toEqual({ ...none, qkvBias: true });
-  expect(flags('Qwen3')).toEqual({ ...none, headNorm: true });
+  expect(flags('Qwen3')).toEqual({ ...none, queryNorm: 'heads' });
   expect(flags('Llama', { attention_bias: true, mlp_bias: true })).toEqual({
     qkvBias: true,
     outBias: true,
     mlpBias: true,
-    headNorm: false,
+    queryNorm: 'none',
   });
 });
 

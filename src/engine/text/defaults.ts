@@ -109,7 +109,8 @@ export function stepRows(
   const { heads, kvHeads, dims } = config.heads;
   const rowsOf = (columns: number): number =>
     Math.floor(device.capabilities.bindingLimit / (4 * paddedColumns(columns)));
-  const fitting = rowsOf(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
+  const ofAll = rowsOf(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
+  const fitting = Math.min(ofAll, expertRows(config, rowsOf));
   const tile = (rows: number): number => Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
   const mostSlots = Math.min(rowsOf(config.vocabulary), fitting);
   if (tile(slots) > mostSlots) {
@@ -121,6 +122,13 @@ export function stepRows(
   }
   const chunk = wanted ?? (device.summary.software ? CHUNK_SOFTWARE : CHUNK_GPU);
   return Math.max(Math.min(tile(chunk), fitting - (fitting % TILE_ROWS)), tile(slots));
+}
+
+/** Rows whose choices fit one binding as tiles of one expert each; Infinity where there are no experts. */
+function expertRows({ experts, hidden }: LlamaConfig, rowsOf: (columns: number) => number): number {
+  if (!experts) return Infinity;
+  const unfilled = experts.count * (TILE_ROWS - 1);
+  return Math.floor((rowsOf(Math.max(hidden, experts.ffn)) - unfilled) / experts.chosen);
 }
 
 /** Why the context in force is not the one asked for, or the model's own. */

@@ -74,7 +74,8 @@ export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogpr
     end(sequence, 'stop', id);
   } else {
     tell(sequence, pieces);
-    if (generated >= sequence.maxTokens) finish(sequence, 'length', null);
+    if (sequence.output.ended) finish(sequence, 'stop', null);
+    else if (generated >= sequence.maxTokens) finish(sequence, 'length', null);
   }
 }
 

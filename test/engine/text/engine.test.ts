@@ -8,7 +8,7 @@ import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fi
 
 throttlePolling();
 
-const NAMES: GoldenName[] = ['llama', 'mistral', 'qwen2', 'qwen3'];
+const NAMES: GoldenName[] = ['llama', 'mistral', 'qwen2', 'qwen3', 'qwen3-moe', 'olmoe'];
 
 /** A prompt of a length, different for each seed, without repetition that a wrong offset would survive. */
 function prompt(length: number, seed: number): number[] {

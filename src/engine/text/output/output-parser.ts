@@ -20,6 +20,8 @@ export interface OutputParser {
   readonly reasoningTokens: number | null;
   /** Tool calls begun. */
   readonly toolCalls: number;
+  /** The reply is over, whatever the model would go on with. */
+  readonly ended: boolean;
 }
 
 /** All of it is content. */
@@ -31,5 +33,6 @@ export function plainOutput(): OutputParser {
     flush: () => [],
     reasoningTokens: null,
     toolCalls: 0,
+    ended: false,
   };
 }

@@ -1,0 +1,37 @@
+// Each tile of rows meets an expert's matrix: matrices stand one behind the other, each of expert_groups groups. What expert a
+// tile has, and which rows of x, stands in the plan (expert-plan.wgsl): TASK_ROWS + 1 words a tile.
+#import "lib/place.wgsl"
+
+const GATHER = true; // false: x has the tiles' rows already
+const IDLE = 0xffffffffu;
+
+@group(0) @binding(7) var<storage, read> plan: array<u32>;
+
+fn expert_of(tile: u32) -> u32 {
+  return plan[tile * (TASK_ROWS + 1u)];
+}
+
+// No rows, or its expert is in another window.
+fn is_idle(tile: u32) -> bool {
+  let expert = expert_of(tile);
+  let first = expert * args.expert_groups;
+  return expert == IDLE || first >= args.first_group + args.groups || first + args.expert_groups <= args.first_group;
+}
+
+fn place_of(tile: u32, column: u32) -> Place {
+  let group = expert_of(tile) * args.expert_groups + column / 8u - args.first_group; // wraps round before the window
+  let inside = column / 8u < args.expert_groups && group < args.groups;
+  return Place(min(group, args.groups - 1u), column, inside);
+}
+
+fn x_row(row: u32) -> u32 {
+  if (!GATHER) {
+    return row;
+  }
+  let source = plan[row / TASK_ROWS * (TASK_ROWS + 1u) + 1u + row % TASK_ROWS];
+  return min(source, arrayLength(&x) / args.x_quads - 1u); // no plan is there yet when kernels are compiled by running them
+}
+
+fn adapted(value: vec4f, row: u32, quad: u32) -> vec4f {
+  return value;
+}

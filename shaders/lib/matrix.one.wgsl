@@ -1,0 +1,18 @@
+// Every row meets the same matrix.
+#import "lib/place.wgsl"
+
+fn is_idle(tile: u32) -> bool {
+  return false;
+}
+
+fn place_of(tile: u32, column: u32) -> Place {
+  return Place(min(column / 8u, args.groups - 1u), args.first_group * 8u + column, column / 8u < args.groups);
+}
+
+fn x_row(row: u32) -> u32 {
+  return row;
+}
+
+fn adapted(value: vec4f, row: u32, quad: u32) -> vec4f {
+  return value;
+}

@@ -1,0 +1,6 @@
+// Where a lane's four columns stand.
+struct Place {
+  group: u32,   // of the window; one that exists, even where the lane has no columns
+  y_quad: u32,
+  inside: bool, // whether it has columns in this window
+}

@@ -1,0 +1,222 @@
+// One call, in each of the syntaxes that models write calls in. Each parser gives out the name as soon as it is certain
+// that this is a call, then the arguments as JSON text as they come.
+
+import type { Tool } from '../text-model.ts';
+import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
+import { copyArguments, copyJson, escapeJson, jsonString } from './json-text.ts';
+import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
+import type { Parts } from './parts.ts';
+import {
+  character,
+  match,
+  peek,
+  run,
+  sees,
+  space,
+  until,
+  type Marker,
+  type Parse,
+  type Reader,
+} from './reader.ts';
+import { isText, kindsOf, toJson, type Kinds } from './typed-value.ts';
+
+export interface CallContext {
+  reader: Reader;
+  marker: (text: string) => Marker;
+  /** Only known names make a call here. */
+  knownOnly: boolean;
+  tools: readonly Tool[];
+  parts: Parts;
+  /** Where a call without a closing tag of its own ends. */
+  ends: readonly Marker[];
+  namesAreIds: boolean;
+}
+
+/** Whether a call was given out; where it was not, what was consumed is text. */
+export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<boolean> {
+  const next = yield* peek(context.reader);
+  const body = bodies.find(({ kind }) => (kind === 'json') === (next?.text === '{')) ?? bodies[0];
+  switch (body?.kind) {
+    case undefined:
+      return false;
+    case 'json':
+      return yield* jsonCall(context, body);
+    case 'named':
+      return yield* namedCall(context, body);
+    case 'tagged':
+      return yield* taggedCall(context, body);
+    case 'python':
+      return yield* pythonCall(context);
+    case 'braces':
+      return yield* bracesCall(context, body);
+  }
+}
+
+const LONGEST_NAME = 256;
+
+/** '' where there is none. */
+function* functionName({ reader }: CallContext): Parse<string> {
+  return yield* run(reader, /[^\s<>"'`(){}[\]=,;|]/, LONGEST_NAME);
+}
+
+/** Gives the name out; false where it is not one that may be called here. */
+function open({ parts, tools, knownOnly, namesAreIds }: CallContext, text: string): boolean {
+  const [, name = text, index] = (namesAreIds && /^(?:functions\.)?(.+?)(?::(\d+))?$/.exec(text)) || [];
+  if (name === '' || (knownOnly && !tools.some((tool) => tool.function.name === name))) return false;
+  parts.openCall(name, namesAreIds ? `functions.${name}:${index ?? parts.calls}` : undefined);
+  return true;
+}
+
+/** {"name": …, "arguments": …}, its members in any order. Arguments that come before the name wait for it. */
+function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
+  const { reader, parts } = context;
+  if (!(yield* character(reader, '{'))) return false;
+  let opened = false;
+  let early = '';
+  let hasArguments = false;
+  const take = (text: string): void => {
+    if (opened) parts.arguments(text);
+    else early += text;
+  };
+  for (;;) {
+    yield* space(reader);
+    if (yield* character(reader, ',')) continue;
+    if (yield* character(reader, '}')) break;
+    const key = yield* jsonString(reader);
+    yield* space(reader);
+    if (key === null || !(yield* character(reader, ':'))) return opened;
+    yield* space(reader);
+    if (!opened && (body.name === null || key === body.name)) {
+      const name = body.name === null ? key : yield* jsonString(reader);
+      if (name === null || !open(context, name)) return false;
+      opened = true;
+      parts.arguments(early);
+      if (body.name !== null) continue;
+    } else if (!body.arguments.includes(key) || hasArguments) {
+      yield* copyJson(reader, () => {});
+      continue;
+    }
+    yield* copyArguments(reader, take);
+    hasArguments = true;
+  }
+  if (opened && !hasArguments) parts.arguments('{}');
+  return opened;
+}
+
+function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
+  const { reader, marker, parts } = context;
+  if (body.before !== undefined && !(yield* match(reader, [marker(body.before)]))) return false;
+  const name = yield* functionName(context);
+  yield* space(reader);
+  if (body.aside !== undefined && (yield* match(reader, [marker(body.aside)]))) {
+    yield* run(reader, /[^\s<>[\]{}]/, LONGEST_NAME);
+  }
+  if (!(yield* match(reader, [marker(body.separator)]))) return false;
+  if (!open(context, name)) return false;
+  yield* space(reader);
+  yield* copyArguments(reader, (text) => parts.arguments(text));
+  yield* space(reader);
+  if (body.after !== undefined) yield* match(reader, [marker(body.after)]);
+  return true;
+}
+
+function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
+  const { reader, marker, parts, ends } = context;
+  const { begin, end } = body.name;
+  if (begin !== '' && !(yield* match(reader, [marker(begin)]))) return false;
+  const name = yield* functionName(context);
+  yield* space(reader);
+  const keys = [marker(body.key.begin)];
+  const certain = end === '' ? yield* sees(reader, [...keys, ...ends]) : yield* match(reader, [marker(end)]);
+  if (!certain || !open(context, name)) return false;
+  parts.arguments('{');
+  const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
+  const closing = body.close === undefined ? ends : [marker(body.close)];
+  for (let nth = 0; ; nth++) {
+    yield* space(reader);
+    if (!(yield* match(reader, keys))) break;
+    let key = '';
+    if (!(yield* until(reader, marker(body.key.end), (text) => void (key += text)))) return true;
+    parts.arguments(`${nth > 0 ? ', ' : ''}${JSON.stringify(key.trim())}: `);
+    if (!(yield* taggedValue(context, body, kindsOf(parameters, key.trim())))) return true;
+  }
+  // A reply that was cut leaves its arguments as they are.
+  if ((yield* peek(reader)) !== null) parts.arguments('}');
+  if (body.close !== undefined) yield* match(reader, closing);
+  return true;
+}
+
+const STRING: Kinds = new Set(['string'] as const);
+const ANY: Kinds = new Set();
+
+/** One value, from behind its key; false: the reply was over within it. */
+function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Parse<boolean> {
+  const { reader, marker, parts } = context;
+  const begins = body.value.begins.filter(({ text }) => text !== '');
+  if (begins.length > 0) yield* space(reader);
+  const opening = yield* match(
+    reader,
+    begins.map(({ text }) => marker(text.trimStart())),
+  );
+  const reads = begins.find(({ text }) => text.trimStart() === opening?.text)?.reads ?? 'schema';
+  const wanted = reads === 'schema' ? kinds : reads === 'text' ? STRING : ANY;
+  if (body.newlines) yield* character(reader, '\n');
+  const end = marker(body.value.end);
+  /** The last line break belongs to the tag, if one follows. */
+  let held = '';
+  const unlessLast = (text: string): string => {
+    const all = held + text;
+    held = body.newlines && all.endsWith('\n') ? '\n' : '';
+    return all.slice(0, all.length - held.length);
+  };
+  if (!isText(wanted)) {
+    let text = '';
+    const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)));
+    parts.arguments(toJson(whole ? text : text + held, wanted));
+    return whole;
+  }
+  parts.arguments('"');
+  const whole = yield* until(reader, end, (text) => parts.arguments(escapeJson(unlessLast(text))));
+  parts.arguments(whole ? '"' : escapeJson(held));
+  return whole;
+}
+
+/** `name(key=value, …)`: certain once the first key or the closing bracket is there. */
+function* pythonCall(context: CallContext): Parse<boolean> {
+  const { reader, parts } = context;
+  const name = yield* functionName(context);
+  if (name === '' || !(yield* character(reader, '('))) return false;
+  yield* space(reader);
+  if (yield* character(reader, ')')) {
+    if (!open(context, name)) return false;
+    parts.arguments('{}');
+    return true;
+  }
+  const key = yield* memberKey(reader, '=', PYTHON);
+  if (key === null || !open(context, name)) return false;
+  const take = (text: string): void => parts.arguments(text);
+  take(`{"${key}": `);
+  yield* space(reader);
+  if (!(yield* copyLiteral(reader, PYTHON, take))) return true;
+  yield* space(reader);
+  if (yield* character(reader, ',')) {
+    yield* space(reader);
+    const next = yield* peek(reader);
+    if (next !== null && next.text !== ')') take(', ');
+  }
+  yield* copyMembers(reader, ')', '=', PYTHON, take);
+  return true;
+}
+
+/** `name{key:value, …}`: certain once the brace is there. */
+function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
+  const { reader, marker, parts } = context;
+  if (!(yield* match(reader, [marker(body.before)]))) return false;
+  const name = yield* functionName(context);
+  if (!(yield* character(reader, '{')) || !open(context, name)) return false;
+  const syntax = { quotes: [marker(body.quote), marker('"')], escapes: false };
+  const take = (text: string): void => parts.arguments(text);
+  take('{');
+  yield* copyMembers(reader, '}', ':', syntax, take);
+  return true;
+}

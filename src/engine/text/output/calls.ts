@@ -1,0 +1,86 @@
+// Where calls begin and end: the markers around all of them and around each. A name that the request's tools do not have
+// is still a call, since the model made it and the client can answer that there is no such tool; only where no marker
+// says that a call begins (`bare`) must the name be known.
+
+import { readCall, type CallContext } from './bodies.ts';
+import type { ToolFormat } from './format.ts';
+import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
+
+/** What may begin calls. */
+export function callOpeners({ section, call, bodies }: ToolFormat): string[] {
+  const own = bodies.flatMap((body) => (body.kind === 'tagged' ? [body.name.begin] : []));
+  return [section?.begin, call?.begin, ...own].filter((text): text is string => !!text);
+}
+
+export interface CallsOptions extends CallContext {
+  format: ToolFormat;
+  /** Reading ends behind the first call. */
+  single: boolean;
+}
+
+/**
+ * All calls that stand here. Gives out as text what followed the markers and was no call; returns whether there was one.
+ */
+export function* readCalls(options: CallsOptions): Parse<boolean> {
+  const { reader, format, parts, single, marker } = options;
+  const { section, call, list, separators = [], bodies } = format;
+  const one = (text: string | undefined): Marker[] => (text === undefined ? [] : [marker(text)]);
+  const comma = { text: ',', symbols: [','] };
+  /** Up to here, all is said or dropped. */
+  let settled = reader.at;
+  let any = false;
+  let listed = false;
+  const inSection = (yield* match(reader, one(section?.begin))) !== null;
+  for (;;) {
+    yield* space(reader);
+    if (any) settled = reader.at;
+    if (inSection && (yield* match(reader, one(section?.end)))) {
+      if (any) return true;
+      break;
+    }
+    if (listed && (yield* character(reader, ']'))) {
+      listed = false;
+      if (any) settled = reader.at;
+      continue;
+    }
+    if (list && !listed && (yield* character(reader, '['))) {
+      listed = true;
+      continue;
+    }
+    const between = listed ? [comma] : [...separators.map(marker), ...one(section?.begin)];
+    const separated = any && (yield* match(reader, between)) !== null;
+    yield* space(reader);
+    const begun = yield* match(reader, one(call?.begin));
+    if (any && !begun && !separated && !inSection && !bodies.some(({ kind }) => kind === 'tagged')) break;
+    yield* space(reader);
+    if (!(yield* readCall(options, bodies))) break;
+    any = true;
+    yield* closeCall(options);
+    settled = reader.at;
+    if (single) return true;
+  }
+  parts.content(
+    reader.units
+      .slice(settled, reader.at)
+      .map(({ text }) => text)
+      .join(''),
+  );
+  return any;
+}
+
+/** A brace too many before the closing tag is a known slip. */
+function* closeCall({ reader, marker, format, parts }: CallsOptions): Parse<void> {
+  yield* space(reader);
+  parts.closeCall();
+  if (format.call === undefined) return;
+  const from = reader.at;
+  yield* run(reader, /[}\s]/);
+  if (!(yield* match(reader, [marker(format.call.end)]))) reader.at = from;
+}
+
+/** Whether a call without a marker may begin here. */
+export function* beginsBare({ format, parts, reader }: CallsOptions): Parse<boolean> {
+  if (!format.bare || !parts.blank) return false;
+  const next = yield* peek(reader);
+  return next !== null && next.id < 0 && format.bare.includes(next.text);
+}

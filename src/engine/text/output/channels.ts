@@ -1,0 +1,107 @@
+// Replies made of messages, each with a header (harmony): its channel says whether it is reasoning or answer, its
+// recipient makes it a call, whose arguments are the whole message.
+
+import type { ChannelFormat } from './format.ts';
+import type { ParserState } from './parser.ts';
+import { closeReasoning } from './parser.ts';
+import { forget, match, opens, peek, sees, type Parse } from './reader.ts';
+
+interface Message {
+  kind: 'content' | 'reasoning' | 'call';
+  /** Who is called. */
+  name: string;
+  header: string;
+  /** Token with which the header began. */
+  token: number;
+}
+
+/** Longer ones are none. */
+const LONGEST_HEADER = 256;
+
+export function* readChannels(state: ParserState, format: ChannelFormat): Parse<void> {
+  const { reader, parts, options } = state;
+  for (let header = options.begins !== 'answer'; ; header = true) {
+    forget(reader);
+    const unit = yield* peek(reader);
+    if (unit === null) return;
+    const message = header ? yield* readHeader(state, format) : content(unit.token);
+    if (message !== null) yield* readMessage(state, format, message);
+    if (options.singleCall && parts.calls > 0) return;
+  }
+}
+
+function content(token: number): Message {
+  return { kind: 'content', name: '', header: '', token };
+}
+
+/** Up to where the message begins. Text without a header is content; null: the reply was over within one. */
+function* readHeader(state: ParserState, format: ChannelFormat): Parse<Message | null> {
+  const { reader, marker } = state;
+  const from = reader.at;
+  const marks = [format.start, format.channel, format.constrain].map(marker);
+  let text = '';
+  let marked = false;
+  for (;;) {
+    if (yield* match(reader, [marker(format.message)])) {
+      return toMessage(text + format.message, state, format, reader.units[from]!.token);
+    }
+    const mark = yield* match(reader, marks);
+    marked ||= mark !== null;
+    text += mark?.text ?? '';
+    if (mark) continue;
+    const unit = yield* peek(reader);
+    if (unit === null && marked) return null;
+    if (unit === null || unit.id >= 0 || text.length > LONGEST_HEADER) break;
+    if (!marked && !/^\s*(t(o(=\S*\s?)?)?)?$/.test(text + unit.text)) break;
+    reader.at++;
+    text += unit.text;
+  }
+  const { token } = reader.units[from]!;
+  if (!marked) reader.at = from;
+  return content(token);
+}
+
+function toMessage(header: string, { options }: ParserState, format: ChannelFormat, token: number): Message {
+  const at = header.lastIndexOf(format.channel);
+  const channel = at < 0 ? format.answer : /^\w*/.exec(header.slice(at + format.channel.length))![0];
+  const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
+  const name = recipient?.startsWith(format.namespace) ? recipient.slice(format.namespace.length) : recipient;
+  const isCall = options.tools !== null && name !== undefined && name !== '';
+  const kind = isCall ? 'call' : channel === format.reasoning ? 'reasoning' : 'content';
+  return { kind, name: name ?? '', header, token };
+}
+
+/** To its end, or to where the next one begins. */
+function* readMessage(state: ParserState, format: ChannelFormat, message: Message): Parse<void> {
+  const { reader, parts, marker } = state;
+  const ends = [format.end, ...format.ends].map(marker);
+  const starts = [format.start, format.channel].map(marker);
+  let any = false;
+  begin(state, message);
+  for (;;) {
+    const unit = yield* peek(reader);
+    if (unit === null) break;
+    const end = opens(unit, ends) ? yield* match(reader, ends) : null;
+    if (end || (opens(unit, starts) && (yield* sees(reader, starts)))) {
+      if (message.kind === 'reasoning') {
+        closeReasoning(state, end ? reader.units[reader.at - 1]!.token + 1 : unit.token);
+        parts.closeReasoning(end?.text ?? '');
+      }
+      break;
+    }
+    reader.at++;
+    if (message.kind === 'call') parts.arguments(unit.text);
+    else parts[message.kind](unit.text);
+    any = true;
+  }
+  if (message.kind !== 'call') return;
+  if (!any) parts.arguments('{}');
+  parts.closeCall();
+}
+
+function begin(state: ParserState, { kind, name, header, token }: Message): void {
+  if (kind === 'call') state.parts.openCall(name);
+  if (kind !== 'reasoning') return;
+  state.reasoningFrom = token;
+  state.parts.openReasoning(header);
+}

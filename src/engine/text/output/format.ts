@@ -1,0 +1,111 @@
+// How models write what is not plain text: reasoning and tool calls, as data. One parser and one grammar builder read
+// these tables; a model family that is not in them yet is a new entry, and code only where its syntax is new.
+
+/** A call written as a JSON object. */
+export interface JsonBody {
+  kind: 'json';
+  /** Member with the function's name; null: the only member's key is the name and its value the arguments. */
+  name: string | null;
+  /** Members that may hold the arguments; the first is what grammars write. */
+  arguments: readonly string[];
+}
+
+/** NAME, a separator, the arguments as JSON. */
+export interface NamedBody {
+  kind: 'named';
+  before?: string;
+  separator: string;
+  /** What may stand between name and separator, up to the separator: a call id. */
+  aside?: string;
+  after?: string;
+}
+
+/** Each argument in tags of its own, typed by the tool's schema. */
+export interface TaggedBody {
+  kind: 'tagged';
+  name: { begin: string; end: string };
+  key: { begin: string; end: string };
+  /** What opens a value, and how the value reads: by the schema, as text, or as JSON. */
+  value: { begins: readonly { text: string; reads: 'schema' | 'text' | 'json' }[]; end: string };
+  /** After the last argument. */
+  close?: string;
+  /** A line break of its own stands at both ends of each value. */
+  newlines?: boolean;
+}
+
+/** `name(key=value, …)` with Python's literals. */
+export interface PythonBody {
+  kind: 'python';
+}
+
+/** `name{key:value, …}`: bare keys, strings in quotes of their own. */
+export interface BracesBody {
+  kind: 'braces';
+  before: string;
+  quote: string;
+}
+
+export type Body = JsonBody | NamedBody | TaggedBody | PythonBody | BracesBody;
+
+export interface ToolFormat {
+  name: string;
+  /** Around all calls. */
+  section?: { begin: string; end: string };
+  /** Around each call. */
+  call?: { begin: string; end: string };
+  /** Calls stand in brackets, with commas between, or may. */
+  list?: 'may' | 'must';
+  /** Between calls without brackets. */
+  separators?: readonly string[];
+  /**
+   * Without any marker a call may begin with one of these characters, at the very start of a reply. Such a text is a
+   * call only where it names a known tool.
+   */
+  bare?: string;
+  /** A grammar writes the first; the parser takes the one that begins as the text does. */
+  bodies: readonly Body[];
+  /** The name in the text is an id: `functions.NAME:INDEX`. */
+  namesAreIds?: boolean;
+  /** What a grammar writes between markers, where the model was trained to see a line break. */
+  lineBreaks?: boolean;
+}
+
+export interface ReasoningFormat {
+  name: string;
+  begin: string;
+  end: string;
+  /** What the model writes between the end and its answer. */
+  gap?: string;
+  /** The reply begins inside, wherever the prompt has not closed the reasoning itself. */
+  always?: boolean;
+  /** A tool call ends it too. */
+  callsEnd?: boolean;
+  /** May come again in mid-reply. */
+  repeats?: boolean;
+  /** Around the answer. */
+  answer?: { begin: string; end: string };
+}
+
+/** Messages with headers: what each is, its channel and recipient say. */
+export interface ChannelFormat {
+  name: string;
+  start: string;
+  channel: string;
+  constrain: string;
+  message: string;
+  end: string;
+  /** Ends a message too: a call, the last answer. */
+  ends: readonly string[];
+  reasoning: string;
+  answer: string;
+  calls: string;
+  /** Before the names of the request's tools. */
+  namespace: string;
+}
+
+/** What a model's output is made of. `channels` stands for both others. */
+export interface OutputFormat {
+  tools: ToolFormat | null;
+  reasoning: ReasoningFormat | null;
+  channels: ChannelFormat | null;
+}

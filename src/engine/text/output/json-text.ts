@@ -1,0 +1,115 @@
+// JSON inside a reply, read as it comes. It is passed on as the model writes it, right or wrong; only its end is looked for.
+
+import { peek, type Parse, type Reader } from './reader.ts';
+
+/** Text as the inside of a JSON string. Every UTF-16 unit stands for itself, so that pieces add up. */
+export function escapeJson(text: string): string {
+  return text.replace(/["\\\p{Cc}]/gu, (character) => JSON.stringify(character).slice(1, -1));
+}
+
+/** A JSON string, decoded; null: there is none, or the reply was over within it. */
+export function* jsonString(reader: Reader): Parse<string | null> {
+  const from = reader.at;
+  let text = '';
+  if (!(yield* copyString(reader, (more) => void (text += more)))) {
+    reader.at = Math.max(reader.at, from);
+    return null;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A string with its quotes; false: it does not begin here or never ends. */
+function* copyString(reader: Reader, take: (text: string) => void): Parse<boolean> {
+  let escaped = false;
+  for (let first = true; ; first = false) {
+    const unit = yield* peek(reader);
+    if (unit === null || (first && (unit.id >= 0 || unit.text !== '"'))) return false;
+    reader.at++;
+    take(unit.text);
+    if (unit.id >= 0) continue;
+    if (!first && !escaped && unit.text === '"') return true;
+    escaped = !escaped && unit.text === '\\';
+  }
+}
+
+/**
+ * One JSON value, copied to its end. What cannot stand outside a string ends it too, so that a value which the model left
+ * unfinished does not swallow what follows.
+ */
+export function* copyJson(reader: Reader, take: (text: string) => void): Parse<void> {
+  let depth = 0;
+  for (;;) {
+    const unit = yield* peek(reader);
+    if (unit === null || unit.id >= 0) return;
+    const { text } = unit;
+    if (text === '"') {
+      if (!(yield* copyString(reader, take))) return;
+    } else if (/[[{]/.test(text)) {
+      depth++;
+      reader.at++;
+      take(text);
+    } else if (depth > 0 && /[\]}]/.test(text)) {
+      depth--;
+      reader.at++;
+      take(text);
+    } else if (/[\w.+-]/.test(text)) {
+      yield* copyWord(reader, take);
+    } else if (depth > 0 && /[\s,:]/.test(text)) {
+      reader.at++;
+      take(text);
+      continue;
+    } else return;
+    if (depth === 0) return;
+  }
+}
+
+/** A number, or true, false, null. */
+function* copyWord(reader: Reader, take: (text: string) => void): Parse<void> {
+  for (;;) {
+    const unit = yield* peek(reader);
+    if (unit === null || unit.id >= 0 || !/[\w.+-]/.test(unit.text)) return;
+    reader.at++;
+    take(unit.text);
+  }
+}
+
+/**
+ * The arguments of a call, as JSON text of an object: `null` and nothing at all are `{}`, and a string is taken for JSON
+ * written as a string.
+ */
+export function* copyArguments(reader: Reader, take: (text: string) => void): Parse<void> {
+  const unit = yield* peek(reader);
+  if (unit?.id === -1 && unit.text === '"') {
+    let text = '';
+    const whole = yield* copyString(reader, (more) => void (text += more));
+    return take(unquoted(whole ? text : text.replace(/\\(u[\da-f]{0,3})?$/i, '') + '"') || '{}');
+  }
+  if (unit?.id === -1 && unit.text === 'n') {
+    let word = '';
+    yield* copyWord(reader, (more) => void (word += more));
+    return take(word === 'null' || unitsEnded(reader) ? '{}' : word);
+  }
+  let any = false;
+  yield* copyJson(reader, (text) => {
+    any = true;
+    take(text);
+  });
+  if (!any) take('{}');
+}
+
+function unitsEnded({ at, units, ended }: Reader): boolean {
+  return ended && at === units.length;
+}
+
+function unquoted(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}

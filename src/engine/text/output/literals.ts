@@ -1,0 +1,160 @@
+// Literals that are not JSON, made JSON as they come: Python's, and those with bare keys and quotes of their own.
+
+import { escapeJson } from './json-text.ts';
+import {
+  character,
+  createReader,
+  match,
+  peek,
+  run,
+  space,
+  type Marker,
+  type Parse,
+  type Reader,
+} from './reader.ts';
+
+export interface LiteralSyntax {
+  /** What opens a string and closes it. */
+  quotes: readonly Marker[];
+  /** Backslashes mean what they mean in Python. */
+  escapes: boolean;
+}
+
+const quote = (text: string): Marker => ({ text, symbols: text.split('') });
+
+export const PYTHON: LiteralSyntax = { quotes: ['"""', "'''", '"', "'"].map(quote), escapes: true };
+
+type Take = (text: string) => void;
+
+/** One literal; false where it is malformed or the reply was over within it. What could be read has been given out. */
+export function* copyLiteral(reader: Reader, syntax: LiteralSyntax, take: Take): Parse<boolean> {
+  const opening = yield* match(reader, syntax.quotes);
+  if (opening) return yield* copyText(reader, opening, syntax, take);
+  if (yield* character(reader, '[')) return yield* copyList(reader, ']', syntax, take);
+  if (yield* character(reader, '(')) return yield* copyList(reader, ')', syntax, take);
+  if (yield* character(reader, '{')) {
+    take('{');
+    return yield* copyMembers(reader, '}', ':', syntax, take);
+  }
+  return yield* copyWord(reader, take);
+}
+
+function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Take): Parse<boolean> {
+  take('[');
+  for (let nth = 0; ; nth++) {
+    yield* space(reader);
+    if (yield* character(reader, end)) break;
+    if (nth > 0) take(', ');
+    if (!(yield* copyLiteral(reader, syntax, take))) return false;
+    yield* space(reader);
+    if (!(yield* character(reader, ',')) && !(yield* follows(reader, end))) return false;
+  }
+  take(']');
+  return true;
+}
+
+/** Members up to `end`, which is consumed; `{` has been given out already. */
+export function* copyMembers(
+  reader: Reader,
+  end: string,
+  separator: string,
+  syntax: LiteralSyntax,
+  take: Take,
+): Parse<boolean> {
+  for (let nth = 0; ; nth++) {
+    yield* space(reader);
+    if (yield* character(reader, end)) break;
+    const key = yield* memberKey(reader, separator, syntax);
+    if (key === null) return false;
+    take(`${nth > 0 ? ', ' : ''}"${key}": `);
+    yield* space(reader);
+    if (!(yield* copyLiteral(reader, syntax, take))) return false;
+    yield* space(reader);
+    if (!(yield* character(reader, ',')) && !(yield* follows(reader, end))) return false;
+  }
+  take('}');
+  return true;
+}
+
+/** Escaped for JSON; its separator is consumed. */
+export function* memberKey(reader: Reader, separator: string, syntax: LiteralSyntax): Parse<string | null> {
+  const opening = yield* match(reader, syntax.quotes);
+  let key = '';
+  if (opening) {
+    const whole = yield* copyText(reader, opening, syntax, (text) => void (key += text));
+    if (!whole) return null;
+    key = key.slice(1, -1);
+  } else key = escapeJson(yield* run(reader, /[^\s:=,(){}[\]"'<>]/));
+  yield* space(reader);
+  return (opening || key !== '') && (yield* character(reader, separator)) ? key : null;
+}
+
+function* follows(reader: Reader, end: string): Parse<boolean> {
+  const next = yield* peek(reader);
+  return next !== null && next.id < 0 && next.text === end;
+}
+
+/** A string from behind its opening quote. */
+function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, take: Take): Parse<boolean> {
+  const ends = [quotes];
+  take('"');
+  for (;;) {
+    if (yield* match(reader, ends)) break;
+    const unit = yield* peek(reader);
+    if (unit === null) return false;
+    reader.at++;
+    if (escapes && unit.text === '\\') take(escapeJson(yield* escaped(reader)));
+    else take(escapeJson(unit.text));
+  }
+  take('"');
+  return true;
+}
+
+const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '0': '\0', '\n': '' };
+const HEX_DIGITS: Record<string, number> = { x: 2, u: 4, U: 8 };
+
+/** What stands behind a backslash. */
+function* escaped(reader: Reader): Parse<string> {
+  const unit = yield* peek(reader);
+  if (unit === null) return '';
+  reader.at++;
+  const digits = HEX_DIGITS[unit.text];
+  if (digits !== undefined) {
+    const code = yield* run(reader, /[\da-fA-F]/, digits);
+    const value = Number.parseInt(code, 16);
+    return code.length === digits && value <= 0x10ffff
+      ? String.fromCodePoint(value)
+      : `\\${unit.text}${code}`;
+  }
+  if (Object.hasOwn(ESCAPES, unit.text)) return ESCAPES[unit.text]!;
+  return /['"\\]/.test(unit.text) ? unit.text : `\\${unit.text}`;
+}
+
+const WORDS: Record<string, string> = { true: 'true', false: 'false', none: 'null', null: 'null' };
+
+function* copyWord(reader: Reader, take: Take): Parse<boolean> {
+  const word = (yield* run(reader, /[^\s,:(){}[\]"'<>=]/)).trim();
+  if (word === '') return false;
+  take(wordJson(word));
+  return true;
+}
+
+/** A number in any of Python's spellings, true and false, None; another word is a string. */
+function wordJson(word: string): string {
+  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(word)) return word;
+  const named = WORDS[word.toLowerCase()];
+  if (named !== undefined) return named;
+  const number = /^[+-]?[\d.]/.test(word) ? Number(word.replaceAll('_', '')) : NaN;
+  return Number.isFinite(number) ? String(number) : `"${escapeJson(word)}"`;
+}
+
+/** A whole Python literal as JSON; null: it is none. */
+export function literalJson(text: string): string | null {
+  const reader = createReader();
+  for (const character of text) reader.units.push({ text: character, id: -1, token: 0 });
+  reader.ended = true;
+  let json = '';
+  const parse = copyLiteral(reader, PYTHON, (more) => void (json += more));
+  const { value } = parse.next();
+  return value === true && reader.at === reader.units.length ? json : null;
+}

@@ -1,0 +1,199 @@
+// The tokens of one choice become content, reasoning and tool calls. What opens a part and closes it comes from the
+// tables of formats; the parser is one generator that is fed token by token.
+
+import type { Tool } from '../text-model.ts';
+import { beginsBare, callOpeners, readCalls, type CallsOptions } from './calls.ts';
+import { readChannels } from './channels.ts';
+import type { OutputFormat, ReasoningFormat } from './format.ts';
+import type { OutputParser } from './output-parser.ts';
+import { createParts, type Parts } from './parts.ts';
+import {
+  createReader,
+  forget,
+  markerMaker,
+  match,
+  opens,
+  peek,
+  sees,
+  space,
+  type Marker,
+  type Parse,
+  type Reader,
+} from './reader.ts';
+
+export interface OutputParserOptions {
+  /** Those whose calls are looked for; null: calls are text. */
+  tools: readonly Tool[] | null;
+  /** The prompt has opened the reasoning, or the answer, already. */
+  begins: 'reasoning' | 'answer' | 'undecided';
+  separateReasoning: boolean;
+  streamReasoning: boolean;
+  /** The reply is over with its first call. */
+  singleCall: boolean;
+  /** Id of a special token with that text. */
+  specialId(text: string): number | undefined;
+  /** Left out: random ones. */
+  callId?: () => string;
+}
+
+export interface ParserState {
+  reader: Reader;
+  parts: Parts;
+  marker(text: string): Marker;
+  options: OutputParserOptions;
+  /** Token at which the reasoning that is open began. */
+  reasoningFrom: number | null;
+  reasoningTokens: number;
+}
+
+export function createOutputParser(format: OutputFormat, options: OutputParserOptions): OutputParser {
+  const reader = createReader();
+  const parts = createParts({
+    ...options,
+    holdSpace: options.tools !== null,
+    callId: options.callId ?? callId,
+  });
+  const marker = markerMaker((text) => options.specialId(text));
+  const state: ParserState = { reader, parts, marker, options, reasoningFrom: null, reasoningTokens: 0 };
+  const parse = format.channels ? readChannels(state, format.channels) : readReply(state, format);
+  let tokens = 0;
+  let ended = false;
+  parse.next();
+  return {
+    push(piece) {
+      const { id, text, special } = piece;
+      parts.token(piece);
+      if (id !== null) tokens++;
+      const token = Math.max(0, tokens - 1);
+      if (special && id !== null) reader.units.push({ text, id, token });
+      else for (let at = 0; at < text.length; at++) reader.units.push({ text: text[at]!, id: -1, token });
+      ended ||= parse.next().done === true;
+      return parts.take();
+    },
+    flush() {
+      reader.ended = true;
+      ended = true;
+      parse.next();
+      return parts.end();
+    },
+    get toolCalls() {
+      return parts.calls;
+    },
+    get reasoningTokens() {
+      if (format.reasoning === null && format.channels === null) return null;
+      return state.reasoningTokens + (state.reasoningFrom === null ? 0 : tokens - state.reasoningFrom);
+    },
+    get ended() {
+      return ended;
+    },
+  };
+}
+
+/** As the field's servers make them: 24 hexadecimal digits. */
+function callId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return `call_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** Reasoning in tags, calls in theirs, and the rest is content. */
+function* readReply(state: ParserState, { tools: format, reasoning }: OutputFormat): Parse<void> {
+  const { reader, parts, marker, options } = state;
+  const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
+  const thinkMarkers = reasoning ? [marker(reasoning.begin)] : [];
+  const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
+  const special = [...callMarkers, ...thinkMarkers, ...dropped];
+  const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
+  if (reasoning && options.begins === 'reasoning') yield* readReasoning(state, reasoning, callMarkers, false);
+  for (;;) {
+    forget(reader);
+    const unit = yield* peek(reader);
+    if (unit === null) return;
+    if (calls && (yield* beginsBare(calls))) {
+      yield* readCalls({ ...calls, knownOnly: true });
+    } else if (opens(unit, special)) {
+      const mayThink = reasoning !== null && (parts.blank || reasoning.repeats === true);
+      if (mayThink && (yield* sees(reader, thinkMarkers))) {
+        yield* readReasoning(state, reasoning, callMarkers, true);
+        continue;
+      }
+      if (yield* match(reader, dropped)) continue;
+      if (!calls || !(yield* sees(reader, callMarkers))) {
+        yield* readText(state);
+        continue;
+      }
+      yield* readCalls(calls);
+    } else {
+      yield* readText(state);
+      continue;
+    }
+    if (options.singleCall && parts.calls > 0) return;
+  }
+}
+
+function* readText({ reader, parts }: ParserState): Parse<void> {
+  const unit = yield* peek(reader);
+  if (unit === null) return;
+  reader.at++;
+  parts.content(unit.text);
+}
+
+function callsOptions(
+  { reader, parts, marker, options }: ParserState,
+  format: NonNullable<OutputFormat['tools']>,
+  tools: readonly Tool[],
+): CallsOptions {
+  const { call, section } = format;
+  const ends = [call?.end, section?.end].filter((text) => text !== undefined);
+  return {
+    reader,
+    parts,
+    marker,
+    format,
+    tools,
+    single: options.singleCall,
+    knownOnly: false,
+    namesAreIds: format.namesAreIds ?? false,
+    ends: ends.map(marker),
+  };
+}
+
+/** From the opening tag, if there is one, to behind the closing tag; a call may close it too. */
+function* readReasoning(
+  state: ParserState,
+  format: ReasoningFormat,
+  callMarkers: readonly Marker[],
+  opened: boolean,
+): Parse<void> {
+  const { reader, parts, marker } = state;
+  const first = yield* peek(reader);
+  state.reasoningFrom = first?.token ?? 0;
+  if (!opened) {
+    // The prompt has the tag, and some models write it once more.
+    const from = reader.at;
+    yield* space(reader);
+    if (!(yield* sees(reader, [marker(format.begin)]))) reader.at = from;
+  }
+  const tag = yield* match(reader, [marker(format.begin)]);
+  parts.openReasoning(tag?.text ?? '');
+  const ends = [marker(format.end)];
+  const callsEnd = format.callsEnd ? callMarkers : [];
+  const markers = [...ends, ...callsEnd];
+  for (;;) {
+    const unit = yield* peek(reader);
+    if (unit === null) return;
+    const mayEnd = opens(unit, markers);
+    const end = mayEnd ? yield* match(reader, ends) : null;
+    if (end || (mayEnd && (yield* sees(reader, callsEnd)))) {
+      closeReasoning(state, end ? reader.units[reader.at - 1]!.token + 1 : unit.token);
+      return parts.closeReasoning(end?.text ?? '');
+    }
+    reader.at++;
+    parts.reasoning(unit.text);
+  }
+}
+
+/** `next` is the first token behind it. */
+export function closeReasoning(state: ParserState, next: number): void {
+  state.reasoningTokens += next - (state.reasoningFrom ?? next);
+  state.reasoningFrom = null;
+}

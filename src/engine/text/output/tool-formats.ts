@@ -1,0 +1,187 @@
+// How each family of models writes its tool calls, by the names that servers know these formats by. Sources: the chat
+// templates of the models, and what they write.
+
+import type { JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
+
+const NAME_AND_ARGUMENTS: JsonBody = { kind: 'json', name: 'name', arguments: ['arguments', 'parameters'] };
+const NAME_AND_PARAMETERS: JsonBody = { kind: 'json', name: 'name', arguments: ['parameters', 'arguments'] };
+
+const TOOL_CALL = { begin: '<tool_call>', end: '</tool_call>' };
+
+/** Tags whose names carry the function's and the arguments' names. */
+const FUNCTION_TAGS: TaggedBody = {
+  kind: 'tagged',
+  name: { begin: '<function=', end: '>' },
+  key: { begin: '<parameter=', end: '>' },
+  value: { begins: [{ text: '', reads: 'schema' }], end: '</parameter>' },
+  close: '</function>',
+  newlines: true,
+};
+
+const ARGUMENT_TAGS: TaggedBody = {
+  kind: 'tagged',
+  name: { begin: '', end: '' },
+  key: { begin: '<arg_key>', end: '</arg_key>' },
+  value: { begins: [{ text: '<arg_value>', reads: 'schema' }], end: '</arg_value>' },
+};
+
+/** Attributes name the function and the arguments; `mark` begins each tag. */
+function attributeTags(mark: string): TaggedBody {
+  return {
+    kind: 'tagged',
+    name: { begin: `<${mark}invoke name="`, end: '">' },
+    key: { begin: `<${mark}parameter name="`, end: '"' },
+    value: {
+      begins: [
+        { text: '>', reads: 'schema' },
+        { text: ' string="true">', reads: 'text' },
+        { text: ' string="false">', reads: 'json' },
+      ],
+      end: `</${mark}parameter>`,
+    },
+    close: `</${mark}invoke>`,
+  };
+}
+
+const DEEPSEEK = {
+  section: { begin: '<｜tool▁calls▁begin｜>', end: '<｜tool▁calls▁end｜>' },
+  call: { begin: '<｜tool▁call▁begin｜>', end: '<｜tool▁call▁end｜>' },
+};
+
+/** Before the list of all calls, or before each: newer models write no list. */
+const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
+const NAME_AND_MARK: NamedBody = { kind: 'named', separator: '[ARGS]', aside: '[CALL_ID]' };
+
+const FORMATS: readonly ToolFormat[] = [
+  { name: 'hermes', call: TOOL_CALL, bodies: [NAME_AND_ARGUMENTS], lineBreaks: true },
+  { name: 'qwen3_coder', call: TOOL_CALL, bodies: [FUNCTION_TAGS], lineBreaks: true },
+  {
+    name: 'seed_oss',
+    call: { begin: '<seed:tool_call>', end: '</seed:tool_call>' },
+    bodies: [FUNCTION_TAGS],
+    lineBreaks: true,
+  },
+  {
+    name: 'llama3',
+    section: { begin: '<|python_tag|>', end: '<|eom_id|>' },
+    separators: [';', ','],
+    bare: '{',
+    bodies: [NAME_AND_PARAMETERS],
+  },
+  {
+    name: 'pythonic',
+    section: { begin: '<|python_start|>', end: '<|python_end|>' },
+    list: 'must',
+    bare: '[',
+    bodies: [{ kind: 'python' }],
+  },
+  {
+    name: 'lfm2',
+    section: { begin: '<|tool_call_start|>', end: '<|tool_call_end|>' },
+    list: 'must',
+    bodies: [{ kind: 'python' }, NAME_AND_ARGUMENTS],
+  },
+  { name: 'mistral', section: MISTRAL, list: 'may', bodies: [NAME_AND_MARK, NAME_AND_ARGUMENTS] },
+  { name: 'mistral_json', section: MISTRAL, list: 'must', bodies: [NAME_AND_ARGUMENTS, NAME_AND_MARK] },
+  {
+    name: 'deepseek_v3',
+    ...DEEPSEEK,
+    bodies: [{ kind: 'named', before: 'function<｜tool▁sep｜>', separator: '```json', after: '```' }],
+    lineBreaks: true,
+  },
+  { name: 'deepseek_v31', ...DEEPSEEK, bodies: [{ kind: 'named', separator: '<｜tool▁sep｜>' }] },
+  {
+    name: 'deepseek_v32',
+    section: { begin: '<｜DSML｜function_calls>', end: '</｜DSML｜function_calls>' },
+    bodies: [attributeTags('｜DSML｜')],
+    lineBreaks: true,
+  },
+  {
+    name: 'deepseek_v4',
+    section: { begin: '<｜DSML｜tool_calls>', end: '</｜DSML｜tool_calls>' },
+    bodies: [attributeTags('｜DSML｜')],
+    lineBreaks: true,
+  },
+  { name: 'glm45', call: TOOL_CALL, bodies: [ARGUMENT_TAGS], lineBreaks: true },
+  { name: 'glm47', call: TOOL_CALL, bodies: [ARGUMENT_TAGS] },
+  {
+    name: 'kimi_k2',
+    section: { begin: '<|tool_calls_section_begin|>', end: '<|tool_calls_section_end|>' },
+    call: { begin: '<|tool_call_begin|>', end: '<|tool_call_end|>' },
+    bodies: [{ kind: 'named', separator: '<|tool_call_argument_begin|>' }],
+    namesAreIds: true,
+  },
+  {
+    name: 'minimax_m2',
+    section: { begin: '<minimax:tool_call>', end: '</minimax:tool_call>' },
+    bodies: [attributeTags('')],
+    lineBreaks: true,
+  },
+  {
+    name: 'gemma4',
+    call: { begin: '<|tool_call>', end: '<tool_call|>' },
+    bodies: [{ kind: 'braces', before: 'call:', quote: '<|"|>' }],
+  },
+  {
+    name: 'cohere',
+    section: { begin: '<|START_ACTION|>', end: '<|END_ACTION|>' },
+    list: 'must',
+    bodies: [{ kind: 'json', name: 'tool_name', arguments: ['parameters'] }],
+    lineBreaks: true,
+  },
+  {
+    name: 'apertus',
+    section: { begin: '<|tools_prefix|>', end: '<|tools_suffix|>' },
+    list: 'must',
+    bodies: [{ kind: 'json', name: null, arguments: [] }],
+  },
+  {
+    name: 'granite',
+    section: { begin: '<|tool_call|>', end: '' },
+    list: 'must',
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  {
+    name: 'nemotron',
+    section: { begin: '<TOOLCALL>', end: '</TOOLCALL>' },
+    list: 'must',
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  {
+    name: 'apriel',
+    section: { begin: '<tool_calls>', end: '</tool_calls>' },
+    list: 'must',
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  { name: 'functools', section: { begin: 'functools', end: '' }, list: 'must', bodies: [NAME_AND_ARGUMENTS] },
+  /** For models that know no format: what a grammar makes them write. */
+  { name: 'json', list: 'must', bare: '[', bodies: [NAME_AND_PARAMETERS] },
+];
+
+/** Other names for the same. */
+const ALIASES: Record<string, string> = {
+  qwen: 'hermes',
+  qwen25: 'hermes',
+  qwen3: 'hermes',
+  step3p5: 'qwen3_coder',
+  mimo: 'hermes',
+  llama4_pythonic: 'pythonic',
+  deepseekv3: 'deepseek_v3',
+  deepseekv31: 'deepseek_v31',
+  deepseekv32: 'deepseek_v32',
+  deepseekv4: 'deepseek_v4',
+  glm: 'glm45',
+  'minimax-m2': 'minimax_m2',
+  apertus2509: 'apertus',
+  cohere_command4: 'cohere',
+};
+
+export const TOOL_FORMATS: ReadonlyMap<string, ToolFormat> = new Map(
+  FORMATS.map((format) => [format.name, format]),
+);
+
+export function toolFormat(name: string): ToolFormat | undefined {
+  return TOOL_FORMATS.get(ALIASES[name] ?? name);
+}
+
+export const toolFormatNames = (): string[] => [...TOOL_FORMATS.keys(), ...Object.keys(ALIASES)];

@@ -1,0 +1,107 @@
+// Arguments that a model writes as bare text, made JSON by the type that the tool's schema gives them.
+
+import { literalJson } from './literals.ts';
+
+type Kind = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
+
+const KINDS: readonly Kind[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** What a value may be; empty: the schema does not say. */
+export type Kinds = ReadonlySet<Kind>;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Of an argument of a tool with these parameters. */
+export function kindsOf(parameters: unknown, argument: string): Kinds {
+  const kinds = new Set<Kind>();
+  if (!isObject(parameters)) return kinds;
+  const root = parameters;
+  const properties = deref(root, root)['properties'];
+  if (!isObject(properties) || !Object.hasOwn(properties, argument)) return kinds;
+  collect(properties[argument], root, kinds, 0);
+  return kinds;
+}
+
+const DEEPEST = 8;
+
+function collect(schema: unknown, root: Record<string, unknown>, kinds: Set<Kind>, depth: number): void {
+  if (!isObject(schema) || depth > DEEPEST) return;
+  const { type, enum: values, const: value, ...rest } = deref(schema, root);
+  for (const named of Array.isArray(type) ? type : [type]) {
+    const kind = KINDS.find((known) => known === named);
+    if (kind) kinds.add(kind);
+  }
+  if (type !== undefined) return;
+  if (value !== undefined) kinds.add(kindOf(value));
+  if (Array.isArray(values)) for (const each of values) kinds.add(kindOf(each));
+  for (const word of ['anyOf', 'oneOf', 'allOf']) {
+    const branches = rest[word];
+    if (Array.isArray(branches)) for (const branch of branches) collect(branch, root, kinds, depth + 1);
+  }
+  if (kinds.size > 0) return;
+  if ('properties' in rest || 'additionalProperties' in rest) kinds.add('object');
+  if ('items' in rest || 'prefixItems' in rest) kinds.add('array');
+}
+
+/** Follows a `$ref` within the schema, members beside it laid over. */
+function deref(schema: Record<string, unknown>, root: Record<string, unknown>): Record<string, unknown> {
+  let current = schema;
+  for (let depth = 0; depth < DEEPEST; depth++) {
+    const { $ref: ref, ...beside } = current;
+    if (typeof ref !== 'string') return current;
+    const path = ref.split('/');
+    if (path.shift() !== '#') return beside;
+    let target: unknown = root;
+    for (const key of path) {
+      const name = decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~');
+      target = isObject(target) || Array.isArray(target) ? Reflect.get(target, name) : undefined;
+    }
+    if (!isObject(target)) return beside;
+    current = { ...target, ...beside };
+  }
+  return current;
+}
+
+function kindOf(value: unknown): Kind {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  const type = typeof value;
+  return type === 'number' || type === 'boolean' || type === 'object' ? type : 'string';
+}
+
+/** Whether every text is a value as it stands, and so can be sent as it comes. */
+export function isText(kinds: Kinds): boolean {
+  return kinds.size === 1 && kinds.has('string');
+}
+
+/**
+ * JSON of a value. A text that is a value of one of the kinds becomes that value, and so does any JSON where the schema
+ * says nothing; all else is a string, so that nothing the model said is lost.
+ */
+export function toJson(text: string, kinds: Kinds): string {
+  const trimmed = text.trim();
+  const wants = (...names: Kind[]): boolean => kinds.size === 0 || names.some((name) => kinds.has(name));
+  if (wants('null') && /^(null|none)$/i.test(trimmed)) return 'null';
+  if (wants('boolean') && /^(true|false)$/i.test(trimmed)) return trimmed.toLowerCase();
+  if (wants('number', 'integer')) {
+    if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed)) return trimmed;
+    const lenient = /^[+-]?[\d_]*\.?[\d_]+(e[+-]?\d+)?$/i.test(trimmed)
+      ? Number(trimmed.replaceAll('_', ''))
+      : NaN;
+    if (kinds.size > 0 && Number.isFinite(lenient)) return String(lenient);
+  }
+  if (wants('object') && trimmed.startsWith('{') && isJson(trimmed)) return trimmed;
+  if (wants('array') && trimmed.startsWith('[') && isJson(trimmed)) return trimmed;
+  const literal = wants('object', 'array') && /^[[{(]/.test(trimmed) ? literalJson(trimmed) : null;
+  return literal ?? JSON.stringify(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

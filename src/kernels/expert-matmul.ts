@@ -1,0 +1,37 @@
+// Matmuls of which each tile of rows meets an expert's matrix: the kernels of matmul.ts, tiles and rows taken from a plan.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { ExpertPlan } from './expert-plan.ts';
+import { dispatchWindow, type Store } from './matmul.ts';
+import { expertGroups, type Matrix } from './matrix.ts';
+
+/** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved; x [rows, k] → [tile rows, columns / 2] */
+export function expertSwiglu(x: Tensor, plan: ExpertPlan, gateUps: Matrix): Tensor {
+  const params = { STORE: 'gated-pair', ACTIVATION: 'silu', GATE_FIRST: true } as const;
+  return record(x, true, plan, gateUps, { params, outputs: 2 });
+}
+
+/** y = x · Wᵀ; x [tile rows, k] → [tile rows, columns] */
+export function expertLinear(x: Tensor, plan: ExpertPlan, weights: Matrix): Tensor {
+  return record(x, false, plan, weights, { params: { STORE: 'set', ACTIVATION: 'none' } });
+}
+
+function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, store: Store): Tensor {
+  if (x.columns !== weights.k)
+    throw new Error(`experts: x has ${x.columns} columns, the weights ${weights.k}`);
+  const y = tapeOf(x).tensor([plan.tiles * plan.tileRows, weights.columns / (store.outputs ?? 1)]);
+  const groups = expertGroups(weights);
+  for (const window of weights.windows) {
+    dispatchWindow(weights, window, plan.tileRows, store, {
+      x,
+      y,
+      params: { MATRIX: 'experts', GATHER: gather },
+      firstRow: 0,
+      groups,
+      expertGroups: groups,
+      bind: { x, y, plan: plan.plan },
+      tiles: plan.tilesOf,
+    });
+  }
+  return y;
+}

@@ -1,0 +1,41 @@
+// Rows sorted by expert into the tiles that matmuls walk.
+
+import { tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { tilesFor, type Routes } from './route.ts';
+
+/** What expert-plan.wgsl has room for. */
+export const MOST_EXPERTS = 512;
+
+export interface ExpertPlan {
+  /** Each tile's expert, and its rows of x. */
+  plan: Tensor;
+  tileRows: number;
+  tiles: number;
+  /** Tiles at most in a step. */
+  tilesOf(sizes: Sizes): number;
+  /** [rows, chosen] of u32: the row of the tiles that each choice of a row became. */
+  places: Tensor;
+}
+
+export function planExperts(routes: Routes): ExpertPlan {
+  const { shares, chosen, experts, plan, tileRows, tiles } = routes;
+  const tape = tapeOf(plan);
+  const places = tape.tensor(shares.shape, 'u32');
+  tape.dispatch('expert-plan.wgsl', {
+    args: {
+      experts,
+      chosen,
+      route_stride: routes.stride,
+      route_first: routes.first,
+      place_stride: places.stride,
+      tile_rows: tileRows,
+      tiles,
+      most_rows: shares.rows(tape.capacity),
+      count_at: tiles * (tileRows + 1),
+    },
+    bind: { routes: routes.ids, plan, places },
+    groups: (sizes) => [Math.min(1, shares.rows(sizes))],
+  });
+  const tilesOf = (sizes: Sizes) => tilesFor(shares.rows(sizes) * chosen, experts, tileRows);
+  return { plan, tileRows, tiles, tilesOf, places };
+}

@@ -1,0 +1,17 @@
+// What a row's experts made of it, added up by their shares.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { ExpertPlan } from './expert-plan.ts';
+
+const WORKGROUP = 32;
+
+/** residual += Σ share · x, in place; x [tile rows, columns], shares [rows, chosen], residual [rows, columns] → residual */
+export function expertSum(x: Tensor, shares: Tensor, { places }: ExpertPlan, residual: Tensor): Tensor {
+  const quads = residual.stride / 4;
+  tapeOf(x).dispatch('expert-sum.wgsl', {
+    args: { quads, chosen: shares.columns, stride: shares.stride },
+    bind: { x, shares, places, y: residual },
+    groups: (sizes) => [Math.ceil(quads / WORKGROUP), residual.rows(sizes)],
+  });
+  return residual;
+}

@@ -1,0 +1,77 @@
+// Where rows go: the experts that a router's logits choose, and the share of each.
+
+import type { Operand } from '../gpu/tape.ts';
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+
+/** What route.wgsl has room for. */
+export const MOST_CHOSEN = 64;
+
+export interface Routing {
+  /** Experts that a row goes to. */
+  chosen: number;
+  /** Their shares add up to one; else they are their parts of the softmax over all. */
+  normed: boolean;
+}
+
+/** Where choices are kept beyond the step: words from one row to the next, and before the first. */
+export interface KeptRoutes {
+  region: Operand;
+  stride: number;
+  first: number;
+}
+
+export interface Routes {
+  /** u32: expert ids, best first. */
+  ids: Operand;
+  stride: number;
+  first: number;
+  /** [rows, chosen] */
+  shares: Tensor;
+  chosen: number;
+  experts: number;
+  /** [tiles, 1 + rows of a tile] of u32, and how many rows there are; expert-plan.ts fills it. */
+  plan: Tensor;
+  tileRows: number;
+  /** Tiles of the plan. */
+  tiles: number;
+}
+
+/** logits [rows, experts] → where each row goes */
+export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRoutes | null): Routes {
+  const tape = tapeOf(logits);
+  const experts = logits.columns;
+  const rows = logits.shape.slice(0, -1);
+  const most = logits.rows(tape.capacity);
+  const tileRows = tileRowsFor((most * chosen) / experts);
+  const tiles = tilesFor(most * chosen, experts, tileRows);
+  const plan = tape.tensor([1, tiles * (tileRows + 1) + 1], 'u32');
+  const shares = tape.tensor([...rows, chosen]);
+  const own = kept ? null : tape.tensor([...rows, chosen], 'u32');
+  const ids = own ? { ids: own, stride: own.stride, first: 0 } : { ...kept!, ids: kept!.region };
+  tape.dispatch('route.wgsl', {
+    args: {
+      experts,
+      stride: logits.stride,
+      chosen,
+      normed: Number(normed),
+      route_stride: ids.stride,
+      route_first: ids.first,
+      share_stride: shares.stride,
+      count_at: tiles * (tileRows + 1),
+    },
+    bind: { logits, routes: ids.ids, shares, plan },
+    groups: (sizes) => [logits.rows(sizes)],
+  });
+  return { ...ids, shares, chosen, experts, plan, tileRows, tiles };
+}
+
+/** Rows of a tile, from those an expert may expect: a tile of 16 for one row computes 15 for nothing. */
+function tileRowsFor(expected: number): 1 | 4 | 16 {
+  if (expected <= 0.5) return 1;
+  return expected <= 4 ? 4 : 16;
+}
+
+/** The most tiles that so many choices among so many experts make. */
+export function tilesFor(choices: number, experts: number, tileRows: number): number {
+  return Math.floor((choices + Math.min(experts, choices) * (tileRows - 1)) / tileRows);
+}

@@ -1,0 +1,69 @@
+// Every format's replies, however their text falls into tokens.
+
+import { describe, expect, test } from 'vitest';
+import type { OutputParserOptions } from '../../../../src/engine/text/output/parser.ts';
+import { formatOf, piecesOf, told, TOOLS } from './feed.ts';
+import type { Reply } from './marked-replies.ts';
+import { REPLIES } from './replies.ts';
+
+/** Texts of special tokens, and single characters. */
+function atoms({ text, specials = [] }: Reply): string[] {
+  const result: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const special = specials.find((each) => text.startsWith(each, at));
+    const next = special ?? String.fromCodePoint(text.codePointAt(at)!);
+    result.push(next);
+    at += next.length;
+  }
+  return result;
+}
+
+/** The atoms joined, but for special ones and where `cut` says so. */
+function join(parts: readonly string[], specials: readonly string[], cut: (at: number) => boolean): string[] {
+  const pieces: string[] = [];
+  parts.forEach((part, at) => {
+    const alone = specials.includes(part) || specials.includes(parts[at - 1] ?? '');
+    if (at === 0 || alone || cut(at)) pieces.push(part);
+    else pieces.push(pieces.pop()! + part);
+  });
+  return pieces;
+}
+
+function random(seed: number): () => number {
+  let state = seed;
+  return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+}
+
+describe.each(REPLIES)('$name', (reply) => {
+  const { tools, reasoning = null, begins = 'undecided', specials = [] } = reply;
+  const format = formatOf(tools, reasoning);
+  const specialId = (text: string) => (specials.includes(text) ? 1000 + specials.indexOf(text) : undefined);
+  const options: Partial<OutputParserOptions> = { begins, specialId, tools: tools === null ? null : TOOLS };
+  const parts = atoms(reply);
+  const parse = (pieces: string[]) => told(piecesOf(pieces, specials), format, options);
+
+  test('whole, and character by character', () => {
+    expect(parse(join(parts, specials, () => false))).toEqual(reply.told);
+    expect(parse(parts)).toEqual(reply.told);
+  });
+
+  test('cut once, anywhere', () => {
+    for (let place = 1; place < parts.length; place++)
+      expect(parse(join(parts, specials, (at) => at === place)), `cut at ${place}`).toEqual(reply.told);
+  });
+
+  test('cut at random', () => {
+    const next = random(7);
+    for (let round = 0; round < 30; round++) {
+      const rate = next();
+      expect(parse(join(parts, specials, () => next() < rate))).toEqual(reply.told);
+    }
+  });
+});
+
+test('markers that are special tokens are not read from text', () => {
+  const specials = ['<|tool_call_start|>', '<|tool_call_end|>'];
+  const specialId = (text: string) => (specials.includes(text) ? 1000 + specials.indexOf(text) : undefined);
+  const text = '<|tool_call_start|>[ping()]<|tool_call_end|>';
+  expect(told(piecesOf(text.split('')), formatOf('lfm2', null), { specialId })).toEqual([{ content: text }]);
+});

@@ -1,0 +1,186 @@
+// A block of experts from its router's logits to the residual: planned, multiplied and added up on the device, against sums in
+// f64; and bit by bit against itself with more or fewer rows.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import { expertLinear, expertSwiglu } from '../../src/kernels/expert-matmul.ts';
+import { planExperts } from '../../src/kernels/expert-plan.ts';
+import { expertSum } from '../../src/kernels/expert-sum.ts';
+import { expertParts, interleaved, stacked, type Format, type Matrix } from '../../src/kernels/matrix.ts';
+import { route, type Routing } from '../../src/kernels/route.ts';
+import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { compute, differingRows, Random, upload } from './compute.ts';
+import { packMatrix, weightsFor } from './packed.ts';
+
+const TOLERANCE = 2e-5;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+interface Problem {
+  hidden: number;
+  ffn: number;
+  experts: number;
+  routing: Routing;
+  rows: number;
+  x: Float32Array;
+  logits: Float32Array;
+  residual: Float32Array;
+  /** [expert][gate, up][ffn][hidden] and [expert][hidden][ffn] */
+  gateUps: Float32Array;
+  downs: Float32Array;
+  gateUpMatrix: Matrix;
+  downMatrix: Matrix;
+}
+
+function problem(
+  on: Device,
+  format: Format,
+  [hidden, ffn, experts]: readonly [number, number, number],
+  routing: Routing,
+  rows: number,
+): Problem {
+  const random = new Random(hidden + ffn + experts);
+  const gateUps = weightsFor(format, experts * 2 * ffn, hidden, random);
+  const downs = weightsFor(format, experts * hidden, ffn, random);
+  const each = Array.from({ length: experts }, (_, i) => i);
+  const pairs = expertParts(each.map((i) => interleaved(`gate ${i}`, `up ${i}`, ffn)));
+  const outs = expertParts(each.map((i) => stacked([{ name: `down ${i}`, rows: hidden }])));
+  return {
+    hidden,
+    ffn,
+    experts,
+    routing,
+    rows,
+    x: random.floats(rows * hidden),
+    // Most go to the first experts, and one expert stays alone.
+    logits: random
+      .floats(rows * experts)
+      .map((value, i) => 3 * value - (i % experts) / 2 - (i % experts === 1 ? 99 : 0)),
+    residual: random.floats(rows * hidden),
+    gateUps,
+    downs,
+    gateUpMatrix: packMatrix(on, format, hidden, pairs, gateUps, { experts }),
+    downMatrix: packMatrix(on, format, ffn, outs, downs, { experts }),
+  };
+}
+
+function run(on: Device, of: Problem, capacity: number, from = 0, to = of.rows): Promise<Float32Array[]> {
+  const cut = (values: Float32Array) => {
+    const columns = values.length / of.rows;
+    return values.subarray(from * columns, to * columns);
+  };
+  return compute({
+    device: on,
+    capacity: { rows: capacity },
+    sizes: { rows: to - from },
+    record(_, input) {
+      const logits: Tensor = input(['rows', of.experts], cut(of.logits));
+      const routes = route(logits, of.routing, null);
+      const plan = planExperts(routes);
+      const h = expertSwiglu(input(['rows', of.hidden], cut(of.x)), plan, of.gateUpMatrix);
+      const y = expertLinear(h, plan, of.downMatrix);
+      return expertSum(y, routes.shares, plan, input(['rows', of.hidden], cut(of.residual)));
+    },
+  });
+}
+
+/** The same of one row in f64. */
+function wanted(of: Problem, row: number): number[] {
+  const { hidden, ffn, experts, routing } = of;
+  const logits = [...of.logits.subarray(row * experts, (row + 1) * experts)];
+  const order = logits.map((_, i) => i).sort((a, b) => logits[b]! - logits[a]!);
+  const chosen = order.slice(0, routing.chosen);
+  const among = routing.normed ? chosen : order;
+  const sum = among.reduce((total, i) => total + Math.exp(logits[i]!), 0);
+  const y = [...of.residual.subarray(row * hidden, (row + 1) * hidden)];
+  const x = of.x.subarray(row * hidden, (row + 1) * hidden);
+  const dot = (weights: Float32Array, at: number, values: ArrayLike<number>) => {
+    let total = 0;
+    for (let k = 0; k < values.length; k++) total += weights[at * values.length + k]! * values[k]!;
+    return total;
+  };
+  for (const e of chosen) {
+    const h = Array.from({ length: ffn }, (_, j) => {
+      const gate = dot(of.gateUps, e * 2 * ffn + j, x);
+      return (gate / (1 + Math.exp(-gate))) * dot(of.gateUps, e * 2 * ffn + ffn + j, x);
+    });
+    for (let i = 0; i < hidden; i++)
+      y[i] = y[i]! + (Math.exp(logits[e]!) / sum) * dot(of.downs, e * hidden + i, h);
+  }
+  return y;
+}
+
+function expectRight(of: Problem, y: Float32Array[]): void {
+  expect(y.length).toBe(of.rows);
+  y.forEach((row, i) => {
+    const right = wanted(of, i);
+    const scale = Math.max(...right.map(Math.abs), 1);
+    row.forEach((value, k) => expect(Math.abs(value - right[k]!) / scale).toBeLessThan(TOLERANCE));
+  });
+}
+
+const SHAPES = [
+  [[33, 7, 3], { chosen: 2, normed: true }],
+  [[64, 40, 5], { chosen: 5, normed: false }],
+  [[32, 67, 9], { chosen: 1, normed: false }],
+] as const;
+
+describe.each<{ name: string; as: Disguise; formats: Format[]; shapes?: number[] }>([
+  { name: 'the adapter as it is', as: {}, formats: ['f32', 'f16', 'bf16', 'int8', 'int4'] },
+  { name: 'no subgroups', as: { portable: true }, formats: ['f32', 'int4'] },
+  {
+    name: 'windows that cut through experts',
+    as: { bindingLimit: 28 << 10 },
+    formats: ['f32'],
+    shapes: [0, 2],
+  },
+])('$name', ({ as, formats, shapes = [0, 1, 2] }) => {
+  it.each(formats)('%s: right, and a row the same in any company', async (format) => {
+    const on = disguise(device, as);
+    for (const [shape, routing] of shapes.map((i) => SHAPES[i]!)) {
+      const of = problem(on, format, shape, routing, 21);
+      if (as.bindingLimit) expect(of.gateUpMatrix.windows.length).toBeGreaterThan(1);
+      const all = await run(on, of, 32);
+      expectRight(of, all);
+      for (const rows of [16, 4, 1])
+        expect(differingRows(await run(on, of, rows, 3, 3 + rows), all.slice(3, 3 + rows))).toEqual([]);
+    }
+  });
+});
+
+it('a plan has each choice once, in a tile of its expert, and the tiles behind it are idle', async () => {
+  const [rows, experts, chosen] = [11, 6, 3];
+  const logits = new Random(3).floats(rows * experts).map((value) => 4 * value);
+  const tape = new Tape(device, { rows: 16 });
+  const region = upload(device, new Uint32Array(rows * chosen));
+  const x = device.tensor('step', 'logits', [16, experts], logits).on(tape);
+  const routes = route(x, { chosen, normed: false }, { region, stride: chosen, first: 0 });
+  const plan = planExperts(routes);
+  tape.keep(plan.plan);
+  tape.keep(plan.places);
+  tape.finish();
+  tape.run({ rows: 16 });
+  const words = new Uint32Array(await device.read(tape.region(plan.plan)));
+  const places = new Uint32Array(await device.read(tape.region(plan.places)));
+  const ids = new Uint32Array(await device.read(region));
+  const size = plan.tileRows + 1;
+  const taken = new Set<number>();
+  for (let row = 0; row < rows; row++) {
+    for (let j = 0; j < chosen; j++) {
+      const place = places[row * plan.places.stride + j]!;
+      const tile = Math.floor(place / plan.tileRows);
+      expect(words[tile * size]).toBe(ids[row * chosen + j]);
+      expect(words[tile * size + 1 + (place % plan.tileRows)]).toBe(row);
+      taken.add(place);
+    }
+  }
+  expect(taken.size).toBe(rows * chosen);
+  const ofTiles = Array.from({ length: plan.tiles }, (_, tile) => words[tile * size]!);
+  const used = ofTiles.filter((expert) => expert !== 0xffffffff).length;
+  expect(ofTiles.slice(used).every((expert) => expert === 0xffffffff)).toBe(true);
+  expect(used).toBeLessThanOrEqual(plan.tilesOf({ rows: 16 }));
+});

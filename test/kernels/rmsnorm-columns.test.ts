@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { rmsnormColumns } from '../../src/kernels/rmsnorm-columns.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { compute, Random } from './compute.ts';
+
+const EPS = 1e-5;
+const TOLERANCE = 2e-6;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+it.each([
+  [0, 4, 12],
+  [4, 8, 12],
+  [64, 132, 260],
+  [128, 1028, 1200],
+])('columns from %i on, %i of %i: the others stay', async (first, count, columns) => {
+  const random = new Random(first + count);
+  const rows = 5;
+  const values = random.floats(rows * columns);
+  const weight = random.floats(count);
+  const gain = device.tensor('weights', 'gain', [count], weight);
+  const y = await compute({
+    device,
+    capacity: { rows: 16 },
+    sizes: { rows },
+    record: (_, input) => rmsnormColumns(input(['rows', columns], values), first, gain, EPS),
+  });
+  expect(y.length).toBe(rows);
+  y.forEach((row, i) => {
+    const x = values.subarray(i * columns, (i + 1) * columns);
+    const normed = x.subarray(first, first + count);
+    const rate = 1 / Math.sqrt(normed.reduce((sum, v) => sum + v * v, 0) / count + EPS);
+    row.forEach((value, column) => {
+      const inside = column >= first && column < first + count;
+      const wanted = inside ? x[column]! * rate * weight[column - first]! : x[column]!;
+      expect(Math.abs(value - wanted)).toBeLessThanOrEqual(inside ? TOLERANCE * Math.abs(wanted) : 0);
+    });
+  });
+});
+
+it('columns that are not there are an assertion', async () => {
+  const gain = device.tensor('weights', 'gain', [8], new Float32Array(8));
+  const record = (first: number) =>
+    compute({
+      device,
+      capacity: { rows: 1 },
+      sizes: { rows: 1 },
+      record: (_, input) => rmsnormColumns(input(['rows', 12], new Float32Array(12)), first, gain, EPS),
+    });
+  await expect(record(8)).rejects.toThrow(/8 columns from 8 on, of 12/);
+});

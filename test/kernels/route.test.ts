@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { route, tilesFor } from '../../src/kernels/route.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { compute, Random, upload } from './compute.ts';
+
+const TOLERANCE = 1e-5;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+interface Routed {
+  shares: Float32Array[];
+  ids: number[][];
+}
+
+/** Choices are kept two words from the start, five words apart beyond their own. */
+async function routed(
+  logits: Float32Array,
+  experts: number,
+  chosen: number,
+  normed: boolean,
+): Promise<Routed> {
+  const rows = logits.length / experts;
+  const stride = chosen + 5;
+  const region = upload(device, new Uint32Array(2 + rows * stride));
+  const shares = await compute({
+    device,
+    capacity: { rows: 16 },
+    sizes: { rows },
+    record: (_, input) =>
+      route(input(['rows', experts], logits), { chosen, normed }, { region, stride, first: 2 }).shares,
+  });
+  const words = new Uint32Array(await device.read(region));
+  const ids = shares.map((_, row) => [...words.subarray(2 + row * stride, 2 + row * stride + chosen)]);
+  return { shares, ids };
+}
+
+it.each([
+  [1, 1],
+  [5, 3],
+  [8, 8],
+  [64, 8],
+  [131, 40],
+])('%i experts, %i of them', async (experts, chosen) => {
+  const logits = new Random(experts).floats(7 * experts).map((value) => 6 * value);
+  for (const normed of [false, true]) {
+    const { shares, ids } = await routed(logits, experts, chosen, normed);
+    expect(ids.length).toBe(7);
+    ids.forEach((found, row) => {
+      const values = [...logits.subarray(row * experts, (row + 1) * experts)];
+      const order = values.map((_, i) => i).sort((a, b) => values[b]! - values[a]!);
+      expect(found).toEqual(order.slice(0, chosen));
+      const among = normed ? order.slice(0, chosen) : order;
+      const sum = among.reduce((total, i) => total + Math.exp(values[i]!), 0);
+      found.forEach((i, j) =>
+        expect(Math.abs(shares[row]![j]! / (Math.exp(values[i]!) / sum) - 1)).toBeLessThan(TOLERANCE),
+      );
+    });
+  }
+});
+
+it('of equal logits the lowest experts are taken, each once', async () => {
+  const { ids, shares } = await routed(new Float32Array(40), 40, 4, true);
+  expect(ids).toEqual([[0, 1, 2, 3]]);
+  shares[0]!.forEach((share) => expect(share).toBeCloseTo(0.25, 6));
+});
+
+it('logits far apart leave shares that are numbers', async () => {
+  const { ids, shares } = await routed(Float32Array.from([-1e4, 3e4, 0, 2.9e4]), 4, 3, true);
+  expect(ids).toEqual([[1, 3, 2]]);
+  expect([...shares[0]!]).toEqual([1, 0, 0]);
+});
+
+it('tiles are enough whatever is chosen', () => {
+  expect(tilesFor(8, 128, 1)).toBe(8);
+  expect(tilesFor(8, 128, 4)).toBe(8); // each alone in its tile
+  expect(tilesFor(64, 4, 16)).toBe(7); // 1, 17, 17 and 29 rows
+});
