@@ -124,6 +124,13 @@ export const SERVER_OPTIONS = {
     help: 'Asked for as a bearer token.',
     otherwise: 'SVC_API_KEY, else none',
   },
+  'admin-api-key': {
+    kind: 'string',
+    group: 'Server',
+    value: 'key',
+    help: 'Asked for in place of --api-key by routes that change what is served; opens the others too.',
+    otherwise: 'SVC_ADMIN_API_KEY, else as --api-key',
+  },
   'cors-origins': {
     kind: 'list',
     group: 'Server',

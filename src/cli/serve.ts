@@ -8,6 +8,7 @@ import { createCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import type { Values } from './option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from './options.ts';
+import { packageVersion } from './package.ts';
 import { showOpening } from './progress.ts';
 import { keepModels, type Openers, type PlannedModel, planModels } from './serve-models.ts';
 import { settingsInForce } from './serve-settings.ts';
@@ -108,12 +109,15 @@ function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void 
 function toServerOptions(options: ServeOptions): ServerOptions {
   const { host, port, strict = false } = options;
   const apiKey = options['api-key'] ?? (process.env['SVC_API_KEY'] || undefined);
+  const adminApiKey = options['admin-api-key'] ?? (process.env['SVC_ADMIN_API_KEY'] || undefined);
   return {
     host,
     port,
     strict,
     maxQueuedImages: options['max-queued-requests'],
+    version: packageVersion(),
     ...(apiKey !== undefined && { apiKey }),
+    ...(adminApiKey !== undefined && { adminApiKey }),
     ...(options['cors-origins'] && { corsOrigins: options['cors-origins'] }),
   };
 }

@@ -45,7 +45,7 @@ export function corsHeaders(request: Headers, extra?: string[]): Record<string, 
 /** What a preflight adds. The names asked for are repeated: `*` would not cover `authorization`. */
 export function preflightHeaders(request: Headers): Record<string, string> {
   return {
-    'access-control-allow-methods': 'GET, POST, OPTIONS',
+    'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
     'access-control-allow-headers': request.get('access-control-request-headers') ?? '*',
     'access-control-max-age': '86400',
     ...(request.has('access-control-request-private-network') && {
@@ -54,18 +54,37 @@ export function preflightHeaders(request: Headers): Record<string, string> {
   };
 }
 
-/** Hashed first, so that the comparison takes as long for any wrong key. */
-export function checkApiKey(header: string | null, apiKey: string): void {
-  const given = /^bearer +(.+)$/i.exec(header ?? '')?.[1]?.trim();
+/** Keys that open a route; null: none is asked for. That of the administrator opens all. */
+export function keysFor(
+  access: 'key' | 'admin',
+  { apiKey, adminApiKey }: { apiKey?: string; adminApiKey?: string },
+): string[] | null {
+  const own = access === 'admin' ? (adminApiKey ?? apiKey) : apiKey;
+  if (own === undefined) return null;
+  return [own, ...(adminApiKey === undefined ? [] : [adminApiKey])];
+}
+
+/** As a bearer token, or in x-api-key, as Anthropic's clients send it. */
+export function checkKey(headers: Headers, keys: string[] | null, access: 'key' | 'admin'): void {
+  if (keys === null) return;
+  const bearer = /^bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim();
+  const given = bearer ?? headers.get('x-api-key') ?? undefined;
   if (given === undefined) {
     throw new RequestError(
       'invalid_api_key',
       'this server asks for a key; send it as "Authorization: Bearer <key>"',
     );
   }
-  if (!timingSafeEqual(digest(given), digest(apiKey))) {
-    throw new RequestError('invalid_api_key', 'the key is wrong; send the one the server was started with');
-  }
+  // All of them are compared, so that the time tells nothing.
+  if (keys.map((key) => isSame(given, key)).includes(true)) return;
+  const which =
+    access === 'admin' ? "the administrator's, of --admin-api-key" : 'the one the server was started with';
+  throw new RequestError('invalid_api_key', `the key is wrong; send ${which}`);
+}
+
+/** Hashed first, so that the comparison takes as long for any wrong key. */
+function isSame(given: string, key: string): boolean {
+  return timingSafeEqual(digest(given), digest(key));
 }
 
 function digest(text: string): Buffer {

@@ -87,13 +87,13 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     addModel: ({ names = [], kind } = {}) => {
       const slot: Slot = { names, kind: kind ?? null, phase: { name: 'starting', progress: null } };
       service.slots.push(slot);
-      return servedModel(slot, options);
+      return servedModel(service, slot);
     },
     close: () => (closing ??= close()),
   };
 }
 
-function servedModel(slot: Slot, options: ServerOptions): ServedModel {
+function servedModel(service: Service, slot: Slot): ServedModel {
   return {
     names: () => slot.names,
     progress(event) {
@@ -106,7 +106,7 @@ function servedModel(slot: Slot, options: ServerOptions): ServedModel {
     failed(reason) {
       slot.phase = { name: 'failed', reason };
     },
-    ready: (model) => fillSlot(slot, model, options),
+    ready: (model) => fillSlot(service, slot, model),
   };
 }
 

@@ -1,6 +1,7 @@
 // The served models under their names: which one a request means, and what /v1/models shows.
 
 import type { EmbeddingModel, ImageModel, SamplingOptions, TextModel } from '../index.ts';
+import type { H3Event } from 'h3';
 import { RequestError } from './errors.ts';
 import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
 
@@ -20,17 +21,17 @@ const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }
 /** The model of a kind that a request means: by its full name, its last segment, or `default`, the first of its kind. */
 export function findModel<K extends Kind>(
   service: Service,
-  kind: K,
+  kind: K | readonly K[],
   requested: string,
 ): Extract<Ready, { kind: K }> {
   const { slots } = service;
+  const kinds = [kind].flat() as K[];
+  const fits = (slot: Slot): boolean => kinds.some((one) => isOf(one, slot));
   // Of equal names the one of this kind is meant.
-  const ordered = [...slots.filter((slot) => isOf(kind, slot)), ...slots];
-  const slot =
-    slotNamed(ordered, requested) ??
-    (requested === 'default' ? slots.find((slot) => isOf(kind, slot)) : undefined);
-  if (!slot) throw noModel(slots, kind, requested);
-  if (!isOf(kind, slot)) throw wrongEndpoint(slot, requested);
+  const ordered = [...slots.filter(fits), ...slots];
+  const slot = slotNamed(ordered, requested) ?? (requested === 'default' ? slots.find(fits) : undefined);
+  if (!slot) throw noModel(slots, kinds[0]!, requested);
+  if (!fits(slot)) throw wrongEndpoint(slot, requested);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   return slot.phase.ready as Extract<Ready, { kind: K }>;
 }
@@ -93,8 +94,10 @@ export function modelList(service: Service) {
   return { object: 'list', data };
 }
 
-export function modelEntry(service: Service, requested: string) {
+/** GET /v1/models/…: names have slashes. */
+export function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
+  const requested = decode(url.pathname.slice('/v1/models/'.length));
   const { slots, startedAt } = service;
   const slot = slotNamed(slots, requested) ?? (requested === 'default' ? slots[0] : undefined);
   if (!slot) throw noModel(slots, slots[0]?.kind ?? 'text', requested);
@@ -150,6 +153,15 @@ function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: 
       negative_prompt: defaults.negativePrompt,
     },
   };
+}
+
+/** A path segment without its escapes; as it is where they are broken. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 function lastSegment(name: string): string {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { createPictureStore, type PictureStore } from './picture-store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -20,6 +21,10 @@ export interface ServerOptions {
   port: number;
   /** Asked for as a bearer token, except by the health endpoints. */
   apiKey?: string;
+  /** Asked for in its place by routes that change what is served; opens the others too. */
+  adminApiKey?: string;
+  /** Of the program, for /server_info. */
+  version?: string;
   /** Origins besides the local ones; `*` is all. */
   corsOrigins?: string[];
   /** Names of fields nobody knows are an error. */
@@ -83,6 +88,7 @@ export interface Service {
   replies: number;
   /** Those that were asked for by URL. */
   readonly pictures: PictureStore;
+  readonly metrics: Metrics;
 }
 
 const QUEUED_IMAGES = 128;
@@ -97,23 +103,26 @@ export function createService(options: ServerOptions, log: Log): Service {
     running: new Set(),
     replies: 0,
     pictures: createPictureStore(),
+    metrics: createMetrics(),
   };
 }
 
-export function fillSlot(slot: Slot, model: ServableModel, options: ServerOptions): void {
-  const ready = readyModel(model, options);
+export function fillSlot({ options, metrics }: Service, slot: Slot, model: ServableModel): void {
   if (slot.names.length === 0) slot.names = [model.info.name];
+  const ready = readyModel(model, options, metrics, slot.names[0]!);
   slot.kind = ready.kind;
   slot.phase = { name: 'ready', ready };
 }
 
-function readyModel(model: ServableModel, options: ServerOptions): Ready {
+function readyModel(model: ServableModel, options: ServerOptions, metrics: Metrics, name: string): Ready {
   if ('pipeline' in model.info) {
     const turns = createTurns(options.maxQueuedImages ?? QUEUED_IMAGES);
     return { kind: 'image', model: model as ImageModel, turns };
   }
-  if ('pooling' in model.info) return { kind: 'embedding', model: model as EmbeddingModel };
-  return { kind: 'text', model: model as TextModel, fingerprint: fingerprintOf(model as TextModel) };
+  if ('pooling' in model.info)
+    return { kind: 'embedding', model: metrics.watchEmbeddings(name, model as EmbeddingModel) };
+  const text = model as TextModel;
+  return { kind: 'text', model: metrics.watchText(name, text), fingerprint: fingerprintOf(text) };
 }
 
 function fingerprintOf({ info }: TextModel): string {

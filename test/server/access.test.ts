@@ -122,3 +122,27 @@ describe('the key', () => {
     expect((await get(url + path)).status).toBe(200);
   });
 });
+
+describe('keys', () => {
+  const status = async (url: string, path: string, headers: Record<string, string>) =>
+    (await fetch(url + path, { headers })).status;
+
+  it('come as a bearer token or in x-api-key', async () => {
+    const { url } = await start({ apiKey: 'k' });
+    expect(await status(url, '/v1/models', { authorization: 'bearer k' })).toBe(200);
+    expect(await status(url, '/v1/models', { 'x-api-key': 'k' })).toBe(200);
+    expect(await status(url, '/v1/models', { 'x-api-key': 'other' })).toBe(401);
+    expect(await status(url, '/v1/models', {})).toBe(401);
+  });
+
+  it("the administrator's opens what another opens", async () => {
+    const { url } = await start({ apiKey: 'k', adminApiKey: 'a' });
+    expect(await status(url, '/v1/models', { authorization: 'Bearer a' })).toBe(200);
+    expect(await status(url, '/v1/models', { authorization: 'Bearer b' })).toBe(401);
+  });
+
+  it("the administrator's alone leaves the rest open", async () => {
+    const { url } = await start({ adminApiKey: 'a' });
+    expect(await status(url, '/v1/models', {})).toBe(200);
+  });
+});

@@ -136,9 +136,14 @@ export function createFakeModel(): FakeModel {
         model.running -= 1;
       }
     },
-    renderPrompt: () => Promise.resolve({ text: '', ids: [] }),
-    tokenize: (text) => Promise.resolve([...Buffer.from(text)]),
-    detokenize: (ids) => Promise.resolve(Buffer.from(ids).toString()),
+    renderPrompt(prompt) {
+      const text = 'messages' in prompt ? JSON.stringify(prompt) : '';
+      return Promise.resolve({ text, ids: [...Buffer.from(text)] });
+    },
+    tokenize: (text, { addSpecialTokens = true } = {}) =>
+      Promise.resolve([...(addSpecialTokens ? [1] : []), ...Buffer.from(text)]),
+    detokenize: (ids, { skipSpecialTokens = false } = {}) =>
+      Promise.resolve(Buffer.from(skipSpecialTokens ? ids.filter((id) => id > 2) : ids).toString()),
     metrics: () =>
       Promise.resolve({
         running: model.running,

@@ -73,7 +73,8 @@ export interface EmbeddingModel {
   ): AsyncGenerator<EmbeddingEvent, void, void>;
   /** With the tokens that the model puts around a text, unless told otherwise. */
   tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;
-  detokenize(ids: number[]): Promise<string>;
+  /** With special tokens, unless told otherwise. */
+  detokenize(ids: number[], options?: { skipSpecialTokens?: boolean }): Promise<string>;
   metrics(): Promise<EmbeddingMetrics>;
   close(): Promise<void>;
   /** The same as close: `await using` ends with it. */

@@ -153,9 +153,10 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
       objectOf({ addSpecialTokens: flag })(options, 'options');
       return tokenizer.encode(text, options);
     },
-    async detokenize(ids) {
+    async detokenize(ids, options = {}) {
       listOf(whole(0))(ids, 'ids');
-      return tokenizer.decode(ids, { skipSpecialTokens: false });
+      objectOf({ skipSpecialTokens: flag })(options, 'options');
+      return tokenizer.decode(ids, { skipSpecialTokens: false, ...options });
     },
     async metrics() {
       return { waiting: waiting.length + computing, ...counters };

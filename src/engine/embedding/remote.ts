@@ -10,14 +10,9 @@ import type {
   EmbeddingRequest,
 } from './embedding-model.ts';
 
-interface Tokenizing {
-  text: string;
-  options?: { addSpecialTokens?: boolean };
-}
-
 const CALLS = {
-  tokenize: (model, { text, options }: Tokenizing) => model.tokenize(text, options),
-  detokenize: (model, ids: number[]) => model.detokenize(ids),
+  tokenize: (model, given: Parameters<EmbeddingModel['tokenize']>) => model.tokenize(...given),
+  detokenize: (model, given: Parameters<EmbeddingModel['detokenize']>) => model.detokenize(...given),
   metrics: (model) => model.metrics(),
 } satisfies Calls<EmbeddingModel>;
 
@@ -45,8 +40,8 @@ export function connectEmbeddingModel(
     onClosed,
     (model, invoke) => ({
       ...model,
-      tokenize: (text, given) => invoke('tokenize', { text, ...(given && { options: given }) }),
-      detokenize: (ids) => invoke('detokenize', ids),
+      tokenize: (...given) => invoke('tokenize', given),
+      detokenize: (...given) => invoke('detokenize', given),
       metrics: () => invoke('metrics'),
     }),
     signal,

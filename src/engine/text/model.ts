@@ -5,7 +5,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
 import { closedError } from '../remote.ts';
-import { listOf, text as textRule, whole } from '../rules.ts';
+import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Sequence } from './sequence.ts';
@@ -94,13 +94,15 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
     ended,
     generate,
     renderPrompt: (prompt) => renderPrompt(prompt, context),
-    async tokenize(text) {
+    async tokenize(text, options = {}) {
       textRule(text, 'text');
-      return tokenizer.encode(text);
+      objectOf({ addSpecialTokens: flag })(options, 'options');
+      return tokenizer.encode(text, options);
     },
-    async detokenize(ids) {
+    async detokenize(ids, options = {}) {
       listOf(whole(0))(ids, 'ids');
-      return tokenizer.decode(ids, { skipSpecialTokens: false });
+      objectOf({ skipSpecialTokens: flag })(options, 'options');
+      return tokenizer.decode(ids, { skipSpecialTokens: false, ...options });
     },
     async metrics() {
       const { pages, running, waiting, retractions } = scheduler;

@@ -13,8 +13,8 @@ import type {
 
 const CALLS = {
   renderPrompt: (model, prompt: TextPrompt) => model.renderPrompt(prompt),
-  tokenize: (model, text: string) => model.tokenize(text),
-  detokenize: (model, ids: number[]) => model.detokenize(ids),
+  tokenize: (model, given: Parameters<TextModel['tokenize']>) => model.tokenize(...given),
+  detokenize: (model, given: Parameters<TextModel['detokenize']>) => model.detokenize(...given),
   metrics: (model) => model.metrics(),
 } satisfies Calls<TextModel>;
 
@@ -43,8 +43,8 @@ export function connectTextModel(
     (model, invoke) => ({
       ...model,
       renderPrompt: (prompt) => invoke('renderPrompt', prompt),
-      tokenize: (text) => invoke('tokenize', text),
-      detokenize: (ids) => invoke('detokenize', ids),
+      tokenize: (...given) => invoke('tokenize', given),
+      detokenize: (...given) => invoke('detokenize', given),
       metrics: () => invoke('metrics'),
     }),
     signal,

@@ -144,8 +144,10 @@ export interface TextModel {
   generate(request: TextRequest, options?: { signal?: AbortSignal }): AsyncGenerator<TextEvent, void, void>;
   /** The rendered template, for those who want to see it. */
   renderPrompt(prompt: TextPrompt): Promise<{ text: string; ids: number[] }>;
-  tokenize(text: string): Promise<number[]>;
-  detokenize(ids: number[]): Promise<string>;
+  /** With the tokens that the tokenizer puts around a text, unless told otherwise. */
+  tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;
+  /** With special tokens, unless told otherwise. */
+  detokenize(ids: number[], options?: { skipSpecialTokens?: boolean }): Promise<string>;
   metrics(): Promise<TextMetrics>;
   /** Ends what runs, and gives the device back. */
   close(): Promise<void>;

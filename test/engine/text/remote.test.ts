@@ -54,7 +54,9 @@ describe('over a port', () => {
   it('a model looks as it is', async () => {
     const { model } = await connect();
     expect(model.info).toEqual(fakeInfo);
-    expect(await model.tokenize('ab')).toEqual([97, 98]);
+    expect(await model.tokenize('ab')).toEqual([1, 97, 98]);
+    expect(await model.tokenize('ab', { addSpecialTokens: false })).toEqual([97, 98]);
+    expect(await model.detokenize([1, 97], { skipSpecialTokens: true })).toBe('a');
     expect(await model.detokenize([97, 98])).toBe('ab');
     const { text, ends } = await collect(model.generate({ ...ask('one two three'), n: 2 }));
     expect(text).toEqual(['one two three', 'one two three']);
@@ -157,7 +159,7 @@ describe('a signal', () => {
     const onClosed = () => Promise.resolve();
     const model = await connectTextModel(ports.near, OPTIONS, () => {}, onClosed, controller.signal);
     controller.abort();
-    expect(await model.tokenize('a')).toEqual([97]);
+    expect(await model.tokenize('a')).toEqual([1, 97]);
   });
 });
 

@@ -1,0 +1,180 @@
+// Every route once: who answers it, who may ask, and what the API page says of it.
+
+import type { H3Event } from 'h3';
+import { chatCompletions } from './chat.ts';
+import { EMBEDDING_FIELDS } from './embedding-schema.ts';
+import { embeddings } from './embeddings.ts';
+import type { FieldTable } from './fields.ts';
+import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
+import { imageContent, imageEdits, imageGenerations } from './images.ts';
+import { metricsPage } from './metrics.ts';
+import { modelEntry, modelList } from './models.ts';
+import { readiness } from './readiness.ts';
+import { FIELDS } from './schema.ts';
+import type { Service } from './service.ts';
+import { modelInfo, serverInfo } from './server-info.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokenize-schema.ts';
+import { detokenize, tokenize } from './tokenize.ts';
+
+export type Method = 'GET' | 'POST' | 'DELETE';
+
+export interface Route {
+  handle(service: Service, event: H3Event): unknown;
+  /** One sentence. */
+  summary: string;
+  group: 'Text' | 'Embeddings' | 'Images' | 'Models' | 'Server' | 'Administration';
+  /** Fields of the JSON body. */
+  fields?: FieldTable;
+  /** Those that have no default and cannot be left out. */
+  required?: readonly string[];
+  /** The body is a form with these fields. */
+  form?: FieldTable;
+  /** Names of the query. */
+  query?: Readonly<Record<string, string>>;
+  /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
+  access?: 'open' | 'admin';
+  /** Another spelling of a route that stands in the table. */
+  isAlias?: boolean;
+}
+
+export type RouteTable = Readonly<Record<string, Partial<Record<Method, Route>>>>;
+
+const alias = (route: Route): Route => ({ ...route, isAlias: true });
+
+const CHAT: Route = {
+  handle: chatCompletions,
+  summary: 'A reply to a conversation.',
+  group: 'Text',
+  fields: FIELDS,
+  required: ['messages', 'model'],
+};
+
+const TOKENIZE: Route = {
+  handle: tokenize,
+  summary: 'Token ids of a text, or of a conversation as the model reads it.',
+  group: 'Text',
+  fields: TOKENIZE_FIELDS,
+};
+
+const DETOKENIZE: Route = {
+  handle: detokenize,
+  summary: 'The text of token ids.',
+  group: 'Text',
+  fields: DETOKENIZE_FIELDS,
+  required: ['tokens'],
+};
+
+const READINESS: Route = {
+  handle: readiness,
+  summary: '200 once every model answers; 503 before that, and while the server stops.',
+  group: 'Server',
+  access: 'open',
+};
+
+const SERVER_INFO: Route = {
+  handle: serverInfo,
+  summary: 'Version, settings, and what each model does at the moment.',
+  group: 'Server',
+};
+
+const MODEL_INFO: Route = {
+  handle: modelInfo,
+  summary: 'Where a model comes from and what it is.',
+  group: 'Models',
+  query: { model: 'A served name; left out, the first model.' },
+};
+
+export const ROUTES: RouteTable = {
+  '/v1/chat/completions': { POST: CHAT },
+  '/v1/embeddings': {
+    POST: {
+      handle: embeddings,
+      summary: 'Vectors that stand for texts.',
+      group: 'Embeddings',
+      fields: EMBEDDING_FIELDS,
+      required: ['input', 'model'],
+    },
+  },
+  '/tokenize': { POST: alias(TOKENIZE) },
+  '/v1/tokenize': { POST: TOKENIZE },
+  '/detokenize': { POST: alias(DETOKENIZE) },
+  '/v1/detokenize': { POST: DETOKENIZE },
+  '/v1/images/generations': {
+    POST: {
+      handle: imageGenerations,
+      summary: 'Pictures from a prompt.',
+      group: 'Images',
+      fields: IMAGE_FIELDS,
+      required: ['prompt'],
+    },
+  },
+  '/v1/images/edits': {
+    POST: {
+      handle: imageEdits,
+      summary: 'Pictures from a picture and a prompt.',
+      group: 'Images',
+      form: { ...IMAGE_FIELDS, ...EDIT_FIELDS },
+      required: ['prompt'],
+    },
+  },
+  '/v1/images/:id/content': {
+    GET: {
+      handle: imageContent,
+      summary: 'A picture that was asked for by URL.',
+      group: 'Images',
+      // Nobody can guess its address, and a page should be able to show it.
+      access: 'open',
+    },
+  },
+  '/v1/models': {
+    GET: { handle: modelList, summary: 'The models that are ready.', group: 'Models' },
+  },
+  '/v1/models/**': {
+    GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models' },
+  },
+  '/model_info': { GET: MODEL_INFO },
+  '/get_model_info': { GET: alias(MODEL_INFO) },
+  '/server_info': { GET: SERVER_INFO },
+  '/get_server_info': { GET: alias(SERVER_INFO) },
+  '/metrics': {
+    GET: {
+      handle: metricsPage,
+      summary: 'Counters, gauges and histograms, in the form that Prometheus reads.',
+      group: 'Server',
+      access: 'open',
+    },
+  },
+  '/livez': {
+    GET: {
+      handle: () => ({ status: 'alive' }),
+      summary: '200 as long as the process answers.',
+      group: 'Server',
+      access: 'open',
+    },
+  },
+  '/readyz': { GET: READINESS },
+  '/health': { GET: READINESS },
+};
+
+const PATTERNS = Object.entries(ROUTES).map(([path, methods]) => ({
+  pattern: new RegExp(`^${path.replace(/:\w+/g, '[^/]+').replace('**', '.+')}$`),
+  methods,
+}));
+
+/** The route that a request is for; null: none, or not by that method. */
+export function routeOf(method: string, pathname: string): Route | null {
+  const found = ROUTES[pathname] ?? PATTERNS.find(({ pattern }) => pattern.test(pathname))?.methods ?? {};
+  return found[(method === 'HEAD' ? 'GET' : method) as Method] ?? null;
+}
+
+/** `POST /v1/…, GET …`, without aliases. */
+export function routeList(): string {
+  return Object.entries(ROUTES)
+    .flatMap(([path, methods]) => {
+      const own = Object.entries(methods).filter(([, route]) => !route.isAlias);
+      return own.length > 0 && !path.endsWith('/**')
+        ? [`${own.map(([method]) => method).join(' and ')} ${path}`]
+        : [];
+    })
+    .join(', ');
+}
