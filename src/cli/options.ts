@@ -84,6 +84,30 @@ export const BATCH_OPTIONS = {
     help: 'Prompt tokens computed in one step.',
     otherwise: 'chosen for the adapter',
   },
+  'disable-radix-cache': {
+    kind: 'boolean',
+    group: 'Batching',
+    help: 'No request uses what was computed for another.',
+    otherwise: 'off',
+  },
+  'queue-timeout': {
+    kind: 'number',
+    above: 0,
+    max: 2147483,
+    group: 'Batching',
+    value: 'seconds',
+    help: 'How long a request may wait for a place; then it gets 503.',
+    otherwise: 'any time',
+  },
+  'request-timeout': {
+    kind: 'number',
+    above: 0,
+    max: 2147483,
+    group: 'Batching',
+    value: 'seconds',
+    help: 'How long a request may take in all; then it ends with what it has.',
+    otherwise: 'any time',
+  },
 } as const satisfies OptionTable;
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -168,10 +192,16 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     maxQueuedRequests: given['max-queued-requests'],
     maxTotalTokens: given['max-total-tokens'],
     prefillChunk: given['prefill-chunk'],
+    prefixCache: given['disable-radix-cache'] === undefined ? undefined : !given['disable-radix-cache'],
+    queueTimeout: milliseconds(given['queue-timeout']),
+    totalTimeout: milliseconds(given['request-timeout']),
     samplingDefaults: given['sampling-defaults'],
     safe: given.safe,
   });
 }
+
+const milliseconds = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : Math.ceil(1000 * seconds);
 
 /** Those of them that a diffusion pipeline has. */
 export function toPipelineOptions(model: string, given: EngineOptions): ImageModelOptions {

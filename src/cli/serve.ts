@@ -89,6 +89,9 @@ const CHAT_OPTIONS = [
   'max-running-requests',
   'max-total-tokens',
   'prefill-chunk',
+  'disable-radix-cache',
+  'queue-timeout',
+  'request-timeout',
 ] as const satisfies (keyof ServeOptions)[];
 
 function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {

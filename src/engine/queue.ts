@@ -1,4 +1,5 @@
-// Events from the engine's clock to one reader, in order; an error ends them after what came before it.
+// Events from the engine's clock to one reader, in order; an error ends them after what came before it. A reader who falls
+// behind gets fewer and larger ones.
 
 export interface EventQueue<T> {
   push(event: T): void;
@@ -8,7 +9,15 @@ export interface EventQueue<T> {
   read(): AsyncGenerator<T, void, void>;
 }
 
-export function createEventQueue<T>(): EventQueue<T> {
+/** What two events are as one; null: they stay apart; undefined: the event before `before` may be the one. */
+export type Merge<T> = (before: T, next: T) => T | null | undefined;
+
+/** Events that wait unmerged. */
+const LOOSE = 64;
+/** How far back an event is looked for that the next one could go on. */
+const LOOK_BACK = 256;
+
+export function createEventQueue<T>(merge: Merge<T> = () => null): EventQueue<T> {
   const events: T[] = [];
   let ended = false;
   let error: Error | null = null;
@@ -17,9 +26,21 @@ export function createEventQueue<T>(): EventQueue<T> {
     wake?.();
     wake = null;
   };
+  const mergeIn = (event: T): boolean => {
+    if (events.length < LOOSE) return false;
+    const least = Math.max(0, events.length - LOOK_BACK);
+    for (let at = events.length - 1; at >= least; at--) {
+      const merged = merge(events[at]!, event);
+      if (merged === null) return false;
+      if (merged === undefined) continue;
+      events[at] = merged;
+      return true;
+    }
+    return false;
+  };
   return {
     push(event) {
-      events.push(event);
+      if (!mergeIn(event)) events.push(event);
       stir();
     },
     fail(cause) {

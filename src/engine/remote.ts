@@ -2,7 +2,7 @@
 // the near side's; a port is anything that posts and receives.
 
 import { EngineError } from '../files/error.ts';
-import { createEventQueue, type EventQueue } from './queue.ts';
+import { createEventQueue, type EventQueue, type Merge } from './queue.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 import type { OpenEvent } from './text/text-model.ts';
 import { fromWire, notData, toWire, type WireError } from './wire-error.ts';
@@ -153,7 +153,7 @@ export type Invoke = <T>(method: string, argument?: unknown) => Promise<T>;
 
 /**
  * Opens a model on the other side of a port. `onClosed` runs when it is closed; `face` adds the calls it answers; `signal`
- * gives the opening up.
+ * gives the opening up; `merge` joins events of a reader who falls behind.
  */
 export function connectModel<Info, Request, Event, M extends Model<Info, Request, Event>>(
   port: Port,
@@ -161,7 +161,7 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
   onEvent: (event: OpenEvent) => void,
   onClosed: () => Promise<void>,
   face: (model: Model<Info, Request, Event>, invoke: Invoke) => M,
-  signal?: AbortSignal,
+  { signal, merge }: { signal?: AbortSignal | undefined; merge?: Merge<Event> } = {},
 ): Promise<M> {
   const post = (message: ToFarSide): void => port.post(message);
   const streams = new Map<number, EventQueue<Event>>();
@@ -225,7 +225,7 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     if (gone) throw gone;
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
     const id = nextId++;
-    const queue = createEventQueue<Event>();
+    const queue = createEventQueue<Event>(merge);
     const abort = (): void => post({ type: 'abort', id });
     streams.set(id, queue);
     hold();

@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'cancelled'
   | 'unsupported'
   | 'overloaded'
+  | 'timed_out'
   | 'no_adapter'
   | 'network'
   | 'disk_full'

@@ -120,8 +120,15 @@ function writeTurns(frequencies: Float64Array, words: Uint32Array): void {
   });
 }
 
+/** The longest text with the same frequencies as one of `length`. */
+export function sameFrequenciesUntil(rope: RopeConfig, length: number): number {
+  if (rope.type !== 'dynamic' && rope.type !== 'longrope') return Infinity;
+  if (length <= rope.originalContext) return rope.originalContext;
+  return rope.type === 'dynamic' ? length : Infinity;
+}
+
 /** Lengths with the same key have the same frequencies. */
-function lengthKey(rope: RopeConfig, length: number): number {
+export function lengthKey(rope: RopeConfig, length: number): number {
   if (length <= rope.originalContext) return 0;
   if (rope.type === 'dynamic') return length;
   return rope.type === 'longrope' ? 1 : 0;

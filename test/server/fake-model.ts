@@ -148,7 +148,8 @@ export function createFakeModel(): FakeModel {
       Promise.resolve({
         running: model.running,
         waiting: 0,
-        pages: { used: 0, total: 0, tokensPerPage: 16 },
+        pages: { used: 0, cached: 0, total: 0, tokensPerPage: 16 },
+        cache: { lookedUp: 0, hitRate: 0, device: 0, host: 0, storage: 0, evicted: 0 },
         steps: 0,
         sharedSteps: 0,
         promptTokens: 0,
@@ -156,6 +157,8 @@ export function createFakeModel(): FakeModel {
         retractions: 0,
         deviceRestarts: 0,
       }),
+    abort: () => Promise.resolve(0),
+    flushCache: () => Promise.resolve(true),
     close() {
       model.closed = true;
       return Promise.resolve();

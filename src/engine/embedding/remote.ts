@@ -44,6 +44,6 @@ export function connectEmbeddingModel(
       detokenize: (...given) => invoke('detokenize', given),
       metrics: () => invoke('metrics'),
     }),
-    signal,
+    { signal },
   );
 }

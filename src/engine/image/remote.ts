@@ -43,6 +43,6 @@ export function connectImageModel(
       resolve: (request) => invoke('resolve', request),
       warmUp: (request, steps) => invoke('warmUp', { request, steps }),
     }),
-    signal,
+    { signal },
   );
 }

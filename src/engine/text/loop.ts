@@ -19,8 +19,8 @@ export interface Loop {
   readonly counters: Readonly<LoopCounters>;
   /** There is something new to do. */
   wake(): void;
-  /** Ends a sequence now; its slot and pages are free at once. */
-  abort(sequence: Sequence): void;
+  /** Ends sequences now; their slots and pages are free at once. `error`: why, where it is not the caller's wish. */
+  abort(sequences: readonly Sequence[], error?: EngineError): void;
   /** Ends everything and stops. */
   close(): Promise<void>;
 }
@@ -52,14 +52,15 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
   let closed = false;
 
   const submit = (parts: Part[]): Step => {
-    runner.pageCleaner.ahead(scheduler.pages.touched);
     counters.steps++;
     if (parts.length > 1) counters.sharedSteps++;
-    for (const { sequence, first: from, rows } of parts) {
-      if (from >= sequence.promptTokens) continue;
-      const processed = Math.min(from + rows, sequence.promptTokens);
+    for (const { sequence, processed, first: from } of parts) {
+      if (processed === null || sequence.leader) continue;
       counters.promptTokens += processed - from;
-      sequence.emit({ type: 'prefill', processed, promptTokens: sequence.promptTokens, cachedTokens: 0 });
+      const cached = sequence.prefix.found!;
+      const { promptTokens } = sequence;
+      const cachedTokens = cached.device + cached.host + cached.storage;
+      sequence.emit({ type: 'prefill', processed, promptTokens, cachedTokens, cached });
     }
     const ids = runner.launch(parts);
     ids.catch(() => {}); // read when its turn comes
@@ -75,14 +76,8 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       sequence.inFlight--;
       if (sequence.finished) continue;
       if (id === NOT_A_TOKEN) {
-        runner.pageCleaner.clear(sequence.pages);
-        fail(
-          sequence,
-          new EngineError(
-            'internal',
-            'the logits are not numbers: the weights or their precision do not fit this adapter; try --quantization none',
-          ),
-        );
+        finish(sequence, 'abort', null, notNumbers());
+        runner.pageCleaner.clear(scheduler.discard(sequence));
         continue;
       }
       counters.generatedTokens++;
@@ -95,8 +90,12 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
     const submitted: Step[] = [];
     for (;;) {
       const parts = submitted.length < DEPTH ? scheduler.plan() : [];
+      const moves = scheduler.takeMoves();
       try {
+        runner.pageCleaner.ahead(scheduler.pages.pool.touched);
+        if (moves) runner.movePages(moves);
         if (parts.length > 0) submitted.push(submit(parts));
+        if (submitted.length === 0 && moves) continue;
         if (submitted.length === 0) return;
         if (submitted.length === DEPTH || parts.length === 0) await takeIn(submitted.shift()!);
       } catch (error) {
@@ -116,8 +115,10 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
     // A request that was running at two losses may well be their cause.
     for (const sequence of scheduler.running) {
       if (++sequence.losses > 1)
-        fail(
+        finish(
           sequence,
+          'abort',
+          null,
           new EngineError(
             'device_lost',
             `the GPU device was lost twice under this request (${reason}): send a smaller one`,
@@ -134,10 +135,13 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
     }
   };
 
-  const endAll = (error: Error): void => {
-    for (const sequence of [...scheduler.running, ...scheduler.waiting]) fail(sequence, error);
+  /** What is in the cache may be spoilt. */
+  const endAll = (error: EngineError): void => {
+    for (const sequence of [...scheduler.running, ...scheduler.waiting])
+      finish(sequence, 'abort', null, error);
     scheduler.restart();
     scheduler.sweep();
+    scheduler.flush();
   };
 
   const wake = (): void => {
@@ -151,8 +155,8 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
   return {
     counters,
     wake,
-    abort(sequence) {
-      finish(sequence, 'abort', null);
+    abort(sequences, error) {
+      for (const sequence of sequences) finish(sequence, 'abort', null, error);
       scheduler.sweep();
     },
     async close() {
@@ -164,14 +168,16 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
   };
 }
 
-function fail(sequence: Sequence, error: Error): void {
-  if (sequence.finished) return;
-  sequence.finished = true;
-  sequence.fail(error);
+function notNumbers(): EngineError {
+  return new EngineError(
+    'internal',
+    'the logits are not numbers: the weights or their precision do not fit this adapter; try --quantization none',
+  );
 }
 
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
+function asError(cause: unknown): EngineError {
+  if (cause instanceof EngineError) return cause;
+  return new EngineError('internal', cause instanceof Error ? cause.message : String(cause), { cause });
 }
 
 function soon(): Promise<void> {

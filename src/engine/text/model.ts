@@ -4,12 +4,14 @@ import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
+import { withResolvers } from '../resolvers.ts';
+import { mergeEvents } from './merge-events.ts';
+import { createLiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
 import { closedError } from '../remote.ts';
-import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
+import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Sequence } from './sequence.ts';
-import type { TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
+import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
 import { checkTextRequest } from './text-rules.ts';
 
 export interface TextModelParts {
@@ -17,22 +19,31 @@ export interface TextModelParts {
   context: RequestContext;
   scheduler: Scheduler;
   loop: Loop;
+  timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
   /** Gives back the device and the files. */
   release(): Promise<void>;
 }
 
-export function createTextModel({ info, context, scheduler, loop, release }: TextModelParts): TextModel {
+export function createTextModel({
+  info,
+  context,
+  scheduler,
+  loop,
+  timeouts,
+  release,
+}: TextModelParts): TextModel {
   const { tokenizer } = context;
-  const live = new Set<Sequence[]>();
+  const end = (request: LiveRequest, error?: EngineError): void => {
+    request.ended ??= error ? { error } : {};
+    loop.abort(request.sequences, error);
+  };
+  const live = createLiveRequests({ ...timeouts, end });
   let closed = false;
-  let end!: (reason: Error) => void;
-  const ended = new Promise<Error>((resolve) => (end = resolve));
+  const { promise: ended, resolve: leave } = withResolvers<Error>();
 
   const refuseIfFull = (): void => {
     if (closed) throw closedError();
-    const waits = (sequences: Sequence[]): boolean =>
-      sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
-    const waiting = [...live].filter(waits).length;
+    const { waiting } = live;
     // Those that take the free slots at the next step do not wait.
     if (waiting >= info.maxQueuedRequests + info.maxRunningRequests - scheduler.running.length) {
       throw new EngineError(
@@ -48,36 +59,39 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
   ): AsyncGenerator<TextEvent, void, void> {
     checkTextRequest(request, context.vocabulary);
     refuseIfFull();
-    const queue = createEventQueue<TextEvent>();
-    const { ids } = await renderPrompt(request.prompt, context);
-    refuseIfFull(); // others may have come meanwhile
-    let open = 0;
-    const sequences = createSequences(request, ids, context, {
-      emit(event) {
-        queue.push(event);
-        if (event.type === 'done' && --open === 0) queue.close();
-      },
-      fail: queue.fail,
-    });
-    open = sequences.length;
-    const abort = (): void => sequences.forEach((sequence) => !sequence.finished && loop.abort(sequence));
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-    signal?.addEventListener('abort', abort, { once: true });
-    live.add(sequences);
+    const own = live.enter(request);
+    const abort = (): void => end(own);
     try {
-      sequences.forEach((sequence) => scheduler.add(sequence));
+      const queue = createEventQueue(mergeEvents);
+      const { ids } = await renderPrompt(request.prompt, context);
+      refuseIfFull(); // others may have come meanwhile
+      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+      let open = request.n ?? 1;
+      let failure: EngineError | null = null;
+      const sequences = createSequences(request, ids, context, (event) => {
+        queue.push(event);
+        if (event.type !== 'done') return;
+        if (event.error) failure ??= new EngineError(event.error.code, event.error.message);
+        if (--open > 0) return;
+        if (failure) queue.fail(failure);
+        else queue.close();
+      });
       queue.push({
         type: 'accepted',
         promptTokens: ids.length,
         maxTokens: sequences[0]!.maxTokens,
         ...(request.promptIds && { promptIds: ids }),
       });
+      own.sequences = sequences;
+      signal?.addEventListener('abort', abort, { once: true });
+      sequences.forEach((sequence) => scheduler.add(sequence));
+      if (own.ended) end(own, own.ended.error);
       loop.wake();
       yield* queue.read();
     } finally {
       signal?.removeEventListener('abort', abort);
       abort();
-      live.delete(sequences);
+      own.leave();
     }
   }
 
@@ -86,7 +100,7 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
     closed = true;
     await loop.close();
     await release();
-    end(closedError());
+    leave(closedError());
   };
 
   return {
@@ -109,12 +123,38 @@ export function createTextModel({ info, context, scheduler, loop, release }: Tex
       return {
         running: running.length,
         waiting: waiting.length,
-        pages: { used: pages.total - pages.free, total: pages.total, tokensPerPage: PAGE_TOKENS },
+        pages: {
+          used: pages.pool.total - pages.available,
+          cached: pages.tree.evictable,
+          total: pages.pool.total,
+          tokensPerPage: PAGE_TOKENS,
+        },
+        cache: cacheMetrics(scheduler),
         ...loop.counters,
         retractions,
       };
     },
+    async abort(id) {
+      filledText(id, 'id');
+      const ending = live.named(id === 'all' ? '' : id).filter((request) => !request.ended);
+      ending.forEach((request) => end(request));
+      return ending.length;
+    },
+    async flushCache() {
+      return scheduler.flush();
+    },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+function cacheMetrics({ lookups, pages }: Scheduler): CacheMetrics {
+  const { tokens, ...found } = lookups;
+  const cached = found.device + found.host + found.storage;
+  return {
+    lookedUp: tokens,
+    ...found,
+    hitRate: tokens === 0 ? 0 : cached / tokens,
+    evicted: pages.evicted * PAGE_TOKENS,
   };
 }

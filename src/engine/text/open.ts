@@ -113,6 +113,8 @@ async function openModel(
     contextLength: runner.contextLength,
     endIds: endTokens(checkpoint, tokenizer),
     sampling: defaults.sampling,
+    rope: config.rope,
+    prefixCache: options.prefixCache ?? true,
   };
   const memory = device.memory();
   const info: TextModelInfo = {
@@ -142,6 +144,7 @@ async function openModel(
     context,
     scheduler,
     loop,
+    timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     async release() {
       device.destroy();
       await checkpoint.close();

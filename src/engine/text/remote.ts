@@ -1,6 +1,7 @@
 // A text model in another thread: what its face has beyond every model's.
 
 import { connectModel, serveModel, type Calls, type Port, type Serving } from '../remote.ts';
+import { mergeEvents } from './merge-events.ts';
 import type {
   OpenEvent,
   TextEvent,
@@ -16,6 +17,8 @@ const CALLS = {
   tokenize: (model, given: Parameters<TextModel['tokenize']>) => model.tokenize(...given),
   detokenize: (model, given: Parameters<TextModel['detokenize']>) => model.detokenize(...given),
   metrics: (model) => model.metrics(),
+  abort: (model, id: string) => model.abort(id),
+  flushCache: (model) => model.flushCache(),
 } satisfies Calls<TextModel>;
 
 /** Serves one text model to the other side of a port; see serveModel. */
@@ -46,7 +49,9 @@ export function connectTextModel(
       tokenize: (...given) => invoke('tokenize', given),
       detokenize: (...given) => invoke('detokenize', given),
       metrics: () => invoke('metrics'),
+      abort: (id) => invoke('abort', id),
+      flushCache: () => invoke('flushCache'),
     }),
-    signal,
+    { signal, merge: mergeEvents },
   );
 }

@@ -3,10 +3,12 @@
 import { EngineError } from '../../files/error.ts';
 import type { ChatTemplate } from '../../files/template.ts';
 import { assertLengths, type Tokenizer } from '../../files/tokenizer.ts';
+import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { plainOutput } from './output/output-parser.ts';
 import { createPieces } from './piece.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
+import { createPrefix } from './sequence-pages.ts';
 import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt, checkTextRequest } from './text-rules.ts';
@@ -19,6 +21,9 @@ export interface RequestContext {
   vocabulary: number;
   contextLength: number;
   endIds: readonly number[];
+  rope: RopeConfig;
+  /** Whether requests share pages. */
+  prefixCache: boolean;
   sampling: Required<SamplingOptions>;
 }
 
@@ -77,7 +82,7 @@ export function createSequences(
   request: TextRequest,
   ids: number[],
   context: RequestContext,
-  listener: Pick<Sequence, 'emit' | 'fail'>,
+  emit: Sequence['emit'],
 ): Sequence[] {
   const { contextLength, tokenizer, endIds } = context;
   checkTextRequest(request, context.vocabulary);
@@ -95,8 +100,16 @@ export function createSequences(
   const choices = request.n ?? 1;
   const seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
   const stopIds = new Set([...(request.stopTokenIds ?? []), ...(request.ignoreEos ? [] : endIds)]);
-  return Array.from({ length: choices }, (_, choice): Sequence => ({
+  const sequences: Sequence[] = [];
+  const scope = sharingScope(request, context, ids.length);
+  const create = (choice: number): Sequence => ({
     choice,
+    leader: sequences[0] ?? null,
+    priority: request.priority ?? 0,
+    arrival: 0,
+    passed: 0,
+    // What is told of each prompt token has to be computed.
+    prefix: createPrefix(scope, tellsPrompt(request) ? 0 : sameFrequenciesUntil(context.rope, ids.length)),
     promptTokens: ids.length,
     ids: [...ids],
     computed: 0,
@@ -115,8 +128,24 @@ export function createSequences(
     held: null,
     finished: false,
     losses: 0,
-    ...listener,
-  }));
+    emit,
+  });
+  while (sequences.length < choices) sequences.push(create(sequences.length));
+  return sequences;
+}
+
+/** Pages are shared among requests with the same weights, salt and rotary frequencies; without a cache among the choices of one. */
+function sharingScope(
+  { lora, cacheSalt }: TextRequest,
+  { rope, prefixCache }: RequestContext,
+  promptTokens: number,
+): string {
+  const apart = prefixCache ? null : crypto.randomUUID();
+  return JSON.stringify([lora ?? null, cacheSalt ?? null, lengthKey(rope, promptTokens), apart]);
+}
+
+function tellsPrompt({ hiddenStates, routedExperts }: TextRequest): boolean {
+  return hiddenStates === 'all' || routedExperts !== undefined;
 }
 
 /** Request over generation_config.json over the contract. Below a millionth a temperature is greedy. */

@@ -22,6 +22,7 @@ import {
   type PageCleaner,
 } from './kv-pages.ts';
 import { createPace } from './pace.ts';
+import { createPageMover, type PageMover } from './page-mover.ts';
 import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
 import { createStepBuffers } from './step-buffers.ts';
@@ -52,6 +53,12 @@ export interface Runner {
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
   pageCleaner: PageCleaner;
+  /** Copies within the device and from outside it, ahead of the steps submitted later. */
+  movePages: PageMover['move'];
+  /** Bytes of pages as they are after the steps submitted so far. */
+  readPages: PageMover['read'];
+  /** Bytes of a page in all layers. */
+  pageBytes: number;
   /** Submits a step; resolves with the sampled tokens, in order. */
   launch(parts: readonly Part[]): Promise<Uint32Array>;
 }
@@ -82,7 +89,7 @@ export async function openRunner(
   const buffers = createStepBuffers(device, {
     rows: options.rows,
     tiles: options.rows,
-    pages: Math.max(mostPages, pagesFor(options.contextLength)),
+    pages: options.slots * Math.min(mostPages, pagesFor(options.contextLength)),
     sampled: slots,
     biases: MOST_BIASES * slots,
     slots,
@@ -96,8 +103,11 @@ export async function openRunner(
   for (const tape of record(probe)) tape.destroy();
   device.arena.settle();
   probe.forEach(({ keys, values }) => [keys, values].forEach(({ buffer }) => device.free(buffer)));
+  const bytes = pageBytes(config, kvFormat);
+  const mover = createPageMover(device, bytes, config.windows.length);
   const pages = Math.min(mostPages, fittingPages(device, config, kvFormat));
   const kv = allocateKv(device, config, kvFormat, pages);
+  mover.use(kv);
   const tapes = record(kv);
   device.arena.settle();
 
@@ -112,7 +122,10 @@ export async function openRunner(
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
     parameters: weights.parameters(),
     warmUp: (progress) => warmUp(device, tapes, progress),
-    pageCleaner: createPageCleaner(device, kv, pages, pageBytes(config, kvFormat)),
+    pageCleaner: createPageCleaner(device, kv, pages, bytes),
+    movePages: mover.move,
+    readPages: mover.read,
+    pageBytes: mover.bytes,
     async launch(parts) {
       const sizes = writeStep(buffers, parts, rope);
       const tape = tapes.find(

@@ -1,10 +1,12 @@
-// Which rows the next step computes. Sequences that decode come first, one row each; what room is left goes to prompts,
-// in chunks, oldest first. Pages are taken as sequences grow; when they run out the youngest sequence gives its pages
-// back and computes its tokens again later.
+// Which rows the next step computes. Sequences that decode come first, one row each; what room is left goes to prompts, in
+// chunks. The order is that of priority, then of being let in. Pages are taken as sequences grow; when there are none left
+// that only the cache holds, the last in order gives its pages back and goes on later, from what the cache still has.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import { createPagePool, type PagePool } from './pages.ts';
+import { chooseNext, enqueue, type Candidate } from './admission.ts';
 import { expectedLength, mayGrow, type Sequence } from './sequence.ts';
+import { createSequencePages, type PageMoves, type SequencePages } from './sequence-pages.ts';
+import type { CachedTokens } from './text-model.ts';
 
 export interface Part {
   sequence: Sequence;
@@ -13,19 +15,29 @@ export interface Part {
   rows: number;
   /** Whether its last row's token is sampled. */
   samples: boolean;
+  /** Prompt tokens that are computed or found by now; null: nothing new. */
+  processed: number | null;
 }
 
 export interface Scheduler {
   readonly running: readonly Sequence[];
   readonly waiting: readonly Sequence[];
-  readonly pages: PagePool;
+  readonly pages: SequencePages;
   readonly retractions: number;
+  /** Prompt tokens of the requests that have run, and how many of them the cache had. */
+  readonly lookups: Readonly<CachedTokens & { tokens: number }>;
   add(sequence: Sequence): void;
   /** The next step, its rows already counted as computed; empty when nothing can run. */
   plan(): Part[];
+  /** What has to be on the device before that step; null: nothing. */
+  takeMoves(): PageMoves | null;
   /** Frees what finished or aborted sequences hold. */
   sweep(): void;
-  /** Forgets all that is computed, as after a lost device: everything waits again. */
+  /** Releases a sequence whose pages are spoilt, and forgets what it shared; pages that are free by that. */
+  discard(sequence: Sequence): number[];
+  /** Empties the cache; false: something runs or waits. */
+  flush(): boolean;
+  /** Forgets all that is on the device, as after its loss: everything waits again. */
   restart(): void;
 }
 
@@ -37,36 +49,51 @@ export interface SchedulerLimits {
   rows: number;
 }
 
-export function createScheduler(limits: SchedulerLimits): Scheduler {
-  let pages = createPagePool(limits.pages);
+export interface SchedulerOptions {
+  /** Told of pages' bytes outside the device. */
+  kept?: Parameters<typeof createSequencePages>[1];
+  /** Pages that are written to the device in one step while others decode; four times as many while none does. */
+  loads?: number;
+}
+
+/** By how much a priority must be higher for a running sequence to make room. */
+const PREEMPTION = 10;
+
+export function createScheduler(
+  limits: SchedulerLimits,
+  { kept = () => {}, loads: mostLoads = 8 }: SchedulerOptions = {},
+): Scheduler {
+  const pages = createSequencePages(limits.pages, kept);
   let running: Sequence[] = [];
   let waiting: Sequence[] = [];
+  let moves: PageMoves = { copies: [], loads: [] };
   let retractions = 0;
+  let arrivals = 0;
+  const lookups = { tokens: 0, device: 0, host: 0, storage: 0 };
   const freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
 
-  const release = (sequence: Sequence): void => {
-    pages.give(sequence.pages);
-    sequence.pages = [];
+  const leave = (sequence: Sequence): void => {
     if (sequence.slot !== null) freeSlots.push(sequence.slot);
     sequence.slot = null;
     sequence.computed = 0;
   };
 
+  const release = (sequence: Sequence): void => {
+    pages.release(sequence);
+    leave(sequence);
+  };
+
   const retract = (sequence: Sequence): void => {
     release(sequence);
     running = running.filter((other) => other !== sequence);
-    waiting.unshift(sequence);
+    enqueue(waiting, sequence);
     retractions++;
   };
 
-  /** Makes sure of pages up to a length, at the expense of younger sequences. */
+  /** Makes sure of pages up to a length, at the expense of those later in order. */
   const secure = (sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean => {
     while (sequence.pages.length * PAGE_TOKENS < length) {
-      const page = pages.take();
-      if (page !== undefined) {
-        sequence.pages.push(page);
-        continue;
-      }
+      if (pages.grow(sequence)) continue;
       const victim = running.findLast((other) => !planned.has(other) && other !== sequence);
       if (!victim || running.indexOf(victim) < running.indexOf(sequence)) return false;
       retract(victim);
@@ -78,13 +105,71 @@ export function createScheduler(limits: SchedulerLimits): Scheduler {
   const promised = (): number =>
     running.reduce((sum, { ids, pages }) => sum + Math.max(0, pagesFor(ids.length + 1) - pages.length), 0);
 
-  /** First come, first served: nobody passes a sequence that waits for pages, or for its last token after a retraction. */
+  /** false: it does not fit yet. */
+  const letIn = ({ sequence, path }: Candidate): boolean => {
+    const onDevice = path.filter(({ page }) => page !== null).length;
+    if (running.length === limits.slots) return false;
+    if (!pages.claim(sequence, path, pagesFor(sequence.ids.length + 1) - path.length + promised()))
+      return false;
+    sequence.computed = path.length * PAGE_TOKENS;
+    advance(sequence);
+    if (!sequence.prefix.found) {
+      sequence.prefix.found = foundIn(sequence, path.length, onDevice);
+      if (!sequence.leader) count(sequence);
+    }
+    for (const before of waiting.slice(0, waiting.indexOf(sequence))) {
+      if (before.priority === sequence.priority) before.passed++;
+    }
+    waiting = waiting.filter((other) => other !== sequence);
+    sequence.slot = freeSlots.pop()!;
+    const at = running.findIndex(({ priority }) => priority < sequence.priority);
+    running.splice(at < 0 ? running.length : at, 0, sequence);
+    copyRest(sequence);
+    return true;
+  };
+
+  const count = ({ prefix, promptTokens }: Sequence): void => {
+    lookups.tokens += promptTokens;
+    for (const tier of ['device', 'host', 'storage'] as const) lookups[tier] += prefix.found![tier];
+  };
+
+  /** What a choice shares with its siblings beyond full pages is copied from one of them. */
+  const copyRest = (sequence: Sequence): void => {
+    const { leader, ids, promptTokens, computed } = sequence;
+    const last = promptTokens - 1;
+    const rest = last - computed;
+    if (!leader || ids.length > promptTokens || rest <= 0 || rest >= PAGE_TOKENS) return;
+    const sibling = running.find(
+      (other) =>
+        other !== sequence && (other === leader || other.leader === leader) && other.computed >= last,
+    );
+    if (!sibling || !pages.grow(sequence)) return;
+    moves.copies.push({ from: sibling.pages[computed / PAGE_TOKENS]!, to: sequence.pages.at(-1)! });
+    sequence.computed = last;
+  };
+
   const admit = (): void => {
-    for (let next = waiting[0]; next && running.length < limits.slots; next = waiting[0]) {
-      if (next.inFlight > 0 || pages.free - promised() < pagesFor(next.ids.length + 1)) return;
-      waiting.shift();
-      next.slot = freeSlots.pop()!;
-      running.push(next);
+    while (waiting.length > 0) {
+      const lowest = running.at(-1);
+      const mayPreempt = lowest !== undefined && waiting[0]!.priority - lowest.priority >= PREEMPTION;
+      if (running.length === limits.slots && !mayPreempt) return;
+      const next = chooseNext(waiting, running, pages);
+      if (!next) return;
+      if (letIn(next)) continue;
+      if (!lowest || next.sequence.priority - lowest.priority < PREEMPTION) return;
+      retract(lowest);
+    }
+  };
+
+  const takeLoads = (): void => {
+    const decodes = running.some(
+      ({ prefix, computed, promptTokens }) => prefix.loads.length === 0 && computed >= promptTokens,
+    );
+    let room = decodes ? mostLoads : 4 * mostLoads;
+    for (const sequence of running) {
+      const loads = pages.takeLoads(sequence, room);
+      moves.loads.push(...loads);
+      room -= loads.length;
     }
   };
 
@@ -95,15 +180,19 @@ export function createScheduler(limits: SchedulerLimits): Scheduler {
     get waiting() {
       return waiting;
     },
-    get pages() {
-      return pages;
-    },
+    pages,
     get retractions() {
       return retractions;
     },
-    add: (sequence) => void waiting.push(sequence),
+    lookups,
+    add(sequence) {
+      sequence.arrival = arrivals++;
+      enqueue(waiting, sequence);
+    },
     plan() {
+      running.forEach(pages.publish);
       admit();
+      takeLoads();
       const parts: Part[] = [];
       const planned = new Set<Sequence>();
       let room = limits.rows;
@@ -111,22 +200,28 @@ export function createScheduler(limits: SchedulerLimits): Scheduler {
         const first = sequence.computed;
         if (!secure(sequence, first + rows, planned)) return;
         const samples = first + rows === expectedLength(sequence) && mayGrow(sequence);
-        parts.push({ sequence, first, rows, samples });
         planned.add(sequence);
         room -= rows;
         sequence.computed += rows;
+        parts.push({ sequence, first, rows, samples, processed: advance(sequence) });
         if (samples) sequence.inFlight++;
       };
       const left = (sequence: Sequence): number => expectedLength(sequence) - sequence.computed;
+      const ready = (sequence: Sequence): boolean =>
+        room > 0 && sequence.prefix.loads.length === 0 && running.includes(sequence);
       for (const sequence of [...running]) {
-        if (running.includes(sequence) && left(sequence) === 1 && mayGrow(sequence) && room > 0)
-          take(sequence, 1);
+        if (ready(sequence) && left(sequence) === 1 && mayGrow(sequence)) take(sequence, 1);
       }
       for (const sequence of [...running]) {
-        if (room > 0 && running.includes(sequence) && left(sequence) > 1)
-          take(sequence, Math.min(room, left(sequence)));
+        if (ready(sequence) && left(sequence) > 1) take(sequence, Math.min(room, left(sequence)));
       }
       return parts;
+    },
+    takeMoves() {
+      if (moves.copies.length + moves.loads.length === 0) return null;
+      const taken = moves;
+      moves = { copies: [], loads: [] };
+      return taken;
     },
     sweep() {
       const over = running.filter((sequence) => sequence.finished);
@@ -135,15 +230,48 @@ export function createScheduler(limits: SchedulerLimits): Scheduler {
       if (waiting.some((sequence) => sequence.finished))
         waiting = waiting.filter((sequence) => !sequence.finished);
     },
+    discard(sequence) {
+      const spoilt = pages.discard(sequence);
+      leave(sequence);
+      running = running.filter((other) => other !== sequence);
+      return spoilt;
+    },
+    flush() {
+      if (running.length + waiting.length > 0) return false;
+      pages.tree.forget();
+      return true;
+    },
     restart() {
       for (const sequence of running) {
-        release(sequence);
+        sequence.pages = [];
+        Object.assign(sequence.prefix, { nodes: [], loads: [] });
+        leave(sequence);
+        enqueue(waiting, sequence);
       }
-      waiting = [...running, ...waiting];
       for (const sequence of waiting) sequence.inFlight = 0;
       running = [];
-      pages = createPagePool(limits.pages);
+      moves = { copies: [], loads: [] };
+      pages.reset();
     },
+  };
+}
+
+/** How far the prompt is, where that is further than before. */
+function advance({ prefix, computed, promptTokens }: Sequence): number | null {
+  const processed = Math.min(computed, promptTokens);
+  if (processed <= prefix.processed) return null;
+  prefix.processed = processed;
+  return processed;
+}
+
+/** Where the prompt's tokens were; at most `promptTokens` of them count. */
+function foundIn({ promptTokens, prefix }: Sequence, found: number, onDevice: number): CachedTokens {
+  const storage = Math.max(0, Math.min(prefix.fetched[1], found) - Math.max(prefix.fetched[0], onDevice));
+  const tokens = (count: number): number => Math.min(count * PAGE_TOKENS, promptTokens);
+  return {
+    device: tokens(onDevice),
+    host: tokens(found - storage) - tokens(onDevice),
+    storage: tokens(found) - tokens(found - storage),
   };
 }
 

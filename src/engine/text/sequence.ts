@@ -1,9 +1,11 @@
 // One choice of a request while it lives: its tokens, how far they are computed, its pages, and what turns its tokens
 // into text.
 
+import type { EngineError } from '../../files/error.ts';
 import type { Constraint } from './constraint.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
 import type { Piece, Pieces } from './piece.ts';
+import type { SequencePrefix } from './sequence-pages.ts';
 import { splitPieces, textOf, type StopMatcher } from './stops.ts';
 import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from './text-model.ts';
 
@@ -16,6 +18,15 @@ export interface SequenceSampling extends Required<SamplingOptions> {
 
 export interface Sequence {
   choice: number;
+  /** The request's first choice, whose prompt the others share; null: it is the first. */
+  leader: Sequence | null;
+  /** Higher comes first. */
+  priority: number;
+  /** Order of coming. */
+  arrival: number;
+  /** Times that others were let in before it. */
+  passed: number;
+  prefix: SequencePrefix;
   promptTokens: number;
   /** Prompt and what has been generated and read back. */
   ids: number[];
@@ -44,7 +55,6 @@ export interface Sequence {
   /** Times the device was lost while it ran. */
   losses: number;
   emit: (event: TextEvent) => void;
-  fail: (error: Error) => void;
 }
 
 /** Tokens there will be once the submitted steps are through. */
@@ -85,15 +95,25 @@ function withoutTail(pieces: readonly Piece[], length: number): Piece[] {
   return [...before, ...after.filter(({ id }) => id !== null).map((piece) => ({ ...piece, text: '' }))];
 }
 
-/** Ends it where it is: what was held back is told. */
-export function finish(sequence: Sequence, reason: FinishReason, matchedStop: string | number | null): void {
+/** Ends it where it is: what was held back is told. `error`: with `abort`, why, where the fault is not the caller's. */
+export function finish(
+  sequence: Sequence,
+  reason: FinishReason,
+  matchedStop: string | number | null,
+  error?: EngineError,
+): void {
   if (sequence.finished) return;
   const rest: Piece = { id: null, text: sequence.pieces.rest(), special: false };
   tell(sequence, [...sequence.stops.push(rest, false).pieces, ...sequence.stops.flush()]);
-  end(sequence, reason, matchedStop);
+  end(sequence, reason, matchedStop, error);
 }
 
-function end(sequence: Sequence, reason: FinishReason, matchedStop: string | number | null): void {
+function end(
+  sequence: Sequence,
+  reason: FinishReason,
+  matchedStop: string | number | null,
+  error?: EngineError,
+): void {
   const { output } = sequence;
   sequence.finished = true;
   output.flush().forEach((part) => tellPart(sequence, part));
@@ -105,6 +125,7 @@ function end(sequence: Sequence, reason: FinishReason, matchedStop: string | num
     matchedStop,
     completionTokens: sequence.ids.length - sequence.promptTokens,
     ...(output.reasoningTokens === null ? {} : { reasoningTokens: output.reasoningTokens }),
+    ...(error && { error: { code: error.code, message: error.message } }),
   });
 }
 

@@ -1,6 +1,7 @@
 // What a text model offers to the rooms above: requests in, events out. Everything here is plain data, so that it
 // crosses a worker boundary as it is.
 
+import type { ErrorCode } from '../../files/error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
 
@@ -64,7 +65,7 @@ export type TextEvent =
       /** int32 [tokens][layers][experts a token], little-endian. */
       routedExperts?: { shape: [number, number, number]; data: Uint8Array };
       /** With finishReason `abort`: why, where the fault is not the caller's. */
-      error?: { code: string; message: string };
+      error?: { code: ErrorCode; message: string };
     };
 
 export type Quantization = 'none' | 'int8' | 'int4' | 'auto';
@@ -86,6 +87,11 @@ export interface TextModelOptions {
   maxTotalTokens?: number;
   /** Prompt tokens of one step. */
   prefillChunk?: number;
+  /** false: no request uses what another computed. Left out: true. */
+  prefixCache?: boolean;
+  /** Milliseconds that a request may wait for a place, and may take in all; left out: any. */
+  queueTimeout?: number;
+  totalTimeout?: number;
   /** `contract`: generation_config.json is not read. */
   samplingDefaults?: 'model' | 'contract';
   /** Validation and bounds checks of the GPU layer on. */
@@ -123,13 +129,26 @@ export interface TextModelInfo {
   adapter: AdapterSummary;
 }
 
+/** Tokens, but for the hit rate. */
+export interface CacheMetrics extends CachedTokens {
+  /** Prompt tokens of requests that have run; `device`, `host` and `storage` of them were cached. */
+  lookedUp: number;
+  /** Share of the looked up tokens that were cached, 0 to 1. */
+  hitRate: number;
+  /** Dropped from the device to make room. */
+  evicted: number;
+}
+
 export interface TextMetrics {
   running: number;
   waiting: number;
-  pages: { used: number; total: number; tokensPerPage: number };
+  /** Pages that requests hold, those that only the cache holds, and all there are. */
+  pages: { used: number; cached: number; total: number; tokensPerPage: number };
+  cache: CacheMetrics;
   steps: number;
   /** Steps in which more than one sequence took part. */
   sharedSteps: number;
+  /** Computed; those found in the cache are in `cache`. */
   promptTokens: number;
   generatedTokens: number;
   retractions: number;
@@ -140,7 +159,10 @@ export interface TextModel {
   readonly info: TextModelInfo;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
-  /** Ends early when `signal` aborts: each running choice then yields `done` with finishReason `abort`. Throws EngineError. */
+  /**
+   * Ends early when `signal` aborts: each running choice then yields `done` with finishReason `abort`. Throws EngineError;
+   * where a choice ended with an `error`, once all choices are done.
+   */
   generate(request: TextRequest, options?: { signal?: AbortSignal }): AsyncGenerator<TextEvent, void, void>;
   /** The rendered template, for those who want to see it. */
   renderPrompt(prompt: TextPrompt): Promise<{ text: string; ids: number[] }>;
@@ -149,6 +171,10 @@ export interface TextModel {
   /** With special tokens, unless told otherwise. */
   detokenize(ids: number[], options?: { skipSpecialTokens?: boolean }): Promise<string>;
   metrics(): Promise<TextMetrics>;
+  /** Ends the requests whose id begins so, or all; how many. Their choices yield `done` with finishReason `abort`. */
+  abort(id: string): Promise<number>;
+  /** Empties the prefix cache, in storage excepted; false where requests run or wait, and nothing is done. */
+  flushCache(): Promise<boolean>;
   /** Ends what runs, and gives the device back. */
   close(): Promise<void>;
   /** The same as close: `await using` ends with it. */

@@ -36,6 +36,9 @@ const unbuilt: Rule = (_, name) => {
   throw new EngineError('unsupported', `${name} is not supported yet: leave it out`, { param: name });
 };
 
+/** What a timer takes. */
+const milliseconds = whole(1, 2 ** 31 - 1);
+
 type RulesOf<T> = Record<keyof Required<T>, Rule>;
 
 /** A part of an adapter's name, or its number. */
@@ -53,6 +56,9 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   maxQueuedRequests: whole(0),
   maxTotalTokens: whole(64),
   prefillChunk: whole(16, 8192),
+  prefixCache: flag,
+  queueTimeout: milliseconds,
+  totalTimeout: milliseconds,
   samplingDefaults: oneOf('model', 'contract'),
   safe: flag,
   inline: flag,
@@ -158,7 +164,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   stop: listOf(filledText, { most: MOST_STOPS }),
   stopTokenIds: listOf(whole(0, 2 ** 32 - 1)),
   ignoreEos: flag,
-  id: unbuilt,
+  id: filledText,
   stopRegex: unbuilt,
   minTokens: unbuilt,
   noStopTrim: flag,
@@ -173,9 +179,9 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   parallelToolCalls: unbuilt,
   reasoning: unbuilt,
   lora: unbuilt,
-  priority: unbuilt,
-  cacheSalt: unbuilt,
-  timeouts: unbuilt,
+  priority: whole(-(2 ** 31), 2 ** 31 - 1),
+  cacheSalt: text,
+  timeouts: objectOf({ queue: milliseconds, total: milliseconds }),
   hiddenStates: unbuilt,
   routedExperts: unbuilt,
   promptIds: flag,

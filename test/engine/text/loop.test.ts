@@ -3,56 +3,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createLoop, type Loop } from '../../../src/engine/text/loop.ts';
-import { createScheduler, type Scheduler } from '../../../src/engine/text/scheduler.ts';
+import { createLoop } from '../../../src/engine/text/loop.ts';
+import { createScheduler } from '../../../src/engine/text/scheduler.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { randomInteger } from '../random.ts';
-import { createPaperRunner, paperTokens, type PaperRunner } from './paper-runner.ts';
+import { allFinished, createPaperEngine, until } from './paper-engine.ts';
+import { createPaperRunner, paperTokens } from './paper-runner.ts';
 import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
-
-interface Engine {
-  scheduler: Scheduler;
-  runner: PaperRunner;
-  loop: Loop;
-  start(sequence: PaperSequence): PaperSequence;
-}
-
-function createEngine(
-  limits: { pages: number; slots: number; rows: number },
-  random = randomInteger(0),
-): Engine {
-  const pause = async (): Promise<void> => {
-    for (let turn = random(3); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
-  };
-  const scheduler = createScheduler(limits);
-  const runner = createPaperRunner({ ...limits, pause });
-  const loop = createLoop({
-    scheduler,
-    runner,
-    restart: () => Promise.reject(new EngineError('device_lost', 'no device')),
-  });
-  return {
-    scheduler,
-    runner,
-    loop,
-    start(sequence) {
-      scheduler.add(sequence);
-      loop.wake();
-      return sequence;
-    },
-  };
-}
-
-async function until(check: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!check()) {
-    if (performance.now() > deadline) throw new Error('it never came to that');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-const allFinished = (sequences: readonly PaperSequence[]): Promise<void> =>
-  until(() => sequences.every(({ finished }) => finished));
 
 function randomPrompt(random: (below: number) => number, most: number): number[] {
   return Array.from({ length: 1 + random(most) }, () => random(250));
@@ -61,23 +18,23 @@ function randomPrompt(random: (below: number) => number, most: number): number[]
 describe('tokens are those of the request alone', () => {
   it.each([1, 2, 3, 4])('with random requests, aborts and few pages: seed %d', async (seed) => {
     const random = randomInteger(seed);
-    const engine = createEngine({ pages: 14, slots: 5, rows: 32 }, random);
+    const engine = createPaperEngine({ pages: 14, slots: 5, rows: 32 }, random);
     const all: PaperSequence[] = [];
     for (let i = 0; i < 50; i++) {
       const sequence = paperSequence(randomPrompt(random, 150), 1 + random(120), { seed: random(1000) });
       all.push(engine.start(sequence));
       for (let turn = random(40); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
-      if (random(6) === 0) engine.loop.abort(all[random(all.length)]!);
+      if (random(6) === 0) engine.loop.abort([all[random(all.length)]!]);
     }
     await allFinished(all);
     let whole = 0;
     for (const sequence of all) {
-      expect(sequence.failure).toBeNull();
       const ids = generated(sequence);
       const prompt = sequence.ids.slice(0, sequence.promptTokens);
       expect(ids).toEqual(paperTokens(prompt, ids.length, sequence.sampling.seedLow));
       const end = sequence.events.at(-1)!;
       expect(end).toMatchObject({ type: 'done', completionTokens: ids.length });
+      expect(end).not.toHaveProperty('error');
       if (end.type === 'done' && end.finishReason === 'length') {
         expect(ids).toHaveLength(sequence.maxTokens);
         whole++;
@@ -86,7 +43,7 @@ describe('tokens are those of the request alone', () => {
     expect(whole).toBeGreaterThan(25);
     expect(engine.scheduler.retractions).toBeGreaterThan(0);
     expect(engine.loop.counters.sharedSteps).toBeGreaterThan(20);
-    expect(engine.scheduler.pages.free).toBe(14);
+    expect(engine.scheduler.pages.available).toBe(14);
     expect(engine.scheduler.running).toEqual([]);
   });
 });
@@ -114,7 +71,7 @@ it('submits the next step before the tokens of the last have come back', async (
 });
 
 it('drops the token that a stop made superfluous', async () => {
-  const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+  const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
   const expected = paperTokens([9, 8], 12, 5);
   const at = expected.findIndex((id, i) => i > 3 && expected.indexOf(id) === i);
   const sequence = engine.start(paperSequence([9, 8], 100, { seed: 5, stopIds: [expected[at]!] }));
@@ -126,18 +83,24 @@ it('drops the token that a stop made superfluous', async () => {
 });
 
 it('says how far a prompt is', async () => {
-  const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+  const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
   const prompt = Array.from({ length: 80 }, (_, i) => i);
   const sequence = engine.start(paperSequence(prompt, 1));
   await allFinished([sequence]);
   expect(sequence.events.filter(({ type }) => type === 'prefill')).toEqual(
-    [32, 64, 80].map((processed) => ({ type: 'prefill', processed, promptTokens: 80, cachedTokens: 0 })),
+    [32, 64, 80].map((processed) => ({
+      type: 'prefill',
+      processed,
+      promptTokens: 80,
+      cachedTokens: 0,
+      cached: { device: 0, host: 0, storage: 0 },
+    })),
   );
   expect(engine.loop.counters.promptTokens).toBe(80);
 });
 
 it('a step is made of rows, tiles of at most 16, and tables of the pages that hold them', async () => {
-  const engine = createEngine({ pages: 16, slots: 4, rows: 64 });
+  const engine = createPaperEngine({ pages: 16, slots: 4, rows: 64 });
   const first = engine.start(paperSequence(Array(40).fill(3), 5));
   expect(engine.runner.sizes[0]).toEqual({ rows: 40, sampled: 1, tiles: 3, tileRows: 16 });
   const others = [engine.start(paperSequence([5], 3)), engine.start(paperSequence(Array(20).fill(4), 3))];
@@ -150,15 +113,15 @@ it('a step is made of rows, tiles of at most 16, and tables of the pages that ho
 
 describe('where a step fails', () => {
   it('every request ends with the error, and the next one works', async () => {
-    const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+    const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
     const sequences = [1, 2, 3].map((token) => engine.start(paperSequence([token], 50)));
     await until(() => generated(sequences[0]!).length >= 5);
     engine.runner.broken = new EngineError('internal', 'the GPU layer reported: broken');
-    await until(() => sequences.every(({ failure }) => failure !== null));
-    expect(sequences.map(({ failure }) => failure?.message)).toEqual(
-      Array(3).fill('the GPU layer reported: broken'),
-    );
-    expect(engine.scheduler.pages.free).toBe(8);
+    await allFinished(sequences);
+    const error = { code: 'internal', message: 'the GPU layer reported: broken' };
+    for (const { events } of sequences)
+      expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: 'abort', error });
+    expect(engine.scheduler.pages.available).toBe(8);
     engine.runner.broken = null;
     const next = engine.start(paperSequence([4], 6));
     await allFinished([next]);
@@ -167,12 +130,12 @@ describe('where a step fails', () => {
 });
 
 it('closing ends what runs and what waits', async () => {
-  const engine = createEngine({ pages: 8, slots: 1, rows: 32 });
+  const engine = createPaperEngine({ pages: 8, slots: 1, rows: 32 });
   const sequences = [1, 2].map((token) => engine.start(paperSequence([token], 200)));
   await until(() => generated(sequences[0]!).length >= 3);
   await engine.loop.close();
   await engine.loop.close();
   for (const { events } of sequences)
     expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: 'abort' });
-  expect(engine.scheduler.pages.free).toBe(8);
+  expect(engine.scheduler.pages.available).toBe(8);
 });

@@ -27,6 +27,10 @@ export interface PaperOptions {
   pause?: () => Promise<void>;
 }
 
+/** A position and a token. */
+const ENTRY_BYTES = 8;
+const EMPTY = { position: 0xffffffff, token: 0 };
+
 /** The token after a history. */
 export function paperToken(history: readonly number[], seed: number): number {
   let hash = seed | 1;
@@ -50,6 +54,17 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     return numbers.get(sequence)!;
   };
   let queue = Promise.resolve();
+
+  const readPage = (page: number): Uint32Array<ArrayBuffer> =>
+    Uint32Array.from(
+      Array.from({ length: PAGE_TOKENS }, (_, i) => kv.get(page * PAGE_TOKENS + i) ?? EMPTY).flatMap(
+        ({ position, token }) => [position, token],
+      ),
+    );
+  const writePage = (page: number, words: Uint32Array): void => {
+    for (let i = 0; i < PAGE_TOKENS; i++)
+      kv.set(page * PAGE_TOKENS + i, { position: words[2 * i]!, token: words[2 * i + 1]! });
+  };
 
   const launch = (parts: readonly Part[]): Promise<Uint32Array> => {
     if (runner.broken) return Promise.reject(runner.broken);
@@ -81,6 +96,15 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     broken: null,
     warmUp: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {} },
+    pageBytes: PAGE_TOKENS * ENTRY_BYTES,
+    movePages({ copies, loads }) {
+      for (const { from, to } of copies) writePage(to, readPage(from));
+      for (const { page, bytes } of loads) writePage(page, new Uint32Array(bytes.slice().buffer));
+    },
+    readPages: (asked) => {
+      const bytes = asked.map((page) => new Uint8Array(readPage(page).buffer));
+      return queue.then(() => bytes);
+    },
     launch,
   };
   return runner;
@@ -95,7 +119,7 @@ function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
       rows: u32(rows * ROW_WORDS),
       turns: u32(0),
       tiles: u32(rows * TILE_WORDS),
-      pages: u32(pages),
+      pages: u32(pages * slots),
       wanted: u32(slots),
       choices: view(slots * CHOICE_WORDS),
       biases: view(slots * 64),

@@ -1,22 +1,37 @@
 // Sequences for tests without a tokenizer: every token is one letter.
 
 import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
+import { createPrefix } from '../../../src/engine/text/sequence-pages.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 
 export interface PaperSequence extends Sequence {
   events: TextEvent[];
-  failure: Error | null;
+}
+
+interface PaperRequest {
+  seed?: number;
+  stopIds?: number[];
+  stop?: string[];
+  /** Pages are shared within it. */
+  scope?: string;
+  leader?: Sequence | null;
+  priority?: number;
 }
 
 export function paperSequence(
   prompt: readonly number[],
   maxTokens: number,
-  { seed = 0, stopIds = [], stop = [] }: { seed?: number; stopIds?: number[]; stop?: string[] } = {},
+  { seed = 0, stopIds = [], stop = [], scope = '', leader = null, priority = 0 }: PaperRequest = {},
 ): PaperSequence {
   const sequence: PaperSequence = {
-    choice: 0,
+    choice: leader ? 1 : 0,
+    leader,
+    priority,
+    arrival: 0,
+    passed: 0,
+    prefix: createPrefix(scope, Infinity),
     promptTokens: prompt.length,
     ids: [...prompt],
     computed: 0,
@@ -40,9 +55,7 @@ export function paperSequence(
     finished: false,
     losses: 0,
     events: [],
-    failure: null,
     emit: (event) => void sequence.events.push(event),
-    fail: (error) => void (sequence.failure = error),
   };
   return sequence;
 }

@@ -9,6 +9,7 @@ import { MOST_BIASES } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate } from '../../../src/files/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
+import { readRope } from '../../../src/models/rope-config.ts';
 import { byteLevel } from '../../files/small-tokenizers.ts';
 
 let context: RequestContext;
@@ -25,14 +26,14 @@ beforeAll(() => {
     contextLength: 32,
     endIds: [261],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 },
+    rope: readRope({}, 64),
+    prefixCache: true,
   };
 });
 
-const listener = { emit: () => {}, fail: () => {} };
-
 function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
-  return createSequences({ prompt: { ids }, ...request }, ids, context, listener);
+  return createSequences({ prompt: { ids }, ...request }, ids, context, () => {});
 }
 
 function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {

@@ -10,10 +10,15 @@ import { paperSequence } from './paper-sequence.ts';
 
 const LIMITS = { pages: 12, slots: 4, rows: 48 };
 
-function add(scheduler: Scheduler, promptTokens: number, maxTokens: number): Sequence {
+let prompts = 0;
+
+/** A prompt that shares its beginning with no other. */
+function add(scheduler: Scheduler, promptTokens: number, maxTokens: number, priority = 0): Sequence {
+  const first = 1000 * ++prompts;
   const sequence = paperSequence(
-    Array.from({ length: promptTokens }, (_, i) => i),
+    Array.from({ length: promptTokens }, (_, i) => first + i),
     maxTokens,
+    { priority },
   );
   scheduler.add(sequence);
   return sequence;
@@ -35,10 +40,16 @@ function distinct(values: readonly unknown[]): boolean {
 
 function checkInvariants(scheduler: Scheduler, limits = LIMITS): void {
   const { running, waiting, pages } = scheduler;
-  const owned = running.flatMap((sequence) => sequence.pages);
-  assert(distinct(owned), 'a page is owned twice');
-  assert(owned.every((page) => page >= 0 && page < limits.pages));
-  assert.equal(pages.free, limits.pages - owned.length, 'pages are lost');
+  const own = running.flatMap((sequence) => sequence.pages.slice(sequence.prefix.nodes.length));
+  const shared = running.flatMap((sequence) => sequence.prefix.nodes.map(({ page }) => page!));
+  assert(distinct(own), 'a page is owned twice');
+  assert(own.every((page) => page >= 0 && page < limits.pages && !shared.includes(page)));
+  assert.equal(pages.available, limits.pages - own.length - new Set(shared).size, 'pages are lost');
+  for (const { pages: held, prefix } of running)
+    assert.deepEqual(
+      held.slice(0, prefix.nodes.length),
+      prefix.nodes.map(({ page }) => page),
+    );
   const slots = running.map(({ slot }) => slot);
   assert(distinct(slots), 'a slot is owned twice');
   assert(slots.every((slot) => slot !== null && slot >= 0 && slot < limits.slots));
@@ -53,7 +64,10 @@ function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>
   assert(distinct(parts.map(({ sequence }) => sequence)));
   for (const { sequence, first, rows: count } of parts) {
     assert(count > 0);
-    assert([0, before.get(sequence)].includes(first), 'positions are skipped or computed twice');
+    assert(
+      first === before.get(sequence) || first <= sequence.prefix.nodes.length * PAGE_TOKENS,
+      'positions are skipped or computed twice',
+    );
     assert(sequence.pages.length >= pagesFor(first + count));
     assert(sequence.ids.length + sequence.inFlight - sequence.promptTokens <= sequence.maxTokens);
   }
@@ -86,13 +100,13 @@ describe('any requests, tight pages, aborts at any moment', () => {
     }
     const { retractions } = scheduler;
     expect(retractions).toBeGreaterThan(0);
-    expect(scheduler.pages.free).toBe(LIMITS.pages);
+    expect(scheduler.pages.available).toBe(LIMITS.pages);
     expect(scheduler.waiting).toEqual([]);
     for (const sequence of all) {
       expect(sequence.finished).toBe(true);
       expect(sequence.ids.length - sequence.promptTokens).toBeLessThanOrEqual(sequence.maxTokens);
     }
-    // First come, first served: whoever ran first got in in the order of coming.
+    // Nobody has a prefix of another: whoever ran first got in in the order of coming.
     expect(admitted.map((sequence) => all.indexOf(sequence))).toEqual(
       admitted.map((sequence) => all.indexOf(sequence)).sort((a, b) => a - b),
     );

@@ -1,0 +1,68 @@
+// Who of those that wait is next: the highest priority; within it whoever has the longest prefix in the cache, unless somebody
+// was passed too often; then the order of arrival. Who waits for a prefix that another is just computing passes nobody.
+
+import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import type { PageNode } from './prefix-tree.ts';
+import { expectedLength, type Sequence } from './sequence.ts';
+import { keysOf, shareablePages, type SequencePages } from './sequence-pages.ts';
+
+export interface Candidate {
+  sequence: Sequence;
+  /** Its prefix in the cache. */
+  path: PageNode[];
+}
+
+/** Waiting sequences that are compared by their prefixes. */
+const COMPARED = 32;
+/** Times that a sequence lets others with longer prefixes pass. */
+const MOST_PASSED = 16;
+
+/** `waiting` is in order of priority and arrival. null: nobody can run yet. */
+export function chooseNext(
+  waiting: readonly Sequence[],
+  running: readonly Sequence[],
+  pages: SequencePages,
+): Candidate | null {
+  let best: Candidate | null = null;
+  let first: Sequence | null = null;
+  let compared = 0;
+  for (const sequence of waiting) {
+    if (first && (sequence.priority < first.priority || compared === COMPARED)) break;
+    const path = pages.match(sequence);
+    if (isHeld(sequence, path, running)) continue;
+    // Nobody passes a sequence whose last token after a retraction is on its way.
+    if (sequence.inFlight > 0) return best;
+    compared++;
+    first ??= sequence;
+    if (!best || path.length > best.path.length) best = { sequence, path };
+    if (first.passed >= MOST_PASSED) break;
+  }
+  return best;
+}
+
+/** Whether another does just now what this one needs: it would be done twice. */
+function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly Sequence[]): boolean {
+  const { leader } = sequence;
+  if (leader && !leader.finished && leader.prefix.processed < leader.promptTokens) return true;
+  if (path.some(({ loading }) => loading)) return true;
+  const most = shareablePages(sequence);
+  if (path.length >= most) return false;
+  const keys = keysOf(sequence, most);
+  return running.some((other) => {
+    if (other.prefix.scope !== sequence.prefix.scope || expectedLength(other) - other.computed < 2)
+      return false;
+    const full = Math.floor(Math.min(other.ids.length, other.prefix.shareable) / PAGE_TOKENS);
+    if (full <= path.length || other.computed >= (path.length + 1) * PAGE_TOKENS) return false;
+    const theirs = keysOf(other, full);
+    return keys.slice(0, path.length + 1).every((key, at) => key === theirs[at]);
+  });
+}
+
+/** In order of priority, then arrival. */
+export function enqueue(waiting: Sequence[], sequence: Sequence): void {
+  const at = waiting.findIndex(
+    ({ priority, arrival }) =>
+      priority < sequence.priority || (priority === sequence.priority && arrival > sequence.arrival),
+  );
+  waiting.splice(at < 0 ? waiting.length : at, 0, sequence);
+}

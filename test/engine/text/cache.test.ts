@@ -1,0 +1,142 @@
+// The prefix cache on the golden checkpoints: with it, every request says what it says without.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CachedTokens, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
+import { throttlePolling } from '../../../src/gpu/polling.ts';
+import { collect, openGolden, type GoldenName } from '../fixture.ts';
+
+throttlePolling();
+
+function prompt(length: number, seed: number): number[] {
+  return Array.from({ length }, (_, i) => (i * i * 31 + i * 7 + seed * 13) % 250);
+}
+
+/** Greedy and sampled ones that begin alike, alone and as several choices. */
+function requests(): TextRequest[] {
+  const shared = prompt(70, 1);
+  return Array.from({ length: 12 }, (_, i) => ({
+    prompt: { ids: [...shared.slice(0, [70, 40, 64][i % 3]), ...prompt(i * 3, i)] },
+    maxTokens: 8 + i,
+    ignoreEos: true,
+    temperature: i % 2,
+    ...(i % 2 ? { seed: i, topP: 0.95 } : {}),
+    ...(i % 4 === 3 ? { n: 3 } : {}),
+  }));
+}
+
+/** What a request says, and where its prompt was found. */
+async function ask(
+  model: TextModel,
+  request: TextRequest,
+): Promise<{ ids: number[][]; cached: CachedTokens | undefined }> {
+  let cached: CachedTokens | undefined;
+  const ids: number[][] = [];
+  for await (const event of model.generate(request)) {
+    if (event.type === 'delta') (ids[event.choice] ??= []).push(...event.ids);
+    if (event.type !== 'prefill') continue;
+    cached = event.cached;
+    const { device, host, storage } = event.cached!;
+    expect(device + host + storage).toBe(event.cachedTokens);
+    expect(event.cachedTokens).toBeLessThanOrEqual(event.processed);
+  }
+  return { ids, cached };
+}
+
+async function askAll(model: TextModel): Promise<number[][][]> {
+  return (await Promise.all(requests().map((request) => ask(model, request)))).map(({ ids }) => ids);
+}
+
+describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('%s', (name) => {
+  let expected: number[][][];
+  beforeAll(async () => {
+    const model = await openGolden(name, { prefixCache: false });
+    expected = [];
+    for (const request of requests()) expected.push((await ask(model, request)).ids);
+    expect((await model.metrics()).cache).toMatchObject({ device: 0, hitRate: 0 });
+    await model.close();
+  });
+
+  test('one after the other, together, and again', async () => {
+    const model = await openGolden(name, { prefillChunk: 32 });
+    for (const [i, request] of requests().entries())
+      expect((await ask(model, request)).ids).toEqual(expected[i]);
+    expect(await askAll(model)).toEqual(expected);
+    expect(await model.flushCache()).toBe(true);
+    expect(await askAll(model)).toEqual(expected);
+    const { cache, pages } = await model.metrics();
+    expect(cache.hitRate).toBeGreaterThan(0.4);
+    expect(pages).toMatchObject({ used: 0 });
+    expect(pages.cached).toBeGreaterThan(3);
+    await model.close();
+  });
+
+  test('on so few pages that they are dropped and requests retracted', async () => {
+    const model = await openGolden(name, { maxTotalTokens: 224 });
+    for (let round = 0; round < 2; round++) expect(await askAll(model)).toEqual(expected);
+    const { cache, retractions } = await model.metrics();
+    expect(cache.evicted).toBeGreaterThan(0);
+    expect(retractions).toBeGreaterThan(0);
+    await model.close();
+  });
+});
+
+describe('rotary frequencies that depend on the length', () => {
+  const rope = { rope_theta: 10000, factor: 4, original_max_position_embeddings: 48 };
+  const config = { max_position_embeddings: 192, rope_parameters: null };
+  test.each(['dynamic', 'longrope'])(
+    '%s: pages are shared only where they are the same',
+    async (rope_type) => {
+      const factors = (value: number): number[] => Array.from({ length: 8 }, () => value);
+      const rope_scaling = { ...rope, rope_type, short_factor: factors(1), long_factor: factors(3) };
+      const open = (prefixCache: boolean) =>
+        openGolden('llama', { prefixCache, config: { ...config, rope_scaling } });
+      const lengths = [34, 40, 47, 60, 60, 61, 100, 34];
+      const texts = lengths.map((length): TextRequest => ({
+        prompt: { ids: prompt(length, 3) },
+        maxTokens: 30,
+        temperature: 0,
+        ignoreEos: true,
+      }));
+      const [off, on] = [await open(false), await open(true)];
+      const found: number[] = [];
+      for (const request of texts) {
+        const { ids, cached } = await ask(on, request);
+        expect(ids).toEqual((await ask(off, request)).ids);
+        found.push(cached!.device);
+      }
+      expect(found).toEqual(
+        rope_type === 'dynamic' ? [0, 32, 32, 0, 32, 0, 0, 32] : [0, 32, 32, 0, 32, 32, 32, 32],
+      );
+      await Promise.all([off.close(), on.close()]);
+    },
+  );
+});
+
+describe('salts', () => {
+  let model: TextModel;
+  beforeAll(async () => {
+    model = await openGolden('qwen3');
+  });
+  afterAll(() => model.close());
+
+  test('only requests with the same one share', async () => {
+    const request = { prompt: { ids: prompt(70, 5) }, maxTokens: 4, temperature: 0 };
+    const found: (number | undefined)[] = [];
+    for (const cacheSalt of ['a', 'b', 'a', undefined, undefined])
+      found.push(
+        (await ask(model, { ...request, ...(cacheSalt === undefined ? {} : { cacheSalt }) })).cached?.device,
+      );
+    expect(found).toEqual([0, 0, 64, 0, 64]);
+  });
+
+  test('the text of a choice counts as cached once: with its request', async () => {
+    const before = await model.metrics();
+    const { ids } = await collect(
+      model.generate({ prompt: { ids: prompt(90, 6) }, maxTokens: 3, temperature: 1, seed: 4, n: 8 }),
+    );
+    expect(ids).toHaveLength(8);
+    const after = await model.metrics();
+    expect(after.cache.lookedUp - before.cache.lookedUp).toBe(90);
+    expect(after.promptTokens - before.promptTokens).toBe(90);
+  });
+});

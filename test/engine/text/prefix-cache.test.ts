@@ -1,0 +1,223 @@
+// What requests share: whatever they take from each other, their tokens are those they would have had alone.
+
+import { describe, expect, it } from 'vitest';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
+import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
+import { randomInteger, randomOf } from '../random.ts';
+import { allFinished, createPaperEngine, until, type PaperEngine } from './paper-engine.ts';
+import { paperTokens } from './paper-runner.ts';
+import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
+
+const LIMITS = { pages: 32, slots: 4, rows: 64 };
+
+function prompt(length: number, seed = 0): number[] {
+  return Array.from({ length }, (_, i) => (i * 7 + seed * 31 + (i >> 5)) % 250);
+}
+
+function expectAlone(sequence: PaperSequence): void {
+  const ids = generated(sequence);
+  const own = sequence.ids.slice(0, sequence.promptTokens);
+  expect(ids).toEqual(paperTokens(own, ids.length, sequence.sampling.seedLow));
+}
+
+function rowsOf(engine: PaperEngine): number {
+  return engine.runner.steps.flat().reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Of the last prefill event. */
+function cached(sequence: PaperSequence): unknown {
+  return sequence.events.findLast((event) => event.type === 'prefill');
+}
+
+describe('a second request with the same beginning', () => {
+  it('takes its full pages, what was generated included, and computes the last token in any case', async () => {
+    const engine = createPaperEngine(LIMITS);
+    const first = engine.start(paperSequence(prompt(100), 60));
+    await allFinished([first]);
+    const again = engine.start(paperSequence(prompt(96), 5));
+    const onward = engine.start(paperSequence([...first.ids, 3, 2, 1], 5));
+    await allFinished([again, onward]);
+    expect(cached(again)).toMatchObject({ cachedTokens: 64, cached: { device: 64, host: 0, storage: 0 } });
+    expect(cached(onward)).toMatchObject({ cachedTokens: 128, promptTokens: 163 });
+    [first, again, onward].forEach(expectAlone);
+    expect(engine.scheduler.lookups).toEqual({ tokens: 100 + 96 + 163, device: 192, host: 0, storage: 0 });
+  });
+
+  it('finds nothing under another salt', async () => {
+    const engine = createPaperEngine(LIMITS);
+    await allFinished([engine.start(paperSequence(prompt(100), 5, { scope: 'a' }))]);
+    const other = engine.start(paperSequence(prompt(100), 5, { scope: 'b' }));
+    const same = engine.start(paperSequence(prompt(100), 5, { scope: 'a' }));
+    await allFinished([other, same]);
+    expect(cached(other)).toMatchObject({ cachedTokens: 0 });
+    expect(cached(same)).toMatchObject({ cachedTokens: 96 });
+  });
+
+  it('waits for the first to compute what both need', async () => {
+    const engine = createPaperEngine(LIMITS);
+    const all = [0, 1, 2].map((i) => engine.start(paperSequence([...prompt(128), i], 3)));
+    await allFinished(all);
+    all.forEach(expectAlone);
+    expect(all.map((sequence) => cached(sequence))).toMatchObject(
+      [0, 128, 128].map((cachedTokens) => ({ cachedTokens })),
+    );
+    expect(engine.loop.counters.promptTokens).toBe(129 + 1 + 1);
+  });
+
+  it('goes on by itself where the first is given up', async () => {
+    const engine = createPaperEngine(LIMITS);
+    const all = [0, 1].map((i) => engine.start(paperSequence([...prompt(200), i], 3)));
+    await until(() => engine.runner.steps.length > 0);
+    engine.loop.abort([all[0]!]);
+    await allFinished(all);
+    expectAlone(all[1]!);
+    expect(generated(all[1]!)).toHaveLength(3);
+  });
+});
+
+describe('choices of one request', () => {
+  it.each([1, 32, 33, 64, 95])('compute a prompt of %d tokens once', async (length) => {
+    const engine = createPaperEngine({ pages: 64, slots: 8, rows: 64 });
+    const first = paperSequence(prompt(length), 10, { seed: 0 });
+    const others = Array.from({ length: 7 }, (_, i) =>
+      paperSequence(prompt(length), 10, { seed: i + 1, leader: first }),
+    );
+    [first, ...others].forEach((sequence) => engine.scheduler.add(sequence));
+    engine.loop.wake();
+    await allFinished([first, ...others]);
+    [first, ...others].forEach(expectAlone);
+    expect(engine.loop.counters.promptTokens).toBe(length);
+    // One row each for the last token of the prompt, then nine for what follows.
+    expect(rowsOf(engine)).toBe(length + 7 + 8 * 9);
+    expect(others.flatMap(({ events }) => events).filter(({ type }) => type === 'prefill')).toEqual([]);
+  });
+
+  it('go on where the first has ended, or never ran', async () => {
+    const engine = createPaperEngine({ pages: 16, slots: 1, rows: 64 });
+    const first = paperSequence(prompt(50), 1);
+    const second = paperSequence(prompt(50), 4, { seed: 3, leader: first });
+    const gone = paperSequence(prompt(40, 2), 9);
+    const third = paperSequence(prompt(40, 2), 4, { seed: 3, leader: gone });
+    [first, second, gone, third].forEach((sequence) => engine.scheduler.add(sequence));
+    engine.loop.abort([gone]);
+    engine.loop.wake();
+    await allFinished([first, second, third]);
+    [first, second, third].forEach(expectAlone);
+  });
+});
+
+describe('who is next', () => {
+  const order = (engine: PaperEngine, all: PaperSequence[]): Promise<number[]> =>
+    new Promise((resolve) => {
+      const begun: number[] = [];
+      for (const [i, sequence] of all.entries()) {
+        sequence.emit = (event) => {
+          sequence.events.push(event);
+          if (event.type === 'prefill' && !begun.includes(i)) begun.push(i);
+          if (begun.length === all.length) resolve(begun);
+        };
+        engine.scheduler.add(sequence);
+      }
+      engine.loop.wake();
+    });
+
+  it('the longest prefix in the cache, then the first to come', async () => {
+    const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
+    await allFinished([engine.start(paperSequence(prompt(140), 1))]);
+    const lengths = [0, 40, 100, 40, 130];
+    const all = lengths.map((shared, i) =>
+      paperSequence([...prompt(140).slice(0, shared), ...prompt(20, i + 5)], 2),
+    );
+    expect(await order(engine, all)).toEqual([4, 2, 1, 3, 0]);
+  });
+
+  it('the highest priority before that', async () => {
+    const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
+    await allFinished([engine.start(paperSequence(prompt(140), 1))]);
+    const all = [0, 1, -1, 1].map((priority, i) =>
+      paperSequence(i === 3 ? prompt(100, 9) : prompt(120), 2, { priority }),
+    );
+    expect(await order(engine, all)).toEqual([1, 3, 0, 2]);
+  });
+
+  it('nobody is passed for ever', async () => {
+    const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
+    await allFinished([engine.start(paperSequence(prompt(140), 1))]);
+    const all = [paperSequence(prompt(20, 9), 1)];
+    while (all.length < 40) all.push(paperSequence([...prompt(140), all.length], 1));
+    expect((await order(engine, all)).indexOf(0)).toBe(16);
+  });
+
+  it('a much higher priority takes the place of what runs, which goes on later', async () => {
+    const engine = createPaperEngine({ pages: 32, slots: 1, rows: 64 });
+    const low = engine.start(paperSequence(prompt(40), 80));
+    await until(() => generated(low).length > 5);
+    const similar = engine.start(paperSequence(prompt(40, 1), 3, { priority: 9 }));
+    const high = engine.start(paperSequence(prompt(40, 2), 3, { priority: 10 }));
+    await allFinished([high]);
+    expect([low.finished, similar.finished]).toEqual([false, false]);
+    await allFinished([low, similar]);
+    [low, similar, high].forEach(expectAlone);
+    expect(engine.scheduler.retractions).toBe(1);
+  });
+});
+
+it('flushes when nothing runs, and only then', async () => {
+  const engine = createPaperEngine(LIMITS);
+  const first = engine.start(paperSequence(prompt(100), 20));
+  await until(() => generated(first).length > 2);
+  expect(engine.scheduler.flush()).toBe(false);
+  await allFinished([first]);
+  await engine.loop.close();
+  expect(engine.scheduler.pages.pool.free).toBeLessThan(LIMITS.pages);
+  expect(engine.scheduler.flush()).toBe(true);
+  expect(engine.scheduler.pages.pool.free).toBe(LIMITS.pages);
+});
+
+it('what was spoilt is forgotten', async () => {
+  const engine = createPaperEngine(LIMITS);
+  const [first, second] = [paperSequence(prompt(100), 100), paperSequence(prompt(100), 40)];
+  [first, second].forEach(engine.start);
+  await until(() => generated(second).length > 2);
+  const spoilt = engine.scheduler.discard(first);
+  expect(spoilt.every((page) => !second.pages.includes(page))).toBe(true);
+  first.finished = true;
+  await allFinished([second]);
+  await engine.loop.close();
+  expect(engine.scheduler.pages.available).toBe(LIMITS.pages);
+  const third = paperSequence(prompt(100), 5);
+  expect(engine.scheduler.pages.match(third)).toEqual([]);
+});
+
+describe('conversations that share and branch, on few pages, some given up', () => {
+  it.each([1, 2, 3, 4, 5, 6])('seed %d', async (seed) => {
+    const random = randomInteger(seed);
+    const engine = createPaperEngine({ pages: 20, slots: 5, rows: 48 }, random);
+    const all: PaperSequence[] = [];
+    const histories: number[][] = [prompt(70), prompt(10, 1)];
+    for (let i = 0; i < 60; i++) {
+      const history = randomOf(random, histories);
+      const ids = [...history, ...prompt(1 + random(30), random(3))].slice(0, 300);
+      const request = { seed: random(2), scope: randomOf(random, ['', '', 'salt']), priority: random(3) * 6 };
+      const group = [paperSequence(ids, 1 + random(60), request)];
+      for (let n = random(4); n > 0; n--)
+        group.push(paperSequence(ids, 1 + random(60), { ...request, seed: 10 + n, leader: group[0]! }));
+      all.push(...group);
+      group.forEach(engine.start);
+      for (let turn = random(30); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+      const done = group.find(({ finished }) => finished);
+      if (done) histories.push(done.ids.slice(0, 200));
+      if (random(8) === 0) engine.loop.abort([randomOf(random, all)]);
+    }
+    await allFinished(all);
+    await engine.loop.close();
+    all.forEach(expectAlone);
+    const { lookups, pages, retractions } = engine.scheduler;
+    expect(lookups.device).toBeGreaterThan(lookups.tokens / 4);
+    expect(pages.evicted).toBeGreaterThan(0);
+    expect(retractions).toBeGreaterThan(0);
+    expect(pages.available).toBe(20);
+    expect(all.every(({ pages: held }: Sequence) => held.length === 0)).toBe(true);
+    expect(pages.tree.onDevice * PAGE_TOKENS).toBeLessThanOrEqual(20 * PAGE_TOKENS);
+  });
+});
