@@ -108,6 +108,18 @@ export const BATCH_OPTIONS = {
     help: 'How long a request may take in all; then it ends with what it has.',
     otherwise: 'any time',
   },
+  'enable-return-hidden-states': {
+    kind: 'boolean',
+    group: 'Batching',
+    help: 'Requests may ask for hidden states.',
+    otherwise: 'off',
+  },
+  'enable-return-routed-experts': {
+    kind: 'boolean',
+    group: 'Batching',
+    help: 'Requests may ask which experts ran.',
+    otherwise: 'off',
+  },
 } as const satisfies OptionTable;
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -195,6 +207,8 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     prefixCache: given['disable-radix-cache'] === undefined ? undefined : !given['disable-radix-cache'],
     queueTimeout: milliseconds(given['queue-timeout']),
     totalTimeout: milliseconds(given['request-timeout']),
+    enableHiddenStates: given['enable-return-hidden-states'],
+    enableRoutedExperts: given['enable-return-routed-experts'],
     samplingDefaults: given['sampling-defaults'],
     safe: given.safe,
   });

@@ -92,6 +92,8 @@ const CHAT_OPTIONS = [
   'disable-radix-cache',
   'queue-timeout',
   'request-timeout',
+  'enable-return-hidden-states',
+  'enable-return-routed-experts',
 ] as const satisfies (keyof ServeOptions)[];
 
 function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {

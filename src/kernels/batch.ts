@@ -22,6 +22,8 @@ export interface TextBatch {
   sampled: Region;
   /** u32[sampled]: this step's tokens. */
   ids: Region;
+  /** [sampled, hidden]: what the head is told, where it is asked for. */
+  states?: Region;
   /** u32[rows][layers with experts][experts a row goes to], where they are asked for. */
   routed?: Region;
 }

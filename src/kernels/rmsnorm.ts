@@ -1,7 +1,7 @@
 // RMSNorm of all rows, or of chosen ones (the rows whose logits are wanted).
 
 import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, Tensor, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 
@@ -26,10 +26,18 @@ export function rmsnorm(
   return y;
 }
 
-/** The same of the rows that `index` names; x [rows, columns], index [n] of u32 → [n, columns] */
-export function rmsnormRows(x: Tensor, weight: Tensor, eps: number, index: Operand, n: string): Tensor {
+/** The same of the rows that `index` names, `into` bytes that outlast the step; x [rows, columns], index [n] of u32 → [n, columns] */
+export function rmsnormRows(
+  x: Tensor,
+  weight: Tensor,
+  eps: number,
+  index: Operand,
+  n: string,
+  into?: Region,
+): Tensor {
   const tape = tapeOf(x);
-  const y = tape.tensor([n, x.columns]);
+  const shape = [n, x.columns];
+  const y = into ? new Tensor(shape, 'f32', { tape, region: into }) : tape.tensor(shape);
   const { variant, args } = modulationOperands(x, null);
   tape.dispatch('rmsnorm.wgsl', {
     params: { PICK: 'index', MODULATE: variant },

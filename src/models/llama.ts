@@ -28,7 +28,7 @@ export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
 
   return (tape, batch, kv) => {
     const x = run(tape, batch, kv); //                            [rows, hidden]
-    const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled'); // [sampled, hidden]
+    const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled', batch.states); // [sampled, hidden]
     return linear(last, head); //                                 [sampled, vocabulary]
   };
 }

@@ -5,6 +5,7 @@ import { refuseEmbeddingFolder } from '../../files/checkpoint-refusal.ts';
 import { EngineError } from '../../files/error.ts';
 import { openChatTemplate } from '../../files/template.ts';
 import type { Device } from '../../gpu/device.ts';
+import { expertLayers } from '../../models/experts-config.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
@@ -115,6 +116,14 @@ async function openModel(
     sampling: defaults.sampling,
     rope: config.rope,
     prefixCache: options.prefixCache ?? true,
+    recording: {
+      hiddenStates: options.enableHiddenStates ?? false,
+      routedExperts: options.enableRoutedExperts ?? false,
+      experts: config.experts && {
+        layers: expertLayers(config.experts),
+        chosen: config.experts.chosen,
+      },
+    },
   };
   const memory = device.memory();
   const info: TextModelInfo = {
@@ -174,6 +183,8 @@ async function loadOnto(
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
     packed: options.packed,
+    hiddenStates: options.enableHiddenStates ?? false,
+    routedExperts: options.enableRoutedExperts ?? false,
     rows: stepRows(device, config, options.prefillChunk, slots),
   };
   const runner = await openRunner(device, checkpoint, config, sizes, {

@@ -7,6 +7,7 @@ import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/r
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { plainOutput } from './output/output-parser.ts';
 import { createPieces } from './piece.ts';
+import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createPrefix } from './sequence-pages.ts';
 import { createStopMatcher } from './stops.ts';
@@ -24,6 +25,7 @@ export interface RequestContext {
   rope: RopeConfig;
   /** Whether requests share pages. */
   prefixCache: boolean;
+  recording: Recording;
   sampling: Required<SamplingOptions>;
 }
 
@@ -101,6 +103,8 @@ export function createSequences(
   const seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
   const stopIds = new Set([...(request.stopTokenIds ?? []), ...(request.ignoreEos ? [] : endIds)]);
   const sequences: Sequence[] = [];
+  // What is told of each prompt token has to be computed.
+  const untold = request.routedExperts?.from ?? Infinity;
   const scope = sharingScope(request, context, ids.length);
   const create = (choice: number): Sequence => ({
     choice,
@@ -108,8 +112,7 @@ export function createSequences(
     priority: request.priority ?? 0,
     arrival: 0,
     passed: 0,
-    // What is told of each prompt token has to be computed.
-    prefix: createPrefix(scope, tellsPrompt(request) ? 0 : sameFrequenciesUntil(context.rope, ids.length)),
+    prefix: createPrefix(scope, Math.min(untold, sameFrequenciesUntil(context.rope, ids.length))),
     promptTokens: ids.length,
     ids: [...ids],
     computed: 0,
@@ -126,6 +129,7 @@ export function createSequences(
     stops: createStopMatcher(request.stop ?? [], { keep: request.noStopTrim ?? false }),
     output: plainOutput(),
     held: null,
+    recorder: createRecorder(request, context.recording, ids.length, sequences[0]?.recorder ?? null),
     finished: false,
     losses: 0,
     emit,
@@ -142,10 +146,6 @@ function sharingScope(
 ): string {
   const apart = prefixCache ? null : crypto.randomUUID();
   return JSON.stringify([lora ?? null, cacheSalt ?? null, lengthKey(rope, promptTokens), apart]);
-}
-
-function tellsPrompt({ hiddenStates, routedExperts }: TextRequest): boolean {
-  return hiddenStates === 'all' || routedExperts !== undefined;
 }
 
 /** Request over generation_config.json over the contract. Below a millionth a temperature is greedy. */

@@ -5,6 +5,7 @@ import type { Checkpoint } from '../../files/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import { expertLayers } from '../../models/experts-config.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import { llama, type TextForward } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
@@ -26,6 +27,7 @@ import { createPageMover, type PageMover } from './page-mover.ts';
 import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
 import { createStepBuffers } from './step-buffers.ts';
+import { createStepRecords } from './step-records.ts';
 import { writeStep } from './step.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -39,6 +41,9 @@ export interface RunnerOptions {
   slots: number;
   /** Rows of the largest step. */
   rows: number;
+  /** Kept of each step for those who ask. */
+  hiddenStates: boolean;
+  routedExperts: boolean;
   /** Where quantised weights are kept; null: nowhere. */
   packed: PackedCache | null;
 }
@@ -86,6 +91,7 @@ export async function openRunner(
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
   const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
   const mostPages = usefulPages(device, config, kvFormat, options);
+  const routeWords = expertLayers(config.experts) * (config.experts?.chosen ?? 0);
   const buffers = createStepBuffers(device, {
     rows: options.rows,
     tiles: options.rows,
@@ -94,7 +100,10 @@ export async function openRunner(
     biases: MOST_BIASES * slots,
     slots,
     dims,
+    ...(options.hiddenStates && { stateColumns: config.hidden }),
+    ...(options.routedExperts && routeWords > 0 && { routeWords }),
   });
+  const records = createStepRecords(device, buffers.batch, { hidden: config.hidden, routeWords });
   const capacities = [...SMALL_CAPACITIES.filter((rows) => rows < options.rows), options.rows];
   const record = (kv: KvPages[]): Tape[] =>
     capacities.map((rows) => recordTape(device, forward, buffers.batch, kv, rows, slots));
@@ -137,7 +146,9 @@ export async function openRunner(
         submitEvery: pace.segments(sizes.rows),
         last: (encoder) => encoder.copyBufferToBuffer(buffers.batch.ids.buffer, 0, staging, 0, slots * 4),
       });
+      const recorded = records.take(parts, sizes);
       const ids = await readback.read(staging, sizes.sampled);
+      await recorded?.();
       pace.took(sizes.rows, tape.segmentCount, performance.now() - started);
       const error = device.takeError();
       if (error !== null) throw error;

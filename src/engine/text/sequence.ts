@@ -6,6 +6,7 @@ import type { Constraint } from './constraint.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
 import type { Piece, Pieces } from './piece.ts';
 import type { SequencePrefix } from './sequence-pages.ts';
+import type { Recorder } from './recorder.ts';
 import { splitPieces, textOf, type StopMatcher } from './stops.ts';
 import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from './text-model.ts';
 
@@ -51,6 +52,8 @@ export interface Sequence {
   output: OutputParser;
   /** Of tokens whose text is still to come. */
   held: OutputPart | null;
+  /** What is asked of the model's inside; null: nothing. */
+  recorder: Recorder | null;
   finished: boolean;
   /** Times the device was lost while it ran. */
   losses: number;
@@ -115,6 +118,7 @@ function end(
   error?: EngineError,
 ): void {
   const { output } = sequence;
+  const completionTokens = sequence.ids.length - sequence.promptTokens;
   sequence.finished = true;
   output.flush().forEach((part) => tellPart(sequence, part));
   emitHeld(sequence);
@@ -123,9 +127,10 @@ function end(
     choice: sequence.choice,
     finishReason: reason === 'stop' && output.toolCalls > 0 ? 'tool_calls' : reason,
     matchedStop,
-    completionTokens: sequence.ids.length - sequence.promptTokens,
+    completionTokens,
     ...(output.reasoningTokens === null ? {} : { reasoningTokens: output.reasoningTokens }),
     ...(error && { error: { code: error.code, message: error.message } }),
+    ...sequence.recorder?.told(sequence.promptTokens, completionTokens),
   });
 }
 

@@ -1,7 +1,7 @@
 // The step's data on the device: one buffer, written once a step, in regions that the kernels bind (kernels/batch.ts).
 
 import type { Device } from '../../gpu/device.ts';
-import type { Region } from '../../gpu/tensor.ts';
+import { tensorBytes, type Region } from '../../gpu/tensor.ts';
 import { BIAS_WORDS, CHOICE_WORDS, ROW_WORDS, TILE_WORDS, type TextBatch } from '../../kernels/batch.ts';
 
 export interface StepCapacity {
@@ -15,6 +15,10 @@ export interface StepCapacity {
   slots: number;
   /** Dimensions of a head. */
   dims: number;
+  /** Columns of the states to keep of sampled rows; left out: none are. */
+  stateColumns?: number;
+  /** Words to keep of where each row's experts are; left out: none are. */
+  routeWords?: number;
 }
 
 export interface StepBuffers {
@@ -64,9 +68,17 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   const buffer = device.allocate('step', 'step data', bytes);
   const results = device.allocate('step', 'sampled tokens', capacity.slots * 4);
   const ids = device.allocate('step', 'tokens of the step', capacity.sampled * 4);
+  const { stateColumns, routeWords } = capacity;
+  const states =
+    stateColumns !== undefined &&
+    device.allocate('step', 'states of the step', tensorBytes([capacity.sampled, stateColumns], {}));
+  const routed =
+    routeWords !== undefined &&
+    device.allocate('step', 'experts of the step', 4 * capacity.rows * routeWords);
   // Kernels are compiled by running them on what stands here before the first step: it must mean something.
   const encoder = device.gpu.createCommandEncoder();
-  for (const held of [buffer, results, ids]) encoder.clearBuffer(held);
+  const all = [buffer, results, ids, states, routed].filter((held) => held !== false);
+  for (const held of all) encoder.clearBuffer(held);
   device.gpu.queue.submit([encoder.finish()]);
   const region = (name: keyof typeof lengths): Region => ({
     buffer,
@@ -89,6 +101,8 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       biases: region('biases'),
       sampled: whole(results),
       ids: whole(ids),
+      ...(states && { states: whole(states) }),
+      ...(routed && { routed: whole(routed) }),
     },
     words: {
       rows: u32('rows'),
@@ -117,7 +131,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       }
     },
     destroy() {
-      for (const held of [buffer, results, ids]) device.free(held);
+      for (const held of all) device.free(held);
     },
   };
 }

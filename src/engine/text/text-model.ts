@@ -60,9 +60,12 @@ export type TextEvent =
       completionTokens: number;
       /** Those of reasoning, its end tag included. */
       reasoningTokens?: number;
-      /** [tokens][hidden], or [hidden] of the last. */
+      /** What each token was drawn from (the last norm's output): [tokens][hidden], or [hidden] of the last token, [] without one. */
       hiddenStates?: number[][] | number[];
-      /** int32 [tokens][layers][experts a token], little-endian. */
+      /**
+       * int32 [tokens][layers with experts][experts a token, best first], little-endian: of prompt and reply from the token asked
+       * for on, but for the last, which went nowhere.
+       */
       routedExperts?: { shape: [number, number, number]; data: Uint8Array };
       /** With finishReason `abort`: why, where the fault is not the caller's. */
       error?: { code: ErrorCode; message: string };
@@ -92,6 +95,9 @@ export interface TextModelOptions {
   /** Milliseconds that a request may wait for a place, and may take in all; left out: any. */
   queueTimeout?: number;
   totalTimeout?: number;
+  /** Requests may ask for hidden states, for the experts that ran. */
+  enableHiddenStates?: boolean;
+  enableRoutedExperts?: boolean;
   /** `contract`: generation_config.json is not read. */
   samplingDefaults?: 'model' | 'contract';
   /** Validation and bounds checks of the GPU layer on. */

@@ -59,6 +59,8 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   prefixCache: flag,
   queueTimeout: milliseconds,
   totalTimeout: milliseconds,
+  enableHiddenStates: flag,
+  enableRoutedExperts: flag,
   samplingDefaults: oneOf('model', 'contract'),
   safe: flag,
   inline: flag,
@@ -182,8 +184,8 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   priority: whole(-(2 ** 31), 2 ** 31 - 1),
   cacheSalt: text,
   timeouts: objectOf({ queue: milliseconds, total: milliseconds }),
-  hiddenStates: unbuilt,
-  routedExperts: unbuilt,
+  hiddenStates: oneOf('all', 'last'),
+  routedExperts: objectOf({ from: whole(0) }, { required: ['from'] }),
   promptIds: flag,
 };
 

@@ -52,6 +52,7 @@ export function paperSequence(
     },
     output: plainOutput(),
     held: null,
+    recorder: null,
     finished: false,
     losses: 0,
     events: [],

@@ -24,6 +24,7 @@ beforeAll(() => {
     ),
     vocabulary: 300,
     contextLength: 32,
+    recording: { hiddenStates: false, routedExperts: false, experts: null },
     endIds: [261],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 },
     rope: readRope({}, 64),

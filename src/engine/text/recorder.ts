@@ -1,0 +1,113 @@
+// What a request asks to know of the model's inside: the states its tokens were drawn from, the experts that rows went to.
+
+import { EngineError } from '../../files/error.ts';
+import type { TextEvent } from './text-model.ts';
+import type { TextRequest } from './text-request.ts';
+
+/** What steps leave behind for those who ask, beyond tokens. */
+export interface Recording {
+  hiddenStates: boolean;
+  routedExperts: boolean;
+  /** Layers with experts, and experts a token goes to; null: the model has none. */
+  experts: { layers: number; chosen: number } | null;
+}
+
+type Told = Pick<Extract<TextEvent, { type: 'done' }>, 'hiddenStates' | 'routedExperts'>;
+
+export interface Recorder {
+  wantsStates: boolean;
+  wantsRoutes: boolean;
+  /** What the token at a position was drawn from: the last norm's output of the row before. */
+  state(position: number, values: Float32Array): void;
+  /** Where the token at a position went: layer by layer. */
+  route(position: number, experts: Uint32Array): void;
+  routeAt(position: number): Uint32Array | undefined;
+  /** For the event that ends it, with so many generated tokens. */
+  told(promptTokens: number, tokens: number): Told;
+}
+
+/** null: the request asks for nothing. What the first choice knows of the prompt, the others know by it. */
+export function createRecorder(
+  request: TextRequest,
+  recording: Recording,
+  promptTokens: number,
+  first: Recorder | null,
+): Recorder | null {
+  checkRequest(request, recording, promptTokens);
+  const { hiddenStates, routedExperts } = request;
+  if (hiddenStates === undefined && routedExperts === undefined) return null;
+  const states = new Map<number, Float32Array>();
+  const routes = new Map<number, Uint32Array>();
+  const from = routedExperts?.from ?? Infinity;
+  const routeAt = (position: number) => routes.get(position) ?? first?.routeAt(position);
+  return {
+    wantsStates: hiddenStates !== undefined,
+    wantsRoutes: routedExperts !== undefined,
+    state: (position, values) => void states.set(position, values),
+    route(position, experts) {
+      if (position >= from) routes.set(position, experts);
+    },
+    routeAt,
+    told(promptTokens, tokens) {
+      const length = promptTokens + tokens;
+      return {
+        ...(hiddenStates && { hiddenStates: statesOf(states, hiddenStates, promptTokens, length) }),
+        ...(routedExperts && { routedExperts: routesOf(routeAt, recording, from, length - 1) }),
+      };
+    },
+  };
+}
+
+function checkRequest(
+  { hiddenStates, routedExperts }: TextRequest,
+  recording: Recording,
+  promptTokens: number,
+): void {
+  const refuse = (param: string, problem: string): never => {
+    throw new EngineError('bad_request', `${param} ${problem}`, { param });
+  };
+  if (hiddenStates !== undefined && !recording.hiddenStates)
+    refuse('hiddenStates', 'is off: start with --enable-return-hidden-states (enableHiddenStates)');
+  if (routedExperts === undefined) return;
+  if (!recording.experts)
+    refuse('routedExperts', 'is for models with experts, which this is not: leave it out');
+  if (!recording.routedExperts)
+    refuse('routedExperts', 'is off: start with --enable-return-routed-experts (enableRoutedExperts)');
+  if (routedExperts.from > promptTokens)
+    refuse(
+      'routedExperts.from',
+      `is ${routedExperts.from}, the prompt has ${promptTokens} tokens: begin there or before`,
+    );
+}
+
+function statesOf(
+  states: ReadonlyMap<number, Float32Array>,
+  which: 'all' | 'last',
+  first: number,
+  end: number,
+): number[][] | number[] {
+  const at = (position: number): number[] => [...(states.get(position) ?? [])];
+  if (which === 'last') return end > first ? at(end - 1) : [];
+  return Array.from({ length: end - first }, (_, i) => at(first + i));
+}
+
+/** Of all positions before `end`; of those before the first that was not computed, where it ended early. */
+function routesOf(
+  routeAt: (position: number) => Uint32Array | undefined,
+  { experts }: Recording,
+  from: number,
+  end: number,
+): NonNullable<Told['routedExperts']> {
+  const { layers, chosen } = experts!;
+  const known: Uint32Array[] = [];
+  for (let position = from; position < end; position++) {
+    const route = routeAt(position);
+    if (!route) break;
+    known.push(route);
+  }
+  const view = new DataView(new ArrayBuffer(4 * known.length * layers * chosen));
+  known.forEach((route, i) =>
+    route.forEach((expert, j) => view.setInt32(4 * (i * layers * chosen + j), expert, true)),
+  );
+  return { shape: [known.length, layers, chosen], data: new Uint8Array(view.buffer) };
+}
