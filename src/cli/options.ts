@@ -32,6 +32,20 @@ export const ENGINE_OPTIONS = {
     group: 'Model',
     help: 'Where temperature and the like come from: generation_config.json first, or never.',
   },
+  'tool-call-parser': {
+    kind: 'string',
+    group: 'Model',
+    value: 'format',
+    help: 'How the model writes tool calls: hermes, llama3, mistral …, or none; a wrong name lists them all.',
+    otherwise: 'what its chat template shows',
+  },
+  'reasoning-parser': {
+    kind: 'string',
+    group: 'Model',
+    value: 'format',
+    help: 'How it marks its reasoning: think, deepseek_r1, mistral …, or none.',
+    otherwise: 'what its chat template shows',
+  },
   adapter: {
     kind: 'string',
     group: 'Device',
@@ -210,6 +224,8 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     enableHiddenStates: given['enable-return-hidden-states'],
     enableRoutedExperts: given['enable-return-routed-experts'],
     samplingDefaults: given['sampling-defaults'],
+    toolCallParser: given['tool-call-parser'],
+    reasoningParser: given['reasoning-parser'],
     safe: given.safe,
   });
 }

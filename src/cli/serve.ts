@@ -86,6 +86,8 @@ function lastWords(running: number): string {
 const CHAT_OPTIONS = [
   'context-length',
   'sampling-defaults',
+  'tool-call-parser',
+  'reasoning-parser',
   'max-running-requests',
   'max-total-tokens',
   'prefill-chunk',

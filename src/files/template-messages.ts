@@ -31,6 +31,12 @@ export interface TemplateTraits {
   /** Message content it renders: text, a list of parts, or both. */
   takesText: boolean;
   takesParts: boolean;
+  /** It knows reasoning as `thinking`. */
+  takesThinking?: boolean;
+  /** A call's arguments are text to it, not an object. */
+  argumentsAsText?: boolean;
+  /** A message with calls and without text has no content at all. */
+  noContentWithCalls?: boolean;
 }
 
 /** Between text parts where the template takes text only. */
@@ -43,11 +49,15 @@ export function prepareMessages(
   return messages.map(
     ({ role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId }, at) => ({
       role: knownRole(role, traits.roles),
-      content: preparedContent(content ?? null, traits, `messages.${at}.content`),
+      content:
+        calls?.length && !content?.length && traits.noContentWithCalls
+          ? null
+          : preparedContent(content ?? null, traits, `messages.${at}.content`),
       ...(name != null && { name }),
       ...(reasoning != null && { reasoning_content: reasoning }),
+      ...(reasoning != null && traits.takesThinking && { thinking: reasoning }),
       ...(calls?.length && {
-        tool_calls: calls.map((call, nth) => preparedCall(call, `messages.${at}.tool_calls.${nth}`)),
+        tool_calls: calls.map((call, nth) => preparedCall(call, traits, `messages.${at}.tool_calls.${nth}`)),
       }),
       ...(callId != null && { tool_call_id: callId }),
     }),
@@ -92,6 +102,7 @@ function textOf(part: TextPart, path: string): string {
 
 function preparedCall(
   { id, type = 'function', function: called }: TemplateToolCall,
+  { argumentsAsText }: TemplateTraits,
   path: string,
 ): Record<string, unknown> {
   const place = `${path}.function.arguments`;
@@ -106,7 +117,8 @@ function preparedCall(
       },
     );
   }
-  return { ...(id != null && { id }), type, function: { name: called.name, arguments: parsed } };
+  const shown = argumentsAsText ? JSON.stringify(parsed) : parsed;
+  return { ...(id != null && { id }), type, function: { name: called.name, arguments: shown } };
 }
 
 function parseArguments(text: string, place: string): unknown {

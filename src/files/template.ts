@@ -23,6 +23,10 @@ export interface ChatRendering {
 export interface ChatTemplate {
   /** Why nothing can be rendered: the checkpoint has no template, or a broken one. Plain text prompts need none. */
   problem: EngineError | null;
+  /** Its Jinja, all templates together; '' where there is none. */
+  source: string;
+  /** Whether it looks at a variable of that name. */
+  reads(variable: string): boolean;
   /** Throws `problem` where there is one. */
   render(rendering: ChatRendering): string;
 }
@@ -51,8 +55,11 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       ),
     );
   }
+  const source = Object.values(sources ?? {}).join('\n');
   return {
     problem: null,
+    source,
+    reads: (variable) => new RegExp(`\\b${variable}\\b`).test(source),
     render({ messages, tools, addGenerationPrompt = true, kwargs = {} }) {
       const hasTools = tools != null && tools.length > 0;
       const { template, traits, usual } = hasTools ? withTools : withoutTools;
@@ -80,6 +87,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
 }
 
 const PROBE = 'probeprobe';
+const ARGUMENT = 'argumentprobe';
 
 /**
  * What the template takes is found by rendering a message of each form and looking for its text. The reference
@@ -109,7 +117,45 @@ function parse(source: string, specials: SpecialTokens): Parsed {
   // Parts printed as a list, brackets and all, are not taken.
   const takesParts = asParts !== null && (asText === null || asText === asParts);
   const takesText = asText !== null || !takesParts;
-  return { template, traits: { roles: namedRoles(template.parsed), takesText, takesParts }, usual };
+  const traits = {
+    roles: namedRoles(template.parsed),
+    takesText,
+    takesParts,
+    takesThinking: /\.thinking\b|["']thinking["'] (not )?in\b/.test(source),
+    ...callTraits(template, usual),
+  };
+  return { template, traits, usual };
+}
+
+/**
+ * How calls are to be handed over: a template that joins arguments to its text as they are needs them as text, and one
+ * that takes calls for calls only where the content is None needs that. The first way that shows the arguments is taken.
+ */
+function callTraits(
+  template: Template,
+  usual: Record<string, unknown>,
+): { argumentsAsText: boolean; noContentWithCalls: boolean } {
+  const ways = [
+    { argumentsAsText: false, noContentWithCalls: false },
+    { argumentsAsText: true, noContentWithCalls: false },
+    { argumentsAsText: false, noContentWithCalls: true },
+    { argumentsAsText: true, noContentWithCalls: true },
+  ];
+  const shows = ({ argumentsAsText, noContentWithCalls }: (typeof ways)[number]): boolean => {
+    const given = { [ARGUMENT]: 1 };
+    const called = { name: PROBE, arguments: argumentsAsText ? JSON.stringify(given) : given };
+    const call = { id: '123456789', type: 'function', function: called };
+    const messages = [
+      { role: 'user', content: PROBE },
+      { role: 'assistant', content: noContentWithCalls ? null : '', tool_calls: [call] },
+    ];
+    try {
+      return template.render({ ...usual, add_generation_prompt: false, messages }).includes(ARGUMENT);
+    } catch {
+      return false;
+    }
+  };
+  return ways.find(shows) ?? ways[0]!;
 }
 
 /** The library declares these itself and cannot have them twice; messages and tools have fields of their own. */
@@ -134,6 +180,8 @@ function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown>
 function closedTemplate(problem: EngineError): ChatTemplate {
   return {
     problem,
+    source: '',
+    reads: () => false,
     render: () => {
       throw new EngineError(problem.code, problem.message, { param: 'messages', cause: problem });
     },

@@ -212,3 +212,32 @@ describe('messages', () => {
     });
   });
 });
+
+describe('calls and reasoning in the history', () => {
+  const messages = [
+    ...hi,
+    {
+      role: 'assistant',
+      content: null,
+      reasoning_content: 'why',
+      tool_calls: [{ function: { name: 'f', arguments: '{"a": 1}' } }],
+    },
+  ];
+  const opening = '{{ messages[0].content }}{% for m in messages %}{% for c in m.tool_calls %}';
+  const closing = '{% endfor %}{% endfor %}';
+
+  it('reach a template that joins arguments to its text as text', () => {
+    const source = `${opening}{{ c.function.name + '(' + c.function.arguments + ')' }}${closing}`;
+    expect(render(source, { messages })).toBe('Hif({"a":1})');
+  });
+
+  it('reach one that takes calls for calls where the content is None', () => {
+    const source = `{{ messages[0].content }}{% for m in messages %}{% if m.content is none %}{{ m.tool_calls[0].function.arguments | tojson }}{% endif %}{% endfor %}`;
+    expect(render(source, { messages })).toBe('Hi{"a": 1}');
+  });
+
+  it('reach one that knows reasoning as thinking', () => {
+    const source = `{% for m in messages %}{% if "thinking" in m %}{{ m.thinking }}{% endif %}{{ m.content }}{% endfor %}`;
+    expect(render(source, { messages })).toBe('Hiwhy');
+  });
+});

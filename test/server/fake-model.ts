@@ -51,6 +51,7 @@ export const fakeInfo: TextModelInfo = {
     minP: 'contract',
   },
   hasChatTemplate: true,
+  outputFormat: { tools: 'hermes', reasoning: 'think' },
   adapter: fakeAdapter,
 };
 

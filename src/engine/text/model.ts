@@ -9,6 +9,7 @@ import { mergeEvents } from './merge-events.ts';
 import { createLiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
 import { closedError } from '../remote.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
+import { planReply } from './output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
@@ -63,12 +64,13 @@ export function createTextModel({
     const abort = (): void => end(own);
     try {
       const queue = createEventQueue(mergeEvents);
-      const { ids } = await renderPrompt(request.prompt, context);
+      const plan = planReply(request, context);
+      const { ids, begins } = await renderPrompt(plan.prompt, context);
       refuseIfFull(); // others may have come meanwhile
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
-      const sequences = createSequences(request, ids, context, (event) => {
+      const sequences = createSequences(request, ids, { plan, begins }, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;
         if (event.error) failure ??= new EngineError(event.error.code, event.error.message);
@@ -107,7 +109,10 @@ export function createTextModel({
     info,
     ended,
     generate,
-    renderPrompt: (prompt) => renderPrompt(prompt, context),
+    async renderPrompt(prompt) {
+      const { text, ids } = await renderPrompt(prompt, context);
+      return { text, ids };
+    },
     async tokenize(text, options = {}) {
       textRule(text, 'text');
       objectOf({ addSpecialTokens: flag })(options, 'options');

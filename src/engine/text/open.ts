@@ -20,6 +20,7 @@ import {
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
+import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
 import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { createScheduler } from './scheduler.ts';
@@ -106,8 +107,14 @@ async function openModel(
   const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
   if (template.problem) onEvent({ type: 'note', message: `${checkpoint.path}: ${template.problem.message}` });
   const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
+  const output = outputFormat(
+    { tools: options.toolCallParser, reasoning: options.reasoningParser },
+    detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null),
+  );
   const context: RequestContext = {
     tokenizer,
+    output,
+    name: modelName(options.model),
     longText: platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread),
     template,
     vocabulary: config.vocabulary,
@@ -128,7 +135,7 @@ async function openModel(
   const memory = device.memory();
   const info: TextModelInfo = {
     path: checkpoint.path,
-    name: modelName(options.model),
+    name: context.name,
     architecture: config.architecture,
     parameters: runner.parameters,
     quantization: first.quantization,
@@ -146,6 +153,7 @@ async function openModel(
     sampling: defaults.sampling,
     samplingSource: defaults.source,
     hasChatTemplate: template.problem === null,
+    outputFormat: describeFormat(output),
     adapter: device.summary,
   };
   return createTextModel({

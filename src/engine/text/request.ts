@@ -1,11 +1,12 @@
 // From a request to sequences: the prompt's ids, the sampling values in force, one sequence a choice.
 
 import { EngineError } from '../../files/error.ts';
-import type { ChatTemplate } from '../../files/template.ts';
-import { assertLengths, type Tokenizer } from '../../files/tokenizer.ts';
+import { assertLengths } from '../../files/tokenizer.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
-import { plainOutput } from './output/output-parser.ts';
+import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
+import { beginsAfter, renderConversation, type Begins } from './output/reply-start.ts';
+import { thinkingTags } from './output/thinking.ts';
 import { createPieces } from './piece.ts';
 import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
@@ -14,11 +15,9 @@ import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt, checkTextRequest } from './text-rules.ts';
 
-export interface RequestContext {
-  tokenizer: Tokenizer;
+export interface RequestContext extends ReplyContext {
   /** For texts that would hold up the thread; null: there is no other. */
   longText: LongTextEncoder | null;
-  template: ChatTemplate;
   vocabulary: number;
   contextLength: number;
   endIds: readonly number[];
@@ -33,9 +32,10 @@ export interface RequestContext {
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
-): Promise<{ text: string; ids: number[] }> {
+): Promise<{ text: string; ids: number[]; begins: Begins }> {
   checkPrompt(prompt);
-  const { tokenizer, template, vocabulary } = context;
+  const { tokenizer, template, vocabulary, output } = context;
+  const thinking = thinkingTags(output);
   if ('ids' in prompt) {
     const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
     if (bad !== undefined) {
@@ -43,15 +43,15 @@ export async function renderPrompt(
         param: 'prompt',
       });
     }
-    return { text: tokenizer.decode(prompt.ids, { skipSpecialTokens: false }), ids: prompt.ids };
+    const text = tokenizer.decode(prompt.ids, { skipSpecialTokens: false });
+    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking) };
   }
-  if ('text' in prompt) return { text: prompt.text, ids: await encode(prompt.text, 'prompt', context) };
-  const text = template.render({
-    messages: prompt.messages,
-    ...(prompt.tools ? { tools: prompt.tools } : {}),
-    ...(prompt.templateKwargs ? { kwargs: prompt.templateKwargs } : {}),
-  });
-  return { text, ids: await encode(text, 'messages', context) };
+  if ('text' in prompt) {
+    const { text } = prompt;
+    return { text, ids: await encode(text, 'prompt', context), begins: beginsAfter(text, thinking) };
+  }
+  const { text, begins } = renderConversation(prompt, template, thinking);
+  return { text, ids: await encode(text, 'messages', context), begins };
 }
 
 /** A tokenizer may know more tokens than the model has rows for. */
@@ -83,6 +83,7 @@ async function encode(
 export function createSequences(
   request: TextRequest,
   ids: number[],
+  { plan, begins }: { plan: ReplyPlan; begins: Begins },
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
@@ -127,7 +128,7 @@ export function createSequences(
     constraint: null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
     stops: createStopMatcher(request.stop ?? [], { keep: request.noStopTrim ?? false }),
-    output: plainOutput(),
+    output: createOutput(plan, begins, context),
     held: null,
     recorder: createRecorder(request, context.recording, ids.length, sequences[0]?.recorder ?? null),
     finished: false,

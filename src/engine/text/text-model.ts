@@ -100,6 +100,10 @@ export interface TextModelOptions {
   enableRoutedExperts?: boolean;
   /** `contract`: generation_config.json is not read. */
   samplingDefaults?: 'model' | 'contract';
+  /** How the model writes tool calls, by the format's name, or `none`; left out: its chat template says. */
+  toolCallParser?: string;
+  /** The same for its reasoning. */
+  reasoningParser?: string;
   /** Validation and bounds checks of the GPU layer on. */
   safe?: boolean;
   /** Run in the caller's thread instead of a worker. */
@@ -132,6 +136,8 @@ export interface TextModelInfo {
   samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'contract'>;
   /** Whether it takes messages. */
   hasChatTemplate: boolean;
+  /** How it writes tool calls and reasoning; null: it has none that is known. */
+  outputFormat: { tools: string | null; reasoning: string | null };
   adapter: AdapterSummary;
 }
 

@@ -19,6 +19,7 @@ import {
 } from '../rules.ts';
 import type {
   ChatMessage,
+  ReasoningOptions,
   SamplingOptions,
   TextModelOptions,
   TextPrompt,
@@ -62,6 +63,8 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   enableHiddenStates: flag,
   enableRoutedExperts: flag,
   samplingDefaults: oneOf('model', 'contract'),
+  toolCallParser: filledText,
+  reasoningParser: filledText,
   safe: flag,
   inline: flag,
 };
@@ -133,7 +136,7 @@ const PROMPTS = {
     messages: listOf(message, { least: 1 }),
     tools: listOf(objectOf(TOOL, { required: ['type', 'function'] })),
     templateKwargs: recordOf(anything),
-    continueFinal: unbuilt,
+    continueFinal: flag,
   },
   text: { text },
   ids: { ids },
@@ -156,6 +159,24 @@ export function checkPrompt(prompt: TextPrompt): void {
   checkOptions(given, PROMPTS[form], 'a prompt', [form]);
 }
 
+const TOOL_CHOICES = ['auto', 'none', 'required'] as const;
+
+const toolChoice: Rule = (value, name) => {
+  if (typeof value === 'string') return oneOf(...TOOL_CHOICES)(value, name);
+  if (typeof value === 'object' && value !== null && 'name' in value) {
+    return objectOf({ name: filledText })(value, name);
+  }
+  const names = { mode: oneOf('auto', 'required'), names: listOf(filledText, { least: 1 }) };
+  return objectOf(names, { required: ['mode', 'names'] })(value, name);
+};
+
+const REASONING: RulesOf<ReasoningOptions> = {
+  separate: flag,
+  stream: flag,
+  effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+  budget: whole(0),
+};
+
 const TEXT_REQUEST: RulesOf<TextRequest> = {
   ...SAMPLING_OPTIONS,
   prompt: (value) => checkPrompt(value as TextPrompt),
@@ -177,9 +198,9 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   processors: unbuilt,
   logprobs: unbuilt,
   constraint: unbuilt,
-  toolChoice: unbuilt,
-  parallelToolCalls: unbuilt,
-  reasoning: unbuilt,
+  toolChoice,
+  parallelToolCalls: flag,
+  reasoning: objectOf(REASONING),
   lora: unbuilt,
   priority: whole(-(2 ** 31), 2 ** 31 - 1),
   cacheSalt: text,

@@ -2,6 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
+import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextRequest } from '../../../src/engine/text/text-model.ts';
@@ -17,6 +18,8 @@ beforeAll(() => {
   const tokenizer = openTokenizer(byteLevel());
   context = {
     tokenizer,
+    output: { tools: null, reasoning: null, channels: null },
+    name: 'small',
     longText: null,
     template: openChatTemplate(
       { default: '{% for m in messages %}{{ m.content }}{% endfor %}' },
@@ -34,7 +37,9 @@ beforeAll(() => {
 
 function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
-  return createSequences({ prompt: { ids }, ...request }, ids, context, () => {});
+  const asked: TextRequest = { prompt: { ids }, ...request };
+  const reply = { plan: planReply(asked, context), begins: 'undecided' } as const;
+  return createSequences(asked, ids, reply, context, () => {});
 }
 
 function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {
@@ -178,7 +183,7 @@ describe('prompts', () => {
   it('text gets the special tokens of the tokenizer, a conversation those of its template', async () => {
     expect((await renderPrompt({ text: 'ab' }, context)).ids).toEqual([262, 97, 98]);
     const conversation = await renderPrompt({ messages: [{ role: 'user', content: 'ab' }] }, context);
-    expect(conversation).toEqual({ text: 'ab', ids: [97, 98] });
+    expect(conversation).toMatchObject({ text: 'ab', ids: [97, 98] });
   });
 
   it('a text beyond what is tokenized exceeds every context, and is named as it came', async () => {

@@ -52,6 +52,14 @@ const DEEPSEEK = {
 const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
 const NAME_AND_MARK: NamedBody = { kind: 'named', separator: '[ARGS]', aside: '[CALL_ID]' };
 
+/** For models that know no format: what a grammar makes them write. */
+export const JSON_CALLS: ToolFormat = {
+  name: 'json',
+  list: 'must',
+  bare: '[',
+  bodies: [NAME_AND_PARAMETERS],
+};
+
 const FORMATS: readonly ToolFormat[] = [
   { name: 'hermes', call: TOOL_CALL, bodies: [NAME_AND_ARGUMENTS], lineBreaks: true },
   { name: 'qwen3_coder', call: TOOL_CALL, bodies: [FUNCTION_TAGS], lineBreaks: true },
@@ -154,8 +162,12 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [NAME_AND_ARGUMENTS],
   },
   { name: 'functools', section: { begin: 'functools', end: '' }, list: 'must', bodies: [NAME_AND_ARGUMENTS] },
-  /** For models that know no format: what a grammar makes them write. */
-  { name: 'json', list: 'must', bare: '[', bodies: [NAME_AND_PARAMETERS] },
+  {
+    name: 'functionary',
+    call: { begin: '<function=', end: '</function>' },
+    bodies: [{ kind: 'named', separator: '>' }],
+  },
+  JSON_CALLS,
 ];
 
 /** Other names for the same. */

@@ -1,0 +1,117 @@
+// Which formats a model writes: read off its chat template, whose words for calls and reasoning are those of the model, and
+// off its vocabulary where the template does not say. The first rule that holds decides.
+
+import { EngineError } from '../../../files/error.ts';
+import type { OutputFormat } from './format.ts';
+import { HARMONY, reasoningFormat, reasoningFormatNames } from './reasoning-formats.ts';
+import { toolFormat, toolFormatNames } from './tool-formats.ts';
+
+interface Rule {
+  format: string;
+  /** Each of these must be in the template; of a list within it, one. */
+  template?: readonly (string | readonly string[])[];
+  /** None of these may be. */
+  without?: readonly string[];
+  /** Each of these must be a token. */
+  tokens?: readonly string[];
+}
+
+const HARMONY_MARKS = { template: ['<|channel|>', '<|message|>'] };
+
+const TOOLS: readonly Rule[] = [
+  { format: 'gpt-oss', ...HARMONY_MARKS },
+  { format: 'deepseek_v32', template: ['｜DSML｜', 'function_calls>'] },
+  { format: 'deepseek_v4', template: ['｜DSML｜'] },
+  { format: 'seed_oss', template: ['seed:tool_call'] },
+  { format: 'minimax_m2', template: ['minimax:tool_call'] },
+  { format: 'glm47', template: ['{function-name}<arg_key>'] },
+  { format: 'glm45', template: ['<arg_key>'] },
+  { format: 'qwen3_coder', template: ['<function=', '<parameter='] },
+  { format: 'functionary', template: ['<function='] },
+  { format: 'kimi_k2', template: ['<|tool_calls_section_begin|>'] },
+  { format: 'deepseek_v3', template: ['<｜tool▁sep｜>', '```json'] },
+  { format: 'deepseek_v31', template: ['<｜tool▁sep｜>'] },
+  { format: 'gemma4', template: ['<|tool_call>call:'] },
+  { format: 'lfm2', template: [['<|tool_call_start|>', '<|tool_list_start|>']] },
+  { format: 'cohere', template: ['<|START_ACTION|>'] },
+  { format: 'apertus', template: ['<|tools_prefix|>'] },
+  { format: 'mistral', template: ['[TOOL_CALLS]', '[ARGS]'] },
+  { format: 'mistral_json', template: ['[TOOL_CALLS]'] },
+  { format: 'granite', template: ['<|tool_call|>'] },
+  { format: 'nemotron', template: ['<TOOLCALL>'] },
+  { format: 'apriel', template: ['<tool_calls>['] },
+  { format: 'functools', template: ['functools['] },
+  { format: 'hermes', template: ['<tool_call>'] },
+  { format: 'llama3', template: [['<|python_tag|>', '{"name": function name, "parameters":']] },
+  { format: 'pythonic', template: ['[func_name1('] },
+  { format: 'lfm2', tokens: ['<|tool_call_start|>', '<|tool_call_end|>'] },
+];
+
+const REASONING: readonly Rule[] = [
+  { format: 'gpt-oss', ...HARMONY_MARKS },
+  { format: 'gemma4', template: ['<|channel>thought'] },
+  { format: 'mistral', template: ['[THINK]'] },
+  { format: 'kimi', template: ['◁think▷'] },
+  { format: 'seed_oss', template: ['seed:think'] },
+  { format: 'cohere_command4', template: ['<|START_THINKING|>', '<|START_TEXT|>'] },
+  { format: 'cohere', template: ['<|START_THINKING|>'] },
+  { format: 'apertus', template: ['inner_prefix'] },
+  { format: 'granite', template: ['<think>', '<response>'] },
+  { format: 'glm45', template: ['</think>', '<arg_key>'] },
+  { format: 'kimi_k2', template: ['</think>', '<|tool_calls_section_begin|>'] },
+  { format: 'deepseek_r1', template: ['</think>', '<｜Assistant｜>'], without: ['thinking'] },
+  { format: 'qwen3', template: ['</think>', '<tool_call>'] },
+  { format: 'think', template: ['</think>'] },
+  { format: 'think', tokens: ['<think>', '</think>'] },
+];
+
+export interface DetectedFormats {
+  tools: string | null;
+  reasoning: string | null;
+}
+
+/** `hasToken`: whether the vocabulary has a token of that text. */
+export function detectFormats(template: string, hasToken: (text: string) => boolean): DetectedFormats {
+  const holds = ({ template: parts = [], without = [], tokens = [] }: Rule): boolean =>
+    parts.every((part) => [part].flat().some((text) => template.includes(text))) &&
+    !without.some((text) => template.includes(text)) &&
+    tokens.every(hasToken);
+  const first = (rules: readonly Rule[]): string | null => rules.find(holds)?.format ?? null;
+  return { tools: first(TOOLS), reasoning: first(REASONING) };
+}
+
+const NONE = 'none';
+
+/** By name: `none`, a format, or left out for what was detected. Throws bad_request for a name that nobody knows. */
+export function outputFormat(
+  named: { tools?: string | undefined; reasoning?: string | undefined },
+  detected: DetectedFormats,
+): OutputFormat {
+  const tools = named.tools ?? detected.tools ?? NONE;
+  const reasoning = named.reasoning ?? detected.reasoning ?? NONE;
+  const chosen = {
+    tools: toolFormat(tools) ?? null,
+    reasoning: reasoningFormat(reasoning) ?? null,
+    channels: [tools, reasoning].includes(HARMONY.name) ? HARMONY : null,
+  };
+  if (chosen.tools === null) checkName(tools, '--tool-call-parser', toolFormatNames());
+  if (chosen.reasoning === null) checkName(reasoning, '--reasoning-parser', reasoningFormatNames());
+  return chosen.channels === null ? chosen : { ...chosen, tools: null, reasoning: null };
+}
+
+function checkName(name: string, option: string, names: readonly string[]): void {
+  const all = [...names, HARMONY.name, NONE];
+  if (all.includes(name)) return;
+  throw new EngineError(
+    'bad_request',
+    `${option} ${name} is no known format: it is one of ${all.join(', ')}`,
+    {
+      param: option,
+    },
+  );
+}
+
+export function describeFormat({ tools, reasoning, channels }: OutputFormat): DetectedFormats {
+  if (channels) return { tools: channels.name, reasoning: channels.name };
+  return { tools: tools?.name ?? null, reasoning: reasoning?.name ?? null };
+}

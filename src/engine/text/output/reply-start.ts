@@ -1,0 +1,77 @@
+// Where a reply begins: in the middle of reasoning, of an answer, or before either. The end of the rendered prompt says so,
+// and a message that is to be continued stands there too.
+
+import { EngineError } from '../../../files/error.ts';
+import type { ChatTemplate } from '../../../files/template.ts';
+import type { ChatMessage, TextPrompt } from '../text-model.ts';
+import type { ReasoningFormat } from './format.ts';
+
+export type Begins = 'reasoning' | 'answer' | 'undecided';
+
+export interface Rendered {
+  text: string;
+  begins: Begins;
+}
+
+type Conversation = Extract<TextPrompt, { messages: ChatMessage[] }>;
+
+/** Throws bad_request for what the template refuses. */
+export function renderConversation(
+  { messages, tools, templateKwargs, continueFinal }: Conversation,
+  template: ChatTemplate,
+  thinking: ReasoningFormat | null,
+): Rendered {
+  const last = continueFinal ? finalMessage(messages) : null;
+  const text = template.render({
+    messages: last === null ? messages : messages.slice(0, -1),
+    ...(tools ? { tools } : {}),
+    ...(templateKwargs ? { kwargs: templateKwargs } : {}),
+  });
+  const begins = beginsAfter(text, thinking);
+  return last === null ? { text, begins } : continued({ text, begins }, last, thinking);
+}
+
+export function beginsAfter(prompt: string, thinking: ReasoningFormat | null): Begins {
+  if (thinking === null) return 'undecided';
+  const end = prompt.trimEnd();
+  if (end.endsWith(thinking.begin.trimEnd())) return 'reasoning';
+  if (end.endsWith(thinking.end.trimEnd())) return 'undecided';
+  return thinking.always ? 'reasoning' : 'undecided';
+}
+
+function finalMessage(messages: readonly ChatMessage[]): { content: string; reasoning: string } {
+  const last = messages.at(-1);
+  const place = `messages.${messages.length - 1}`;
+  const refuse = (param: string, wanted: string): never => {
+    throw new EngineError('bad_request', `continueFinal goes on with the last message: ${wanted}`, { param });
+  };
+  if (last?.role !== 'assistant') return refuse(`${place}.role`, "it must be the assistant's");
+  if (last.tool_calls?.length) return refuse(`${place}.tool_calls`, 'it must have no tool calls');
+  const { content, reasoning_content: reasoning } = last;
+  if (content != null && typeof content !== 'string') return refuse(`${place}.content`, 'it must be text');
+  return { content: content ?? '', reasoning: reasoning ?? '' };
+}
+
+/** The prompt with the unfinished message at its end, as the model would have written it. */
+function continued(
+  { text, begins }: Rendered,
+  { content, reasoning }: { content: string; reasoning: string },
+  thinking: ReasoningFormat | null,
+): Rendered {
+  if (thinking === null || (reasoning === '' && begins !== 'reasoning')) {
+    return { text: text + (content && (thinking?.answer?.begin ?? '')) + content, begins: answered(content) };
+  }
+  const { begin, end, gap = '', answer } = thinking;
+  const line = gap.startsWith('\n') ? '\n' : '';
+  // A prompt that has switched thinking off has it closed already: it is opened again.
+  const closed = text.trimEnd().endsWith(end) ? text.lastIndexOf(begin) : -1;
+  const start = closed < 0 ? text : text.slice(0, closed);
+  const opened = begins === 'reasoning' && start.trimEnd().endsWith(begin.trimEnd());
+  const thought = (opened ? start : start + begin + line) + reasoning;
+  if (content === '') return { text: thought, begins: 'reasoning' };
+  return { text: thought + line + end + gap + (answer?.begin ?? '') + content, begins: 'answer' };
+}
+
+function answered(content: string): Begins {
+  return content === '' ? 'undecided' : 'answer';
+}

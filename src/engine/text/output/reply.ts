@@ -1,0 +1,107 @@
+// What a request makes of a reply: which tools it shows, how it thinks, and how the tokens that come back are to be read.
+
+import { EngineError } from '../../../files/error.ts';
+import type { ChatTemplate } from '../../../files/template.ts';
+import type { Tokenizer } from '../../../files/tokenizer.ts';
+import type { ChatMessage, TextPrompt, TextRequest, Tool } from '../text-model.ts';
+import type { OutputFormat, ReasoningFormat } from './format.ts';
+import { plainOutput, type OutputParser } from './output-parser.ts';
+import { createOutputParser } from './parser.ts';
+import type { Begins } from './reply-start.ts';
+import { planThinking, thinkingTags, type ThinkingPlan } from './thinking.ts';
+import { planTools, type ToolPlan } from './tool-choice.ts';
+import { JSON_CALLS } from './tool-formats.ts';
+
+export interface ReplyContext {
+  /** What the model writes. */
+  output: OutputFormat;
+  template: ChatTemplate;
+  tokenizer: Tokenizer;
+  /** For messages. */
+  name: string;
+}
+
+export interface ReplyPlan {
+  /** As the template is to see it. */
+  prompt: TextPrompt;
+  /** What this reply may consist of. */
+  format: OutputFormat;
+  tools: ToolPlan;
+  thinking: ThinkingPlan | null;
+  /** Reasoning as tags; null: it is not looked for. */
+  tags: ReasoningFormat | null;
+}
+
+/** A plain prompt is answered with plain text, unless it asks for reasoning to be told apart. */
+export function planReply(request: TextRequest, context: ReplyContext): ReplyPlan {
+  const { output, template, name } = context;
+  const { prompt, reasoning } = request;
+  const tools = planTools(request, output);
+  const reads = 'messages' in prompt || reasoning !== undefined;
+  const thinking = reads ? planThinking(reasoning ?? {}, output, template, name) : null;
+  if (tools.mode === 'required' || (thinking?.budget ?? null) !== null)
+    throw new EngineError(
+      'unsupported',
+      'required tools and thinking budgets are not supported yet: leave them out',
+    );
+  const calls = tools.mode === 'none' || output.channels ? null : (output.tools ?? JSON_CALLS);
+  return {
+    prompt: 'messages' in prompt ? shown(prompt, tools.tools, thinking?.kwargs ?? {}, context) : prompt,
+    format: {
+      tools: calls,
+      reasoning: reads ? output.reasoning : null,
+      channels: reads ? output.channels : null,
+    },
+    tools,
+    thinking,
+    tags: reads ? thinkingTags(output) : null,
+  };
+}
+
+function shown(
+  { messages, templateKwargs, continueFinal }: Extract<TextPrompt, { messages: ChatMessage[] }>,
+  tools: Tool[],
+  thinkingKwargs: Record<string, unknown>,
+  { template, output }: ReplyContext,
+): TextPrompt {
+  const kwargs = { ...thinkingKwargs, ...templateKwargs };
+  const explains = tools.length > 0 && !template.reads('tools');
+  return {
+    ...(continueFinal && { continueFinal }),
+    messages: explains ? withTools(messages, tools, output.tools ? '' : JSON_FORM) : messages,
+    ...(tools.length > 0 && !explains && { tools }),
+    ...(Object.keys(kwargs).length > 0 && { templateKwargs: kwargs }),
+  };
+}
+
+const JSON_FORM = '\n\nA call: [{"name": <function>, "parameters": <object>}]';
+
+/** For templates that know no tools: the first message lists them. `form`: how a call is written. */
+function withTools(messages: readonly ChatMessage[], tools: readonly Tool[], form: string): ChatMessage[] {
+  const functions = tools.map((tool) => JSON.stringify(tool.function)).join('\n');
+  const text = `Functions:\n${functions}${form}`;
+  return messages.map((message, at): ChatMessage => {
+    if (at > 0) return message;
+    const { content } = message;
+    if (typeof content !== 'string' && content !== null)
+      return { ...message, content: [{ type: 'text', text }, ...content] };
+    return { ...message, content: content ? `${text}\n\n${content}` : text };
+  });
+}
+
+/** Reads the tokens of one choice. */
+export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: ReplyContext): OutputParser {
+  const { format, tools, thinking } = plan;
+  if (!format.tools && !format.reasoning && !format.channels) return plainOutput();
+  return createOutputParser(format, {
+    tools: tools.mode === 'none' ? null : tools.tools,
+    begins,
+    separateReasoning: thinking?.separate ?? true,
+    streamReasoning: thinking?.stream ?? true,
+    singleCall: tools.single,
+    specialId(text) {
+      const id = tokenizer.tokenToId(text);
+      return id !== null && tokenizer.specialIds.has(id) ? id : undefined;
+    },
+  });
+}

@@ -1,0 +1,79 @@
+// Whether and how long a model thinks: what the template is told, and a budget where it cannot be told.
+
+import { EngineError } from '../../../files/error.ts';
+import type { ChatTemplate } from '../../../files/template.ts';
+import type { ReasoningEffort, ReasoningOptions } from '../text-model.ts';
+import type { OutputFormat, ReasoningFormat } from './format.ts';
+
+export interface ThinkingPlan {
+  /** Variables for the template, under those of the request. */
+  kwargs: Record<string, unknown>;
+  /** Most tokens of reasoning; null: any number. */
+  budget: number | null;
+  separate: boolean;
+  stream: boolean;
+}
+
+/** Tokens for models whose template knows no effort. */
+const BUDGETS: Record<ReasoningEffort, number | null> = {
+  none: 0,
+  minimal: 512,
+  low: 1024,
+  medium: null,
+  high: 8192,
+  xhigh: 16384,
+  max: 32768,
+};
+
+/** Reasoning as if it stood in tags: of channels, the headers are the tags. */
+export function thinkingTags({ reasoning, channels }: OutputFormat): ReasoningFormat | null {
+  if (!channels) return reasoning;
+  const { name, start, channel, message, end } = channels;
+  return {
+    name,
+    begin: `${channel}${channels.reasoning}${message}`,
+    end,
+    gap: `${start}assistant`,
+    answer: { begin: `${channel}${channels.answer}${message}`, end: '' },
+  };
+}
+
+/** Throws bad_request for an effort or a budget that this model has no use for. */
+export function planThinking(
+  { effort, budget, separate = true, stream = true }: ReasoningOptions,
+  format: OutputFormat,
+  template: ChatTemplate,
+  model: string,
+): ThinkingPlan {
+  const thinks = thinkingTags(format) !== null;
+  const plan: ThinkingPlan = { kwargs: {}, budget: budget ?? null, separate, stream };
+  if (budget !== undefined && !thinks)
+    throw refusal('reasoning.budget', `a budget of ${budget} tokens`, model);
+  if (format.channels && effort === 'none') {
+    throw new EngineError(
+      'bad_request',
+      `reasoning.effort is none, and ${model} always thinks: low is its least`,
+      { param: 'reasoning.effort' },
+    );
+  }
+  const said = effort ?? (format.channels ? 'medium' : undefined);
+  if (said === undefined) return plan;
+  const switches = ['thinking', 'enable_thinking'].filter((name) => template.reads(name));
+  if (said !== 'medium') for (const name of switches) plan.kwargs[name] = said !== 'none';
+  if (template.reads('reasoning_effort')) {
+    plan.kwargs['reasoning_effort'] = said;
+    return plan;
+  }
+  if (said === 'medium' || (said === 'none' && (!thinks || switches.length > 0))) return plan;
+  if (!thinks) throw refusal('reasoning.effort', `effort ${said}`, model);
+  plan.budget ??= BUDGETS[said];
+  return plan;
+}
+
+function refusal(param: string, asked: string, model: string): EngineError {
+  return new EngineError(
+    'bad_request',
+    `${param} asks for ${asked}, and ${model} has no reasoning that could be told apart: leave it out`,
+    { param },
+  );
+}

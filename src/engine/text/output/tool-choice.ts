@@ -1,0 +1,52 @@
+// Which tools a request shows to the model, and whether it may, must or must not call them.
+
+import { EngineError } from '../../../files/error.ts';
+import type { TextRequest, Tool } from '../text-model.ts';
+import type { OutputFormat } from './format.ts';
+
+export interface ToolPlan {
+  /** Those the prompt shows and whose calls are looked for. */
+  tools: Tool[];
+  mode: 'none' | 'auto' | 'required';
+  /** One call at most. */
+  single: boolean;
+}
+
+const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false };
+
+/**
+ * Only tools that may be called are shown: of a named one it alone, of allowed ones those, with `none` none at all. Throws
+ * bad_request where the choice does not fit the tools, or the model's way of calling is unknown and nothing makes it call.
+ */
+export function planTools(request: TextRequest, format: OutputFormat): ToolPlan {
+  const { prompt, toolChoice: choice = 'auto', parallelToolCalls = true } = request;
+  const given = 'messages' in prompt ? (prompt.tools ?? []) : [];
+  if (choice === 'none') return NO_TOOLS;
+  if (given.length === 0) {
+    if (choice === 'auto') return NO_TOOLS;
+    throw refusal('toolChoice asks for a call, and the prompt has no tools: send the functions it may call');
+  }
+  const isNamed = typeof choice === 'object' && 'name' in choice;
+  const names = typeof choice === 'string' ? null : isNamed ? [choice.name] : choice.names;
+  const tools = names === null ? given : names.map((name) => toolNamed(name, given));
+  const mode = typeof choice === 'string' ? choice : isNamed ? 'required' : choice.mode;
+  if (mode === 'auto' && !format.tools && !format.channels) {
+    throw new EngineError(
+      'bad_request',
+      'how this model writes tool calls is not known, from its chat template or by --tool-call-parser: name the format, or set tool_choice to required or to one function, which makes it call in JSON',
+      { param: 'toolChoice' },
+    );
+  }
+  return { tools, mode, single: isNamed || !parallelToolCalls };
+}
+
+function toolNamed(name: string, tools: readonly Tool[]): Tool {
+  const found = tools.find((tool) => tool.function.name === name);
+  if (found) return found;
+  const known = tools.map((tool) => tool.function.name).join(', ');
+  throw refusal(`toolChoice names ${JSON.stringify(name)}, and the tools are ${known}: name one of them`);
+}
+
+function refusal(message: string): EngineError {
+  return new EngineError('bad_request', message, { param: 'toolChoice' });
+}

@@ -1,0 +1,54 @@
+// Which formats a template's own words tell. The excerpts are of real templates (test/golden/chat-templates.json).
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { describeFormat, detectFormats, outputFormat } from '../../../../src/engine/text/output/detect.ts';
+import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
+
+interface Excerpt {
+  model: string;
+  tools: string | null;
+  reasoning: string | null;
+  /** Lines of its chat template that have to do with calls and reasoning. */
+  excerpt: string;
+}
+
+const excerpts = JSON.parse(
+  readFileSync(new URL('../../../golden/chat-templates.json', import.meta.url), 'utf8'),
+) as Excerpt[];
+
+describe('a chat template', () => {
+  it.each(excerpts)('of $model tells $tools and $reasoning', ({ excerpt, tools, reasoning }) => {
+    expect(detectFormats(excerpt, () => false)).toEqual({ tools, reasoning });
+  });
+
+  it('of every format is among them, but for those that only a name chooses', () => {
+    const seen = new Set(excerpts.map(({ tools }) => tools));
+    const unseen = [...TOOL_FORMATS.keys()].filter((name) => !seen.has(name));
+    expect(unseen).toEqual(['pythonic', 'minimax_m2', 'json']);
+  });
+
+  it('that is silent leaves it to the vocabulary', () => {
+    const tokens = ['<think>', '</think>', '<|tool_call_start|>', '<|tool_call_end|>'];
+    expect(detectFormats('', (text) => tokens.includes(text))).toEqual({ tools: 'lfm2', reasoning: 'think' });
+    expect(detectFormats('', () => false)).toEqual({ tools: null, reasoning: null });
+  });
+});
+
+describe('a format by name', () => {
+  const detected = { tools: 'hermes', reasoning: 'qwen3' };
+  const named = (tools?: string, reasoning?: string) =>
+    describeFormat(outputFormat({ tools, reasoning }, detected));
+
+  it('goes before what was detected', () => {
+    expect(named()).toEqual(detected);
+    expect(named('llama3', 'none')).toEqual({ tools: 'llama3', reasoning: null });
+    expect(named('qwen25', 'deepseek-r1')).toEqual({ tools: 'hermes', reasoning: 'deepseek_r1' });
+    expect(named('gpt-oss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
+  });
+
+  it('that nobody knows is refused with those that are', () => {
+    expect(() => named('hermess')).toThrow(/--tool-call-parser hermess .*hermes, .*kimi_k2.*none/);
+    expect(() => named(undefined, 'thinking')).toThrow(/--reasoning-parser thinking .*deepseek_r1/);
+  });
+});
