@@ -223,7 +223,7 @@ describe('calls and reasoning in the history', () => {
       tool_calls: [{ function: { name: 'f', arguments: '{"a": 1}' } }],
     },
   ];
-  const opening = '{{ messages[0].content }}{% for m in messages %}{% for c in m.tool_calls %}';
+  const opening = '{{ messages[0].content }}{% for m in messages %}{% for c in m.tool_calls or [] %}';
   const closing = '{% endfor %}{% endfor %}';
 
   it('reach a template that joins arguments to its text as text', () => {
