@@ -1,8 +1,8 @@
 // The README's tables of options and request fields come from the tables the program itself reads.
-//   node scripts/check-readme.mjs            says where they differ
+//   node scripts/check-readme.mjs            says where they differ, and which field of a chat request has no test of its name
 //   node scripts/check-readme.mjs --write    writes them
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from '../dist/cli/options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/image-schema.js';
@@ -49,10 +49,66 @@ function fieldTable(fields) {
   );
 }
 
+const root = new URL('../', import.meta.url);
+
+/** Field → the test file that has a test named for it: a call of field('its name', …). */
+function fieldTests() {
+  const folder = 'test/server/';
+  const files = readdirSync(new URL(folder, root)).filter((name) => name.endsWith('.test.ts'));
+  const found = files.toSorted().flatMap((name) => {
+    const text = readFileSync(new URL(folder + name, root), 'utf8');
+    return [...text.matchAll(/^field\('(\w+)'/gm)].map(([, field]) => [field, folder + name]);
+  });
+  return new Map(found);
+}
+
+/** What a field says, the file that does it, and the test named for it. */
+function honouredTable(fields, tests) {
+  const link = (path) => `[${path.replace(/^(src|test)\//, '')}](${path})`;
+  return table(
+    ['Field', 'Default', 'Rule', 'Honoured by', 'Test'],
+    Object.entries(fields).map(([name, field]) => [
+      `\`${name}\``,
+      field.defaultText ?? (field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``),
+      field.help,
+      field.status === 'honoured' ? link(`src/${field.by}`) : STATUS_TEXT[field.status],
+      link(tests.get(name) ?? ''),
+    ]),
+  );
+}
+
+const STATUS_TEXT = {
+  'neutral-only': 'refused but for values that ask for nothing',
+  'no-effect': 'no effect here',
+};
+
+/** What is missing for a field to be in the table. */
+function fieldProblems(fields, tests) {
+  return Object.entries(fields).flatMap(([name, { status, by }]) => [
+    ...(tests.has(name) ? [] : [`${name} has no test: write field('${name}', …) in test/server/`]),
+    ...(status !== 'honoured' || (by && existsSync(new URL(`src/${by}`, root)))
+      ? []
+      : [`${name} names no file that honours it: give it one that exists, got ${by}`]),
+  ]);
+}
+
+const stricterList = (fields) =>
+  Object.entries(fields)
+    .flatMap(([name, { stricter }]) => (stricter ? [`\`${name}\`: ${stricter}`] : []))
+    .join('; ');
+
+const tests = fieldTests();
+const problems = fieldProblems(FIELDS, tests);
+if (problems.length > 0) {
+  console.error(problems.map((problem) => `src/server/schema.ts: ${problem}`).join('\n'));
+  process.exitCode = 1;
+}
+
 const tables = {
   options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
   generate: optionTable(GENERATE_OPTIONS),
-  fields: fieldTable(FIELDS),
+  fields: honouredTable(FIELDS, tests),
+  'stricter-limits': `${stricterList(FIELDS)}.`,
   'image-fields': fieldTable(IMAGE_FIELDS),
   'edit-fields': fieldTable(EDIT_FIELDS),
 };

@@ -115,11 +115,6 @@ export function toErrorReply(error: unknown): ErrorReply {
   };
 }
 
-/** What the engine says of a choice that it cut short. */
-export function engineErrorOf({ code, message }: { code: string; message: string }): EngineError {
-  return new EngineError(Object.hasOwn(MAPPINGS, code) ? (code as ErrorCode) : 'internal', message);
-}
-
 /** True for errors a developer should read in full: everything that nobody threw on purpose, and what should never be. */
 export function isUnforeseen(error: unknown): boolean {
   return !isForeseen(error);

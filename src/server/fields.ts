@@ -23,7 +23,7 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   stricter?: string;
 }
 
-type Notes = Pick<Field, 'by' | 'stricter'>;
+type Notes = Pick<Field, 'stricter'>;
 
 export type FieldTable = Record<string, Field>;
 
@@ -44,6 +44,13 @@ export function sampling<Schema extends z.ZodType>(
   notes?: Notes,
 ): Field<'honoured', Schema> {
   return { ...honoured(schema, help, fallback, notes), defaultText: `the model's, else ${fallback}` };
+}
+
+/** Names the file under src/ that does what these fields say. */
+export function by<T extends FieldTable>(file: string, fields: T): T {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, { ...field, by: file }]),
+  ) as T;
 }
 
 export function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral-only'> {

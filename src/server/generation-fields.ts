@@ -2,7 +2,7 @@
 // send beside it. generation-request.ts makes the engine's request of them.
 
 import { z } from 'zod';
-import { type FieldTable, honoured, honouredSchema, sampling, show } from './fields.ts';
+import { by, type FieldTable, honoured, honouredSchema, sampling, show } from './fields.ts';
 import { responseFormat } from './response-format.ts';
 
 const MOST_BIASES = 1024;
@@ -19,117 +19,145 @@ const upToStops = z.union([filled, z.array(filled).max(MOST_STOPS)]);
 const fewBiases = (bias: object): boolean => Object.keys(bias).length <= MOST_BIASES;
 
 export const GENERATION_FIELDS = {
-  temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
-  top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
-  top_k: sampling(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1),
-  min_p: sampling(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0),
-  n: honoured(z.int().min(1).max(MOST_CHOICES), 'Choices to generate.', 1, {
-    stricter: `at most ${MOST_CHOICES}`,
+  ...by('kernels/sample.ts', {
+    temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
+    top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
+    top_k: sampling(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1),
+    min_p: sampling(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0),
   }),
-  seed: honoured(z.int(), 'The same seed gives the same text; each choice draws its own.'),
-  frequency_penalty: honoured(
-    z.number().min(-2).max(2),
-    "Taken from a token's logit for each time it was generated.",
-    0,
-  ),
-  presence_penalty: honoured(
-    z.number().min(-2).max(2),
-    'Taken once from the logit of a token that was generated.',
-    0,
-  ),
-  repetition_penalty: honoured(
-    z.number().gt(0).max(2),
-    'Divides positive logits of generated tokens, multiplies negative ones.',
-    1,
-    { stricter: 'above 0, at most 2' },
-  ),
-  logit_bias: honoured(
-    z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).refine(fewBiases, {
-      error: `must have at most ${MOST_BIASES} entries`,
+  ...by('engine/text/request.ts', {
+    n: honoured(z.int().min(1).max(MOST_CHOICES), 'Choices to generate.', 1, {
+      stricter: `at most ${MOST_CHOICES}`,
     }),
-    `Up to ${MOST_BIASES} token ids, each with a number added to that token's logit.`,
-    undefined,
-    { stricter: `at most ${MOST_BIASES} entries` },
-  ),
-  stop: honoured(
-    upToStops,
-    `Up to ${MOST_STOPS} strings that end a choice; not part of its text.`,
-    undefined,
-    { stricter: `at most ${MOST_STOPS}, none empty` },
-  ),
-  stop_token_ids: honoured(z.array(tokenId), 'Token ids that end a choice, with ignore_eos too.'),
-  stop_regex: honoured(
-    upToStops,
-    `Up to ${MOST_STOPS} regular expressions that end a choice, matched in linear time.`,
-    undefined,
-    { stricter: `at most ${MOST_STOPS}, none empty` },
-  ),
-  min_tokens: honoured(
-    z.int().min(0),
-    'Tokens before which no end token and no stop ends a choice; at most max_completion_tokens.',
-    0,
-  ),
-  ignore_eos: honoured(
-    z.boolean(),
-    'Go on after the end-of-sequence token; stop and stop_token_ids hold.',
-    false,
-  ),
-  no_stop_trim: honoured(z.boolean(), 'What a stop matched stays in the text.', false),
-  skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
+    seed: honoured(z.int(), 'The same seed gives the same text; each choice draws its own.'),
+  }),
+  ...by('kernels/sample.ts', {
+    frequency_penalty: honoured(
+      z.number().min(-2).max(2),
+      "Taken from a token's logit for each time it was generated.",
+      0,
+    ),
+    presence_penalty: honoured(
+      z.number().min(-2).max(2),
+      'Taken once from the logit of a token that was generated.',
+      0,
+    ),
+    repetition_penalty: honoured(
+      z.number().gt(0).max(2),
+      'Divides positive logits of generated tokens, multiplies negative ones.',
+      1,
+      { stricter: 'above 0, at most 2' },
+    ),
+    logit_bias: honoured(
+      z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).refine(fewBiases, {
+        error: `must have at most ${MOST_BIASES} entries`,
+      }),
+      `Up to ${MOST_BIASES} token ids, each with a number added to that token's logit.`,
+      undefined,
+      { stricter: `at most ${MOST_BIASES} entries` },
+    ),
+  }),
+  ...by('engine/text/stops.ts', {
+    stop: honoured(
+      upToStops,
+      `Up to ${MOST_STOPS} strings that end a choice; not part of its text.`,
+      undefined,
+      { stricter: `at most ${MOST_STOPS}, none empty` },
+    ),
+    stop_token_ids: honoured(z.array(tokenId), 'Token ids that end a choice, with ignore_eos too.'),
+    stop_regex: honoured(
+      upToStops,
+      `Up to ${MOST_STOPS} regular expressions that end a choice, matched in linear time.`,
+      undefined,
+      { stricter: `at most ${MOST_STOPS}, none empty` },
+    ),
+    min_tokens: honoured(
+      z.int().min(0),
+      'Tokens before which no end token and no stop ends a choice; at most max_completion_tokens.',
+      0,
+    ),
+    ignore_eos: honoured(
+      z.boolean(),
+      'Go on after the end-of-sequence token; stop and stop_token_ids hold.',
+      false,
+    ),
+    no_stop_trim: honoured(z.boolean(), 'What a stop matched stays in the text.', false),
+    skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
+  }),
 
-  response_format: honoured(
-    responseFormat,
-    'Text, a JSON object, JSON by a schema (always strict), or structural tags; with tools: this or a tool call.',
-    { type: 'text' },
-  ),
-  regex: honoured(filled, 'Regular expression the whole text matches.'),
-  ebnf: honoured(filled, 'Grammar the whole text matches, W3C EBNF or GBNF; its start is `root`.'),
-  custom_logit_processor: honoured(
-    filled,
-    'JSON text: a processor or a list of them: allowed_tokens, disallowed_tokens {tokens}, thinking_budget {tokens}, no_repeat_ngram {size, window}, bad_words {words}, wgsl {source}.',
-  ),
-  custom_params: honoured(
-    z.record(z.string(), z.unknown()),
-    'Members that custom_logit_processor leaves out; alone: thinking_budget.',
-  ),
-  allowed_token_ids: honoured(z.array(tokenId), 'Only these tokens are sampled.'),
-  bad_words: honoured(z.array(filled), 'Words that do not occur in the text.'),
+  ...by('server/response-format.ts', {
+    response_format: honoured(
+      responseFormat,
+      'Text, a JSON object, JSON by a schema (always strict), or structural tags; with tools: this or a tool call.',
+      { type: 'text' },
+    ),
+    regex: honoured(filled, 'Regular expression the whole text matches.'),
+    ebnf: honoured(filled, 'Grammar the whole text matches, W3C EBNF or GBNF; its start is `root`.'),
+  }),
+  ...by('server/logit-processors.ts', {
+    custom_logit_processor: honoured(
+      filled,
+      'JSON text: a processor or a list of them: allowed_tokens, disallowed_tokens {tokens}, thinking_budget {tokens}, no_repeat_ngram {size, window}, bad_words {words}, wgsl {source}.',
+    ),
+    custom_params: honoured(
+      z.record(z.string(), z.unknown()),
+      'Members that custom_logit_processor leaves out; alone: thinking_budget.',
+    ),
+    allowed_token_ids: honoured(z.array(tokenId), 'Only these tokens are sampled.'),
+    bad_words: honoured(z.array(filled), 'Words that do not occur in the text.'),
+  }),
 
-  lora_path: honoured(
-    filled,
-    'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
-  ),
-  priority: honoured(z.int(), 'Higher comes first.', 0),
-  rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
-  cache_salt: honoured(filled, 'Prompts share the cache only with those of the same salt.'),
-  extra_key: honoured(filled, 'Joined to cache_salt.'),
+  ...by('engine/text/request.ts', {
+    lora_path: honoured(
+      filled,
+      'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
+    ),
+  }),
+  ...by('engine/text/scheduler.ts', {
+    priority: honoured(z.int(), 'Higher comes first.', 0),
+  }),
+  ...by('engine/text/live-requests.ts', {
+    rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
+  }),
+  ...by('engine/text/prefix-tree.ts', {
+    cache_salt: honoured(filled, 'Prompts share the cache only with those of the same salt.'),
+    extra_key: honoured(filled, 'Joined to cache_salt.'),
+  }),
 
-  stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
-  stream_options: honoured(
-    z.looseObject({
-      include_usage: z.boolean().nullish(),
-      continuous_usage_stats: z.boolean().nullish(),
-    }),
-    'include_usage: a last chunk with usage. continuous_usage_stats: usage in every chunk. Needs stream.',
-  ),
-  return_hidden_states: honoured(
-    z.union([z.boolean(), z.enum(['last', 'all'])]),
-    'Hidden states in choices[].hidden_states: of the last token (true, "last") or of all.',
-    false,
-  ),
-  return_routed_experts: honoured(
-    z.boolean(),
-    'Experts of each token and layer, int32 in base64 with their shape, in svcext; of the first choice.',
-    false,
-  ),
-  routed_experts_start_len: honoured(z.int().min(0), 'First prompt token of return_routed_experts.', 0),
-  return_cached_tokens_details: honoured(
-    z.boolean(),
-    'Where cached prompt tokens were: device, host, storage, in svcext.',
-    false,
-  ),
-  return_token_ids: honoured(z.boolean(), 'Ids of the generated tokens in choices[].token_ids.', false),
-  return_prompt_token_ids: honoured(z.boolean(), 'Ids of the prompt in choices[].prompt_token_ids.', false),
+  ...by('server/chat-stream.ts', {
+    stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
+    stream_options: honoured(
+      z.looseObject({
+        include_usage: z.boolean().nullish(),
+        continuous_usage_stats: z.boolean().nullish(),
+      }),
+      'include_usage: a last chunk with usage. continuous_usage_stats: usage in every chunk. Needs stream.',
+    ),
+  }),
+  ...by('server/reply-fold.ts', {
+    return_hidden_states: honoured(
+      z.union([z.boolean(), z.enum(['last', 'all'])]),
+      'Hidden states in choices[].hidden_states: of the last token (true, "last") or of all.',
+      false,
+    ),
+    return_routed_experts: honoured(
+      z.boolean(),
+      'Experts of each token and layer, int32 in base64 with their shape, in svcext; of the first choice.',
+      false,
+    ),
+    routed_experts_start_len: honoured(z.int().min(0), 'First prompt token of return_routed_experts.', 0),
+    return_cached_tokens_details: honoured(
+      z.boolean(),
+      'Where cached prompt tokens were: device, host, storage, in svcext.',
+      false,
+    ),
+  }),
+  ...by('server/reply.ts', {
+    return_token_ids: honoured(z.boolean(), 'Ids of the generated tokens in choices[].token_ids.', false),
+  }),
+  ...by('engine/text/model.ts', {
+    return_prompt_token_ids: honoured(z.boolean(), 'Ids of the prompt in choices[].prompt_token_ids.', false),
+  }),
 } satisfies FieldTable;
 
 const generationBody = honouredSchema(GENERATION_FIELDS);

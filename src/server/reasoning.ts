@@ -3,12 +3,12 @@
 import { z } from 'zod';
 import type { ReasoningOptions } from '../index.ts';
 import { RequestError } from './errors.ts';
-import { type FieldTable, honoured, withoutMissing } from './fields.ts';
+import { by, type FieldTable, honoured, withoutMissing } from './fields.ts';
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 const budget = z.int().min(0);
 
-export const REASONING_FIELDS = {
+export const REASONING_FIELDS = by('server/reasoning.ts', {
   reasoning_effort: honoured(
     effort,
     'none, minimal, low, medium, high, xhigh or max: for the template that reads it, elsewhere a thinking budget.',
@@ -22,7 +22,7 @@ export const REASONING_FIELDS = {
   thinking_token_budget: honoured(budget, "The same under vLLM's name."),
   separate_reasoning: honoured(z.boolean(), 'false: thoughts stay in content, tags included.', true),
   stream_reasoning: honoured(z.boolean(), 'false: thoughts come in one piece when they are over.', true),
-} satisfies FieldTable;
+} satisfies FieldTable);
 
 type Effort = z.infer<typeof effort>;
 

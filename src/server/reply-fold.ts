@@ -1,7 +1,12 @@
 // The engine's events folded into what a reply says. Streaming and plain replies, of every route, are readings of one fold.
 
-import type { CachedTokens, FinishReason, TextEvent, TokenLogprob } from '../index.ts';
-import { engineErrorOf } from './errors.ts';
+import {
+  type CachedTokens,
+  EngineError,
+  type FinishReason,
+  type TextEvent,
+  type TokenLogprob,
+} from '../index.ts';
 
 export interface Call {
   id: string;
@@ -89,7 +94,7 @@ function applyDone(fold: Fold, choice: Choice, event: Done): void {
   if (event.reasoningTokens !== undefined) choice.reasoningTokens = event.reasoningTokens;
   if (event.hiddenStates) choice.hiddenStates = event.hiddenStates;
   if (event.routedExperts) choice.routedExperts = event.routedExperts;
-  if (event.error) fold.error ??= engineErrorOf(event.error);
+  if (event.error) fold.error ??= new EngineError(event.error.code, event.error.message);
 }
 
 export function completionTokens({ choices }: Fold): number {

@@ -1,7 +1,7 @@
 // The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
 
 import { z } from 'zod';
-import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from './fields.ts';
+import { by, type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from './fields.ts';
 import { GENERATION_FIELDS, tokenCount, tokenId } from './generation-fields.ts';
 import { messagesSchema } from './messages.ts';
 import { REASONING_FIELDS } from './reasoning.ts';
@@ -10,35 +10,50 @@ import { TOOL_FIELDS } from './tools.ts';
 const MOST_LOGPROBS = 20;
 
 export const FIELDS = {
-  messages: honoured(messagesSchema, 'The conversation.'),
-  model: honoured(
-    z.string().min(1),
-    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
-    undefined,
-    { stricter: 'an unknown name is 404' },
-  ),
-  max_completion_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.'),
-  max_tokens: honoured(tokenCount, 'Older name of max_completion_tokens, which wins.'),
+  ...by('files/template.ts', {
+    messages: honoured(messagesSchema, 'The conversation.'),
+  }),
+  ...by('server/models.ts', {
+    model: honoured(
+      z.string().min(1),
+      'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+      undefined,
+      { stricter: 'an unknown name is 404' },
+    ),
+  }),
+  ...by('engine/text/request.ts', {
+    max_completion_tokens: honoured(
+      tokenCount,
+      'Most tokens to generate; clamped to what the context leaves.',
+    ),
+    max_tokens: honoured(tokenCount, 'Older name of max_completion_tokens, which wins.'),
+  }),
   ...GENERATION_FIELDS,
-  logprobs: honoured(z.boolean(), 'Log probability of every generated token.', false),
-  top_logprobs: honoured(
-    z.int().min(0).max(MOST_LOGPROBS),
-    `The same of up to ${MOST_LOGPROBS} best tokens at its place; needs logprobs.`,
-    0,
-    { stricter: `at most ${MOST_LOGPROBS}` },
-  ),
+  ...by('server/logprobs.ts', {
+    logprobs: honoured(z.boolean(), 'Log probability of every generated token.', false),
+    top_logprobs: honoured(
+      z.int().min(0).max(MOST_LOGPROBS),
+      `The same of up to ${MOST_LOGPROBS} best tokens at its place; needs logprobs.`,
+      0,
+      { stricter: `at most ${MOST_LOGPROBS}` },
+    ),
+  }),
   ...TOOL_FIELDS,
   ...REASONING_FIELDS,
-  chat_template_kwargs: honoured(z.record(z.string(), z.unknown()), 'Variables for the chat template.'),
-  continue_final_message: honoured(
-    z.boolean(),
-    "The reply goes on where the last message, the assistant's, ends.",
-    false,
-  ),
-  input_ids: honoured(
-    z.array(tokenId).min(1),
-    'The prompt as token ids, in place of what messages would become.',
-  ),
+  ...by('files/template.ts', {
+    chat_template_kwargs: honoured(z.record(z.string(), z.unknown()), 'Variables for the chat template.'),
+  }),
+  ...by('engine/text/request.ts', {
+    continue_final_message: honoured(
+      z.boolean(),
+      "The reply goes on where the last message, the assistant's, ends.",
+      false,
+    ),
+    input_ids: honoured(
+      z.array(tokenId).min(1),
+      'The prompt as token ids, in place of what messages would become.',
+    ),
+  }),
 
   max_dynamic_patch: neutralOnly('Most patches of an image.'),
   min_dynamic_patch: neutralOnly('Fewest patches of an image.'),

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { TextRequest, Tool, ToolChoice } from '../index.ts';
 import { RequestError } from './errors.ts';
-import { type FieldTable, honoured, show } from './fields.ts';
+import { by, type FieldTable, honoured, show } from './fields.ts';
 import { readSchema } from './json-schema.ts';
 
 const name = z.string().min(1);
@@ -37,7 +37,7 @@ const choice = z
     });
   });
 
-export const TOOL_FIELDS = {
+export const TOOL_FIELDS = by('server/tools.ts', {
   tools: honoured(z.array(tool), 'Functions the model may call; strict ones are held to their parameters.'),
   tool_choice: honoured(
     z.union([z.enum(['auto', 'none', 'required']), choice]),
@@ -47,7 +47,7 @@ export const TOOL_FIELDS = {
   parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
   functions: honoured(z.array(definition), 'Older form of tools: the reply has function_call, one at most.'),
   function_call: honoured(z.union([z.enum(['auto', 'none']), named]), 'Older form of tool_choice.', 'auto'),
-} satisfies FieldTable;
+} satisfies FieldTable);
 
 type Definition = z.infer<typeof definition>;
 

@@ -5,18 +5,18 @@
 //   "refuse C" it fails with C before it accepts the request
 //   "crash"    after the first word it throws something nobody foresaw
 //   "flood N"  answers with N words of 1,000 characters
+//   "think W"  it thinks those words, then says "so"
+//   "call F J" it calls the tool F with the arguments J, given in pieces
+//   "cut C"    after the first word each choice ends with an abort of error code C
 
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import {
   type AdapterSummary,
-  type ChatMessage,
-  EngineError,
-  type ErrorCode,
   type TextEvent,
   type TextModel,
   type TextModelInfo,
   type TextRequest,
 } from '../../src/index.ts';
+import { answer } from './fake-answer.ts';
 
 export const fakeAdapter: AdapterSummary = {
   index: 0,
@@ -58,65 +58,12 @@ export const fakeInfo: TextModelInfo = {
 export interface FakeModel extends TextModel {
   /** Every request it was given. */
   readonly requests: TextRequest[];
+  /** Said after the acceptance in place of an answer. */
+  events: TextEvent[] | null;
   running: number;
   closed: boolean;
   /** Ends as a thread does that fails. */
   die(reason: Error): void;
-}
-
-function lastText(request: TextRequest): string {
-  if (!('messages' in request.prompt)) return '';
-  const message: ChatMessage | undefined = request.prompt.messages.at(-1);
-  const content = message?.content ?? '';
-  return typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('');
-}
-
-function untilAborted(signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) resolve();
-    signal?.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-async function* answer(
-  request: TextRequest,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<TextEvent, void, void> {
-  const text = lastText(request);
-  const [command, argument = ''] = text.split(' ');
-  if (command === 'refuse') throw new EngineError(argument as ErrorCode, `refused with ${argument}`);
-  const promptTokens = text.split(' ').length;
-  const maxTokens = request.maxTokens ?? 100;
-  yield { type: 'accepted', promptTokens, maxTokens };
-  if (command === 'wait') await Promise.race([sleep(Number(argument)), untilAborted(signal)]);
-  yield { type: 'prefill', processed: promptTokens, promptTokens, cachedTokens: 1 };
-
-  const words =
-    command === 'flood' ? Array<string>(Number(argument)).fill('x'.repeat(1000)) : text.split(/(?= )/);
-  const wanted = words.slice(0, maxTokens);
-  const choices = Array.from({ length: request.n ?? 1 }, (_, choice) => choice);
-  for (const [at, word] of wanted.entries()) {
-    if (at > 0 && command === 'hang') await untilAborted(signal);
-    if (at > 0 && command === 'fail') throw new EngineError(argument as ErrorCode, `failed with ${argument}`);
-    if (at > 0 && command === 'crash') throw new TypeError('secret detail');
-    if (signal?.aborted) {
-      for (const choice of choices) yield done(choice, 'abort', null, at);
-      return;
-    }
-    for (const choice of choices) yield { type: 'delta', choice, text: word, ids: [at % 256] };
-    await nextTurn();
-  }
-  const cut = wanted.length < words.length;
-  for (const choice of choices) yield done(choice, cut ? 'length' : 'stop', cut ? null : 2, wanted.length);
-}
-
-function done(
-  choice: number,
-  finishReason: 'stop' | 'length' | 'abort',
-  matchedStop: number | null,
-  tokens: number,
-): TextEvent {
-  return { type: 'done', choice, finishReason, matchedStop, completionTokens: tokens };
 }
 
 export function createFakeModel(): FakeModel {
@@ -126,13 +73,14 @@ export function createFakeModel(): FakeModel {
     ended: new Promise((resolve) => (end = resolve)),
     die: (reason) => end(reason),
     requests: [],
+    events: null,
     running: 0,
     closed: false,
     async *generate(request, options) {
       model.requests.push(request);
       model.running += 1;
       try {
-        yield* answer(request, options?.signal);
+        yield* answer(request, model.events, options?.signal);
       } finally {
         model.running -= 1;
       }

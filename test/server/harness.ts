@@ -3,6 +3,7 @@
 import { afterEach, expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
+import type { LogprobEntry } from '../../src/server/logprobs.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
 export interface Harness {
@@ -50,6 +51,21 @@ export function ask(content: unknown, more: object = {}) {
   return { model: 'default', messages: [{ role: 'user', content }], ...more };
 }
 
+export interface Delta {
+  role?: string;
+  content?: string;
+  reasoning_content?: string;
+  reasoning?: string;
+  tool_calls?: { index: number; id?: string; type?: string; function: CalledFunction }[];
+  function_call?: CalledFunction;
+  hidden_states?: unknown;
+}
+
+interface CalledFunction {
+  name?: string;
+  arguments: string;
+}
+
 export interface Chunk {
   id: string;
   object: string;
@@ -57,11 +73,14 @@ export interface Chunk {
   model: string;
   choices: {
     index: number;
-    delta: { role?: string; content?: string };
-    logprobs: null;
+    delta: Delta;
+    logprobs: { content: LogprobEntry[] } | null;
     finish_reason: string | null;
     matched_stop: string | number | null;
+    token_ids?: number[];
+    prompt_token_ids?: number[];
   }[];
+  svcext?: unknown;
   usage?: { prompt_tokens: number; completion_tokens: number; total_tokens: number };
   error?: { message: string; code: string };
 }
@@ -75,6 +94,43 @@ export function readChunks(text: string): Chunk[] {
   expect(data.at(-1)).toBe('[DONE]');
   return data.slice(0, -1).map((json) => JSON.parse(json) as Chunk);
 }
+
+export interface Completion {
+  choices: {
+    message: Record<string, unknown>;
+    logprobs: { content: LogprobEntry[] } | null;
+    finish_reason: string;
+    matched_stop: unknown;
+    hidden_states?: unknown;
+    token_ids?: number[];
+    prompt_token_ids?: number[];
+  }[];
+  usage: Record<string, unknown>;
+  svcext?: Record<string, unknown>;
+}
+
+export async function plain(
+  { post }: Pick<Harness, 'post'>,
+  content: string,
+  more: object = {},
+): Promise<Completion> {
+  const response = await post(ask(content, more));
+  expect(response.status).toBe(200);
+  return (await response.json()) as Completion;
+}
+
+export async function streamed(
+  { post }: Pick<Harness, 'post'>,
+  content: string,
+  more: object = {},
+): Promise<Chunk[]> {
+  const response = await post(ask(content, { ...more, stream: true }));
+  expect(response.status).toBe(200);
+  return readChunks(await response.text());
+}
+
+export const parts = (chunks: Chunk[]) => chunks.flatMap(({ choices }) => choices);
+export const deltas = (chunks: Chunk[]) => parts(chunks).map(({ delta }) => delta);
 
 /** Waits until something holds, for at most two seconds. */
 export async function eventually(check: () => boolean, what: string): Promise<void> {
