@@ -8,6 +8,7 @@ import { readJson } from './json-body.ts';
 import { abortWithClient, listIgnored, whileRunning } from './model-call.ts';
 import { findModel } from './models.ts';
 import { requireRunning, type Service } from './service.ts';
+import { isOneInput, listInputs, type TokenInputs } from './token-input.ts';
 
 export async function embeddings(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
@@ -16,7 +17,7 @@ export async function embeddings(service: Service, event: H3Event): Promise<unkn
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const { dimensions } = body;
-  const request = { inputs: inputsOf(body.input), ...(dimensions !== undefined && { dimensions }) };
+  const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
   const vectors: Float32Array[] = [];
   let tokens = 0;
   const { call } = event.context;
@@ -39,20 +40,11 @@ export async function embeddings(service: Service, event: H3Event): Promise<unkn
   };
 }
 
-type Input = string | (string | number | number[])[];
-
-function inputsOf(input: Input): (string | number[])[] {
-  if (typeof input === 'string') return [input];
-  // All entries are of one kind.
-  return typeof input[0] === 'number' ? [input as number[]] : (input as (string | number[])[]);
-}
-
 /** The engine speaks of `inputs.0`, the client of `input`, or of `input.0` where it sent several. */
-function underFieldName(error: unknown, input: Input): unknown {
+function underFieldName(error: unknown, input: TokenInputs): unknown {
   if (!(error instanceof EngineError) || !error.param?.startsWith('inputs.')) return error;
   const [, at, ...rest] = error.param.split('.');
-  const isOne = typeof input === 'string' || typeof input[0] === 'number';
-  const param = ['input', ...(isOne ? [] : [at]), ...rest].join('.');
+  const param = ['input', ...(isOneInput(input) ? [] : [at]), ...rest].join('.');
   return new RequestError(error.code, error.message.replace(error.param, param), { param });
 }
 

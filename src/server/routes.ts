@@ -2,6 +2,8 @@
 
 import type { H3Event } from 'h3';
 import { chatCompletions } from './chat.ts';
+import { COMPLETION_FIELDS } from './completion-schema.ts';
+import { completions } from './completions.ts';
 import { EMBEDDING_FIELDS } from './embedding-schema.ts';
 import { embeddings } from './embeddings.ts';
 import type { FieldTable } from './fields.ts';
@@ -86,6 +88,15 @@ const MODEL_INFO: Route = {
 
 export const ROUTES: RouteTable = {
   '/v1/chat/completions': { POST: CHAT },
+  '/v1/completions': {
+    POST: {
+      handle: completions,
+      summary: 'Texts continued, without a template.',
+      group: 'Text',
+      fields: COMPLETION_FIELDS,
+      required: ['prompt', 'model'],
+    },
+  },
   '/v1/embeddings': {
     POST: {
       handle: embeddings,

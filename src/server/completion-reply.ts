@@ -1,0 +1,173 @@
+// Text completions and the chunks of their streams. Choices of several prompts are counted through.
+
+import type { TokenLogprob } from '../index.ts';
+import type { CompletionBody } from './completion-schema.ts';
+import { toErrorReply } from './errors.ts';
+import { type Choice, extensionsOf, type Fold, usageOf } from './reply-fold.ts';
+import type { Part } from './reply-parts.ts';
+import type { TextCall } from './text-call.ts';
+import { offsetOf, runOf, type Send, type StreamForm } from './text-stream.ts';
+
+export interface CompletionReply {
+  head: { id: string; created: number; model: string; system_fingerprint: string };
+  call: TextCall;
+  /** Of each prompt. */
+  echoes: string[];
+  body: CompletionBody;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The older form of log probabilities: parallel lists, tokens as text. */
+function legacyLogprobs(tokens: readonly TokenLogprob[], firstOffset: number) {
+  let offset = firstOffset;
+  const texts = tokens.map(({ bytes }) => tokenText(bytes));
+  return {
+    tokens: texts,
+    token_logprobs: tokens.map(({ logprob }) => logprob),
+    // Of equal texts the better one stays.
+    top_logprobs: tokens.map(({ top }) =>
+      Object.fromEntries(top.map(({ bytes, logprob }) => [tokenText(bytes), logprob] as const).toReversed()),
+    ),
+    text_offset: texts.map((text) => {
+      const at = offset;
+      offset += text.length;
+      return at;
+    }),
+  };
+}
+
+/** A token's text; `bytes:\xe2\x80` where its bytes are no whole characters. */
+function tokenText(bytes: number[]): string {
+  try {
+    return decoder.decode(Uint8Array.from(bytes));
+  } catch {
+    return `bytes:${bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`;
+  }
+}
+
+export function textCompletion(reply: CompletionReply) {
+  const { call, echoes, body } = reply;
+  const choices = call.runs.flatMap(({ fold }, run) =>
+    fold.choices.map((choice, index) => ({
+      index: offsetOf(call, run) + index,
+      text: echoes[run] + choice.reasoning + choice.text,
+      logprobs: body.logprobs === undefined ? null : legacyLogprobs(choice.logprobs, 0),
+      finish_reason: choice.finishReason,
+      matched_stop: choice.matchedStop,
+      ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
+      ...(body.return_token_ids && { token_ids: choice.ids }),
+      ...(fold.promptIds && { prompt_token_ids: fold.promptIds }),
+    })),
+  );
+  return { ...headOf(reply), choices, usage: totalUsage(call), ...extensions(reply) };
+}
+
+function headOf({ head: { id, created, model, system_fingerprint } }: CompletionReply) {
+  return { id, object: 'text_completion', created, model, system_fingerprint };
+}
+
+function extensions({ call, body }: CompletionReply) {
+  const svcext = extensionsOf(call.runs[0]!.fold, {
+    routedExperts: body.return_routed_experts ?? false,
+    cachedDetails: body.return_cached_tokens_details ?? false,
+  });
+  return svcext && { svcext };
+}
+
+type Usage = ReturnType<typeof usageOf>;
+
+/** Of all prompts together. */
+function totalUsage({ runs }: TextCall): Usage {
+  const all = runs.map(({ fold }) => usageOf(fold));
+  const sum = (of: (usage: Usage) => number): number => all.reduce((total, usage) => total + of(usage), 0);
+  return {
+    prompt_tokens: sum((usage) => usage.prompt_tokens),
+    completion_tokens: sum((usage) => usage.completion_tokens),
+    total_tokens: sum((usage) => usage.total_tokens),
+    prompt_tokens_details: { cached_tokens: sum((usage) => usage.prompt_tokens_details.cached_tokens) },
+    completion_tokens_details: { reasoning_tokens: sum((usage) => usage.reasoning_tokens) },
+    reasoning_tokens: sum((usage) => usage.reasoning_tokens),
+  };
+}
+
+interface Said {
+  text: string;
+  logprobs?: TokenLogprob[];
+  ids?: number[];
+}
+
+export function completionForm(reply: CompletionReply, write: Send): StreamForm {
+  const { call, echoes, body } = reply;
+  const options = body.stream_options ?? {};
+  /** Characters that a choice's text has so far, for text_offset. */
+  const lengths = new Map<number, number>();
+  const placeOf = (choice: number): { fold: Fold; choice: Choice } => {
+    const { run, index } = runOf(call, choice);
+    const { fold } = call.runs[run]!;
+    return { fold, choice: fold.choices[index]! };
+  };
+  const send = (choices: object[], more: object = {}) =>
+    write({
+      ...headOf(reply),
+      choices,
+      ...more,
+      ...(options.continuous_usage_stats && { usage: totalUsage(call) }),
+    });
+  const say = (index: number, { text, logprobs, ids }: Said, more: object = {}) => {
+    const begins = lengths.get(index) ?? 0;
+    lengths.set(index, begins + text.length);
+    const asked = body.logprobs !== undefined && logprobs && logprobs.length > 0;
+    send([
+      {
+        index,
+        text,
+        logprobs: asked ? legacyLogprobs(logprobs, begins) : null,
+        finish_reason: null,
+        matched_stop: null,
+        ...(body.return_token_ids && { token_ids: ids ?? [] }),
+        ...more,
+      },
+    ]);
+  };
+
+  return {
+    marker: true,
+    begin() {
+      call.runs.forEach(({ fold }, run) =>
+        fold.choices.forEach((_, index) => {
+          const prompt = fold.promptIds && { prompt_token_ids: fold.promptIds };
+          if (echoes[run] !== '' || prompt) say(offsetOf(call, run) + index, { text: echoes[run]! }, prompt);
+        }),
+      );
+    },
+    part(index, part: Part) {
+      const text = part.kind === 'call' ? '' : part.text;
+      const shows =
+        text !== '' || (part.ids.length > 0 && (body.logprobs !== undefined || body.return_token_ids));
+      if (shows) say(index, { text, logprobs: part.logprobs, ids: part.ids });
+    },
+    end(index) {
+      const { choice } = placeOf(index);
+      const { finishReason, matchedStop, hiddenStates } = choice;
+      say(
+        index,
+        { text: '' },
+        {
+          finish_reason: finishReason,
+          matched_stop: matchedStop,
+          ...(hiddenStates && { hidden_states: hiddenStates }),
+        },
+      );
+    },
+    finish(error) {
+      const svcext = extensions(reply);
+      if (svcext) write({ ...headOf(reply), choices: [], ...svcext });
+      if (options.include_usage) write({ ...headOf(reply), choices: [], usage: totalUsage(call) });
+      if (error === undefined) return null;
+      const { body: said } = toErrorReply(error);
+      write(said);
+      return said.error;
+    },
+  };
+}

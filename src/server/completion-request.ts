@@ -1,0 +1,81 @@
+// From the fields of a text completion to the engine's requests, one a prompt.
+
+import type { TextModel, TextPrompt, TextRequest } from '../index.ts';
+import type { KnownCompletion } from './completion-schema.ts';
+import { RequestError } from './errors.ts';
+import { withoutMissing } from './fields.ts';
+import { fillInPrompt } from './fill-in.ts';
+import { checkGeneration, checkTokenIds, toGeneration } from './generation-request.ts';
+import { isOneInput, listInputs, type TokenInput } from './token-input.ts';
+
+const MAX_TOKENS = 16;
+
+export interface Completion {
+  request: TextRequest;
+  /** What an echo begins with. */
+  echo: string;
+}
+
+/** Throws RequestError. */
+export async function toCompletions(
+  body: KnownCompletion,
+  model: TextModel,
+  adapter: string | undefined,
+): Promise<Completion[]> {
+  const maxTokens = body.max_tokens ?? MAX_TOKENS;
+  checkGeneration(body, ['max_tokens', maxTokens]);
+  checkTokenIds(body, model.info.vocabSize);
+  checkTogether(body);
+  const prompts = listInputs(body.prompt);
+  const common = { ...toGeneration(body, adapter), maxTokens, logprobs: body.logprobs };
+  return Promise.all(
+    prompts.map(async (prompt, at): Promise<Completion> => {
+      const path = isOneInput(body.prompt) ? 'prompt' : `prompt.${at}`;
+      checkIds(prompt, path, model.info.vocabSize);
+      // Ids must differ: each prompt is a request of its own.
+      const id = common.id === undefined || prompts.length === 1 ? common.id : `${common.id}_${at}`;
+      return {
+        request: withoutMissing({ ...common, id, prompt: await toPrompt(prompt, body.suffix, model) }),
+        echo: body.echo ? await textOf(prompt, model) : '',
+      };
+    }),
+  );
+}
+
+async function toPrompt(
+  prompt: TokenInput,
+  suffix: string | undefined,
+  model: TextModel,
+): Promise<TextPrompt> {
+  if (typeof prompt !== 'string') return { ids: prompt };
+  return { text: suffix === undefined ? prompt : await fillInPrompt(model, prompt, suffix) };
+}
+
+async function textOf(prompt: TokenInput, model: TextModel): Promise<string> {
+  return typeof prompt === 'string' ? prompt : model.detokenize(prompt, { skipSpecialTokens: true });
+}
+
+function checkIds(prompt: TokenInput, path: string, vocabSize: number): void {
+  if (typeof prompt === 'string') return;
+  const wrong = prompt.findIndex((id) => id >= vocabSize);
+  if (wrong < 0) return;
+  const param = `${path}.${wrong}`;
+  throw new RequestError(
+    'invalid_value',
+    `${param} is ${prompt[wrong]}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
+    { param },
+  );
+}
+
+function checkTogether({ echo, logprobs, suffix, prompt }: KnownCompletion): void {
+  const refuse = (param: string, message: string): never => {
+    throw new RequestError('unsupported', message, { param });
+  };
+  if (echo && logprobs !== undefined)
+    refuse(
+      'echo',
+      'echo with logprobs asks for those of the prompt, which are not computed; send one of them',
+    );
+  if (suffix !== undefined && typeof listInputs(prompt)[0] !== 'string')
+    refuse('suffix', 'suffix goes with a prompt that is text, and this one is token ids; send text');
+}
