@@ -16,6 +16,7 @@ export type RequestErrorCode =
   | 'forbidden_host'
   | 'not_found'
   | 'method_not_allowed'
+  | 'busy'
   | 'starting'
   | 'model_lost'
   | 'stopping';
@@ -67,6 +68,7 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   forbidden_host: { status: 403 },
   not_found: { status: 404 },
   model_not_found: { status: 404 },
+  busy: { status: 400 },
   method_not_allowed: { status: 405 },
   request_too_large: { status: 413, headers: { connection: 'close' } },
   overloaded: { status: 429, retryAfter: 1 },

@@ -2,7 +2,7 @@
 
 import type { H3Event } from 'h3';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { EmbeddingModel, TextEvent, TextModel } from '../index.ts';
+import type { EmbeddingEvent, EmbeddingModel, TextEvent, TextMetrics, TextModel } from '../index.ts';
 import type { Service } from './service.ts';
 
 export interface Metrics {
@@ -19,145 +19,185 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 
 const TOKEN_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1, 2, 5];
 const TOKENS = [1, 16, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072];
 
+const COUNTERS = {
+  num_requests_total: 'Requests that were accepted.',
+  num_aborted_requests_total: 'Accepted requests that did not come to their end.',
+  prompt_tokens_total: 'Prompt tokens of accepted requests.',
+  cached_tokens_total: 'Those of them that were in the prefix cache.',
+  generation_tokens_total: 'Generated tokens.',
+  evicted_tokens_total: 'Tokens that left the prefix cache for others.',
+  num_retracted_requests_total: 'Times that a sequence gave its pages up for others.',
+  device_restarts_total: 'Times that a lost device was opened again.',
+};
+
+const GAUGES = {
+  num_running_reqs: 'Sequences that are computed.',
+  num_queue_reqs: 'Sequences that wait for a place.',
+  num_used_tokens: 'Tokens that the pages of running requests can hold.',
+  kv_evictable_tokens: 'Tokens that the pages of the prefix cache alone can hold.',
+  kv_available_tokens: 'Tokens that the free pages can hold.',
+  max_total_num_tokens: 'Tokens that all pages can hold.',
+  token_usage: 'Share of the pages that running requests use, 0 to 1.',
+  cache_hit_rate: 'Share of prompt tokens that were in the prefix cache, 0 to 1.',
+  page_size: 'Tokens of a page.',
+  context_len: 'Tokens of prompt and reply together.',
+};
+
+const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
+  time_to_first_token_seconds: ['From a request to its first token.', SECONDS],
+  inter_token_latency_seconds: ['From one token of a choice to its next.', TOKEN_SECONDS],
+  e2e_request_latency_seconds: ['From a request to its end.', SECONDS],
+  prompt_tokens_histogram: ['Prompt tokens of a request.', TOKENS],
+  uncached_prompt_tokens_histogram: ['Prompt tokens that were computed.', TOKENS],
+  generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
+};
+
+type CounterName = keyof typeof COUNTERS;
+type GaugeName = keyof typeof GAUGES;
+type HistogramName =
+  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency'}_seconds`
+  | `${'prompt' | 'uncached_prompt' | 'generation'}_tokens_histogram`;
+
+/** Of one model. */
+interface Instruments {
+  count(name: CounterName, by: number): void;
+  /** Of what the engine counts by itself; a model that is opened anew begins at 0 again, as counters may. */
+  setCount(name: CounterName, value: number): void;
+  set(name: GaugeName, value: number): void;
+  observe(name: HistogramName, value: number): void;
+}
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const common = (name: string, help: string) => ({
-    name: `svc:${name}`,
-    help,
-    labelNames: [LABEL],
-    registers: [registry],
-  });
-  const counter = (name: string, help: string) => new Counter(common(name, help));
-  const gauge = (name: string, help: string) => new Gauge(common(name, help));
-  const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ ...common(name, help), buckets });
-
-  const requests = counter('num_requests_total', 'Requests that were accepted.');
-  const aborted = counter('num_aborted_requests_total', 'Accepted requests that did not come to their end.');
-  const prompt = counter('prompt_tokens_total', 'Prompt tokens of accepted requests.');
-  const cached = counter('cached_tokens_total', 'Those of them that were in the prefix cache.');
-  const generated = counter('generation_tokens_total', 'Generated tokens.');
-  const first = histogram('time_to_first_token_seconds', 'From a request to its first token.', SECONDS);
-  const between = histogram(
-    'inter_token_latency_seconds',
-    'From one token of a choice to its next.',
-    TOKEN_SECONDS,
+  const make = <N extends string, H, I>(
+    table: Record<N, H>,
+    of: (name: string, given: H) => I,
+  ): Record<N, I> =>
+    Object.fromEntries(
+      Object.entries<H>(table).map(([name, given]) => [name, of(`svc:${name}`, given)]),
+    ) as Record<N, I>;
+  const common = { labelNames: [LABEL], registers: [registry] };
+  const counters = make(COUNTERS, (name, help) => new Counter({ name, help, ...common }));
+  const gauges = make(GAUGES, (name, help) => new Gauge({ name, help, ...common }));
+  const histograms = make(
+    HISTOGRAMS,
+    (name, [help, buckets]) => new Histogram({ name, help, buckets, ...common }),
   );
-  const whole = histogram('e2e_request_latency_seconds', 'From a request to its end.', SECONDS);
-  const prompts = histogram('prompt_tokens_histogram', 'Prompt tokens of a request.', TOKENS);
-  const uncached = histogram('uncached_prompt_tokens_histogram', 'Prompt tokens that were computed.', TOKENS);
-  const replies = histogram('generation_tokens_histogram', 'Generated tokens of a choice.', TOKENS);
-  const running = gauge('num_running_reqs', 'Sequences that are computed.');
-  const waiting = gauge('num_queue_reqs', 'Requests that wait for a place.');
-  const used = gauge('num_used_tokens', 'Tokens that the pages in use can hold.');
-  const total = gauge('max_total_num_tokens', 'Tokens that all pages can hold.');
-  const usage = gauge('token_usage', 'Share of the pages in use, 0 to 1.');
-  const pageSize = gauge('page_size', 'Tokens of a page.');
-  const context = gauge('context_len', 'Tokens of prompt and reply together.');
-  const retracted = counter(
-    'num_retracted_requests_total',
-    'Times that a sequence gave its pages up for others.',
-  );
-  const restarts = counter('device_restarts_total', 'Times that a lost device was opened again.');
-
-  async function* watched(
-    labels: Record<string, string>,
-    events: AsyncGenerator<TextEvent, void, void>,
-  ): AsyncGenerator<TextEvent, void, void> {
-    const startedAt = performance.now();
-    const lastAt = new Map<number, number>();
-    let accepted: { promptTokens: number } | null = null;
-    let cachedTokens = 0;
-    let isWhole = false;
-    let isCut = false;
-    try {
-      for await (const event of events) {
-        const now = performance.now();
-        if (event.type === 'accepted') {
-          accepted = event;
-          requests.inc(labels);
-          prompt.inc(labels, event.promptTokens);
-          prompts.observe(labels, event.promptTokens);
-        } else if (event.type === 'prefill') {
-          cachedTokens = event.cachedTokens;
-        } else if (event.type === 'done') {
-          replies.observe(labels, event.completionTokens);
-          isCut ||= event.finishReason === 'abort';
-        } else if (event.ids.length > 0) {
-          if (lastAt.size === 0) first.observe(labels, (now - startedAt) / 1000);
-          const before = lastAt.get(event.choice);
-          // Tokens that come together took as long as one another.
-          if (before !== undefined)
-            for (let i = 0; i < event.ids.length; i++)
-              between.observe(labels, (now - before) / 1000 / event.ids.length);
-          lastAt.set(event.choice, now);
-          generated.inc(labels, event.ids.length);
-        }
-        yield event;
-      }
-      isWhole = true;
-    } finally {
-      if (accepted) {
-        cached.inc(labels, cachedTokens);
-        uncached.observe(labels, accepted.promptTokens - cachedTokens);
-        whole.observe(labels, (performance.now() - startedAt) / 1000);
-        if (isCut || !isWhole) aborted.inc(labels);
-      }
-    }
-  }
+  const instrumentsOf = (model: string): Instruments => {
+    const labels = { [LABEL]: model };
+    return {
+      count: (name, by) => counters[name].inc(labels, by),
+      setCount(name, value) {
+        counters[name].remove(labels);
+        counters[name].inc(labels, value);
+      },
+      set: (name, value) => gauges[name].set(labels, value),
+      observe: (name, value) => histograms[name].observe(labels, value),
+    };
+  };
 
   return {
     registry,
-    watchText: (name, model) => ({
-      ...model,
-      generate: (request, options) => watched({ [LABEL]: name }, model.generate(request, options)),
-    }),
-    watchEmbeddings: (name, model) => ({
-      ...model,
-      async *generate(request, options) {
-        const labels = { [LABEL]: name };
-        const startedAt = performance.now();
-        let left = -1;
-        try {
-          for await (const event of model.generate(request, options)) {
-            if (event.type === 'accepted') {
-              left = event.tokens.length;
-              requests.inc(labels);
-              for (const tokens of event.tokens) prompts.observe(labels, tokens);
-              prompt.inc(
-                labels,
-                event.tokens.reduce((sum, tokens) => sum + tokens, 0),
-              );
-            } else left -= 1;
-            yield event;
-          }
-        } finally {
-          if (left >= 0) whole.observe(labels, (performance.now() - startedAt) / 1000);
-          if (left > 0) aborted.inc(labels);
-        }
-      },
-    }),
-    async tell(name, model) {
-      const labels = { [LABEL]: name };
-      const now = await model.metrics();
-      const { pages } = now;
-      running.set(labels, now.running);
-      waiting.set(labels, now.waiting);
-      used.set(labels, pages.used * pages.tokensPerPage);
-      total.set(labels, pages.total * pages.tokensPerPage);
-      usage.set(labels, pages.total > 0 ? pages.used / pages.total : 0);
-      pageSize.set(labels, pages.tokensPerPage);
-      context.set(labels, model.info.contextLength);
-      // The engine counts by itself; a model that was opened anew begins at 0 again, as counters may.
-      for (const [counted, value] of [
-        [retracted, now.retractions],
-        [restarts, now.deviceRestarts],
-      ] as const) {
-        counted.remove(labels);
-        counted.inc(labels, value);
-      }
-    },
+    watchText: (name, model) =>
+      over(model, {
+        generate: (request, options) => watchText(instrumentsOf(name), model.generate(request, options)),
+      }),
+    watchEmbeddings: (name, model) =>
+      over(model, {
+        generate: (request, options) =>
+          watchEmbeddings(instrumentsOf(name), model.generate(request, options)),
+      }),
+    tell: async (name, model) => tell(instrumentsOf(name), model, await model.metrics()),
   };
+}
+
+/** The same object with some members in place of its own. */
+function over<T extends object>(model: T, members: Partial<T>): T {
+  return Object.assign(Object.create(model) as T, members);
+}
+
+type Events<T> = AsyncGenerator<T, void, void>;
+
+const secondsSince = (milliseconds: number): number => (performance.now() - milliseconds) / 1000;
+
+async function* watchText(to: Instruments, events: Events<TextEvent>): Events<TextEvent> {
+  const startedAt = performance.now();
+  const lastAt = new Map<number, number>();
+  let promptTokens: number | null = null;
+  let cachedTokens = 0;
+  let isWhole = false;
+  let isCut = false;
+  try {
+    for await (const event of events) {
+      if (event.type === 'accepted') {
+        ({ promptTokens } = event);
+        to.count('num_requests_total', 1);
+        to.count('prompt_tokens_total', promptTokens);
+        to.observe('prompt_tokens_histogram', promptTokens);
+      } else if (event.type === 'prefill') {
+        ({ cachedTokens } = event);
+      } else if (event.type === 'done') {
+        to.observe('generation_tokens_histogram', event.completionTokens);
+        isCut ||= event.finishReason === 'abort';
+      } else if (event.ids.length > 0) {
+        if (lastAt.size === 0) to.observe('time_to_first_token_seconds', secondsSince(startedAt));
+        const before = lastAt.get(event.choice);
+        const each = before === undefined ? 0 : secondsSince(before) / event.ids.length;
+        // Tokens that come together took as long as one another.
+        if (before !== undefined) event.ids.forEach(() => to.observe('inter_token_latency_seconds', each));
+        lastAt.set(event.choice, performance.now());
+        to.count('generation_tokens_total', event.ids.length);
+      }
+      yield event;
+    }
+    isWhole = true;
+  } finally {
+    if (promptTokens !== null) {
+      to.count('cached_tokens_total', cachedTokens);
+      to.observe('uncached_prompt_tokens_histogram', promptTokens - cachedTokens);
+      to.observe('e2e_request_latency_seconds', secondsSince(startedAt));
+      if (isCut || !isWhole) to.count('num_aborted_requests_total', 1);
+    }
+  }
+}
+
+async function* watchEmbeddings(to: Instruments, events: Events<EmbeddingEvent>): Events<EmbeddingEvent> {
+  const startedAt = performance.now();
+  let left: number | null = null;
+  try {
+    for await (const event of events) {
+      if (event.type === 'accepted') {
+        left = event.tokens.length;
+        to.count('num_requests_total', 1);
+        for (const tokens of event.tokens) {
+          to.count('prompt_tokens_total', tokens);
+          to.observe('prompt_tokens_histogram', tokens);
+        }
+      } else if (left !== null) left -= 1;
+      yield event;
+    }
+  } finally {
+    if (left !== null) to.observe('e2e_request_latency_seconds', secondsSince(startedAt));
+    if (left) to.count('num_aborted_requests_total', 1);
+  }
+}
+
+function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
+  const { pages, cache } = now;
+  const tokens = (count: number): number => count * pages.tokensPerPage;
+  to.set('num_running_reqs', now.running);
+  to.set('num_queue_reqs', now.waiting);
+  to.set('num_used_tokens', tokens(pages.used));
+  to.set('kv_evictable_tokens', tokens(pages.cached));
+  to.set('kv_available_tokens', tokens(pages.total - pages.used - pages.cached));
+  to.set('max_total_num_tokens', tokens(pages.total));
+  to.set('token_usage', pages.total > 0 ? pages.used / pages.total : 0);
+  to.set('cache_hit_rate', cache.hitRate);
+  to.set('page_size', pages.tokensPerPage);
+  to.set('context_len', info.contextLength);
+  to.setCount('evicted_tokens_total', cache.evicted);
+  to.setCount('num_retracted_requests_total', now.retractions);
+  to.setCount('device_restarts_total', now.deviceRestarts);
 }
 
 export async function metricsPage({ metrics, slots }: Service, event: H3Event): Promise<string> {

@@ -1,6 +1,8 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
 import type { H3Event } from 'h3';
+import { ABORT_FIELDS, FLUSH_FIELDS } from './admin-schema.ts';
+import { abortRequest, flushCache } from './admin.ts';
 import { chatCompletions } from './chat.ts';
 import { COMPLETION_FIELDS } from './completion-schema.ts';
 import { completions } from './completions.ts';
@@ -79,6 +81,14 @@ const SERVER_INFO: Route = {
   group: 'Server',
 };
 
+const FLUSH: Route = {
+  handle: flushCache,
+  summary: 'Empties the prefix cache; 400 while requests run.',
+  group: 'Administration',
+  fields: FLUSH_FIELDS,
+  access: 'admin',
+};
+
 const MODEL_INFO: Route = {
   handle: modelInfo,
   summary: 'Where a model comes from and what it is.',
@@ -147,6 +157,16 @@ export const ROUTES: RouteTable = {
   '/get_model_info': { GET: alias(MODEL_INFO) },
   '/server_info': { GET: SERVER_INFO },
   '/get_server_info': { GET: alias(SERVER_INFO) },
+  '/flush_cache': { POST: FLUSH },
+  '/abort_request': {
+    POST: {
+      handle: abortRequest,
+      summary: 'Ends requests by their ids, or all of them.',
+      group: 'Administration',
+      fields: ABORT_FIELDS,
+      access: 'admin',
+    },
+  },
   '/metrics': {
     GET: {
       handle: metricsPage,
