@@ -29,7 +29,7 @@ export const ROOMS = {
   engine: {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu'],
-    packages: ['tsx'], // starts a worker from the sources
+    packages: ['lru-cache', 'tsx'], // tsx: starts a worker from the sources
     node: [/-node\.ts$/, /^open\.ts$/],
   },
   models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },

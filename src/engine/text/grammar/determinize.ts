@@ -46,15 +46,22 @@ export function dfaOf(expression: Expression, bounds: Limits = limits()): Dfa {
     const waits = hasAssertions && places.some((place) => asserts[place]);
     const resolve = (after: Side): number[] => (waits ? close(places, { before, after }) : places);
     accept.push(resolve('none').includes(nfa.final));
-    const targets: Set<number>[] = sides.map(() => new Set());
+    const targets = new Map<number, number[]>();
     for (const side of waits ? (['word', 'other'] as const) : [null]) {
       for (const place of side === null ? places : resolve(side)) {
         for (const { set, to } of nfa.edges[place]!) {
-          for (const c of classesOf[set]!) if (side === null || sides[c] === side) targets[c]!.add(to);
+          for (const c of classesOf[set]!) {
+            if (side !== null && sides[c] !== side) continue;
+            const target = targets.get(c);
+            if (target) target.push(to);
+            else targets.set(c, [to]);
+          }
         }
       }
     }
-    targets.forEach((target, c) => next.push(number(close([...target], null), sides[c]!)));
+    const row = next.length;
+    for (let c = 0; c < sides.length; c++) next.push(-1);
+    for (const [c, target] of targets) next[row + c] = number(close(target, null), sides[c]!);
   }
   return dfa({ starts, classes, classCount: sides.length, next, accept });
 }

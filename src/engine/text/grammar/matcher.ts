@@ -1,0 +1,67 @@
+// One text held to a grammar, token by token. It holds nothing but a state, so a fork is another holder of the same.
+
+import { EngineError } from '../../../files/error.ts';
+import type { Constraint } from '../constraint.ts';
+import type { ForcedRuns } from './forced.ts';
+import type { Machine } from './machine.ts';
+import type { Masks } from './mask.ts';
+import type { State } from './stack.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+export interface MatcherParts {
+  machine: Machine;
+  masks: Masks;
+  /** The same for a token that opens the text, where that changes its bytes. */
+  firstMasks: Masks;
+  forced: ForcedRuns;
+  vocabulary: Vocabulary;
+}
+
+/** `first`: the next token opens the text. */
+export function createMatcher(parts: MatcherParts, from: State, first: boolean): Constraint {
+  const { machine, masks, firstMasks, forced, vocabulary } = parts;
+  const { endIds } = vocabulary;
+  let state = from;
+  let opens = first;
+  let over = false;
+
+  const refuse = (id: number): never => {
+    throw new EngineError('internal', `token ${id} was generated where the grammar does not allow it`);
+  };
+  const takeBytes = (id: number): State => {
+    const bytes = vocabulary.bytes(id, opens);
+    if (bytes.length === 0) return refuse(id);
+    let at: State = state;
+    for (const byte of bytes) at = machine.step(at, byte) ?? refuse(id);
+    return at;
+  };
+  const ended = (): boolean => over || (state.ends && state.leaves.length === 0);
+
+  return {
+    mask(into) {
+      into.fill(0);
+      if (!over) into.set((opens ? firstMasks : masks).of(state));
+      if (over || state.ends) for (const id of endIds) into[id >>> 5]! |= 1 << (id & 31);
+      return true;
+    },
+    accept(id) {
+      if (endIds.includes(id)) {
+        if (!over && !state.ends) refuse(id);
+        over = true;
+        return;
+      }
+      if (over) refuse(id);
+      state = machine.stepToken(state, id) ?? takeBytes(id);
+      opens = false;
+    },
+    forced: () => (over ? [] : forced.after(state, opens)),
+    get ended() {
+      return ended();
+    },
+    fork: () => {
+      const forked = createMatcher(parts, state, opens);
+      if (over) forked.accept(endIds[0]!);
+      return forked;
+    },
+  };
+}
