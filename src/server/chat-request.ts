@@ -16,17 +16,19 @@ export function toTextRequest(body: ChatBody, adapter?: string): TextRequest {
     ...toGeneration(body, adapter),
     logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
     ...toToolRequest(body),
-    reasoning: toReasoning(body),
+    // Of a prompt that the template did not make, thoughts are told apart only where that is asked for.
+    reasoning: toReasoning(body) ?? (body.input_ids ? {} : undefined),
   };
   return withoutMissing(request);
 }
 
 function toPrompt(body: ChatBody): TextPrompt {
-  if (body.input_ids) return { ids: body.input_ids };
+  const tools = toTools(body);
+  if (body.input_ids) return withoutMissing({ ids: body.input_ids, tools });
   const kwargs = { ...thinkingKwargs(body), ...body.chat_template_kwargs };
   return withoutMissing({
     messages: toChatMessages(body.messages ?? []),
-    tools: toTools(body),
+    tools,
     templateKwargs: Object.keys(kwargs).length > 0 ? kwargs : undefined,
     continueFinal: body.continue_final_message,
   });

@@ -19,7 +19,6 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
   const { body, ignored } = validateChat(await readJson(event.req), service.options.strict ?? false);
   const { model, fingerprint, adapter } = findTextModel(service, body.model);
   checkTokenIds(body, model.info.vocabSize);
-  const request = toTextRequest(body, adapter);
   listIgnored(event, ignored);
 
   const head = {
@@ -28,6 +27,7 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
     model: body.model,
     system_fingerprint: fingerprint,
   };
+  const request = { ...toTextRequest(body, adapter), id: head.id };
   const call = callText(service, event, model, [request], renamedFor(body));
   const [{ fold }] = call.runs as [TextRun];
   const reply = { head, fold, wishes: wishesOf(body) };

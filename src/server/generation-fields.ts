@@ -134,7 +134,7 @@ export const GENERATION_FIELDS = {
       'include_usage: a last chunk with usage. continuous_usage_stats: usage in every chunk. Needs stream.',
     ),
   }),
-  ...by('server/reply-fold.ts', {
+  ...by('engine/text/recorder.ts', {
     return_hidden_states: honoured(
       z.union([z.boolean(), z.enum(['last', 'all'])]),
       'Hidden states in choices[].hidden_states: of the last token (true, "last") or of all.',
@@ -146,6 +146,8 @@ export const GENERATION_FIELDS = {
       false,
     ),
     routed_experts_start_len: honoured(z.int().min(0), 'First prompt token of return_routed_experts.', 0),
+  }),
+  ...by('server/reply-fold.ts', {
     return_cached_tokens_details: honoured(
       z.boolean(),
       'Where cached prompt tokens were: device, host, storage, in svcext.',

@@ -97,10 +97,13 @@ export function unknownStreamOptions({ stream_options: options = {} }: Generatio
 }
 
 /** Where the members of an engine request stand in the body; longer ones first. */
-function fieldPaths(body: GenerationBody & ReasoningFields): [engine: string, field: string][] {
+function fieldPaths(
+  body: GenerationBody & ReasoningFields & { input_ids?: number[] | undefined },
+): [engine: string, field: string][] {
   return [
     ...constraintPaths(body),
     ...reasoningPaths(body),
+    ...(body.input_ids ? [['prompt', 'input_ids'] as [string, string]] : []),
     ['maxTokens', 'max_completion_tokens'],
     ['topP', 'top_p'],
     ['topK', 'top_k'],
@@ -120,6 +123,7 @@ function fieldPaths(body: GenerationBody & ReasoningFields): [engine: string, fi
     ['id', 'rid'],
     ['cacheSalt', 'cache_salt'],
     ['hiddenStates', 'return_hidden_states'],
+    ['routedExperts.from', 'routed_experts_start_len'],
     ['routedExperts', 'return_routed_experts'],
     ['toolChoice', 'tool_choice'],
     ['parallelToolCalls', 'parallel_tool_calls'],

@@ -8,12 +8,15 @@ import { by, type FieldTable, honoured, withoutMissing } from './fields.ts';
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 const budget = z.int().min(0);
 
-export const REASONING_FIELDS = by('server/reasoning.ts', {
-  reasoning_effort: honoured(
-    effort,
-    'none, minimal, low, medium, high, xhigh or max: for the template that reads it, elsewhere a thinking budget.',
-    'medium',
-  ),
+export const REASONING_FIELDS = by('engine/text/output/thinking.ts', {
+  reasoning_effort: {
+    ...honoured(
+      effort,
+      'none, minimal, low, medium, high, xhigh or max: for the template that reads it, elsewhere a thinking budget.',
+    ),
+    // Not dropped where it is sent: a template may have another.
+    defaultText: '`"medium"`',
+  },
   reasoning: honoured(
     z.looseObject({ effort: effort.nullish(), enabled: z.boolean().nullish(), max_tokens: budget.nullish() }),
     "OpenRouter's form: effort, enabled, max_tokens (the thinking budget).",

@@ -43,12 +43,14 @@ export const FIELDS = {
   ...by('files/template.ts', {
     chat_template_kwargs: honoured(z.record(z.string(), z.unknown()), 'Variables for the chat template.'),
   }),
-  ...by('engine/text/request.ts', {
+  ...by('engine/text/output/reply-start.ts', {
     continue_final_message: honoured(
       z.boolean(),
       "The reply goes on where the last message, the assistant's, ends.",
       false,
     ),
+  }),
+  ...by('engine/text/request.ts', {
     input_ids: honoured(
       z.array(tokenId).min(1),
       'The prompt as token ids, in place of what messages would become.',

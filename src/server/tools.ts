@@ -37,7 +37,7 @@ const choice = z
     });
   });
 
-export const TOOL_FIELDS = by('server/tools.ts', {
+export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
   tools: honoured(z.array(tool), 'Functions the model may call; strict ones are held to their parameters.'),
   tool_choice: honoured(
     z.union([z.enum(['auto', 'none', 'required']), choice]),

@@ -59,7 +59,7 @@ function checkPairs(body: ChatBody): void {
         "needs the last message to be the assistant's, with a text to go on from",
       );
   }
-  const rendered = ['tools', 'functions', 'chat_template_kwargs', 'continue_final_message'] as const;
+  const rendered = ['chat_template_kwargs', 'continue_final_message'] as const;
   const unread = body.input_ids && rendered.find((field) => body[field] !== undefined);
   if (unread) refuse(unread, 'is for the chat template, and input_ids go past it; send one of them');
 }

@@ -106,8 +106,7 @@ field('top_logprobs', {
   ],
 });
 field('reasoning_effort', {
-  neutral: ['medium'],
-  asks: (['none', 'minimal', 'low', 'high', 'xhigh', 'max'] as const).map((effort) => [
+  asks: (['medium', 'none', 'minimal', 'low', 'high', 'xhigh', 'max'] as const).map((effort) => [
     effort,
     { reasoning: { effort } },
   ]),
@@ -199,10 +198,12 @@ field('continue_final_message', {
     ['yes', 'a boolean'],
   ],
 });
+const clock = { type: 'function' as const, function: { name: 'clock' } };
 field('input_ids', {
   neutral: [[]],
   asks: [
-    [[1, 2, 3], { prompt: { ids: [1, 2, 3] } }],
+    [[1, 2, 3], { prompt: { ids: [1, 2, 3] }, reasoning: {} }],
+    [[1], { prompt: { ids: [1], tools: [clock] } }, { with: { tools: [clock] } }],
     [[1], { prompt: { ids: [1] } }, { with: { messages: undefined } }],
   ],
   refused: [

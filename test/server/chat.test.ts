@@ -47,7 +47,10 @@ describe('a plain reply', () => {
   it('hands the engine what was asked, and nothing that was not', async () => {
     const { post, model } = await start();
     await post(ask('hi'));
-    expect(model.requests[0]).toEqual({ prompt: { messages: [{ role: 'user', content: 'hi' }] } });
+    expect(model.requests[0]).toEqual({
+      id: expect.stringMatching(/^chatcmpl-/),
+      prompt: { messages: [{ role: 'user', content: 'hi' }] },
+    });
     const everything = {
       max_completion_tokens: 5,
       max_tokens: 9,
@@ -65,6 +68,7 @@ describe('a plain reply', () => {
     };
     expect((await post(ask('hi', everything))).status).toBe(200);
     expect(model.requests[1]).toEqual({
+      id: expect.stringMatching(/^chatcmpl-/),
       prompt: { messages: [{ role: 'user', content: 'hi' }], templateKwargs: { enable_thinking: true } },
       maxTokens: 5,
       temperature: 0,

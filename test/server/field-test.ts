@@ -29,6 +29,7 @@ export function field(name: string, { neutral = [], asks = [], refused = [] }: F
             const response = await post(ask('hi', { [name]: value, stream }));
             expect([value, response.status, await response.text()]).toEqual([value, 200, expect.anything()]);
             expect(model.requests.at(-1)).toEqual({
+              id: expect.any(String),
               prompt: { messages: [{ role: 'user', content: 'hi' }] },
             });
           }

@@ -39,7 +39,8 @@ export type TextPrompt =
       continueFinal?: boolean;
     }
   | { text: string }
-  | { ids: number[] };
+  /** `tools`: those the prompt shows, so that their calls are looked for. */
+  | { ids: number[]; tools?: Tool[] };
 
 /** Left out: generation_config.json decides, then the contract's default (1, 1, off, off). */
 export interface SamplingOptions {

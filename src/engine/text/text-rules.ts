@@ -130,16 +130,18 @@ const ids: Rule = (value, name) => {
   if (!Array.isArray(value)) refuse(value, name, 'a list of token ids');
 };
 
+const tools = listOf(objectOf(TOOL, { required: ['type', 'function'] }));
+
 /** One table for each form a prompt can have; which one it is, its own member says. */
 const PROMPTS = {
   messages: {
     messages: listOf(message, { least: 1 }),
-    tools: listOf(objectOf(TOOL, { required: ['type', 'function'] })),
+    tools,
     templateKwargs: recordOf(anything),
     continueFinal: flag,
   },
   text: { text },
-  ids: { ids },
+  ids: { ids, tools },
 } as const;
 
 /** Throws bad_request for what is no prompt. */

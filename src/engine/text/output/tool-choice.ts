@@ -20,7 +20,7 @@ const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false };
  */
 export function planTools(request: TextRequest, format: OutputFormat): ToolPlan {
   const { prompt, toolChoice: choice = 'auto', parallelToolCalls = true } = request;
-  const given = 'messages' in prompt ? (prompt.tools ?? []) : [];
+  const given = ('tools' in prompt && prompt.tools) || [];
   if (choice === 'none') return NO_TOOLS;
   if (given.length === 0) {
     if (choice === 'auto') return NO_TOOLS;
