@@ -22,7 +22,7 @@ export const ROOMS = {
   server: {
     does: 'Request in, Response out',
     rooms: ['index.ts'],
-    packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client'],
+    packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client', 'lru-cache'],
     node: true,
   },
   'index.ts': { does: 'the public face; nothing else is public', rooms: ['engine', 'files', 'gpu'] },

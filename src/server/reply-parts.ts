@@ -47,7 +47,7 @@ export function createHeldParts(): HeldParts {
 }
 
 /** The tokens of an event go with its last part. */
-function partsOf(event: Generated): Part[] {
+export function partsOf(event: Generated): Part[] {
   const carried = { ids: [...event.ids], logprobs: [...(event.logprobs ?? [])] };
   if (event.type !== 'toolCall')
     return [{ kind: event.type === 'delta' ? 'content' : 'reasoning', text: event.text, ...carried }];

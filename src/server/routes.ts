@@ -14,6 +14,8 @@ import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { metricsPage } from './metrics.ts';
 import { modelEntry, modelList } from './models.ts';
 import { readiness } from './readiness.ts';
+import { RESPONSE_FIELDS } from './response-schema.ts';
+import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
 import { FIELDS } from './schema.ts';
 import type { Service } from './service.ts';
 import { modelInfo, serverInfo } from './server-info.ts';
@@ -106,6 +108,25 @@ export const ROUTES: RouteTable = {
       fields: COMPLETION_FIELDS,
       required: ['prompt', 'model'],
     },
+  },
+  '/v1/responses': {
+    POST: {
+      handle: responses,
+      summary: "A response in OpenAI's newer interface.",
+      group: 'Text',
+      fields: RESPONSE_FIELDS,
+      required: ['input', 'model'],
+    },
+  },
+  '/v1/responses/:id': {
+    GET: { handle: getResponse, summary: 'A response that is kept.', group: 'Text' },
+    DELETE: { handle: deleteResponse, summary: 'Forgets a response.', group: 'Text' },
+  },
+  '/v1/responses/:id/input_items': {
+    GET: { handle: responseInput, summary: 'What a response was asked with.', group: 'Text' },
+  },
+  '/v1/responses/:id/cancel': {
+    POST: { handle: cancelResponse, summary: 'Ends a response that is being made.', group: 'Text' },
   },
   '/v1/embeddings': {
     POST: {

@@ -5,6 +5,7 @@ import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.
 import { RequestError } from './errors.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createPictureStore, type PictureStore } from './picture-store.ts';
+import { createResponseStore, type ResponseStore } from './response-store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** Where log lines go; consola fits. */
@@ -89,6 +90,7 @@ export interface Service {
   /** Those that were asked for by URL. */
   readonly pictures: PictureStore;
   readonly metrics: Metrics;
+  readonly responses: ResponseStore;
 }
 
 const QUEUED_IMAGES = 128;
@@ -104,6 +106,7 @@ export function createService(options: ServerOptions, log: Log): Service {
     replies: 0,
     pictures: createPictureStore(),
     metrics: createMetrics(),
+    responses: createResponseStore(),
   };
 }
 

@@ -8,6 +8,7 @@ import type { GenerationBody } from './generation-fields.ts';
 import { underFieldName } from './generation-request.ts';
 import { abortWithClient, whileRunning } from './model-call.ts';
 import { applyEvent, completionTokens, type Fold, startFold } from './reply-fold.ts';
+import { type Part, partsOf } from './reply-parts.ts';
 import { isGenerated } from './reply.ts';
 import { duration } from './request-log.ts';
 import { type Service, SHUTDOWN } from './service.ts';
@@ -61,6 +62,17 @@ export const renamedFor =
 export async function foldText(call: TextCall): Promise<void> {
   await together(call, async ({ fold, events }) => {
     for await (const event of events) applyEvent(fold, event);
+    if (fold.error) throw fold.error;
+  });
+}
+
+/** The same, told part by part. */
+export async function foldParts(call: TextCall, tell: (part: Part) => void): Promise<void> {
+  await together(call, async ({ fold, events }) => {
+    for await (const event of events) {
+      applyEvent(fold, event);
+      if (isGenerated(event)) partsOf(event).forEach(tell);
+    }
     if (fold.error) throw fold.error;
   });
 }

@@ -1,0 +1,94 @@
+// From a request for a response to the chat completion that it is, and errors of that back under the request's names.
+
+import { RequestError } from './errors.ts';
+import { withoutMissing } from './fields.ts';
+import type { Renames } from './renamed.ts';
+import { type InputItem, toMessages } from './response-items.ts';
+import { type ResponseBody, SHARED_FIELDS } from './response-schema.ts';
+import type { ResponseStore } from './response-store.ts';
+
+export const RESPONSE_NAMES: Renames = [
+  [/^response_format\.json_schema\.schema/, 'text.format.schema'],
+  [/^response_format\.json_schema/, 'text.format'],
+  [/^response_format/, 'text.format'],
+  [/^max_completion_tokens/, 'max_output_tokens'],
+  [/^reasoning_effort/, 'reasoning.effort'],
+  [/^tools\.(\d+)\.function/, 'tools.$1'],
+  [/^messages/, 'input'],
+];
+
+/** What the request sent, as items. */
+export function inputOf({ input }: ResponseBody): InputItem[] {
+  return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : (input ?? []);
+}
+
+/** The conversation so far and what is new, references resolved. Throws where something of it is not kept. */
+export function conversationOf(body: ResponseBody, store: ResponseStore): InputItem[] {
+  const { previous_response_id: previous } = body;
+  const before = previous === undefined ? [] : store.get(previous)?.items;
+  if (!before) {
+    throw new RequestError(
+      'not_found',
+      `there is no response ${previous} here, or no longer; send the conversation itself as input`,
+      { param: 'previous_response_id' },
+    );
+  }
+  const now = inputOf(body).map((item, at) => {
+    if (item.type !== 'item_reference') return item;
+    const id = String(item['id']);
+    const found = before.find((one) => one['id'] === id) ?? store.item(id);
+    if (found) return found;
+    throw new RequestError(
+      'not_found',
+      `input.${at} refers to ${id}, and no such item is kept here; send the item itself`,
+      { param: `input.${at}` },
+    );
+  });
+  return [...before, ...now];
+}
+
+/** The body of the same request to /v1/chat/completions. */
+export function toChat(body: ResponseBody, items: readonly InputItem[]): object {
+  const { instructions } = body;
+  const wantsLogprobs = body.include?.includes('message.output_text.logprobs') ?? false;
+  if (body.top_logprobs !== undefined && !wantsLogprobs) {
+    throw new RequestError(
+      'invalid_value',
+      'top_logprobs needs message.output_text.logprobs in include; send both or neither',
+      { param: 'top_logprobs' },
+    );
+  }
+  const shared = Object.keys(SHARED_FIELDS).map((name) => [name, body[name as keyof typeof SHARED_FIELDS]]);
+  return withoutMissing({
+    model: body.model,
+    messages: [
+      ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
+      ...toMessages(items),
+    ],
+    ...Object.fromEntries(shared),
+    max_completion_tokens: body.max_output_tokens,
+    tools: body.tools?.map(({ name, description, parameters, strict }) => ({
+      type: 'function',
+      function: { name, description, parameters, strict },
+    })),
+    tool_choice: toChoice(body.tool_choice),
+    parallel_tool_calls: body.parallel_tool_calls,
+    response_format: toFormat(body.text?.format),
+    reasoning_effort: body.reasoning?.effort ?? undefined,
+    logprobs: wantsLogprobs || undefined,
+    top_logprobs: body.top_logprobs,
+  });
+}
+
+function toChoice(choice: ResponseBody['tool_choice']): unknown {
+  if (typeof choice !== 'object') return choice;
+  if (choice.type === 'function') return { type: 'function', function: { name: choice.name } };
+  const tools = choice.tools.map(({ name }) => ({ type: 'function', function: { name } }));
+  return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools } };
+}
+
+function toFormat(format: NonNullable<ResponseBody['text']>['format']): unknown {
+  if (!format || format.type !== 'json_schema') return format ?? undefined;
+  const { name, description, schema, strict } = format;
+  return { type: 'json_schema', json_schema: { name, description, schema, strict } };
+}

@@ -1,0 +1,156 @@
+// The fields of OpenAI's Responses interface, and of sampling what all routes for text have.
+
+import { z } from 'zod';
+import { bodyChecker } from './body.ts';
+import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from './fields.ts';
+import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
+import { inputItem } from './response-items.ts';
+
+const filled = z.string().min(1);
+
+const tool = z
+  .looseObject({
+    type: z.string(),
+    name: filled.optional(),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  })
+  .superRefine(({ type, name }, context) => {
+    const issue = (path: string, message: string, code: string) =>
+      context.addIssue({ code: 'custom', path: [path], message, params: { code } });
+    if (type !== 'function')
+      issue('type', `is ${type}, and this server runs no tools of its own; send functions`, 'unsupported');
+    else if (name === undefined) issue('name', 'is required', 'missing_required_parameter');
+  });
+
+const choice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  z.looseObject({ type: z.literal('function'), name: filled }),
+  z.looseObject({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: z.array(z.looseObject({ type: z.literal('function'), name: filled })).min(1),
+  }),
+]);
+
+const format = z.looseObject({
+  type: z.enum(['text', 'json_object', 'json_schema']),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  schema: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+
+const INCLUDES = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
+
+const {
+  temperature,
+  top_p,
+  top_k,
+  min_p,
+  seed,
+  frequency_penalty,
+  presence_penalty,
+  repetition_penalty,
+  logit_bias,
+  stop,
+  stop_token_ids,
+  stop_regex,
+  min_tokens,
+  ignore_eos,
+  regex,
+  ebnf,
+  lora_path,
+  priority,
+  cache_salt,
+  extra_key,
+  stream,
+} = GENERATION_FIELDS;
+
+/** They mean the same as in a chat completion, by the same name. */
+export const SHARED_FIELDS = {
+  temperature,
+  top_p,
+  top_k,
+  min_p,
+  seed,
+  frequency_penalty,
+  presence_penalty,
+  repetition_penalty,
+  logit_bias,
+  stop,
+  stop_token_ids,
+  stop_regex,
+  min_tokens,
+  ignore_eos,
+  regex,
+  ebnf,
+  lora_path,
+  priority,
+  cache_salt,
+  extra_key,
+} satisfies FieldTable;
+
+export const RESPONSE_FIELDS = {
+  input: honoured(
+    z.union([filled, z.array(inputItem).min(1)]),
+    'A text, or items: message, function_call, function_call_output, reasoning, item_reference.',
+  ),
+  model: honoured(
+    filled,
+    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  ),
+  instructions: honoured(
+    z.string(),
+    'A system message before the input; not carried on to the next response.',
+  ),
+  previous_response_id: honoured(filled, 'The conversation goes on from that response, if it is still kept.'),
+  store: honoured(z.boolean(), 'Keep the response, in memory and within bounds.', true),
+  max_output_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.'),
+  tools: honoured(z.array(tool), 'Functions the model may call.'),
+  tool_choice: honoured(choice, 'auto, none, required, one function, or allowed_tools.', 'auto'),
+  parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
+  text: honoured(
+    z.looseObject({ format: format.nullish(), verbosity: z.literal('medium').nullish() }),
+    'format: text, json_object or json_schema, always strict.',
+  ),
+  reasoning: honoured(
+    z.looseObject({
+      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    }),
+    'effort, as reasoning_effort of chat completions. Thoughts come whole, not as a summary.',
+  ),
+  top_logprobs: honoured(
+    z.int().min(0).max(20),
+    'Log probabilities of so many best tokens; needs message.output_text.logprobs in include.',
+    0,
+  ),
+  include: honoured(
+    z.array(
+      z
+        .string()
+        .refine((name) => INCLUDES.includes(name), { error: `must be one of ${INCLUDES.join(', ')}` }),
+    ),
+    'message.output_text.logprobs. reasoning.encrypted_content has no effect: thoughts are not encrypted.',
+  ),
+  metadata: honoured(z.record(z.string(), z.string()), 'Labels, sent back with the response.'),
+  ...SHARED_FIELDS,
+  stream,
+  stream_options: noEffect('Nothing is padded here.'),
+  truncation: neutralOnly('Drop the beginning of a conversation that is too long.', 'disabled'),
+  background: neutralOnly('Answer later.', false),
+  conversation: neutralOnly('A stored conversation.'),
+  prompt: neutralOnly('A stored prompt.'),
+  max_tool_calls: noEffect('Bounds calls of tools that a server runs itself.'),
+  user: noEffect('Who asks.'),
+  safety_identifier: noEffect('Who asks, hashed.'),
+  prompt_cache_key: noEffect('Which cache to look in; there is one, and it looks by content.'),
+  prompt_cache_retention: noEffect('How long to keep the cache.'),
+  service_tier: noEffect('Which tier bills and serves.'),
+} satisfies FieldTable;
+
+export type ResponseBody = HonouredBody<typeof RESPONSE_FIELDS> & { model: string };
+
+export const checkResponse = bodyChecker({ table: RESPONSE_FIELDS, required: ['input', 'model'] });

@@ -1,0 +1,49 @@
+// Responses that are kept, so that a conversation can go on from them: in memory, the oldest making room for the new.
+
+import { LRUCache } from 'lru-cache';
+import type { InputItem } from './response-items.ts';
+
+export interface StoredResponse {
+  /** As it is sent. */
+  response: { id: string; status: string };
+  /** The conversation up to its end, its own output included. */
+  items: InputItem[];
+  /** What of it this request sent. */
+  input: InputItem[];
+}
+
+export interface ResponseStore {
+  get(id: string): StoredResponse | undefined;
+  set(stored: StoredResponse): void;
+  /** False where there is none. */
+  delete(id: string): boolean;
+  /** An output item of any kept response. */
+  item(id: string): InputItem | undefined;
+  /** Those that are being made: how to end them. */
+  readonly running: Map<string, () => void>;
+}
+
+const MOST_RESPONSES = 1000;
+/** Characters of JSON, of all together. */
+const MOST_CHARACTERS = 64 * 2 ** 20;
+
+export function createResponseStore(): ResponseStore {
+  const kept = new LRUCache<string, StoredResponse>({
+    max: MOST_RESPONSES,
+    maxSize: MOST_CHARACTERS,
+    sizeCalculation: (stored) => JSON.stringify(stored).length,
+  });
+  return {
+    running: new Map(),
+    get: (id) => kept.get(id),
+    set: (stored) => void kept.set(stored.response.id, stored),
+    delete: (id) => kept.delete(id),
+    item(id) {
+      for (const { items } of kept.values()) {
+        const found = items.find((item) => item['id'] === id);
+        if (found) return found;
+      }
+      return undefined;
+    },
+  };
+}

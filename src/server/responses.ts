@@ -1,0 +1,130 @@
+// /v1/responses: OpenAI's Responses interface over chat completions, with responses kept in memory.
+
+import { randomUUID } from 'node:crypto';
+import type { H3Event } from 'h3';
+import { toTextRequest } from './chat-request.ts';
+import { RequestError } from './errors.ts';
+import { checkTokenIds } from './generation-request.ts';
+import { readJson } from './json-body.ts';
+import { listIgnored } from './model-call.ts';
+import { findTextModel } from './models.ts';
+import { renameParam, underNames } from './renamed.ts';
+import { conversationOf, inputOf, RESPONSE_NAMES, toChat } from './response-chat.ts';
+import type { InputItem } from './response-items.ts';
+import { createOutput, type ResponseOutput } from './response-output.ts';
+import { lastStatus, responseForm, type ResponseHead, responseOf } from './response-reply.ts';
+import { checkResponse, type ResponseBody } from './response-schema.ts';
+import type { StoredResponse } from './response-store.ts';
+import { requireRunning, type Service } from './service.ts';
+import { acceptText, callText, foldParts, renamedFor, type TextCall } from './text-call.ts';
+import { streamText } from './text-stream.ts';
+import { validateChat } from './validation.ts';
+
+export async function responses(service: Service, event: H3Event): Promise<unknown> {
+  requireRunning(service);
+  const { body, ignored } = checkResponse(await readJson(event.req), service.options.strict);
+  const { model, adapter } = findTextModel(service, body.model);
+  const items = conversationOf(body, service.responses);
+  const chat = underNames(RESPONSE_NAMES, () => validateChat(toChat(body, items), false).body);
+  const request = underNames(RESPONSE_NAMES, () => {
+    checkTokenIds(chat, model.info.vocabSize);
+    return toTextRequest(chat, adapter);
+  });
+  listIgnored(event, ignored);
+  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), RESPONSE_NAMES);
+  const call = callText(service, event, model, [request], rename);
+  const head: ResponseHead = {
+    id: `resp_${randomUUID().replaceAll('-', '')}`,
+    created: Math.floor(Date.now() / 1000),
+    body,
+    sampling: model.info.sampling,
+  };
+  const follow = followed(service, head, items, call);
+  const { fold } = call.runs[0]!;
+  if (body.stream) {
+    await acceptText(call);
+    follow.begin();
+    return streamText(service, event, call, (send) => responseForm(head, fold, send, follow.end));
+  }
+  const output = createOutput(() => {}, wantsLogprobs(body));
+  follow.begin();
+  try {
+    await foldParts(call, (part) => output.add(part));
+  } catch (error) {
+    follow.forget();
+    throw error;
+  }
+  output.close(lastStatus(fold));
+  const response = responseOf(head, fold, output.items());
+  follow.end(response, output);
+  return response;
+}
+
+const wantsLogprobs = ({ include }: ResponseBody): boolean =>
+  include?.includes('message.output_text.logprobs') ?? false;
+
+/** Keeps a response, if it is to be kept, from its beginning to its end. */
+function followed({ responses: store }: Service, head: ResponseHead, items: InputItem[], call: TextCall) {
+  const { id, body } = head;
+  const keep = (response: StoredResponse['response'], output: InputItem[]): void => {
+    if (body.store ?? true) store.set({ response, items: [...items, ...output], input: inputOf(body) });
+  };
+  return {
+    begin() {
+      store.running.set(id, call.abort);
+      keep(responseOf(head, null, []), []);
+    },
+    end(response: StoredResponse['response'], output: ResponseOutput) {
+      store.running.delete(id);
+      keep(response, output.items());
+    },
+    forget() {
+      store.running.delete(id);
+      store.delete(id);
+    },
+  };
+}
+
+/** The response that a path names. */
+function storedResponse({ responses: store }: Service, { url }: H3Event): StoredResponse {
+  const id = url.pathname.split('/')[3] ?? '';
+  const stored = store.get(id);
+  if (stored) return stored;
+  throw new RequestError(
+    'not_found',
+    `there is no response ${id} here, or no longer; responses are kept in memory, the newest ones, unless store is false`,
+  );
+}
+
+export const getResponse = (service: Service, event: H3Event) => storedResponse(service, event).response;
+
+export function deleteResponse(service: Service, event: H3Event) {
+  const { id } = storedResponse(service, event).response;
+  service.responses.delete(id);
+  return { id, object: 'response', deleted: true };
+}
+
+export function cancelResponse(service: Service, event: H3Event) {
+  const { response } = storedResponse(service, event);
+  const abort = service.responses.running.get(response.id);
+  if (!abort) {
+    throw new RequestError(
+      'invalid_value',
+      `the response ${response.id} has ended: it is ${response.status}`,
+    );
+  }
+  abort();
+  return { ...response, status: 'cancelled' };
+}
+
+export function responseInput(service: Service, event: H3Event) {
+  const { input } = storedResponse(service, event);
+  const data = input.map((item, at) => ({ ...item, id: item['id'] ?? `item_${at}` }));
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: false,
+  };
+}
