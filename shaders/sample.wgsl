@@ -1,32 +1,15 @@
-// Draws one token a row of logits, a workgroup a row: bias, then greedy, or temperature, top-k and top-p together, min-p, and
-// Gumbel-max over what is left. The random number is a hash of (seed, position, token): no state, the same in any batch.
+// Draws one token a row of logits, a workgroup a row: penalties and biases, then greedy, or temperature, top-k and top-p together,
+// min-p, and Gumbel-max over what is left. The random number is a hash of (seed, position, token): no state, the same in any batch.
 // Among equal logits the lowest token wins, and is the first to be kept.
+#import "lib/adjust.wgsl"
 #import "lib/agree.wgsl"
+#import "lib/choice.wgsl"
 #import "lib/cut.wgsl"
 #import "lib/random.wgsl"
 
 const WORKGROUP = 64u;
-const NONE = 0xffffffffu;
-
-struct Choice {
-  temperature: f32,  // 0: greedy
-  top_p: f32,
-  min_p: f32,
-  top_k: u32,        // 0: off
-  seed_low: u32,
-  seed_high: u32,
-  position: u32,
-  slot: u32,
-  bias_first: u32,
-  bias_count: u32,
-  pad0: u32,
-  pad1: u32,
-}
-
-struct Bias {
-  token: u32,
-  value: f32,
-}
+const NONE = 0xffffffffu;    // no logit is a number
+const FOREIGN = 0xfffffffeu; // no token is allowed
 
 struct Args {
   vocabulary: u32,
@@ -39,6 +22,17 @@ struct Args {
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> sampled: array<u32>; // by slot
 @group(0) @binding(5) var<storage, read_write> ids: array<u32>;     // by row
+@group(0) @binding(6) var<storage, read> counts: array<Count>;
+
+// What is no number, or none that can be reckoned with, is a masked token or a very likely one; true: it was no number.
+fn clean(at: u32) -> bool {
+  let bits = bitcast<u32>(logits[at]);
+  if ((bits & 0x7f800000u) != 0x7f800000u) {
+    return false;
+  }
+  logits[at] = select(MASKED, -NEVER, bits == 0x7f800000u);
+  return (bits & 0x7fffffffu) > 0x7f800000u;
+}
 
 fn draw(choice: Choice, row0: u32, largest: f32, local: u32) -> u32 {
   var cut = Cut(0u, NONE);
@@ -53,7 +47,8 @@ fn draw(choice: Choice, row0: u32, largest: f32, local: u32) -> u32 {
     let value = logits[row0 + i];
     let key = sort_key(value);
     let relative = (value - largest) * rate;
-    if ((key > cut.key || (key == cut.key && i <= cut.limit)) && relative >= floor) {
+    let kept = key > cut.key || (key == cut.key && i <= cut.limit);
+    if (kept && relative >= floor && value > NEVER) {
       let score = relative + gumbel(mix(mix(i * 0x9e3779b1u + stream) ^ choice.seed_low));
       if (score > best.value) {
         best = Best(score, i);
@@ -67,14 +62,14 @@ fn draw(choice: Choice, row0: u32, largest: f32, local: u32) -> u32 {
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let row0 = workgroup.x * args.stride;
   let choice = choices[workgroup.x];
-  for (var i = local; i < choice.bias_count; i += WORKGROUP) {
-    let bias = biases[choice.bias_first + i];
-    logits[row0 + bias.token] += bias.value;
+  if (choice.processor == 0u) {
+    adjust(choice, row0, local);
   }
-  storageBarrier();
 
-  var best = Best(-3.4e38, NONE);
+  var best = Best(NEVER, NONE);
+  var strange = 0u;
   for (var i = local; i < args.vocabulary; i += WORKGROUP) {
+    strange |= u32(clean(row0 + i));
     let value = logits[row0 + i];
     if (value > best.value) {
       best = Best(value, i);
@@ -82,7 +77,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   best = best_of(best.value, best.token, local);
   var token = best.token;
-  if (choice.temperature > 0.0 && token != NONE) {
+  if (token == NONE && sums_of(0.0, strange, local).token == 0u) {
+    token = FOREIGN;
+  }
+  if (choice.temperature > 0.0 && token < FOREIGN) {
     token = draw(choice, row0, best.value, local);
   }
   if (local == 0u) {

@@ -12,9 +12,13 @@ export interface Life {
   last: number;
 }
 
-/** Assigns slots by liveness, first come first served, best fit. No two lives that overlap share a slot. */
-export function assignSlots(lives: readonly Life[], slotBytes: number[]): number[] {
-  const busyUntil = slotBytes.map(() => -1);
+/** Assigns slots by liveness, first come first served, best fit. No two lives that overlap share a slot; `taken` ones are left alone. */
+export function assignSlots(
+  lives: readonly Life[],
+  slotBytes: number[],
+  taken: ReadonlySet<number> = new Set(),
+): number[] {
+  const busyUntil = slotBytes.map((_, slot) => (taken.has(slot) ? Infinity : -1));
   const order = lives.map((_, i) => i).sort((a, b) => lives[a]!.first - lives[b]!.first);
   const slots = new Array<number>(lives.length);
   for (const i of order) {
@@ -48,8 +52,8 @@ export class Arena {
   }
 
   /** Slots for these lives; grows what is too small at the next `buffer`. */
-  assign(lives: readonly Life[]): number[] {
-    return assignSlots(lives, this.#bytes);
+  assign(lives: readonly Life[], taken?: ReadonlySet<number>): number[] {
+    return assignSlots(lives, this.#bytes, taken);
   }
 
   buffer(slot: number): GPUBuffer {

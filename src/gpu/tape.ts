@@ -2,6 +2,7 @@
 // owns the plan: pipelines, bind groups, arguments, and where each intermediate lives. Replaying costs a few
 // microseconds a dispatch and computes only what the step's sizes ask for.
 
+import { argsSize, createArgs } from './args.ts';
 import type { Life } from './arena.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { LinkedShader, Params } from './linker.ts';
@@ -34,8 +35,6 @@ export interface Encodable {
   groups: Groups;
 }
 
-const ARGS_STRIDE = 256;
-
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
@@ -44,8 +43,8 @@ export class Tape {
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();
-  #args = new DataView(new ArrayBuffer(ARGS_STRIDE * 64));
-  #argsBytes = 0;
+  readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
+  readonly #args = createArgs();
   #argsBuffer: GPUBuffer | null = null;
   #slots = new Map<Tensor, number>();
   #bindGroups: GPUBindGroup[] = [];
@@ -75,7 +74,7 @@ export class Tape {
     this.#dispatches.push({
       ...dispatch,
       pipeline,
-      argsOffset: this.#writeArgs(pipeline.shader, dispatch.args ?? {}),
+      argsOffset: this.#args.write(pipeline.shader, dispatch.args ?? {}),
     });
   }
 
@@ -91,6 +90,15 @@ export class Tape {
     return tensor;
   }
 
+  /** What another tape of the device keeps, as an operand of this one; that tape must have run before, and none between. */
+  borrow(tape: Tape, tensor: Tensor): Tensor {
+    if (!tape.#kept.has(tensor) && !tape.#borrowed.has(tensor))
+      throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is not kept by its tape`);
+    const borrowed = this.tensor(tensor.shape, tensor.dtype);
+    this.#borrowed.set(borrowed, tape.#borrowed.get(tensor) ?? { tape, tensor });
+    return borrowed;
+  }
+
   get dispatchCount(): number {
     return this.#dispatches.length;
   }
@@ -102,15 +110,12 @@ export class Tape {
   /** Decides where everything lives. Call once, when all is recorded. */
   finish(): void {
     this.cut();
-    this.#argsBuffer = this.device.gpu.createBuffer({
-      size: Math.max(this.#argsBytes, 16),
-      usage: 0x40 | 0x8,
-    });
-    this.device.gpu.queue.writeBuffer(this.#argsBuffer, 0, this.#args.buffer, 0, this.#argsBytes);
+    this.#argsBuffer = this.#args.upload(this.device.gpu);
     for (const { pipeline, groups } of this.#dispatches)
       this.#checkGroups(pipeline.shader.name, groups(this.capacity));
     const lives = this.#lives();
-    const slots = this.device.arena.assign([...lives.values()]);
+    const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
+    const slots = this.device.arena.assign([...lives.values()], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
   }
 
@@ -128,6 +133,8 @@ export class Tape {
   /** The same with the rows behind the last one. */
   #held(tensor: Tensor): Region {
     if (tensor.region) return tensor.region;
+    const borrowed = this.#borrowed.get(tensor);
+    if (borrowed) return borrowed.tape.#held(borrowed.tensor);
     const slot = this.#slots.get(tensor);
     if (slot === undefined)
       throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is bound nowhere on this tape`);
@@ -140,10 +147,7 @@ export class Tape {
     options: { submitEvery?: number; last?: (encoder: GPUCommandEncoder) => void } = {},
   ): void {
     this.#prepare();
-    for (const [name, size] of Object.entries(sizes)) {
-      if (size > (this.capacity[name] ?? 0))
-        throw new Error(`${size} ${name} exceed the tape's ${this.capacity[name]}`);
-    }
+    this.#checkSizes(sizes);
     const every = options.submitEvery ?? this.#cuts.length;
     let from = 0;
     for (let segment = Math.min(every, this.#cuts.length) - 1; ; segment += every) {
@@ -157,6 +161,22 @@ export class Tape {
       this.device.gpu.queue.submit([encoder.finish()]);
       if (isLast) return;
       from = to;
+    }
+  }
+
+  /** Replays all of it as a part of a command buffer that the caller submits. */
+  encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
+    this.#prepare();
+    this.#checkSizes(sizes);
+    const pass = encoder.beginComputePass();
+    this.#encode(pass, sizes, 0, this.#dispatches.length);
+    pass.end();
+  }
+
+  #checkSizes(sizes: Sizes): void {
+    for (const [name, size] of Object.entries(sizes)) {
+      if (size > (this.capacity[name] ?? 0))
+        throw new Error(`${size} ${name} exceed the tape's ${this.capacity[name]}`);
     }
   }
 
@@ -211,25 +231,6 @@ export class Tape {
     return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
   }
 
-  #writeArgs(shader: LinkedShader, args: Readonly<Record<string, number>>): number {
-    const offset = this.#argsBytes;
-    if (shader.args.length === 0) return offset;
-    this.#argsBytes += Math.max(ARGS_STRIDE, argsSize(shader));
-    if (this.#argsBytes > this.#args.byteLength) {
-      const grown = new Uint8Array(2 * this.#argsBytes);
-      grown.set(new Uint8Array(this.#args.buffer));
-      this.#args = new DataView(grown.buffer);
-    }
-    shader.args.forEach(({ name, kind }, i) => {
-      const value = args[name]!;
-      const at = offset + 4 * i;
-      if (kind === 'f32') this.#args.setFloat32(at, value, true);
-      else if (kind === 'i32') this.#args.setInt32(at, value, true);
-      else this.#args.setUint32(at, value, true);
-    });
-    return offset;
-  }
-
   #check(shader: LinkedShader, { args = {}, bind }: Dispatch): void {
     const { name } = shader;
     const operands = shader.bindings
@@ -271,7 +272,7 @@ export class Tape {
     this.#dispatches.forEach(({ bind }, i) => {
       for (const operand of Object.values(bind)) {
         const tensor = tensorOf(operand);
-        if (!tensor || tensor.region) continue;
+        if (!tensor || tensor.region || this.#borrowed.has(tensor)) continue;
         const life = lives.get(tensor);
         if (life) life.last = i;
         else lives.set(tensor, { bytes: tensor.heldBytes(this.capacity), first: i, last: i });
@@ -283,10 +284,6 @@ export class Tape {
     }
     return lives;
   }
-}
-
-function argsSize(shader: LinkedShader): number {
-  return Math.ceil((4 * shader.args.length) / 16) * 16;
 }
 
 function sameNames(shader: string, what: string, wanted: string[], given: string[]): void {

@@ -1,5 +1,5 @@
 // What changes from step to step of a text model, on the device: the flat rows of all running sequences, the tiles that
-// attention walks, page tables, and what is sampled how. Layouts as in shaders/lib/batch.wgsl and shaders/sample.wgsl.
+// attention walks, page tables, and what is sampled how. Layouts as in shaders/lib/batch.wgsl and shaders/lib/choice.wgsl.
 
 import type { Region, Tensor } from '../gpu/tensor.ts';
 
@@ -16,8 +16,10 @@ export interface TextBatch {
   wanted: Region;
   /** Choice[sampled]: sampling parameters. */
   choices: Region;
-  /** (token, value) pairs of logit_bias. */
+  /** (token, value) pairs that are added to logits. */
   biases: Region;
+  /** (token, count) pairs of what was generated. */
+  counts: Region;
   /** u32[slots]: the token last sampled in each slot; stays from step to step. */
   sampled: Region;
   /** u32[sampled]: this step's tokens. */
@@ -31,8 +33,9 @@ export interface TextBatch {
 /** Words of a Row, a Tile and a Choice. */
 export const ROW_WORDS = 4;
 export const TILE_WORDS = 4;
-export const CHOICE_WORDS = 12;
+export const CHOICE_WORDS = 20;
 export const BIAS_WORDS = 2;
+export const COUNT_WORDS = 2;
 
 /** A row whose token is the one last sampled in a slot. */
 export const FROM_SLOT = 0x80000000;

@@ -5,12 +5,17 @@ import type { TextBatch } from './batch.ts';
 
 /** The token of a row in which no logit is a number. */
 export const NOT_A_TOKEN = 0xffffffff;
+/** The token of a row in which none is allowed. */
+export const NO_TOKEN_ALLOWED = 0xfffffffe;
+/** The bias of a token that must not come. */
+export const MASKED = -3.4e38;
 
-/** logits [sampled, vocabulary] → batch.ids and batch.sampled. The logits take up the bias. */
+/** logits [sampled, vocabulary] → batch.ids and batch.sampled. The logits take up penalties and biases. */
 export function sample(logits: Tensor, batch: TextBatch): void {
+  const { choices, biases, counts, sampled, ids } = batch;
   tapeOf(logits).dispatch('sample.wgsl', {
     args: { vocabulary: logits.columns, stride: logits.stride },
-    bind: { logits, choices: batch.choices, biases: batch.biases, sampled: batch.sampled, ids: batch.ids },
+    bind: { logits, choices, biases, counts, sampled, ids },
     groups: (sizes) => [logits.rows(sizes)],
   });
 }

@@ -83,6 +83,7 @@ export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
     wanted: unused,
     choices: unused,
     biases: unused,
+    counts: unused,
     sampled: unused,
     ids: unused,
     ...given,

@@ -46,6 +46,7 @@ export async function drawAll(
     choices.setUint32(at + 28, draw.slot ?? i, true);
     choices.setUint32(at + 32, biases.length, true);
     choices.setUint32(at + 36, own.length, true);
+    choices.setFloat32(at + 48, 1, true);
     biases.push(...own);
   });
   const biasWords = new DataView(new ArrayBuffer(Math.max(1, biases.length) * BIAS_WORDS * 4));

@@ -2,7 +2,14 @@
 
 import type { Device } from '../../gpu/device.ts';
 import { tensorBytes, type Region } from '../../gpu/tensor.ts';
-import { BIAS_WORDS, CHOICE_WORDS, ROW_WORDS, TILE_WORDS, type TextBatch } from '../../kernels/batch.ts';
+import {
+  BIAS_WORDS,
+  CHOICE_WORDS,
+  COUNT_WORDS,
+  ROW_WORDS,
+  TILE_WORDS,
+  type TextBatch,
+} from '../../kernels/batch.ts';
 
 export interface StepCapacity {
   rows: number;
@@ -11,6 +18,8 @@ export interface StepCapacity {
   pages: number;
   sampled: number;
   biases: number;
+  /** Tokens that penalties count, of all sequences together; left out: there are no penalties. */
+  counts?: number;
   /** Sequences that can run at once. */
   slots: number;
   /** Dimensions of a head. */
@@ -32,6 +41,7 @@ export interface StepBuffers {
     wanted: Uint32Array;
     choices: DataView;
     biases: DataView;
+    counts: Uint32Array;
   };
   /** Writes what the step uses of each region. */
   upload(used: {
@@ -41,6 +51,7 @@ export interface StepBuffers {
     pages: number;
     sampled: number;
     biases: number;
+    counts?: number;
   }): void;
   destroy(): void;
 }
@@ -56,6 +67,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     wanted: capacity.sampled,
     choices: capacity.sampled * CHOICE_WORDS,
     biases: Math.max(capacity.biases, 1) * BIAS_WORDS,
+    counts: Math.max(capacity.counts ?? 0, 1) * COUNT_WORDS,
   };
   const names = Object.keys(lengths) as (keyof typeof lengths)[];
   const offsets = {} as Record<keyof typeof lengths, number>;
@@ -99,6 +111,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       wanted: region('wanted'),
       choices: region('choices'),
       biases: region('biases'),
+      counts: region('counts'),
       sampled: whole(results),
       ids: whole(ids),
       ...(states && { states: whole(states) }),
@@ -112,6 +125,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       wanted: u32('wanted'),
       choices: view('choices'),
       biases: view('biases'),
+      counts: u32('counts'),
     },
     upload(used) {
       const words = {
@@ -122,6 +136,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
         wanted: used.sampled,
         choices: used.sampled * CHOICE_WORDS,
         biases: used.biases * BIAS_WORDS,
+        counts: (used.counts ?? 0) * COUNT_WORDS,
       };
       for (const name of names) {
         if (words[name] > lengths[name])

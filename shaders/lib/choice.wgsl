@@ -1,0 +1,27 @@
+// How one row of logits is sampled.
+struct Choice {
+  temperature: f32,  // 0: greedy
+  top_p: f32,
+  min_p: f32,
+  top_k: u32,        // 0: off
+  seed_low: u32,
+  seed_high: u32,
+  position: u32,
+  slot: u32,
+  bias_first: u32,
+  bias_count: u32,
+  frequency: f32,
+  presence: f32,
+  repetition: f32,
+  count_first: u32,
+  count_count: u32,
+  pending: u32,      // 1: the token last sampled in the slot is not counted yet
+  mask: u32,         // 0: all tokens are allowed; else its row of `masks`, plus one
+  logprobs: u32,     // 0: none; else how many of the best, plus one
+  processor: u32,    // 0: none
+  pad: u32,
+}
+
+// What a masked token's logit is; no bias lifts it, and nothing below NEVER is drawn.
+const MASKED = -3.4e38;
+const NEVER = -3.0e38;

@@ -1,0 +1,31 @@
+// Logits of the tokens that a mask allows, MASKED for the others; rows without a mask as they are.
+#import "lib/choice.wgsl"
+
+struct Args {
+  stride: u32,     // logits from one row to the next
+  mask_words: u32, // of a mask
+}
+
+@group(0) @binding(0) var<storage, read> logits: array<f32>;
+@group(0) @binding(1) var<storage, read> choices: array<Choice>;
+@group(0) @binding(2) var<storage, read> masks: array<u32>;
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  let word = id.x;
+  let row = id.y;
+  if (word * 32u >= args.stride) {
+    return;
+  }
+  var bits = 0xffffffffu;
+  let mask = choices[row].mask;
+  if (mask != 0u && word < args.mask_words) {
+    bits = masks[(mask - 1u) * args.mask_words + word];
+  }
+  let from = row * args.stride + word * 32u;
+  for (var i = 0u; i < 32u; i++) {
+    y[from + i] = select(MASKED, logits[from + i], ((bits >> i) & 1u) == 1u);
+  }
+}

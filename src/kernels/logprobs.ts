@@ -1,0 +1,22 @@
+// Log probabilities of what was drawn, and of the best tokens.
+
+import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
+import type { TextBatch } from './batch.ts';
+
+export const MOST_LOGPROBS = 20;
+/** Of one row: the drawn token's, the best tokens as u32, and theirs. */
+export const LOGPROB_WORDS = 1 + 2 * MOST_LOGPROBS;
+
+/** logits [sampled, vocabulary] and batch.ids → `logprobs`, for the rows that ask. `tempered`: of logits divided by the temperature. */
+export function logprobs(
+  logits: Tensor,
+  batch: Pick<TextBatch, 'choices' | 'ids'>,
+  results: Region,
+  options: { tempered: boolean },
+): void {
+  tapeOf(logits).dispatch('logprobs.wgsl', {
+    args: { vocabulary: logits.columns, stride: logits.stride, tempered: Number(options.tempered) },
+    bind: { logits, choices: batch.choices, ids: batch.ids, logprobs: results },
+    groups: (sizes) => [logits.rows(sizes)],
+  });
+}
