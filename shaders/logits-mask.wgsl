@@ -24,8 +24,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (mask != 0u && word < args.mask_words) {
     bits = masks[(mask - 1u) * args.mask_words + word];
   }
-  let from = row * args.stride + word * 32u;
+  let first = row * args.stride + word * 32u;
   for (var i = 0u; i < 32u; i++) {
-    y[from + i] = select(MASKED, logits[from + i], ((bits >> i) & 1u) == 1u);
+    y[first + i] = select(MASKED, logits[first + i], ((bits >> i) & 1u) == 1u);
   }
 }

@@ -10,6 +10,7 @@ const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
   topP: 'top_p',
   topK: 'top_k',
   minP: 'min_p',
+  repetitionPenalty: 'repetition_penalty',
 };
 
 const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }> = {

@@ -3,6 +3,8 @@
 import { expect } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { BIAS_WORDS, CHOICE_WORDS } from '../../src/kernels/batch.ts';
+import { maskLogits, maskWords } from '../../src/kernels/logits-mask.ts';
+import { LOGPROB_WORDS, logprobs, MOST_LOGPROBS } from '../../src/kernels/logprobs.ts';
 import { sample } from '../../src/kernels/sample.ts';
 import { batchOf, compute, upload } from './compute.ts';
 
@@ -18,21 +20,38 @@ export interface Draw extends Settings {
   seed?: bigint;
   position?: number;
   slot?: number;
+  frequency?: number;
+  presence?: number;
+  repetition?: number;
+  counts?: [token: number, count: number][];
+  /** The slot holds a token that is not counted yet. */
+  pending?: number;
+  /** Tokens that may come. */
+  allowed?: number[];
+  logprobs?: number;
   biases?: [token: number, value: number][];
 }
 
 const NOT_DRAWN = 0xabcdef;
+
+export interface RowLogprobs {
+  drawn: number;
+  best: [token: number, logprob: number][];
+}
 
 /** The tokens drawn, and what each of the slots then holds (null: as before). */
 export async function drawAll(
   device: Device,
   draws: Draw[],
   slots: number = draws.length,
-): Promise<{ ids: number[]; slots: (number | null)[] }> {
+  { tempered = false } = {},
+): Promise<{ ids: number[]; slots: (number | null)[]; logprobs: RowLogprobs[] }> {
   const vocabulary = draws[0]!.logits.length;
   const logits = new Float32Array(draws.length * vocabulary);
   const choices = new DataView(new ArrayBuffer(draws.length * CHOICE_WORDS * 4));
   const biases: number[][] = [];
+  const counts: number[][] = [];
+  const masks: Uint32Array[] = [];
   draws.forEach((draw, i) => {
     logits.set(draw.logits, i * vocabulary);
     const { seed = 0n, biases: own = [] } = draw;
@@ -46,7 +65,15 @@ export async function drawAll(
     choices.setUint32(at + 28, draw.slot ?? i, true);
     choices.setUint32(at + 32, biases.length, true);
     choices.setUint32(at + 36, own.length, true);
-    choices.setFloat32(at + 48, 1, true);
+    choices.setFloat32(at + 40, draw.frequency ?? 0, true);
+    choices.setFloat32(at + 44, draw.presence ?? 0, true);
+    choices.setFloat32(at + 48, draw.repetition ?? 1, true);
+    choices.setUint32(at + 52, counts.length, true);
+    choices.setUint32(at + 56, draw.counts?.length ?? 0, true);
+    choices.setUint32(at + 60, Number(draw.pending !== undefined), true);
+    choices.setUint32(at + 68, draw.logprobs === undefined ? 0 : draw.logprobs + 1, true);
+    counts.push(...(draw.counts ?? []));
+    if (draw.allowed) choices.setUint32(at + 64, masks.push(bitsOf(draw.allowed, vocabulary)), true);
     biases.push(...own);
   });
   const biasWords = new DataView(new ArrayBuffer(Math.max(1, biases.length) * BIAS_WORDS * 4));
@@ -56,31 +83,60 @@ export async function drawAll(
   });
   const empty = (count: number) => upload(device, new Uint32Array(count).fill(NOT_DRAWN));
   const [ids, sampled] = [empty(draws.length), empty(slots)];
+  draws.forEach(({ pending, slot }, i) => {
+    if (pending !== undefined)
+      device.gpu.queue.writeBuffer(sampled.buffer, 4 * (slot ?? i), new Uint32Array([pending]));
+  });
+  const results = upload(device, new Uint32Array(LOGPROB_WORDS * draws.length));
+  const masked = upload(device, Uint32Array.from(masks.flatMap((mask) => [...mask])));
   const held = [
     ids,
     sampled,
+    results,
+    masked,
     upload(device, new Uint8Array(choices.buffer)),
     upload(device, new Uint8Array(biasWords.buffer)),
+    upload(device, Uint32Array.from(counts.flat())),
   ] as const;
-  const batch = batchOf(device, { ids, sampled, choices: held[2], biases: held[3] });
+  const batch = batchOf(device, { ids, sampled, choices: held[4], biases: held[5], counts: held[6] });
+  const plain = masks.length === 0 && draws.every((draw) => draw.logprobs === undefined);
   await compute({
     device,
     capacity: { sampled: draws.length },
     sizes: { sampled: draws.length },
     record(_, input) {
       const tensor = input(['sampled', vocabulary], logits);
-      sample(tensor, batch);
+      const edited = plain ? tensor : maskLogits(tensor, batch, masked);
+      sample(edited, batch);
+      if (!plain) logprobs(tempered ? edited : tensor, batch, results, { tempered });
       return tensor;
     },
   });
   const read = async (region: typeof ids, count: number) =>
     Array.from(new Uint32Array(await device.read(region)).subarray(0, count));
+  const words = new Uint32Array(await device.read(results));
   const outcome = {
+    logprobs: draws.map((draw, i) => rowLogprobs(words, i, draw.logprobs ?? 0)),
     ids: await read(ids, draws.length),
     slots: (await read(sampled, slots)).map((id) => (id === NOT_DRAWN ? null : id)),
   };
   for (const { buffer } of held) device.free(buffer);
   return outcome;
+}
+
+function bitsOf(tokens: readonly number[], vocabulary: number): Uint32Array {
+  const bits = new Uint32Array(maskWords(vocabulary));
+  for (const token of tokens) bits[token >> 5]! |= 1 << (token & 31);
+  return bits;
+}
+
+function rowLogprobs(words: Uint32Array, row: number, count: number): RowLogprobs {
+  const own = words.slice(row * LOGPROB_WORDS, (row + 1) * LOGPROB_WORDS);
+  const values = new Float32Array(own.buffer);
+  return {
+    drawn: values[0]!,
+    best: Array.from({ length: count }, (_, i) => [own[1 + i]!, values[1 + MOST_LOGPROBS + i]!]),
+  };
 }
 
 /** Probabilities by token: top-k and top-p of the whole distribution together, then min-p of what is likeliest. */

@@ -16,12 +16,19 @@ export interface SamplingDefaults {
   source: TextModelInfo['samplingSource'];
 }
 
-const CONTRACT: Required<SamplingOptions> = { temperature: 1, topP: 1, topK: 0, minP: 0 };
+const CONTRACT: Required<SamplingOptions> = {
+  temperature: 1,
+  topP: 1,
+  topK: 0,
+  minP: 0,
+  repetitionPenalty: 1,
+};
 const GENERATION_NAMES: Record<keyof SamplingOptions, string> = {
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',
   minP: 'min_p',
+  repetitionPenalty: 'repetition_penalty',
 };
 
 /** generation_config.json over the contract's defaults, unless the contract is asked for. */

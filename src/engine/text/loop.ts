@@ -2,10 +2,13 @@
 // device computed meanwhile. At most two steps are on their way; a token that a stop makes superfluous is dropped.
 
 import { EngineError } from '../../files/error.ts';
-import { NOT_A_TOKEN } from '../../kernels/sample.ts';
-import type { Runner } from './runner.ts';
+import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../kernels/sample.ts';
+import { acceptForced } from './constrained.ts';
+import { readLogprob } from './logprobs.ts';
+import type { Drawn, Launched, Runner } from './runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
-import { acceptToken, finish, type Sequence } from './sequence.ts';
+import type { TokenLogprob } from './text-model.ts';
+import { acceptToken, asEngineError, fail, finish, type Sequence } from './sequence.ts';
 
 export interface LoopCounters {
   steps: number;
@@ -34,7 +37,10 @@ export interface LoopOptions {
 
 interface Step {
   parts: Part[];
-  ids: Promise<Uint32Array>;
+  launched: Launched;
+  drawn: Promise<Drawn> | null;
+  /** Parts whose token is known already: what was drawn for them means nothing. */
+  known: Set<Part>;
 }
 
 const DEPTH = 2;
@@ -62,28 +68,55 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       const cachedTokens = cached.device + cached.host + cached.storage;
       sequence.emit({ type: 'prefill', processed, promptTokens, cachedTokens, cached });
     }
-    const ids = runner.launch(parts);
-    ids.catch(() => {}); // read when its turn comes
-    return { parts, ids };
+    const drawLater = parts.some(({ samples, sequence }) => samples && sequence.constraint !== null);
+    const launched = runner.launch(parts, { drawLater });
+    const drawn = drawLater ? null : launched.draw();
+    drawn?.catch(() => {}); // read when its turn comes
+    return { parts, launched, drawn, known: new Set() };
   };
 
-  const takeIn = async (step: Step): Promise<void> => {
-    const ids = await step.ids;
-    let i = 0;
-    for (const { sequence, samples } of step.parts) {
-      if (!samples) continue;
-      const id = ids[i++]!;
-      sequence.inFlight--;
-      if (sequence.finished) continue;
-      if (id === NOT_A_TOKEN) {
-        finish(sequence, 'abort', null, notNumbers());
-        runner.pageCleaner.clear(scheduler.discard(sequence));
-        continue;
-      }
-      counters.generatedTokens++;
-      acceptToken(sequence, id);
-    }
+  /** Masks follow from all tokens before, some of which may still be on their way: those are taken in first. */
+  const draw = async (step: Step, before: Step[]): Promise<void> => {
+    while (before.length > 0 && step.parts.some(waits)) await takeIn(before.shift()!, step);
+    step.drawn = step.launched.draw();
+    step.drawn.catch(() => {}); // read when its turn comes
+  };
+
+  const takeIn = async (step: Step, next: Step | null = null): Promise<void> => {
+    const { ids, logprobs } = await step.drawn!;
+    step.parts
+      .filter(({ samples }) => samples)
+      .forEach((part, row) => {
+        const { sequence } = part;
+        if (step.known.has(part)) return;
+        sequence.inFlight--;
+        if (sequence.finished) return;
+        const count = sequence.ids.length;
+        try {
+          accept(sequence, ids[row]!, readLogprob(sequence, ids[row]!, logprobs, row));
+        } catch (error) {
+          fail(sequence, error);
+        }
+        counters.generatedTokens += sequence.ids.length - count;
+        if (sequence.ids.length > count + 1 && next !== null) forgo(next, sequence);
+      });
     scheduler.sweep();
+  };
+
+  const accept = (sequence: Sequence, id: number, logprob: TokenLogprob | undefined): void => {
+    if (id === NOT_A_TOKEN) {
+      finish(sequence, 'abort', null, notNumbers());
+      runner.pageCleaner.clear(scheduler.discard(sequence));
+      return;
+    }
+    if (id === NO_TOKEN_ALLOWED) {
+      throw new EngineError(
+        'bad_request',
+        'no token is left to choose from: what the constraint, the processors and the biases of the request allow excludes all of them',
+      );
+    }
+    acceptToken(sequence, id, logprob);
+    acceptForced(sequence);
   };
 
   const run = async (): Promise<void> => {
@@ -94,7 +127,11 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       try {
         runner.pageCleaner.ahead(scheduler.pages.pool.touched);
         if (moves) runner.movePages(moves);
-        if (parts.length > 0) submitted.push(submit(parts));
+        if (parts.length > 0) {
+          const step = submit(parts);
+          if (step.drawn === null) await draw(step, submitted);
+          submitted.push(step);
+        }
         if (submitted.length === 0 && moves) continue;
         if (submitted.length === 0) return;
         if (submitted.length === DEPTH || parts.length === 0) await takeIn(submitted.shift()!);
@@ -109,7 +146,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
     // Rejections of a lost device arrive before `lost` itself does.
     const reason = await Promise.race([runner.device.lost, soon().then(() => null)]);
     if (reason === null || closed) {
-      endAll(asError(error));
+      endAll(asEngineError(error));
       return;
     }
     // A request that was running at two losses may well be their cause.
@@ -131,7 +168,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       scheduler.restart();
       runner = await restart(reason);
     } catch (cause) {
-      endAll(asError(cause));
+      endAll(asEngineError(cause));
     }
   };
 
@@ -175,9 +212,17 @@ function notNumbers(): EngineError {
   );
 }
 
-function asError(cause: unknown): EngineError {
-  if (cause instanceof EngineError) return cause;
-  return new EngineError('internal', cause instanceof Error ? cause.message : String(cause), { cause });
+/** Whether the token before the one to be drawn is not known yet, and has to be. */
+function waits({ samples, sequence }: Part): boolean {
+  return samples && sequence.constraint !== null && !sequence.finished && sequence.inFlight > 1;
+}
+
+/** What the step would draw for this sequence follows from its constraint, and is taken in. */
+function forgo(step: Step, sequence: Sequence): void {
+  const part = step.parts.find((one) => one.samples && one.sequence === sequence);
+  if (part === undefined) return;
+  step.known.add(part);
+  sequence.inFlight--;
 }
 
 function soon(): Promise<void> {

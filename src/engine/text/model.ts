@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import { acceptForced } from './constrained.ts';
 import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
 import { withResolvers } from '../resolvers.ts';
@@ -86,7 +87,10 @@ export function createTextModel({
       });
       own.sequences = sequences;
       signal?.addEventListener('abort', abort, { once: true });
-      sequences.forEach((sequence) => scheduler.add(sequence));
+      for (const sequence of sequences) {
+        acceptForced(sequence);
+        if (!sequence.finished) scheduler.add(sequence);
+      }
       if (own.ended) end(own, own.ended.error);
       loop.wake();
       yield* queue.read();

@@ -193,6 +193,7 @@ async function loadOnto(
     packed: options.packed,
     hiddenStates: options.enableHiddenStates ?? false,
     routedExperts: options.enableRoutedExperts ?? false,
+    processedLogprobs: options.logprobsMode === 'processed',
     rows: stepRows(device, config, options.prefillChunk, slots),
   };
   const runner = await openRunner(device, checkpoint, config, sizes, {

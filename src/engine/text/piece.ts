@@ -17,6 +17,7 @@ export interface Piece {
 /** Makes pieces of one choice's tokens, in their order. */
 export interface Pieces {
   of(id: number, logprob?: TokenLogprob): Piece;
+  bytes(id: number): Uint8Array;
   /** How much of the text after this token is its own. */
   ownText(id: number): string;
   /** Text of a character that never became complete. */
@@ -36,6 +37,7 @@ export function createPieces(
       special: special(id),
       ...(logprob ? { logprob } : {}),
     }),
+    bytes: (id) => tokenizer.tokenBytes(id),
     ownText: (id) => (skipSpecialTokens && special(id) ? '' : tokenizer.tokenText(id)),
     rest: () => detokenizer.flush(),
   };

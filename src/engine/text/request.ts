@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { assertLengths } from '../../files/tokenizer.ts';
+import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
@@ -103,6 +104,9 @@ export function createSequences(
   const choices = request.n ?? 1;
   const seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
   const stopIds = new Set([...(request.stopTokenIds ?? []), ...(request.ignoreEos ? [] : endIds)]);
+  const sampling = readSampling(request, context, stopIds);
+  const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
+  const counts = frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1;
   const sequences: Sequence[] = [];
   // What is told of each prompt token has to be computed.
   const untold = request.routedExperts?.from ?? Infinity;
@@ -121,11 +125,13 @@ export function createSequences(
     pages: [],
     slot: null,
     maxTokens,
-    sampling: readSampling(request, context, seed, choice),
+    sampling: { ...sampling, ...choiceSeed(seed, choice) },
     stopIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
     constraint: null,
+    allowed: null,
+    counts: counts ? new Map() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
     stops: createStopMatcher(request.stop ?? [], { keep: request.noStopTrim ?? false }),
     output: createOutput(plan, begins, context),
@@ -153,23 +159,32 @@ function sharingScope(
 function readSampling(
   request: TextRequest,
   { sampling: defaults }: RequestContext,
-  seed: number,
-  choice: number,
-): SequenceSampling {
+  stopIds: ReadonlySet<number>,
+): Omit<SequenceSampling, 'seedLow' | 'seedHigh'> {
   const temperature = request.temperature ?? defaults.temperature;
-  const { low, high } = splitSeed(seed);
+  const biases = new Map(
+    Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value]),
+  );
+  const masked = [...stopIds].map((id) => [id, MASKED] as const);
   return {
     temperature: temperature < 1e-6 ? 0 : temperature,
     topP: request.topP ?? defaults.topP,
     topK: request.topK ?? defaults.topK,
     minP: request.minP ?? defaults.minP,
-    seedLow: low,
-    seedHigh: (high ^ Math.imul(choice, 0x9e3779b9)) >>> 0,
-    bias: Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value] as const),
+    repetitionPenalty: request.repetitionPenalty ?? defaults.repetitionPenalty,
+    frequencyPenalty: request.frequencyPenalty ?? 0,
+    presencePenalty: request.presencePenalty ?? 0,
+    bias: [...biases],
+    biasBelowMin: [...new Map([...biases, ...masked])],
+    logprobs: request.logprobs ?? null,
   };
 }
 
-function splitSeed(seed: number): { low: number; high: number } {
+function choiceSeed(seed: number, choice: number): { seedLow: number; seedHigh: number } {
   const wide = BigInt.asUintN(64, BigInt(seed));
-  return { low: Number(wide & 0xffffffffn), high: Number(wide >> 32n) };
+  const high = Number(wide >> 32n);
+  return {
+    seedLow: Number(wide & 0xffffffffn),
+    seedHigh: (high ^ Math.imul(choice, 0x9e3779b9)) >>> 0,
+  };
 }

@@ -9,9 +9,9 @@ import { expertLayers } from '../../models/experts-config.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import { llama, type TextForward } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
-import { sample } from '../../kernels/sample.ts';
+import { LOGPROB_WORDS } from '../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../platform.ts';
-import { MOST_BIASES } from './text-rules.ts';
+import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
 import { weightBytes } from './defaults.ts';
 import {
@@ -28,6 +28,7 @@ import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
 import { createStepBuffers } from './step-buffers.ts';
 import { createStepRecords } from './step-records.ts';
+import { createSampler, type Drawing, type Sampler } from './sampler.ts';
 import { writeStep } from './step.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -44,6 +45,8 @@ export interface RunnerOptions {
   /** Kept of each step for those who ask. */
   hiddenStates: boolean;
   routedExperts: boolean;
+  /** Log probabilities are of what is sampled from, not of what the model says. */
+  processedLogprobs: boolean;
   /** Where quantised weights are kept; null: nowhere. */
   packed: PackedCache | null;
 }
@@ -64,8 +67,20 @@ export interface Runner {
   readPages: PageMover['read'];
   /** Bytes of a page in all layers. */
   pageBytes: number;
-  /** Submits a step; resolves with the sampled tokens, in order. */
-  launch(parts: readonly Part[]): Promise<Uint32Array>;
+  /** Submits a step's forward pass; and its sampling, too, unless that is to wait until `draw` is called. */
+  launch(parts: readonly Part[], options?: { drawLater?: boolean }): Launched;
+}
+
+export interface Launched {
+  /** Resolves with what was sampled. */
+  draw(): Promise<Drawn>;
+}
+
+/** By sampled row, in order. */
+export interface Drawn {
+  ids: Uint32Array;
+  /** LOGPROB_WORDS a row, those of rows that asked; empty where none did. */
+  logprobs: Uint32Array;
 }
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
@@ -97,7 +112,8 @@ export async function openRunner(
     tiles: options.rows,
     pages: options.slots * Math.min(mostPages, pagesFor(options.contextLength)),
     sampled: slots,
-    biases: MOST_BIASES * slots,
+    biases: (MOST_BIASES + MOST_STOP_IDS) * slots,
+    counts: Math.min(2 * Math.max(mostPages, 1) * PAGE_TOKENS, config.vocabulary * slots),
     slots,
     dims,
     ...(options.hiddenStates && { stateColumns: config.hidden }),
@@ -105,11 +121,15 @@ export async function openRunner(
   });
   const records = createStepRecords(device, buffers.batch, { hidden: config.hidden, routeWords });
   const capacities = [...SMALL_CAPACITIES.filter((rows) => rows < options.rows), options.rows];
-  const record = (kv: KvPages[]): Tape[] =>
-    capacities.map((rows) => recordTape(device, forward, buffers.batch, kv, rows, slots));
+  const sampler = createSampler(device, buffers.batch, { ...options, slots, vocabulary: config.vocabulary });
+  const record = (kv: KvPages[]): Recording[] =>
+    capacities.map((rows) => recordStep(device, { forward, sampler, batch: buffers.batch, kv, rows, slots }));
   // A first recording, on one page, tells what the arena needs; the rest of the budget is for pages.
   const probe = allocateKv(device, config, kvFormat, 1);
-  for (const tape of record(probe)) tape.destroy();
+  for (const { tape, drawing } of record(probe)) {
+    tape.destroy();
+    drawing.destroy();
+  }
   device.arena.settle();
   probe.forEach(({ keys, values }) => [keys, values].forEach(({ buffer }) => device.free(buffer)));
   const bytes = pageBytes(config, kvFormat);
@@ -117,11 +137,11 @@ export async function openRunner(
   const pages = Math.min(mostPages, fittingPages(device, config, kvFormat));
   const kv = allocateKv(device, config, kvFormat, pages);
   mover.use(kv);
-  const tapes = record(kv);
+  const recordings = record(kv);
   device.arena.settle();
 
   const rope = ropeSets(config.rope, buffers.words.turns);
-  const readback = createReadback(device, slots);
+  const readback = createReadback(device, [buffers.batch.ids, sampler.logprobs]);
   const pace = createPace();
 
   return {
@@ -130,29 +150,51 @@ export async function openRunner(
     rows: options.rows,
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
     parameters: weights.parameters(),
-    warmUp: (progress) => warmUp(device, tapes, progress),
+    warmUp: (progress) =>
+      warmUp(
+        device,
+        recordings.flatMap(({ tape, drawing }) => [tape, ...drawing.tapes]),
+        progress,
+      ),
     pageCleaner: createPageCleaner(device, kv, pages, bytes),
     movePages: mover.move,
     readPages: mover.read,
     pageBytes: mover.bytes,
-    async launch(parts) {
+    launch(parts, { drawLater = false } = {}) {
       const sizes = writeStep(buffers, parts, rope);
-      const tape = tapes.find(
-        ({ capacity }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
+      const { tape, drawing } = recordings.find(
+        ({ tape: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;
-      const staging = readback.next();
+      const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
+      const asked = sampled.some(({ sampling }) => sampling.logprobs !== null);
       const started = performance.now();
-      tape.run(sizes, {
-        submitEvery: pace.segments(sizes.rows),
-        last: (encoder) => encoder.copyBufferToBuffer(buffers.batch.ids.buffer, 0, staging, 0, slots * 4),
-      });
+      let read!: () => Promise<Uint32Array[]>;
+      const draw = (encoder: GPUCommandEncoder): void => {
+        if (sampled.length > 0) drawing.encode(encoder, sampled);
+        read = readback.copy(encoder, [4 * sampled.length, asked ? 4 * LOGPROB_WORDS * sampled.length : 0]);
+      };
+      const finish = async (): Promise<Drawn> => {
+        const [ids, logprobs] = await read();
+        await recorded?.();
+        pace.took(sizes.rows, tape.segmentCount, performance.now() - started);
+        const error = device.takeError();
+        if (error !== null) throw error;
+        return { ids: ids!, logprobs: logprobs! };
+      };
+      tape.run(sizes, { submitEvery: pace.segments(sizes.rows), ...(drawLater ? {} : { last: draw }) });
       const recorded = records.take(parts, sizes);
-      const ids = await readback.read(staging, sizes.sampled);
-      await recorded?.();
-      pace.took(sizes.rows, tape.segmentCount, performance.now() - started);
-      const error = device.takeError();
-      if (error !== null) throw error;
-      return ids;
+      if (!drawLater) {
+        const drawn = finish();
+        return { draw: () => drawn };
+      }
+      return {
+        draw() {
+          const encoder = device.gpu.createCommandEncoder();
+          draw(encoder);
+          device.gpu.queue.submit([encoder.finish()]);
+          return finish();
+        },
+      };
     },
   };
 }
@@ -188,22 +230,27 @@ async function packedSlot(
   return packed.slot({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
 }
 
+interface Recording {
+  tape: Tape;
+  drawing: Drawing;
+}
+
+interface StepRecipe {
+  forward: TextForward;
+  sampler: Sampler;
+  batch: TextBatch;
+  kv: KvPages[];
+  rows: number;
+  slots: number;
+}
+
 /** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
-function recordTape(
-  device: Device,
-  forward: TextForward,
-  batch: TextBatch,
-  kv: KvPages[],
-  rows: number,
-  slots: number,
-): Tape {
+function recordStep(device: Device, { forward, sampler, batch, kv, rows, slots }: StepRecipe): Recording {
   const sampled = Math.min(rows, slots);
   const tape = new Tape(device, { rows, sampled, tiles: rows, tileRows: TILE_ROWS });
-  const logits = forward(tape, batch, kv);
-  tape.cut();
-  sample(logits, batch);
+  const logits = tape.keep(forward(tape, batch, kv));
   tape.finish();
-  return tape;
+  return { tape, drawing: sampler.record(tape, logits) };
 }
 
 function storedAsF32(checkpoint: Checkpoint): boolean {

@@ -1,7 +1,7 @@
 // One choice of a request while it lives: its tokens, how far they are computed, its pages, and what turns its tokens
 // into text.
 
-import type { EngineError } from '../../files/error.ts';
+import { EngineError } from '../../files/error.ts';
 import type { Constraint } from './constraint.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
 import type { Piece, Pieces } from './piece.ts';
@@ -13,9 +13,17 @@ import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from './t
 export interface SequenceSampling extends Required<SamplingOptions> {
   seedLow: number;
   seedHigh: number;
+  frequencyPenalty: number;
+  presencePenalty: number;
   /** (token, value) pairs. */
-  bias: readonly (readonly [token: number, value: number])[];
+  bias: readonly TokenBias[];
+  /** The same where the end tokens must not come. */
+  biasBelowMin: readonly TokenBias[];
+  /** Best tokens to tell with each token; null: no log probabilities. */
+  logprobs: number | null;
 }
+
+export type TokenBias = readonly [token: number, value: number];
 
 export interface Sequence {
   choice: number;
@@ -47,6 +55,10 @@ export interface Sequence {
   keepStop: boolean;
   /** What its tokens may be; null: anything. */
   constraint: Constraint | null;
+  /** Bits of the tokens that may come at all; null: all of them. */
+  allowed: Uint32Array | null;
+  /** How often each token was generated; null: nobody asks. */
+  counts: Map<number, number> | null;
   pieces: Pieces;
   stops: StopMatcher;
   output: OutputParser;
@@ -72,8 +84,9 @@ export function mayGrow(sequence: Sequence): boolean {
 
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
 export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
-  sequence.ids.push(id);
   sequence.constraint?.accept(id);
+  sequence.ids.push(id);
+  sequence.counts?.set(id, (sequence.counts.get(id) ?? 0) + 1);
   const generated = sequence.ids.length - sequence.promptTokens;
   const piece = sequence.pieces.of(id, logprob);
   const { pieces, matched } = sequence.stops.push(piece, generated > sequence.minTokens);
@@ -96,6 +109,16 @@ export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogpr
 function withoutTail(pieces: readonly Piece[], length: number): Piece[] {
   const { before, after } = splitPieces(pieces, textOf(pieces).length - length);
   return [...before, ...after.filter(({ id }) => id !== null).map((piece) => ({ ...piece, text: '' }))];
+}
+
+/** Ends it because of what was thrown. */
+export function fail(sequence: Sequence, cause: unknown): void {
+  finish(sequence, 'abort', null, asEngineError(cause));
+}
+
+export function asEngineError(cause: unknown): EngineError {
+  if (cause instanceof EngineError) return cause;
+  return new EngineError('internal', cause instanceof Error ? cause.message : String(cause), { cause });
 }
 
 /** Ends it where it is: what was held back is told. `error`: with `abort`, why, where the fault is not the caller's. */

@@ -19,31 +19,23 @@ export function createStepRecords(
   { hidden, routeWords }: { hidden: number; routeWords: number },
 ): StepRecords {
   const stride = paddedColumns(hidden);
-  const stateStaging = states && createReadback(device, states.size / 4);
-  const routeStaging = routed && createReadback(device, routed.size / 4);
+  const readback = createReadback(device, [states, routed]);
   return {
     take(parts, { rows, sampled }) {
       const wants = (what: 'wantsStates' | 'wantsRoutes') =>
         parts.some(
           ({ sequence: { recorder }, samples }) => recorder?.[what] && (samples || what === 'wantsRoutes'),
         );
+      const stateBytes = states && wants('wantsStates') ? 4 * sampled * stride : 0;
+      const routeBytes = routed && wants('wantsRoutes') ? 4 * rows * routeWords : 0;
+      if (stateBytes + routeBytes === 0) return null;
       const encoder = device.gpu.createCommandEncoder();
-      const copies = [
-        { wanted: wants('wantsStates'), region: states, staging: stateStaging, words: sampled * stride },
-        { wanted: wants('wantsRoutes'), region: routed, staging: routeStaging, words: rows * routeWords },
-      ];
-      const [stateWords, routes] = copies.map(({ wanted, region, staging, words }) => {
-        if (!wanted || !region || !staging) return null;
-        const buffer = staging.next();
-        encoder.copyBufferToBuffer(region.buffer, region.offset, buffer, 0, 4 * words);
-        return () => staging.read(buffer, words);
-      });
-      if (!stateWords && !routes) return null;
+      const read = readback.copy(encoder, [stateBytes, routeBytes]);
       device.gpu.queue.submit([encoder.finish()]);
       return async () => {
-        const [vectors, experts] = await Promise.all([stateWords?.(), routes?.()]);
-        if (vectors) handStates(parts, new Float32Array(vectors.buffer), stride, hidden);
-        if (experts) handRoutes(parts, experts, routeWords);
+        const [vectors, experts] = await read();
+        if (stateBytes > 0) handStates(parts, new Float32Array(vectors!.buffer), stride, hidden);
+        if (routeBytes > 0) handRoutes(parts, experts!, routeWords);
       };
     },
   };

@@ -10,7 +10,8 @@ import {
 } from '../../kernels/batch.ts';
 import type { RopeSets } from '../../models/rope.ts';
 import type { Part } from './scheduler.ts';
-import type { Sequence } from './sequence.ts';
+import { hasMask } from './constrained.ts';
+import type { Sequence, TokenBias } from './sequence.ts';
 import type { StepBuffers } from './step-buffers.ts';
 
 export type StepSizes = {
@@ -29,6 +30,8 @@ export function writeStep(buffers: StepBuffers, parts: readonly Part[], rope: Ro
   let pages = 0;
   let sampled = 0;
   let biases = 0;
+  let counts = 0;
+  let masks = 0;
   let tileRows = 0;
   rope.clear();
   for (const part of parts) {
@@ -46,14 +49,19 @@ export function writeStep(buffers: StepBuffers, parts: readonly Part[], rope: Ro
     }
     if (part.samples) {
       words.wanted[sampled] = rows - 1;
-      writeChoice(words.choices, sampled++, sequence, part.first + part.rows, biases);
-      for (const [token, value] of sequence.sampling.bias) {
+      const position = part.first + part.rows;
+      const bias = biasAt(sequence, position);
+      const counted = sequence.counts ?? [];
+      const mask = hasMask(sequence) ? ++masks : 0;
+      writeChoice(words.choices, sampled++, sequence, { position, biases, bias, counts, mask });
+      for (const [token, value] of bias) {
         words.biases.setUint32(8 * biases, token, true);
         words.biases.setFloat32(8 * biases++ + 4, value, true);
       }
+      for (const entry of counted) words.counts.set(entry, 2 * counts++);
     }
   }
-  buffers.upload({ rows, frequencies: rope.count, tiles, pages, sampled, biases });
+  buffers.upload({ rows, frequencies: rope.count, tiles, pages, sampled, biases, counts });
   return { rows, sampled, tiles, tileRows };
 }
 
@@ -81,15 +89,27 @@ function writeRow(
   words[at + 3] = frequencies;
 }
 
-/** `position` of the token to be drawn, which with the seed decides the random number. */
-function writeChoice(
-  view: DataView,
-  index: number,
-  sequence: Sequence,
+/** Where a constraint masks tokens, its mask holds back the end tokens, too. */
+function biasAt(
+  { sampling, constraint, minTokens, promptTokens }: Sequence,
   position: number,
-  biasFirst: number,
-): void {
-  const { sampling } = sequence;
+): readonly TokenBias[] {
+  return constraint === null && position - promptTokens < minTokens ? sampling.biasBelowMin : sampling.bias;
+}
+
+interface Place {
+  /** Of the token to be drawn, which with the seed decides the random number. */
+  position: number;
+  bias: readonly TokenBias[];
+  /** Where its biases and counts begin. */
+  biases: number;
+  counts: number;
+  /** Row of the masks, from 1; 0: none. */
+  mask: number;
+}
+
+function writeChoice(view: DataView, index: number, sequence: Sequence, place: Place): void {
+  const { sampling, counts, ids, slot } = sequence;
   const at = index * CHOICE_WORDS * 4;
   view.setFloat32(at, sampling.temperature, true);
   view.setFloat32(at + 4, sampling.topP, true);
@@ -97,8 +117,18 @@ function writeChoice(
   view.setUint32(at + 12, Math.max(sampling.topK, 0), true);
   view.setUint32(at + 16, sampling.seedLow, true);
   view.setUint32(at + 20, sampling.seedHigh, true);
-  view.setUint32(at + 24, position, true);
-  view.setUint32(at + 28, sequence.slot!, true);
-  view.setUint32(at + 32, biasFirst, true);
-  view.setUint32(at + 36, sampling.bias.length, true);
+  view.setUint32(at + 24, place.position, true);
+  view.setUint32(at + 28, slot!, true);
+  view.setUint32(at + 32, place.biases, true);
+  view.setUint32(at + 36, place.bias.length, true);
+  view.setFloat32(at + 40, sampling.frequencyPenalty, true);
+  view.setFloat32(at + 44, sampling.presencePenalty, true);
+  view.setFloat32(at + 48, sampling.repetitionPenalty, true);
+  view.setUint32(at + 52, place.counts, true);
+  view.setUint32(at + 56, counts?.size ?? 0, true);
+  // The last token may still be on its way back: the device knows it.
+  view.setUint32(at + 60, Number(counts !== null && ids.length < place.position), true);
+  view.setUint32(at + 64, place.mask, true);
+  view.setUint32(at + 68, sampling.logprobs === null ? 0 : sampling.logprobs + 1, true);
+  view.setUint32(at + 72, 0, true);
 }

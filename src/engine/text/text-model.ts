@@ -104,6 +104,8 @@ export interface TextModelOptions {
   toolCallParser?: string;
   /** The same for its reasoning. */
   reasoningParser?: string;
+  /** Log probabilities of what the model says (raw), or of what is sampled from. Left out: raw. */
+  logprobsMode?: 'raw' | 'processed';
   /** Validation and bounds checks of the GPU layer on. */
   safe?: boolean;
   /** Run in the caller's thread instead of a worker. */

@@ -42,7 +42,7 @@ export type TextPrompt =
   /** `tools`: those the prompt shows, so that their calls are looked for. */
   | { ids: number[]; tools?: Tool[] };
 
-/** Left out: generation_config.json decides, then the contract's default (1, 1, off, off). */
+/** Left out: generation_config.json decides, then the contract's default (1, 1, off, off, 1). */
 export interface SamplingOptions {
   /** 0 to 2; 0 is greedy. */
   temperature?: number;
@@ -52,6 +52,8 @@ export interface SamplingOptions {
   topK?: number;
   /** [0, 1]: share of the best token's probability a token needs. */
   minP?: number;
+  /** (0, 2]: positive logits of generated tokens are divided by it, negative ones multiplied. */
+  repetitionPenalty?: number;
 }
 
 /** What the text has to match; one of them. */
@@ -129,8 +131,6 @@ export interface TextRequest extends SamplingOptions {
   frequencyPenalty?: number;
   /** -2 to 2, for tokens that were generated. */
   presencePenalty?: number;
-  /** (0, 2]: positive logits of generated tokens are divided by it, negative ones multiplied. */
-  repetitionPenalty?: number;
   processors?: LogitProcessor[];
   /** Log probabilities of each token, and of that many best ones, 0 to 20. */
   logprobs?: number;

@@ -1,6 +1,7 @@
 // The options of a text model and the fields of a request, one table each: what the library takes, by the names it takes it.
 
 import { EngineError } from '../../files/error.ts';
+import { MOST_LOGPROBS } from '../../kernels/logprobs.ts';
 import {
   anything,
   bytes,
@@ -29,6 +30,8 @@ import type {
 
 /** Entries of one request's logitBias. */
 export const MOST_BIASES = 1024;
+/** Of one request's stopTokenIds. */
+export const MOST_STOP_IDS = 256;
 const MOST_CHOICES = 128;
 const MOST_STOPS = 16;
 
@@ -65,6 +68,7 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   samplingDefaults: oneOf('model', 'contract'),
   toolCallParser: filledText,
   reasoningParser: filledText,
+  logprobsMode: oneOf('raw', 'processed'),
   safe: flag,
   inline: flag,
 };
@@ -74,6 +78,7 @@ export const SAMPLING_OPTIONS: RulesOf<SamplingOptions> = {
   topP: real(0, 1, { above: true }),
   topK: whole(-1, 2 ** 31 - 1),
   minP: real(0, 1),
+  repetitionPenalty: real(0, 2, { above: true }),
 };
 
 const orNull =
@@ -187,18 +192,17 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
   logitBias: recordOf(real(-100, 100), { most: MOST_BIASES }),
   stop: listOf(filledText, { most: MOST_STOPS }),
-  stopTokenIds: listOf(whole(0, 2 ** 32 - 1)),
+  stopTokenIds: listOf(whole(0, 2 ** 32 - 1), { most: MOST_STOP_IDS }),
   ignoreEos: flag,
   id: filledText,
   stopRegex: unbuilt,
-  minTokens: unbuilt,
+  minTokens: whole(0),
   noStopTrim: flag,
   skipSpecialTokens: flag,
-  frequencyPenalty: unbuilt,
-  presencePenalty: unbuilt,
-  repetitionPenalty: unbuilt,
+  frequencyPenalty: real(-2, 2),
+  presencePenalty: real(-2, 2),
   processors: unbuilt,
-  logprobs: unbuilt,
+  logprobs: whole(0, MOST_LOGPROBS),
   constraint: unbuilt,
   toolChoice,
   parallelToolCalls: flag,
@@ -228,6 +232,14 @@ export function checkTextRequest(request: TextRequest, vocabulary: number): void
       { param },
     );
   };
+  const { minTokens = 0, maxTokens = Infinity } = request;
+  if (minTokens > maxTokens) {
+    throw new EngineError(
+      'bad_request',
+      `minTokens is ${minTokens}, maxTokens ${maxTokens}: ask for no more tokens than there may be`,
+      { param: 'minTokens' },
+    );
+  }
   request.stopTokenIds?.forEach((id, at) => checkId(id, `stopTokenIds.${at}`));
   for (const token of Object.keys(request.logitBias ?? {}))
     checkId(/^\d+$/.test(token) ? Number(token) : NaN, `logitBias.${token}`);

@@ -3,10 +3,13 @@
 
 import type { Device } from '../../../src/gpu/device.ts';
 import { FROM_SLOT, PAGE_TOKENS, ROW_WORDS, TILE_WORDS, CHOICE_WORDS } from '../../../src/kernels/batch.ts';
-import type { Runner } from '../../../src/engine/text/runner.ts';
+import { hasMask, writeMask } from '../../../src/engine/text/constrained.ts';
+import type { Drawn, Runner } from '../../../src/engine/text/runner.ts';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
+import { maskWords } from '../../../src/kernels/logits-mask.ts';
+import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
 import { writeStep, type StepSizes } from '../../../src/engine/text/step.ts';
 import type { StepBuffers } from '../../../src/engine/text/step-buffers.ts';
-import type { Part } from '../../../src/engine/text/scheduler.ts';
 
 export const PAPER_VOCABULARY = 250;
 
@@ -38,6 +41,21 @@ export function paperToken(history: readonly number[], seed: number): number {
   return (hash >>> 8) % PAPER_VOCABULARY;
 }
 
+/** The first token from there on that a mask allows. */
+export function paperChoice(token: number, mask: Uint32Array | null): number {
+  for (let i = 0; i < PAPER_VOCABULARY; i++) {
+    const next = (token + i) % PAPER_VOCABULARY;
+    if (mask === null || (mask[next >> 5]! >>> (next & 31)) & 1) return next;
+  }
+  return NO_TOKEN_ALLOWED;
+}
+
+function maskOf(sequence: Sequence): Uint32Array {
+  const mask = new Uint32Array(maskWords(PAPER_VOCABULARY));
+  writeMask(sequence, mask);
+  return mask;
+}
+
 /** What a sequence generates alone. */
 export function paperTokens(prompt: readonly number[], count: number, seed: number): number[] {
   const history = [...prompt];
@@ -66,8 +84,9 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
       kv.set(page * PAGE_TOKENS + i, { position: words[2 * i]!, token: words[2 * i + 1]! });
   };
 
-  const launch = (parts: readonly Part[]): Promise<Uint32Array> => {
-    if (runner.broken) return Promise.reject(runner.broken);
+  const launch: Runner['launch'] = (parts, { drawLater = false } = {}) => {
+    const { broken } = runner;
+    if (broken) return { draw: () => Promise.reject(broken) };
     const buffers = hostBuffers(rows, pages, slots);
     const sizes = writeStep(buffers, parts, { of: () => 0, count: 1, clear: () => {} });
     runner.sizes.push(sizes);
@@ -79,10 +98,17 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
         samples,
       })),
     );
-    const ids = compute(buffers.words, sizes, kv, last);
-    const done = queue.then(() => pause?.());
-    queue = done.then(() => {});
-    return done.then(() => ids);
+    const step = compute(buffers.words, sizes, kv, last);
+    const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
+    const draw = (): Promise<Drawn> => {
+      const ids = step(sampled.map((sequence) => (hasMask(sequence) ? maskOf(sequence) : null)));
+      const done = queue.then(() => pause?.());
+      queue = done.then(() => {});
+      return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));
+    };
+    if (drawLater) return { draw };
+    const drawn = draw();
+    return { draw: () => drawn };
   };
 
   const runner: PaperRunner = {
@@ -123,6 +149,7 @@ function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
       wanted: u32(slots),
       choices: view(slots * CHOICE_WORDS),
       biases: view(slots * 64),
+      counts: u32(slots * 64),
     },
     upload: () => {},
     destroy: () => {},
@@ -134,7 +161,7 @@ function compute(
   sizes: StepSizes,
   kv: Map<number, { position: number; token: number }>,
   last: number[],
-): Uint32Array {
+): (masks: (Uint32Array | null)[]) => Uint32Array {
   const row = (index: number) => {
     const [source, position, place] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 3);
     const token = source! >= FROM_SLOT ? last[source! - FROM_SLOT]! : source!;
@@ -153,17 +180,20 @@ function compute(
     written.add(place);
     kv.set(place, { position, token });
   }
-  return Uint32Array.from({ length: sizes.sampled }, (_, i) => {
-    const index = words.wanted[i]!;
-    const history = Array.from({ length: row(index).position + 1 }, (_, position) => {
-      const page = words.pages[tableOf.get(index)! + Math.floor(position / PAGE_TOKENS)]!;
-      const entry = kv.get(page * PAGE_TOKENS + (position % PAGE_TOKENS));
-      if (entry?.position !== position)
-        throw new Error(`position ${position} of page ${page} holds ${entry?.position}`);
-      return entry.token;
+  // Sampling, once the masks are there.
+  return (masks) =>
+    Uint32Array.from({ length: sizes.sampled }, (_, i) => {
+      const index = words.wanted[i]!;
+      const history = Array.from({ length: row(index).position + 1 }, (_, position) => {
+        const page = words.pages[tableOf.get(index)! + Math.floor(position / PAGE_TOKENS)]!;
+        const entry = kv.get(page * PAGE_TOKENS + (position % PAGE_TOKENS));
+        if (entry?.position !== position)
+          throw new Error(`position ${position} of page ${page} holds ${entry?.position}`);
+        return entry.token;
+      });
+      const free = paperToken(history, words.choices.getUint32(i * CHOICE_WORDS * 4 + 16, true));
+      const token = paperChoice(free, masks[i]!);
+      last[words.choices.getUint32(i * CHOICE_WORDS * 4 + 28, true)] = token;
+      return token;
     });
-    const token = paperToken(history, words.choices.getUint32(i * CHOICE_WORDS * 4 + 16, true));
-    last[words.choices.getUint32(i * CHOICE_WORDS * 4 + 28, true)] = token;
-    return token;
-  });
 }

@@ -29,7 +29,7 @@ beforeAll(() => {
     contextLength: 32,
     recording: { hiddenStates: false, routedExperts: false, experts: null },
     endIds: [261],
-    sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 },
+    sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     rope: readRope({}, 64),
     prefixCache: true,
   };

@@ -1,0 +1,93 @@
+// Sampling of a step on the device, after the forward pass has left its logits: in place where nothing but penalties and biases
+// changes them; on a copy where a mask does, or where log probabilities of the untouched logits are asked for.
+
+import type { Device } from '../../gpu/device.ts';
+import { Tape } from '../../gpu/tape.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
+import type { TextBatch } from '../../kernels/batch.ts';
+import { maskLogits, maskWords } from '../../kernels/logits-mask.ts';
+import { LOGPROB_WORDS, logprobs } from '../../kernels/logprobs.ts';
+import { sample } from '../../kernels/sample.ts';
+import { hasMask, writeMask } from './constrained.ts';
+import type { Sequence } from './sequence.ts';
+
+export interface Sampler {
+  /** Log probabilities by sampled row; see LOGPROB_WORDS. */
+  readonly logprobs: Region;
+  /** Sampling of what a forward pass computes. */
+  record(forward: Tape, logits: Tensor): Drawing;
+}
+
+/** Of one recorded forward pass. */
+export interface Drawing {
+  /** What there is to compile. */
+  tapes: Tape[];
+  /** Adds it to a command buffer, for the rows of these sequences; their masks are made here. */
+  encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[]): void;
+  destroy(): void;
+}
+
+export interface SamplerOptions {
+  slots: number;
+  vocabulary: number;
+  /** Log probabilities after temperature and all that changes logits before it. */
+  processedLogprobs: boolean;
+}
+
+export function createSampler(device: Device, batch: TextBatch, options: SamplerOptions): Sampler {
+  const { slots, vocabulary, processedLogprobs: tempered } = options;
+  const words = maskWords(vocabulary);
+  const host = new Uint32Array(slots * words);
+  const held = (label: string, bytes: number): Region => {
+    const buffer = device.allocate('step', label, bytes);
+    return { buffer, offset: 0, size: buffer.size };
+  };
+  const masks = held('token masks', 4 * host.length);
+  const results = held('log probabilities', 4 * slots * LOGPROB_WORDS);
+
+  const uploadMasks = (sampled: readonly Sequence[]): void => {
+    const masked = sampled.filter(hasMask);
+    masked.forEach((sequence, i) => writeMask(sequence, host.subarray(i * words, (i + 1) * words)));
+    if (masked.length > 0) device.gpu.queue.writeBuffer(masks.buffer, 0, host, 0, masked.length * words);
+  };
+
+  return {
+    logprobs: results,
+    record(forward, logits) {
+      const capacity = { sampled: forward.capacity['sampled']! };
+      const plain = new Tape(device, capacity);
+      sample(plain.borrow(forward, logits), batch);
+      plain.finish();
+
+      const edit = new Tape(device, capacity);
+      const edited = edit.keep(maskLogits(edit.borrow(forward, logits), batch, masks));
+      edit.finish();
+      const draw = new Tape(device, capacity);
+      const own = draw.borrow(edit, edited);
+      sample(own, batch);
+      logprobs(tempered ? own : draw.borrow(forward, logits), batch, results, { tempered });
+      draw.finish();
+
+      const tapes = [plain, edit, draw];
+      return {
+        tapes,
+        encode(encoder, sampled) {
+          const sizes = { sampled: sampled.length };
+          if (!sampled.some(isEdited)) {
+            plain.encode(encoder, sizes);
+            return;
+          }
+          uploadMasks(sampled);
+          edit.encode(encoder, sizes);
+          draw.encode(encoder, sizes);
+        },
+        destroy: () => tapes.forEach((tape) => tape.destroy()),
+      };
+    },
+  };
+}
+
+/** Whether its row needs more than its logits in place. */
+function isEdited(sequence: Sequence): boolean {
+  return hasMask(sequence) || sequence.sampling.logprobs !== null;
+}
