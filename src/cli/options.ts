@@ -32,6 +32,13 @@ export const ENGINE_OPTIONS = {
     group: 'Model',
     help: 'Where temperature and the like come from: generation_config.json first, or never.',
   },
+  'logprobs-mode': {
+    kind: 'choice',
+    choices: ['raw', 'processed'],
+    default: 'raw',
+    group: 'Model',
+    help: 'Log probabilities are those of the model, or of what is sampled from: after penalties, masks and temperature.',
+  },
   'tool-call-parser': {
     kind: 'string',
     group: 'Model',
@@ -224,6 +231,7 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     enableHiddenStates: given['enable-return-hidden-states'],
     enableRoutedExperts: given['enable-return-routed-experts'],
     samplingDefaults: given['sampling-defaults'],
+    logprobsMode: given['logprobs-mode'],
     toolCallParser: given['tool-call-parser'],
     reasoningParser: given['reasoning-parser'],
     safe: given.safe,

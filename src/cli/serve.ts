@@ -86,6 +86,7 @@ function lastWords(running: number): string {
 const CHAT_OPTIONS = [
   'context-length',
   'sampling-defaults',
+  'logprobs-mode',
   'tool-call-parser',
   'reasoning-parser',
   'max-running-requests',
