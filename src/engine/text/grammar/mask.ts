@@ -58,10 +58,23 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
       spelled = String.fromCharCode(byte[at]!) + spelled;
     return machine.closeName(rest, name, name.spelled + spelled);
   };
-  const hasChild = (node: number, wanted: number): boolean => {
-    for (let at = node + 1; at < end[node]!; at = end[at]!) if (byte[at] === wanted) return true;
-    return false;
+  /** Tokens that would end the name as one that the object has already. */
+  const repeating = ({ seen, group, spelled }: OtherName): number[] =>
+    (seen.others[group] ?? []).flatMap((used) => {
+      if (!used.startsWith(spelled)) return [];
+      let node = 0;
+      for (let i = spelled.length; i < used.length && node >= 0; i++)
+        node = childOf(node, used.charCodeAt(i));
+      const ids: number[] = [];
+      if (node >= 0) for (let id = token[node]!; id >= 0; id = same[id]!) ids.push(id);
+      return ids;
+    });
+  const childOf = (node: number, wanted: number): number => {
+    for (let at = node + 1; at < end[node]!; at = end[at]!) if (byte[at] === wanted) return at;
+    return -1;
   };
+  const hasChild = (node: number, wanted: number): boolean => childOf(node, wanted) >= 0;
+  const isSet = (bits: Uint32Array, id: number): boolean => ((bits[id >>> 5]! >>> (id & 31)) & 1) === 1;
 
   const compute = ({ leaves }: State): Uint32Array => {
     const bits = new Uint32Array(words);
@@ -71,8 +84,10 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
       if (item.kind === 'token') bits[item.id >>> 5]! |= 1 << (item.id & 31);
       if (item.kind !== 'lexeme' && item.kind !== 'name') continue;
       const found = walk(machine.lexemeOf(item), item.state);
+      const repeats = item.kind === 'name' ? repeating(item).filter((id) => !isSet(bits, id)) : [];
       if (found.bits) for (let i = 0; i < words; i++) bits[i]! |= found.bits[i]!;
       for (const id of found.tokens) bits[id >>> 5]! |= 1 << (id & 31);
+      for (const id of repeats) bits[id >>> 5]! &= ~(1 << (id & 31));
       if (item.kind === 'lexeme' && machine.open(leaf.below!).leaves.length === 0) continue;
       for (const node of found.exits) leave(leaf, node, 0, bits, seen);
     }

@@ -1,0 +1,40 @@
+// The values of a term, where they are few.
+
+import { countTexts, textsOf } from '../dfa-language.ts';
+import { isEmpty } from '../dfa.ts';
+import type { Context } from './context.ts';
+import { decimalOf, isMultiple } from './decimal.ts';
+import { isWhole, type NumberPiece } from './number-set.ts';
+import type { Json, Term } from './term.ts';
+
+/** All scalar values of the term; null: there are more than `most`, or others than scalars. */
+export function scalarsOf(term: Term, most: number, context: Context): Json[] | null {
+  const shape = context.shapeOf(term);
+  if (shape.arrays.length > 0 || shape.objects.length > 0) return null;
+  const values: Json[] = [];
+  if (shape.null) values.push(null);
+  if (shape.true) values.push(true);
+  if (shape.false) values.push(false);
+  for (const piece of shape.numbers) {
+    const numbers = numbersOf(piece, most);
+    if (numbers === null) return null;
+    values.push(...numbers.filter((number) => !values.includes(number)));
+  }
+  if (!isEmpty(shape.strings)) {
+    if (countTexts(shape.strings)[0]! > most) return null;
+    values.push(...textsOf(shape.strings));
+  }
+  return values.length > most ? null : values;
+}
+
+function numbersOf(piece: NumberPiece, most: number): number[] | null {
+  const { min, max, not } = piece;
+  if (min === max) return [min];
+  if (!isWhole(piece) || !(max - min <= most * 16)) return null;
+  const found: number[] = [];
+  for (let value = Math.ceil(min); value <= max; value++) {
+    const exact = decimalOf(value);
+    if (isMultiple(exact, piece.step!) && !not.some((step) => isMultiple(exact, step))) found.push(value + 0);
+  }
+  return found;
+}

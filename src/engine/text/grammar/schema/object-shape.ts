@@ -1,0 +1,147 @@
+// What an object may be: a term for each known name, a term for each class of other names, and conditions on which names occur.
+
+import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
+import type { Context } from './context.ts';
+import { ANY, NONE, type Term } from './term.ts';
+import { wordsDfa } from './words.ts';
+
+export interface NameClass {
+  readonly names: Dfa;
+  readonly term: Term;
+}
+
+/** At least one property has a name of these and a value of this term. */
+export interface SomeProperty extends NameClass {
+  /** The subschema it comes from. */
+  readonly at: string;
+}
+
+export interface ObjectShape {
+  readonly named: ReadonlyMap<string, Term>;
+  /** Apart from each other, and together every name; a name in `named` is not looked for here. */
+  readonly classes: readonly NameClass[];
+  readonly required: ReadonlySet<string>;
+  /** Where the first name occurs, the others must. */
+  readonly dependent: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly min: number;
+  readonly max: number;
+  readonly some: readonly SomeProperty[];
+}
+
+export const ANY_OBJECT: ObjectShape = {
+  named: new Map(),
+  classes: [{ names: ANY_TEXT, term: ANY }],
+  required: new Set(),
+  dependent: new Map(),
+  min: 0,
+  max: Infinity,
+  some: [],
+};
+
+export function termOf({ named, classes }: ObjectShape, name: string): Term {
+  return named.get(name) ?? classes.find(({ names }) => accepts(names, name))?.term ?? NONE;
+}
+
+/** null: no object is both. */
+export function intersectObjects(a: ObjectShape, b: ObjectShape, context: Context): ObjectShape | null {
+  const required = new Set([...a.required, ...b.required]);
+  const named = new Map<string, Term>();
+  for (const name of new Set([...a.named.keys(), ...b.named.keys(), ...required])) {
+    const term = context.terms.all([termOf(a, name), termOf(b, name)]);
+    if (required.has(name) && context.isEmpty(term)) return null;
+    named.set(name, term);
+  }
+  const min = Math.max(a.min, b.min);
+  const max = Math.min(a.max, b.max);
+  if (Math.max(min, required.size) > max) return null;
+  const dependent = new Map(a.dependent);
+  for (const [name, others] of b.dependent) {
+    dependent.set(name, new Set([...(dependent.get(name) ?? []), ...others]));
+  }
+  const classes = intersectClasses(a.classes, b.classes, context);
+  return { named, classes, required, dependent, min, max, some: [...a.some, ...b.some] };
+}
+
+function intersectClasses(
+  a: readonly NameClass[],
+  b: readonly NameClass[],
+  { terms, bounds }: Context,
+): readonly NameClass[] {
+  if (a.length === 1) return b.map(({ names, term }) => ({ names, term: terms.all([a[0]!.term, term]) }));
+  if (b.length === 1) return a.map(({ names, term }) => ({ names, term: terms.all([term, b[0]!.term]) }));
+  const met = new Map<Term, Dfa>();
+  for (const x of a) {
+    for (const y of b) {
+      const names = intersect(x.names, y.names, bounds);
+      if (isEmpty(names)) continue;
+      const term = terms.all([x.term, y.term]);
+      const others = met.get(term);
+      met.set(term, others === undefined ? names : unite(others, names, bounds));
+    }
+  }
+  return [...met].map(([term, names]) => ({ names, term }));
+}
+
+/** Objects outside: each alternative breaks one condition. */
+export function complementObject(shape: ObjectShape, context: Context): ObjectShape[] {
+  const { terms, bounds } = context;
+  const outside: ObjectShape[] = [];
+  const add = (members: Partial<ObjectShape>): void => void outside.push({ ...ANY_OBJECT, ...members });
+  for (const [name, term] of shape.named) {
+    if (term === ANY) continue;
+    add({ named: new Map([[name, terms.not(term)]]), required: new Set([name]) });
+  }
+  for (const name of shape.required) add({ named: new Map([[name, NONE]]) });
+  for (const [name, others] of shape.dependent) {
+    for (const other of others)
+      add({
+        required: new Set([name]),
+        named: new Map([
+          [name, ANY],
+          [other, NONE],
+        ]),
+      });
+  }
+  for (const { names, term } of shape.classes) {
+    if (term === ANY) continue;
+    const other =
+      shape.named.size === 0 ? names : subtract(names, wordsDfa(shape.named.keys(), bounds), bounds);
+    if (isEmpty(other)) continue;
+    add({ some: [{ names: other, term: terms.not(term), at: context.place() }] });
+  }
+  if (shape.min > 0) add({ max: shape.min - 1 });
+  if (shape.max < Infinity) add({ min: shape.max + 1 });
+  for (const { names, term } of shape.some) {
+    add({ classes: classesOf([{ names, term: terms.not(term) }], ANY, context) });
+  }
+  return outside;
+}
+
+/** Every name in the class of the patterns it matches, of which `terms` are the terms. */
+export function classesOf(
+  patterns: readonly NameClass[],
+  rest: Term,
+  { terms, bounds }: Context,
+): readonly NameClass[] {
+  let classes: { names: Dfa; of: Term[] }[] = [{ names: ANY_TEXT, of: [] }];
+  for (const { names, term } of patterns) {
+    classes = classes
+      .flatMap((each) => [
+        { names: intersect(each.names, names, bounds), of: [...each.of, term] },
+        { names: subtract(each.names, names, bounds), of: each.of },
+      ])
+      .filter((each) => !isEmpty(each.names));
+  }
+  return classes.map(({ names, of }) => ({ names, term: of.length === 0 ? rest : terms.all(of) }));
+}
+
+/** Only names of this language. */
+export function withNames(shape: ObjectShape, names: Dfa, context: Context): ObjectShape {
+  if (names === ANY_TEXT) return shape;
+  const classes = classesOf([{ names, term: ANY }], NONE, context);
+  return {
+    ...shape,
+    named: new Map([...shape.named].map(([name, term]) => [name, accepts(names, name) ? term : NONE])),
+    classes: intersectClasses(shape.classes, classes, context),
+  };
+}

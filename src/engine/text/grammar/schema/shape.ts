@@ -1,0 +1,200 @@
+// The normal form of a schema: what a value may be, type by type. Closed under intersection, union and complement. Elements and
+// properties stay terms, so that one level is worked out at a time.
+
+import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, unite, type Dfa } from '../dfa.ts';
+import { ANY_ARRAY, complementArray, intersectArrays, type ArrayShape } from './array-shape.ts';
+import type { Context } from './context.ts';
+import {
+  ALL_NUMBERS,
+  complementNumbers,
+  intersectNumbers,
+  oneOfNumbers,
+  uniteNumbers,
+  type NumberSet,
+} from './number-set.ts';
+import { ANY_OBJECT, complementObject, intersectObjects, type ObjectShape } from './object-shape.ts';
+import { NONE, type Json } from './term.ts';
+import { wordsDfa } from './words.ts';
+
+export interface Shape {
+  readonly null: boolean;
+  readonly true: boolean;
+  readonly false: boolean;
+  readonly numbers: NumberSet;
+  readonly strings: Dfa;
+  /** One of these. */
+  readonly arrays: readonly ArrayShape[];
+  readonly objects: readonly ObjectShape[];
+}
+
+export const NO_SHAPE: Shape = {
+  null: false,
+  true: false,
+  false: false,
+  numbers: [],
+  strings: NOTHING,
+  arrays: [],
+  objects: [],
+};
+
+export const ANY_SHAPE: Shape = {
+  null: true,
+  true: true,
+  false: true,
+  numbers: ALL_NUMBERS,
+  strings: ANY_TEXT,
+  arrays: [ANY_ARRAY],
+  objects: [ANY_OBJECT],
+};
+
+/** Alternatives of one type: above it a schema is refused, since each costs at every level. */
+const MOST_ALTERNATIVES = 512;
+
+export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
+  if (a === ANY_SHAPE) return b;
+  if (b === ANY_SHAPE) return a;
+  return {
+    null: a.null && b.null,
+    true: a.true && b.true,
+    false: a.false && b.false,
+    numbers: intersectNumbers(a.numbers, b.numbers),
+    strings: intersectTexts(a.strings, b.strings, context),
+    arrays: pairwise(a.arrays, b.arrays, ANY_ARRAY, intersectArrays, context),
+    objects: pairwise(a.objects, b.objects, ANY_OBJECT, intersectObjects, context),
+  };
+}
+
+function pairwise<T>(
+  a: readonly T[],
+  b: readonly T[],
+  any: T,
+  meet: (x: T, y: T, context: Context) => T | null,
+  context: Context,
+): readonly T[] {
+  if (a.length === 1 && a[0] === any) return b;
+  if (b.length === 1 && b[0] === any) return a;
+  const met = new Map<string, T>();
+  for (const x of a) {
+    for (const y of b) {
+      const both = meet(x, y, context);
+      if (both !== null) met.set(contentKey(both), both);
+    }
+    checkAlternatives(met, context);
+  }
+  return [...met.values()];
+}
+
+export function uniteShapes(a: Shape, b: Shape, context: Context): Shape {
+  if (a === NO_SHAPE) return b;
+  if (b === NO_SHAPE) return a;
+  return {
+    null: a.null || b.null,
+    true: a.true || b.true,
+    false: a.false || b.false,
+    numbers: uniteNumbers(a.numbers, b.numbers),
+    strings: uniteTexts(a.strings, b.strings, context),
+    arrays: join(a.arrays, b.arrays, ANY_ARRAY, context),
+    objects: join(a.objects, b.objects, ANY_OBJECT, context),
+  };
+}
+
+function join<T>(a: readonly T[], b: readonly T[], any: T, context: Context): readonly T[] {
+  if (a.includes(any) || b.includes(any)) return [any];
+  const joined = new Map([...a, ...b].map((each) => [contentKey(each), each]));
+  checkAlternatives(joined, context);
+  return [...joined.values()];
+}
+
+function checkAlternatives({ size }: { size: number }, context: Context): void {
+  if (size > MOST_ALTERNATIVES) context.tooLarge(`more than ${MOST_ALTERNATIVES} alternatives of one type`);
+}
+
+const automata = new WeakMap<Dfa, string>();
+
+/** The same for alternatives that say the same in the same words. */
+function contentKey(content: unknown): string {
+  return JSON.stringify(content, (_key, part: unknown) => {
+    if (part instanceof Map) return [...part].toSorted(([x], [y]) => (x < y ? -1 : 1));
+    if (part instanceof Set) return [...part].map(String).toSorted();
+    if (typeof part === 'object' && part !== null && 'kind' in part && 'id' in part) return part.id;
+    return typeof part === 'object' && part !== null && 'accept' in part ? dfaKey(part as Dfa) : part;
+  });
+}
+
+function dfaKey(dfa: Dfa): string {
+  let key = automata.get(dfa);
+  if (key === undefined) {
+    const { starts, classes, next, accept } = dfa;
+    automata.set(dfa, (key = [starts, classes, next, accept].map((part) => part.join()).join(' ')));
+  }
+  return key;
+}
+
+export function complementShape(shape: Shape, context: Context): Shape {
+  let arrays = ANY_SHAPE.arrays;
+  for (const each of shape.arrays) {
+    arrays = pairwise(arrays, complementArray(each, context), ANY_ARRAY, intersectArrays, context);
+  }
+  let objects = ANY_SHAPE.objects;
+  for (const each of shape.objects) {
+    objects = pairwise(objects, complementObject(each, context), ANY_OBJECT, intersectObjects, context);
+  }
+  return {
+    null: !shape.null,
+    true: !shape.true,
+    false: !shape.false,
+    numbers: complementNumbers(shape.numbers),
+    strings: complementTexts(shape.strings, context),
+    arrays,
+    objects,
+  };
+}
+
+export function intersectTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
+  if (a === ANY_TEXT || a === b || isEmpty(b)) return b;
+  return b === ANY_TEXT || isEmpty(a) ? a : intersect(a, b, bounds);
+}
+
+export function uniteTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
+  if (a === ANY_TEXT || isEmpty(b)) return a;
+  return b === ANY_TEXT || isEmpty(a) || a === b ? b : unite(a, b, bounds);
+}
+
+export function complementTexts(a: Dfa, { bounds }: Context): Dfa {
+  if (a === ANY_TEXT) return NOTHING;
+  return isEmpty(a) ? ANY_TEXT : complementOf(a, bounds);
+}
+
+/** Exactly these values. */
+export function shapeOfValues(values: readonly Json[], { bounds, terms }: Context): Shape {
+  const strings = values.filter((value) => typeof value === 'string');
+  return {
+    null: values.includes(null),
+    true: values.includes(true),
+    false: values.includes(false),
+    numbers: oneOfNumbers(values.filter((value) => typeof value === 'number')),
+    strings: wordsDfa(strings, bounds),
+    arrays: values.filter(Array.isArray).map((value) => ({
+      ...ANY_ARRAY,
+      prefix: value.map(terms.value),
+      rest: NONE,
+      min: value.length,
+    })),
+    objects: values.filter(isRecord).map((value) => ({
+      ...ANY_OBJECT,
+      named: new Map(Object.entries(value).map(([name, member]) => [name, terms.value(member)])),
+      classes: [{ names: ANY_TEXT, term: NONE }],
+      required: new Set(Object.keys(value)),
+    })),
+  };
+}
+
+const isRecord = (value: Json): value is { [name: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether every JSON value is allowed. */
+export function isAnyShape(shape: Shape): boolean {
+  const { numbers, strings, arrays, objects } = shape;
+  const scalars = shape.null && shape.true && shape.false && numbers === ALL_NUMBERS && strings === ANY_TEXT;
+  return scalars && arrays.includes(ANY_ARRAY) && objects.includes(ANY_OBJECT);
+}

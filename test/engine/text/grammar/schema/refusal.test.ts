@@ -1,0 +1,137 @@
+// What cannot be enforced is refused with its place and a remedy; what is no keyword is none.
+
+import { describe, expect, test } from 'vitest';
+import { EngineError } from '../../../../../src/files/error.ts';
+import { ruleOfSchema } from '../../../../../src/engine/text/grammar/schema/schema-rule.ts';
+import { accepts, grammarOf } from './judge.ts';
+
+function refusal(schema: unknown): string {
+  try {
+    ruleOfSchema(schema, { path: 'response_format.json_schema.schema' });
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'bad_request') {
+      expect(error.param).toBe('response_format.json_schema.schema');
+      return error.message;
+    }
+    throw error;
+  }
+  throw new Error('it was taken');
+}
+
+const inFoo = (schema: unknown): unknown => ({ type: 'object', properties: { foo: schema } });
+
+describe('refused by place', () => {
+  const cases: [name: string, schema: unknown, message: RegExp][] = [
+    [
+      'remote reference',
+      inFoo({ $ref: 'https://example.com/a.json' }),
+      /at #\/properties\/foo\/\$ref: .*nothing is fetched; put its target under \$defs/,
+    ],
+    [
+      'reference to nothing',
+      inFoo({ $ref: '#/$defs/x' }),
+      /#\/properties\/foo\/\$ref: nothing lies at "#\/\$defs\/x"/,
+    ],
+    [
+      'reference to itself',
+      { $defs: { a: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' },
+      /#\/\$defs\/a: it refers to itself/,
+    ],
+    [
+      'unknown type',
+      inFoo({ type: 'str' }),
+      /#\/properties\/foo\/type: there is no type "str"; use one of null, boolean/,
+    ],
+    [
+      'nullable',
+      inFoo({ type: 'string', nullable: true }),
+      /#\/properties\/foo\/nullable: .*add "null" to the type/,
+    ],
+    [
+      'keyword of the wrong kind',
+      inFoo({ minLength: '3' }),
+      /#\/properties\/foo\/minLength: minLength must be a whole number from 0 on, not "3"/,
+    ],
+    [
+      'exclusiveMinimum of draft 4',
+      inFoo({ minimum: 3, exclusiveMinimum: true }),
+      /exclusiveMinimum must be a number, not true/,
+    ],
+    ['required of draft 3', inFoo({ required: true }), /required must be a list of names/],
+    ['pattern that is no regular expression', inFoo({ pattern: '(' }), /#\/properties\/foo\/pattern: /],
+    ['pattern with a back-reference', inFoo({ pattern: '(a)\\1' }), /#\/properties\/foo\/pattern: /],
+    ['step of many digits', inFoo({ multipleOf: 0.1234567 }), /#\/properties\/foo\/multipleOf: .*remainders/],
+    [
+      'unknown dialect',
+      { $schema: 'https://example.com/mine' },
+      /\/\$schema: "https:\/\/example.com\/mine" is no draft/,
+    ],
+    [
+      'siblings of $ref before 2019',
+      {
+        $schema: 'http://json-schema.org/draft-07/schema#',
+        properties: { a: { $ref: '#', maxProperties: 1 } },
+      },
+      /#\/properties\/a\/\$ref: .*ignored; use draft 2020-12/,
+    ],
+    [
+      'two keywords that contradict',
+      inFoo(true) && { type: 'string', minLength: 3, maxLength: 2 },
+      /no value fulfils it/,
+    ],
+    [
+      'a required property that can never be',
+      {
+        $ref: '#/$defs/n',
+        $defs: { n: { type: 'object', properties: { next: { $ref: '#/$defs/n' } }, required: ['next'] } },
+      },
+      /no value fulfils it/,
+    ],
+    ['false', false, /no value fulfils it/],
+    ['empty enum', { enum: [] }, /no value fulfils it/],
+    ['no schema at all', [1], /a schema must be an object or a boolean, not \[1\]/],
+    [
+      'deep nesting',
+      Array.from({ length: 300 }).reduce<unknown>((inner) => ({ items: inner }), {}),
+      /nest deeper than 200/,
+    ],
+  ];
+  test.each(cases)('%s', (_name, schema, message) => {
+    expect(refusal(schema)).toMatch(message);
+  });
+});
+
+test('a cycle of objects in memory is refused', () => {
+  const schema: Record<string, unknown> = { type: 'array' };
+  schema['items'] = schema;
+  expect(refusal(schema)).toMatch(/nest deeper/);
+});
+
+test('annotations, unknown names and unknown formats say nothing', () => {
+  const grammar = grammarOf({
+    ...{
+      $id: 'https://example.com/a',
+      title: 'A',
+      description: 'B',
+      default: 3,
+      examples: [1],
+      'x-order': 4,
+    },
+    ...{ type: 'string', format: 'colour', contentEncoding: 'base64', deprecated: true },
+  });
+  expect(accepts(grammar, '"red"')).toBe(true);
+  expect(accepts(grammar, '3')).toBe(false);
+});
+
+test('tuples and dependencies of earlier drafts', () => {
+  const tuple = grammarOf({ items: [{ type: 'string' }, { type: 'integer' }], additionalItems: false });
+  expect(['["a",1]', '["a"]', '["a",1,2]', '[1]'].map((text) => accepts(tuple, text))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  const dependent = grammarOf({ dependencies: { a: ['b'], c: { required: ['d'] } } });
+  const texts = ['{"a":1,"b":2}', '{"b":2}', '{"a":1}', '{"c":1}', '{"c":1,"d":2}'];
+  expect(texts.map((text) => accepts(dependent, text))).toEqual([true, true, false, false, true]);
+});
