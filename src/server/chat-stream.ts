@@ -2,17 +2,18 @@
 
 import { toErrorReply } from './errors.ts';
 import { usageOf } from './reply-fold.ts';
-import { endChunks, lastChunks, partChunk, type Reply, roleChunk } from './reply.ts';
+import { endChunks, lastChunks, partChunk, progressChunk, type Reply, roleChunk } from './reply.ts';
 import type { Send, StreamForm } from './text-stream.ts';
 
 interface ChatFormOptions {
   includeUsage: boolean;
   continuousUsage: boolean;
+  progress: boolean;
 }
 
 export function chatForm(
   reply: Reply,
-  { includeUsage, continuousUsage }: ChatFormOptions,
+  { includeUsage, continuousUsage, progress }: ChatFormOptions,
   write: Send,
 ): StreamForm {
   const { fold } = reply;
@@ -22,6 +23,7 @@ export function chatForm(
     begin() {
       for (const index of fold.choices.keys()) send(roleChunk(reply, index));
     },
+    ...(progress && { progress: (_, processed) => send(progressChunk(reply, processed)) }),
     part(choice, part) {
       const chunk = partChunk(reply, choice, part);
       if (chunk) send(chunk);

@@ -39,6 +39,7 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
   const options = {
     includeUsage: body.stream_options?.include_usage ?? false,
     continuousUsage: body.stream_options?.continuous_usage_stats ?? false,
+    progress: body.return_progress ?? false,
   };
   return streamText(service, event, call, (send) => chatForm(reply, options, send));
 }

@@ -15,6 +15,7 @@ export const tokenCount = z.int().refine((count) => count >= 1, {
 });
 export const tokenId = z.int().min(0);
 const filled = z.string().min(1);
+const seconds = z.number().gt(0).max(2_147_483);
 const upToStops = z.union([filled, z.array(filled).max(MOST_STOPS)]);
 const fewBiases = (bias: object): boolean => Object.keys(bias).length <= MOST_BIASES;
 
@@ -117,6 +118,14 @@ export const GENERATION_FIELDS = {
     priority: honoured(z.int(), 'Higher comes first.', 0),
   }),
   ...by('engine/text/live-requests.ts', {
+    queue_timeout: honoured(
+      seconds,
+      'Seconds it may wait for a place, in place of --queue-timeout; then 503.',
+    ),
+    request_timeout: honoured(
+      seconds,
+      'Seconds it may take in all, in place of --request-timeout; then it ends with what it has.',
+    ),
     rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
   }),
   ...by('engine/text/prefix-tree.ts', {
@@ -124,7 +133,7 @@ export const GENERATION_FIELDS = {
     extra_key: honoured(filled, 'Joined to cache_salt.'),
   }),
 
-  ...by('server/chat-stream.ts', {
+  ...by('server/text-stream.ts', {
     stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
     stream_options: honoured(
       z.looseObject({

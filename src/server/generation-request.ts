@@ -35,11 +35,21 @@ export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextR
     lora: adapter ?? body.lora_path,
     priority: body.priority,
     id: body.rid,
+    timeouts: timeoutsOf(body),
     cacheSalt: salt.length > 0 ? salt.join('\n') : undefined,
     hiddenStates: states ? wantedStates(states) : undefined,
     routedExperts: body.return_routed_experts ? { from: body.routed_experts_start_len ?? 0 } : undefined,
     promptIds: body.return_prompt_token_ids,
   });
+}
+
+function timeoutsOf({ queue_timeout, request_timeout }: GenerationBody): TextRequest['timeouts'] {
+  if (queue_timeout === undefined && request_timeout === undefined) return undefined;
+  return withoutMissing({ queue: milliseconds(queue_timeout), total: milliseconds(request_timeout) });
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.ceil(1000 * seconds);
 }
 
 function wantedStates(states: true | 'last' | 'all'): 'last' | 'all' {
@@ -123,6 +133,8 @@ function fieldPaths(
     ['id', 'rid'],
     ['cacheSalt', 'cache_salt'],
     ['hiddenStates', 'return_hidden_states'],
+    ['timeouts.queue', 'queue_timeout'],
+    ['timeouts.total', 'request_timeout'],
     ['routedExperts.from', 'routed_experts_start_len'],
     ['routedExperts', 'return_routed_experts'],
     ['toolChoice', 'tool_choice'],

@@ -107,6 +107,12 @@ export function roleChunk(reply: Reply, index: number) {
   return chunk(reply, index, delta, promptIds && { prompt_token_ids: promptIds });
 }
 
+/** How far the prompt is read: `cache` of `total` tokens were known before. */
+export function progressChunk(reply: Reply, processed: number) {
+  const { promptTokens: total, cachedTokens: cache } = reply.fold;
+  return { ...chunkHead(reply), choices: [], prompt_progress: { total, cache, processed } };
+}
+
 /** null: nothing of it is to be seen. */
 export function partChunk(reply: Reply, index: number, part: Part) {
   const { wishes } = reply;

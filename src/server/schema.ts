@@ -50,6 +50,13 @@ export const FIELDS = {
       false,
     ),
   }),
+  ...by('server/text-stream.ts', {
+    return_progress: honoured(
+      z.boolean(),
+      'Chunks without choices that say in prompt_progress how far the prompt is read. Needs stream.',
+      false,
+    ),
+  }),
   ...by('engine/text/request.ts', {
     input_ids: honoured(
       z.array(tokenId).min(1),

@@ -16,6 +16,8 @@ const KEEP_ALIVE = 5000;
 /** How a kind of stream says what happens. Choices of several requests are counted through. */
 export interface StreamForm {
   begin(): void;
+  /** So much of a request's prompt is read; its fold says of how much. */
+  progress?(run: number, processed: number): void;
   part(choice: number, part: Part): void;
   /** A choice ended; its fold says how. */
   end(choice: number): void;
@@ -55,7 +57,8 @@ export function streamText(
     const { fold, events } = runs[index]!;
     for await (const textEvent of events) {
       applyEvent(fold, textEvent);
-      if (textEvent.type === 'done') end(offset + textEvent.choice);
+      if (textEvent.type === 'prefill' && stream.room()) form.progress?.(index, textEvent.processed);
+      else if (textEvent.type === 'done') end(offset + textEvent.choice);
       else if (isGenerated(textEvent)) {
         held.add(shifted(textEvent, offset));
         if (stream.room()) flush();

@@ -51,6 +51,8 @@ function checkPairs(body: ChatBody): void {
   };
   if (body.top_logprobs !== undefined && !body.logprobs)
     refuse('top_logprobs', 'needs logprobs to be true; send both or neither');
+  if (body.return_progress && !body.stream)
+    refuse('return_progress', 'needs stream to be true; send both or neither');
   if (body.continue_final_message) {
     const last = body.messages?.at(-1);
     if (last?.role !== 'assistant' || typeof last.content !== 'string')

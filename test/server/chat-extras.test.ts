@@ -73,6 +73,27 @@ describe('what was asked for beside the text', () => {
     );
   });
 
+  it('how far the prompt is read, in chunks before the text', async () => {
+    const harness = await start();
+    harness.model.events = [
+      { type: 'prefill', processed: 2, promptTokens: 3, cachedTokens: 1 },
+      { type: 'prefill', processed: 3, promptTokens: 3, cachedTokens: 1 },
+      { type: 'delta', choice: 0, text: 'so', ids: [1] },
+      { type: 'done', choice: 0, finishReason: 'stop', matchedStop: 2, completionTokens: 1 },
+    ];
+    const told = (chunks: object[]) =>
+      chunks.map((chunk) => ('prompt_progress' in chunk ? chunk.prompt_progress : null));
+    const chunks = await streamed(harness, 'a b c', { return_progress: true });
+    expect(told(chunks)).toEqual([
+      null,
+      { total: 3, cache: 1, processed: 2 },
+      { total: 3, cache: 1, processed: 3 },
+      null,
+      null,
+    ]);
+    expect(told(await streamed(harness, 'a b c'))).toEqual([null, null, null]);
+  });
+
   it('nothing of it where it was not asked for', async () => {
     const harness = await start();
     const reply = await plain(harness, 'one');

@@ -225,6 +225,13 @@ field('stream_options', {
     ],
   ],
 });
+field('return_progress', {
+  neutral: [false],
+  refused: [
+    [true, 'needs stream to be true', { with: { stream: false } }],
+    [1, 'a boolean'],
+  ],
+});
 field('return_hidden_states', {
   neutral: [false],
   asks: [

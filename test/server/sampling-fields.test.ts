@@ -227,6 +227,17 @@ field('rid', {
     ['x'.repeat(257), 'at most 256 characters'],
   ],
 });
+field('queue_timeout', {
+  asks: [[0.5, { timeouts: { queue: 500 } }]],
+  refused: [
+    [0, 'greater than 0'],
+    ['1s', 'a number'],
+  ],
+});
+field('request_timeout', {
+  asks: [[2, { timeouts: { queue: 1000, total: 2000 } }, { with: { queue_timeout: 1 } }]],
+  refused: [[-1, 'greater than 0']],
+});
 field('cache_salt', {
   asks: [['tenant', { cacheSalt: 'tenant' }]],
   refused: [['', 'at least 1 character']],
