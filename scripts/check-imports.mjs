@@ -43,12 +43,15 @@ export const ROOMS = {
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
-    packages: ['@huggingface/jinja', '@huggingface/tokenizers', 'sharp'],
+    packages: ['@huggingface/jinja', '@huggingface/tokenizers', 'sharp', 'ioredis'],
     node: [
       /^source-disk\.ts$/,
       /^hub(-.*)?\.ts$/,
       /^modelhub\.ts$/,
       /^quantized-cache\.ts$/,
+      /^page-store(-.*)?\.ts$/,
+      /^weights-identity\.ts$/,
+      /^cache-folder\.ts$/,
       /^shipped\.ts$/,
       /^image(-embed|-metadata)?\.ts$/,
     ],

@@ -3,6 +3,11 @@
 import { resolveModel } from '../files/hub.ts';
 import { coverImage } from '../files/image.ts';
 import { packedKey, readPacked, writePacked } from '../files/quantized-cache.ts';
+import { cacheFolder } from '../files/cache-folder.ts';
+import { openFileStore } from '../files/page-store-file.ts';
+import { openRedisStore } from '../files/page-store-redis.ts';
+import { pageName } from '../files/page-store.ts';
+import { weightsIdentity } from '../files/weights-identity.ts';
 import { openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
 import type { Platform } from './platform.ts';
@@ -18,6 +23,16 @@ export const nodePlatform: Platform = {
       const key = await packedKey(origin);
       return { read: () => readPacked(key), write: (entries) => writePacked(key, entries) };
     },
+  },
+  async openPageStore({ where, most, checkpoint, computed, onTrouble }) {
+    const store = /^rediss?:\/\//.test(where)
+      ? await openRedisStore(where, onTrouble)
+      : await openFileStore(where === 'file' ? cacheFolder('pages') : where, most, onTrouble);
+    const identity = `${await weightsIdentity(checkpoint.path, checkpoint.shards)} ${computed}`;
+    return Object.assign(store, {
+      name: (before: string | null, scope: string, tokens: string) =>
+        pageName(identity, before, scope, tokens),
+    });
   },
   tokenizerThread: null,
 };

@@ -2,6 +2,7 @@
 // otherwise, and nothing else in this room knows where it is.
 
 import type { HubEvent } from '../files/hub-events.ts';
+import type { PageStore } from '../files/page-store.ts';
 import type { PackedEntry, PackedFile } from '../files/quantized-cache.ts';
 import type { Folder } from '../files/source.ts';
 import type { Device } from '../gpu/device.ts';
@@ -21,8 +22,26 @@ export interface Platform {
   coverImage(image: Pixels, width: number, height: number): Promise<Pixels>;
   /** Where packed weights are kept; null: nowhere. */
   packed: PackedCache | null;
+  /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */
+  openPageStore: ((options: PageStorageOptions) => Promise<PageStorage>) | null;
   /** Starts a thread that tokenizes long texts; null: they are tokenized here. */
   tokenizerThread: (() => Port) | null;
+}
+
+export interface PageStorageOptions {
+  /** `file`, a folder, or a redis:// address. */
+  where: string;
+  /** Bytes kept at most. */
+  most: number;
+  checkpoint: { path: string; shards: readonly string[] };
+  /** What else decides whether a page fits. */
+  computed: string;
+  onTrouble(message: string): void;
+}
+
+export interface PageStorage extends PageStore {
+  /** The name of the page that ends these tokens, after the page of that name. */
+  name(before: string | null, scope: string, tokens: string): string;
 }
 
 export interface PackedCache {

@@ -4,9 +4,9 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { cacheFolder } from './cache-folder.ts';
 import { EngineError } from './error.ts';
 import { isAlive } from './live-process.ts';
 import { readSafetensors, safetensorsHead, type TensorEntry, type TensorSpec } from './safetensors.ts';
@@ -56,7 +56,7 @@ export async function packedKey({ path, shards, quantization, layout }: PackedOr
   );
   const identity = JSON.stringify({ folder, files, quantization, layout });
   const stem = `${basename(folder).replace(/[^\w.-]/g, '_')}-${digest(folder, 8)}-${quantization}`;
-  return { file: join(packedFolder(), `${stem}-${digest(identity, 16)}.safetensors`), identity };
+  return { file: join(cacheFolder('packed'), `${stem}-${digest(identity, 16)}.safetensors`), identity };
 }
 
 /** null: there is none that fits. The whole file is read once and held against its checksum. */
@@ -187,12 +187,6 @@ async function onDisk<Value>(key: PackedKey, action: () => Promise<Value>): Prom
       { cause },
     );
   }
-}
-
-function packedFolder(): string {
-  const configured = process.env['XDG_CACHE_HOME'];
-  const cache = configured !== undefined && isAbsolute(configured) ? configured : join(homedir(), '.cache');
-  return join(cache, 'svc-engine', 'packed');
 }
 
 function digest(text: string, length: number): string {

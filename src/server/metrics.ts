@@ -26,6 +26,9 @@ const COUNTERS = {
   cached_tokens_total: 'Those of them that were in the prefix cache.',
   generation_tokens_total: 'Generated tokens.',
   evicted_tokens_total: 'Tokens that left the prefix cache for others.',
+  backuped_tokens_total: 'Tokens copied from the device to host memory.',
+  load_back_tokens_total: 'Tokens copied from host memory to the device.',
+  prefetched_tokens_total: 'Tokens brought from storage to host memory.',
   num_retracted_requests_total: 'Times that a sequence gave its pages up for others.',
   device_restarts_total: 'Times that a lost device was opened again.',
 };
@@ -39,6 +42,8 @@ const GAUGES = {
   max_total_num_tokens: 'Tokens that all pages can hold.',
   token_usage: 'Share of the pages that running requests use, 0 to 1.',
   cache_hit_rate: 'Share of prompt tokens that were in the prefix cache, 0 to 1.',
+  hicache_host_used_bytes: 'Host memory that pages of the prefix cache use.',
+  hicache_host_total_bytes: 'Host memory that they may use.',
   page_size: 'Tokens of a page.',
   context_len: 'Tokens of prompt and reply together.',
 };
@@ -193,9 +198,14 @@ function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   to.set('max_total_num_tokens', tokens(pages.total));
   to.set('token_usage', pages.total > 0 ? pages.used / pages.total : 0);
   to.set('cache_hit_rate', cache.hitRate);
+  to.set('hicache_host_used_bytes', cache.hostBytes.used);
+  to.set('hicache_host_total_bytes', cache.hostBytes.total);
   to.set('page_size', pages.tokensPerPage);
   to.set('context_len', info.contextLength);
   to.setCount('evicted_tokens_total', cache.evicted);
+  to.setCount('backuped_tokens_total', cache.backedUp);
+  to.setCount('load_back_tokens_total', cache.loadedBack);
+  to.setCount('prefetched_tokens_total', cache.fetched);
   to.setCount('num_retracted_requests_total', now.retractions);
   to.setCount('device_restarts_total', now.deviceRestarts);
 }

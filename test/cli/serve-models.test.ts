@@ -67,7 +67,12 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
         embedding: async () => createFakeEmbeddingModel(),
         ...open,
       },
-      options: { quantization: 'int8', 'sampling-defaults': 'model', 'logprobs-mode': 'raw', 'max-running-requests': 4 },
+      options: {
+        quantization: 'int8',
+        'sampling-defaults': 'model',
+        'logprobs-mode': 'raw',
+        'max-running-requests': 4,
+      },
       leaving: new AbortController().signal,
       onEvent() {},
       onReady() {},

@@ -31,6 +31,8 @@ export interface Loop {
 export interface LoopOptions {
   scheduler: Scheduler;
   runner: Runner;
+  /** Kind of the cache's storage. */
+  storageBackend?: string | undefined;
   /** A new runner after the device was lost. */
   restart(reason: string): Promise<Runner>;
 }
@@ -45,7 +47,7 @@ interface Step {
 
 const DEPTH = 2;
 
-export function createLoop({ scheduler, runner: first, restart }: LoopOptions): Loop {
+export function createLoop({ scheduler, runner: first, storageBackend, restart }: LoopOptions): Loop {
   const counters: LoopCounters = {
     steps: 0,
     sharedSteps: 0,
@@ -56,6 +58,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
   let runner = first;
   let running: Promise<void> | null = null;
   let closed = false;
+  let isNew = false;
 
   const submit = (parts: Part[]): Step => {
     counters.steps++;
@@ -65,8 +68,15 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       counters.promptTokens += processed - from;
       const cached = sequence.prefix.found!;
       const { promptTokens } = sequence;
+      const backend = storageBackend === undefined ? {} : { storageBackend };
       const cachedTokens = cached.device + cached.host + cached.storage;
-      sequence.emit({ type: 'prefill', processed, promptTokens, cachedTokens, cached });
+      sequence.emit({
+        type: 'prefill',
+        processed,
+        promptTokens,
+        cachedTokens,
+        cached: { ...cached, ...backend },
+      });
     }
     const drawLater = parts.some(({ samples, sequence }) => samples && sequence.constraint !== null);
     const launched = runner.launch(parts, { drawLater });
@@ -125,6 +135,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
       const parts = submitted.length < DEPTH ? scheduler.plan() : [];
       const moves = scheduler.takeMoves();
       try {
+        isNew = false;
         runner.pageCleaner.ahead(scheduler.pages.pool.touched);
         if (moves) runner.movePages(moves);
         if (parts.length > 0) {
@@ -182,10 +193,13 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
   };
 
   const wake = (): void => {
+    isNew = true;
     if (running || closed) return;
+    isNew = false;
     running = run().finally(() => {
       running = null;
-      if (scheduler.running.length + scheduler.waiting.length > 0) wake();
+      // What came while it ended.
+      if (isNew) wake();
     });
   };
 
@@ -195,6 +209,7 @@ export function createLoop({ scheduler, runner: first, restart }: LoopOptions): 
     abort(sequences, error) {
       for (const sequence of sequences) finish(sequence, 'abort', null, error);
       scheduler.sweep();
+      wake();
     },
     async close() {
       closed = true;

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import type { CacheTiers } from './cache-tiers.ts';
 import { acceptForced } from './constrained.ts';
 import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
@@ -21,6 +22,8 @@ export interface TextModelParts {
   context: RequestContext;
   scheduler: Scheduler;
   loop: Loop;
+  /** null: the cache has none but the device. */
+  tiers: CacheTiers | null;
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
   /** Gives back the device and the files. */
   release(): Promise<void>;
@@ -31,6 +34,7 @@ export function createTextModel({
   context,
   scheduler,
   loop,
+  tiers,
   timeouts,
   release,
 }: TextModelParts): TextModel {
@@ -87,11 +91,12 @@ export function createTextModel({
       });
       own.sequences = sequences;
       signal?.addEventListener('abort', abort, { once: true });
+      await tiers?.fetch(sequences[0]!);
       for (const sequence of sequences) {
         acceptForced(sequence);
-        if (!sequence.finished) scheduler.add(sequence);
+        if (!sequence.finished && !own.ended && !closed) scheduler.add(sequence);
       }
-      if (own.ended) end(own, own.ended.error);
+      if (own.ended || closed) end(own, own.ended?.error);
       loop.wake();
       yield* queue.read();
     } finally {
@@ -105,6 +110,7 @@ export function createTextModel({
     if (closed) return;
     closed = true;
     await loop.close();
+    await tiers?.close();
     await release();
     leave(closedError());
   };
@@ -138,7 +144,7 @@ export function createTextModel({
           total: pages.pool.total,
           tokensPerPage: PAGE_TOKENS,
         },
-        cache: cacheMetrics(scheduler),
+        cache: cacheMetrics(scheduler, tiers),
         ...loop.counters,
         retractions,
       };
@@ -157,13 +163,19 @@ export function createTextModel({
   };
 }
 
-function cacheMetrics({ lookups, pages }: Scheduler): CacheMetrics {
+function cacheMetrics({ lookups, pages }: Scheduler, tiers: CacheTiers | null): CacheMetrics {
   const { tokens, ...found } = lookups;
+  const { used, most: total } = tiers?.storage ?? {};
   const cached = found.device + found.host + found.storage;
   return {
     lookedUp: tokens,
     ...found,
     hitRate: tokens === 0 ? 0 : cached / tokens,
     evicted: pages.evicted * PAGE_TOKENS,
+    loadedBack: pages.loaded * PAGE_TOKENS,
+    backedUp: tiers?.counters.backedUp ?? 0,
+    fetched: tiers?.counters.fetched ?? 0,
+    hostBytes: tiers?.host ?? { used: 0, total: 0 },
+    storageBytes: typeof used === 'number' && typeof total === 'number' ? { used, total } : null,
   };
 }

@@ -17,13 +17,14 @@ import {
   samplingDefaults,
   stepRows,
 } from './defaults.ts';
+import { createCacheTiers, type CacheTiers } from './cache-tiers.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
 import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
-import { createScheduler } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
 
 const RUNNING_REQUESTS = 16;
@@ -88,10 +89,29 @@ async function openModel(
   budget = { memoryBudget: device.memoryBudget };
   for (const message of contextNotes(options, config.context, runner.contextLength, device))
     onEvent({ type: 'note', message });
-  const scheduler = createScheduler({ pages: runner.pages, slots, rows: runner.rows });
+  const scheduler = createScheduler(
+    { pages: runner.pages, slots, rows: runner.rows },
+    { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
+  );
+  const tiers = await openTiers(platform, checkpoint, options, {
+    pages: scheduler.pages,
+    runner: () => runner,
+    computed: JSON.stringify([
+      PAGE_LAYOUT,
+      checkpoint.config,
+      first.quantization,
+      runner.kvFormat,
+      device.summary,
+    ]),
+    onTrouble: (message) => onEvent({ type: 'note', message }),
+  }).catch((error: unknown) => {
+    device.destroy();
+    throw error;
+  });
   const loop = createLoop({
     scheduler,
     runner,
+    storageBackend: tiers?.storage?.backend,
     async restart(reason) {
       onEvent({ type: 'note', message: `the GPU device was lost (${reason}); loading the model again` });
       ({ device, runner } = await start().catch((cause: unknown) => {
@@ -150,6 +170,7 @@ async function openModel(
       kv: memory.kv,
       arena: memory.arena + memory.step,
     },
+    storageBackend: tiers?.storage?.backend ?? null,
     sampling: defaults.sampling,
     samplingSource: defaults.source,
     hasChatTemplate: template.problem === null,
@@ -161,12 +182,45 @@ async function openModel(
     context,
     scheduler,
     loop,
+    tiers,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     async release() {
       device.destroy();
       await checkpoint.close();
     },
   });
+}
+
+/** Changes whenever a page's bytes mean something else, or come out otherwise. */
+const PAGE_LAYOUT = 'layers of keys and values, 32 tokens';
+/** Bytes of pages that are written to the device in one step while others decode. */
+const LOAD_BYTES = 2 ** 24;
+/** Bytes of files of pages, where nobody says otherwise. */
+const STORED_BYTES = 10e9;
+
+interface TierPlace {
+  pages: Scheduler['pages'];
+  runner: () => Runner;
+  /** All beside the weights that decides what a page holds. */
+  computed: string;
+  onTrouble(message: string): void;
+}
+
+async function openTiers(
+  platform: Platform,
+  checkpoint: Checkpoint,
+  { prefixCache = true, hostCache = 0, storageCache, storageCacheBytes = STORED_BYTES }: TextModelOptions,
+  { pages, runner, computed, onTrouble }: TierPlace,
+): Promise<CacheTiers | null> {
+  if (!prefixCache || (hostCache === 0 && storageCache === undefined)) return null;
+  if (storageCache !== undefined && !platform.openPageStore) {
+    throw new EngineError('unsupported', 'there is no storage for a cache here: leave out storageCache', {
+      param: 'storageCache',
+    });
+  }
+  const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
+  const storage = storageCache === undefined ? null : await platform.openPageStore!(place);
+  return createCacheTiers({ pages, runner, hostBytes: hostCache, storage });
 }
 
 interface Loaded {

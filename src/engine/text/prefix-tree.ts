@@ -24,6 +24,8 @@ export interface PageNode {
 }
 
 export interface PrefixTree {
+  /** Tells of bytes that come and go. */
+  watch(watcher: TreeWatcher): void;
   /** Pages on the device that nobody holds. */
   readonly evictable: number;
   /** Pages on the device. */
@@ -48,18 +50,20 @@ export interface PrefixTree {
   lose(): void;
 }
 
-export interface PrefixTreeEvents {
-  /** A page of the device is free again. */
-  give(page: number): void;
+export interface TreeWatcher {
   /** Bytes kept outside the device have changed by so many. */
   kept(node: PageNode, bytes: number): void;
+  /** It has a page on the device now. */
+  placed(node: PageNode): void;
 }
 
-export function createPrefixTree({ give, kept }: PrefixTreeEvents): PrefixTree {
+/** `give` takes back a page of the device. */
+export function createPrefixTree(give: (page: number) => void): PrefixTree {
   const scopes = new Map<string, Map<string, PageNode>>();
   const onDevice = new Set<PageNode>();
   let evictable = 0;
   let clock = 0;
+  let watcher: TreeWatcher | null = null;
 
   const siblings = (scope: string, parent: PageNode | null): Map<string, PageNode> => {
     if (parent) return parent.children;
@@ -83,7 +87,7 @@ export function createPrefixTree({ give, kept }: PrefixTreeEvents): PrefixTree {
   const setHost = (node: PageNode, bytes: Uint8Array | null): void => {
     const change = (bytes?.length ?? 0) - (node.host?.length ?? 0);
     node.host = bytes;
-    if (change !== 0) kept(node, change);
+    if (change !== 0) watcher?.kept(node, change);
   };
 
   const detach = (node: PageNode): void => {
@@ -111,6 +115,7 @@ export function createPrefixTree({ give, kept }: PrefixTreeEvents): PrefixTree {
   };
 
   return {
+    watch: (by) => void (watcher = by),
     get evictable() {
       return evictable;
     },
@@ -161,6 +166,7 @@ export function createPrefixTree({ give, kept }: PrefixTreeEvents): PrefixTree {
     },
     place(node, page) {
       setPage(node, page);
+      if (page !== null) watcher?.placed(node);
       prune(node);
     },
     keep(node, bytes) {

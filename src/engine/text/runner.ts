@@ -4,7 +4,7 @@
 import type { Checkpoint } from '../../files/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
-import { PAGE_TOKENS, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import { PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import { llama, type TextForward } from '../../models/llama.ts';
@@ -67,6 +67,7 @@ export interface Runner {
   readPages: PageMover['read'];
   /** Bytes of a page in all layers. */
   pageBytes: number;
+  kvFormat: KvFormat;
   /** Submits a step's forward pass; and its sampling, too, unless that is to wait until `draw` is called. */
   launch(parts: readonly Part[], options?: { drawLater?: boolean }): Launched;
 }
@@ -160,6 +161,7 @@ export async function openRunner(
     movePages: mover.move,
     readPages: mover.read,
     pageBytes: mover.bytes,
+    kvFormat,
     launch(parts, { drawLater = false } = {}) {
       const sizes = writeStep(buffers, parts, rope);
       const { tape, drawing } = recordings.find(

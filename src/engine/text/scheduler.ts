@@ -50,8 +50,6 @@ export interface SchedulerLimits {
 }
 
 export interface SchedulerOptions {
-  /** Told of pages' bytes outside the device. */
-  kept?: Parameters<typeof createSequencePages>[1];
   /** Pages that are written to the device in one step while others decode; four times as many while none does. */
   loads?: number;
 }
@@ -61,9 +59,9 @@ const PREEMPTION = 10;
 
 export function createScheduler(
   limits: SchedulerLimits,
-  { kept = () => {}, loads: mostLoads = 8 }: SchedulerOptions = {},
+  { loads: mostLoads = 8 }: SchedulerOptions = {},
 ): Scheduler {
-  const pages = createSequencePages(limits.pages, kept);
+  const pages = createSequencePages(limits.pages);
   let running: Sequence[] = [];
   let waiting: Sequence[] = [];
   let moves: PageMoves = { copies: [], loads: [] };

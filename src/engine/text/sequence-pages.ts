@@ -3,13 +3,7 @@
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { createPagePool, type PagePool } from './pages.ts';
-import {
-  createPrefixTree,
-  pageKey,
-  type PageNode,
-  type PrefixTree,
-  type PrefixTreeEvents,
-} from './prefix-tree.ts';
+import { createPrefixTree, pageKey, type PageNode, type PrefixTree } from './prefix-tree.ts';
 import type { Sequence } from './sequence.ts';
 import type { CachedTokens } from './text-model.ts';
 
@@ -43,7 +37,9 @@ export interface SequencePages {
   readonly pool: PagePool;
   /** Pages that could be had. */
   readonly available: number;
+  /** Pages dropped from the device, and written back to it. */
   readonly evicted: number;
+  readonly loaded: number;
   readonly tree: PrefixTree;
   /** The nodes of its prefix; the last known token is not among them. */
   match(sequence: Sequence): PageNode[];
@@ -78,10 +74,11 @@ export function shareablePages({ ids, prefix }: Sequence): number {
   return Math.floor(Math.min(ids.length - 1, prefix.shareable) / PAGE_TOKENS);
 }
 
-export function createSequencePages(total: number, kept: PrefixTreeEvents['kept']): SequencePages {
+export function createSequencePages(total: number): SequencePages {
   let pool = createPagePool(total);
   let evicted = 0;
-  const tree = createPrefixTree({ give: (page) => pool.give([page]), kept });
+  let loaded = 0;
+  const tree = createPrefixTree((page) => pool.give([page]));
   /** Freed at a time. */
   const share = Math.max(1, total >> 6);
 
@@ -113,6 +110,9 @@ export function createSequencePages(total: number, kept: PrefixTreeEvents['kept'
     },
     get evicted() {
       return evicted;
+    },
+    get loaded() {
+      return loaded;
     },
     tree,
     match(sequence) {
@@ -176,6 +176,7 @@ export function createSequencePages(total: number, kept: PrefixTreeEvents['kept'
     takeLoads({ prefix }, most) {
       return prefix.loads.splice(0, most).map(({ node, bytes }) => {
         node.loading = false;
+        loaded++;
         return { page: node.page!, bytes };
       });
     },

@@ -92,6 +92,12 @@ export interface TextModelOptions {
   prefillChunk?: number;
   /** false: no request uses what another computed. Left out: true. */
   prefixCache?: boolean;
+  /** Bytes of host memory for pages that the device has no room for; left out: none. */
+  hostCache?: number;
+  /** Keeps pages beyond the program's end: `file`, a folder, or a redis:// address. */
+  storageCache?: string;
+  /** Bytes that files of pages may take; left out: 10 GB. */
+  storageCacheBytes?: number;
   /** Milliseconds that a request may wait for a place, and may take in all; left out: any. */
   queueTimeout?: number;
   totalTimeout?: number;
@@ -133,6 +139,8 @@ export interface TextModelInfo {
   maxRunningRequests: number;
   maxQueuedRequests: number;
   memory: { budget: number; weights: number; kv: number; arena: number };
+  /** Kind of the cache's storage: `file`, `redis`; null: none. */
+  storageBackend: string | null;
   sampling: Required<SamplingOptions>;
   /** Where each value in `sampling` comes from. */
   samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'contract'>;
@@ -143,7 +151,7 @@ export interface TextModelInfo {
   adapter: AdapterSummary;
 }
 
-/** Tokens, but for the hit rate. */
+/** Tokens, where nothing else is said. */
 export interface CacheMetrics extends CachedTokens {
   /** Prompt tokens of requests that have run; `device`, `host` and `storage` of them were cached. */
   lookedUp: number;
@@ -151,6 +159,15 @@ export interface CacheMetrics extends CachedTokens {
   hitRate: number;
   /** Dropped from the device to make room. */
   evicted: number;
+  /** Copied from the device to host memory, and back. */
+  backedUp: number;
+  loadedBack: number;
+  /** Brought from storage to host memory. */
+  fetched: number;
+  /** Bytes in host memory, and how many there may be. */
+  hostBytes: { used: number; total: number };
+  /** Bytes in storage; null where it keeps no count, or there is none. */
+  storageBytes: { used: number; total: number } | null;
 }
 
 export interface TextMetrics {

@@ -40,6 +40,13 @@ const unbuilt: Rule = (_, name) => {
   throw new EngineError('unsupported', `${name} is not supported yet: leave it out`, { param: name });
 };
 
+/** Anything with :// in it is an address. */
+const storagePlace: Rule = (value, name) => {
+  filledText(value, name);
+  if (String(value).includes('://') && !/^rediss?:\/\/./.test(String(value)))
+    refuse(value, name, 'file, a folder, or an address that begins with redis://');
+};
+
 /** What a timer takes. */
 const milliseconds = whole(1, 2 ** 31 - 1);
 
@@ -61,6 +68,9 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   maxTotalTokens: whole(64),
   prefillChunk: whole(16, 8192),
   prefixCache: flag,
+  hostCache: bytes,
+  storageCache: storagePlace,
+  storageCacheBytes: bytes,
   queueTimeout: milliseconds,
   totalTimeout: milliseconds,
   enableHiddenStates: flag,

@@ -1,9 +1,11 @@
 // The prefix cache on the golden checkpoints: with it, every request says what it says without.
 
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CachedTokens, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
 import { throttlePolling } from '../../../src/gpu/polling.ts';
-import { collect, openGolden, type GoldenName } from '../fixture.ts';
+import { CACHE, collect, openGolden, type GoldenName } from '../fixture.ts';
 
 throttlePolling();
 
@@ -110,6 +112,56 @@ describe('rotary frequencies that depend on the length', () => {
       await Promise.all([off.close(), on.close()]);
     },
   );
+});
+
+describe('beyond the device', () => {
+  const hostCache = 2 ** 20;
+  let expected: number[][][];
+  beforeAll(async () => {
+    const model = await openGolden('qwen3', { prefixCache: false });
+    expected = await askAll(model);
+    await model.close();
+  });
+
+  test('few pages, host memory and files, over a restart', async () => {
+    const folder = mkdtempSync(join(CACHE, 'pages-'));
+    for (const life of [0, 1]) {
+      const model = await openGolden('qwen3', { maxTotalTokens: 224, hostCache, storageCache: folder });
+      expect(model.info.storageBackend).toBe('file');
+      for (let round = 0; round < 2; round++) expect(await askAll(model)).toEqual(expected);
+      const { cache } = await model.metrics();
+      expect(cache.host).toBeGreaterThan(0);
+      expect(cache.storage > 0).toBe(life === 1);
+      expect(cache.loadedBack).toBeGreaterThan(0);
+      expect(cache.hostBytes.used).toBeLessThanOrEqual(hostCache);
+      await model.close();
+    }
+  });
+
+  test('pages of other weights, formats and settings are none', async () => {
+    const folder = mkdtempSync(join(CACHE, 'pages-'));
+    const request = requests()[0]!;
+    const others: Parameters<typeof openGolden>[] = [
+      ['qwen3', {}],
+      ['qwen3', { quantization: 'int8' }],
+      ['qwen3', { config: { rms_norm_eps: 1e-3 } }],
+      ['qwen2', {}],
+      ['qwen3', {}],
+    ];
+    const found: number[] = [];
+    for (const [name, options] of others) {
+      const [on, off] = [
+        await openGolden(name, { ...options, storageCache: folder }),
+        await openGolden(name, { ...options, prefixCache: false }),
+      ];
+      const { ids, cached } = await ask(on, request);
+      expect(cached!.storageBackend).toBe('file');
+      expect(ids).toEqual((await ask(off, request)).ids);
+      found.push(cached!.storage);
+      await Promise.all([on.close(), off.close()]);
+    }
+    expect(found).toEqual([0, 0, 0, 0, 64]);
+  });
 });
 
 describe('salts', () => {

@@ -93,3 +93,18 @@ test('where no device comes back every request ends with device_lost, and the pr
   expect((await collect(model.generate(requests[0]!))).ids[0]).toHaveLength(60);
   await model.close();
 });
+
+test('what host memory has of a prompt outlives the device', async () => {
+  const model = await openGolden('qwen3', { hostCache: 2 ** 20 });
+  const request = greedy(
+    Array.from({ length: 100 }, (_, k) => (k * 37) % 250),
+    20,
+  );
+  const expected = (await collect(model.generate(request))).ids;
+  while ((await model.metrics()).cache.backedUp < 96) await new Promise((resolve) => setTimeout(resolve, 2));
+  devices.at(-1)!.destroy();
+  expect((await collect(model.generate(request))).ids).toEqual(expected);
+  expect((await collect(model.generate(request))).ids).toEqual(expected);
+  expect(await model.metrics()).toMatchObject({ deviceRestarts: 1, cache: { loadedBack: 96 } });
+  await model.close();
+});

@@ -123,6 +123,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     warmUp: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {} },
     pageBytes: PAGE_TOKENS * ENTRY_BYTES,
+    kvFormat: 'f32',
     movePages({ copies, loads }) {
       for (const { from, to } of copies) writePage(to, readPage(from));
       for (const { page, bytes } of loads) writePage(page, new Uint32Array(bytes.slice().buffer));

@@ -15,6 +15,7 @@ function prompt(length: number, seed = 0): number[] {
 }
 
 function expectAlone(sequence: PaperSequence): void {
+  expect(sequence.events.at(-1)).not.toHaveProperty('error');
   const ids = generated(sequence);
   const own = sequence.ids.slice(0, sequence.promptTokens);
   expect(ids).toEqual(paperTokens(own, ids.length, sequence.sampling.seedLow));

@@ -1,0 +1,267 @@
+// The prefix cache beyond the device, on a device of paper: pages come and go between device, host and files, are damaged and lost,
+// and the tokens stay those of the request alone.
+
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createCacheTiers, type CacheTiers } from '../../../src/engine/text/cache-tiers.ts';
+import type { PageStorage } from '../../../src/engine/platform.ts';
+import { openFileStore } from '../../../src/files/page-store-file.ts';
+import { pageName } from '../../../src/files/page-store.ts';
+import { temporaryFolders } from '../../files/folders.ts';
+import { randomInteger, randomOf } from '../random.ts';
+import { allFinished, createPaperEngine, until, type PaperEngine } from './paper-engine.ts';
+import { paperTokens } from './paper-runner.ts';
+import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
+
+const folders = temporaryFolders();
+const PAGE_BYTES = 256;
+
+interface TieredEngine extends PaperEngine {
+  tiers: CacheTiers;
+  /** As model.ts does: what storage has is fetched first. */
+  run(...sequences: PaperSequence[]): Promise<void>;
+  settled(): Promise<void>;
+}
+
+const open: TieredEngine[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(({ tiers }) => tiers.close()));
+});
+
+async function start(
+  {
+    pages = 8,
+    hostPages = 0,
+    folder,
+    model = 'model',
+  }: { pages?: number; hostPages?: number; folder?: string; model?: string },
+  random = randomInteger(1),
+): Promise<TieredEngine> {
+  const engine = createPaperEngine({ pages, slots: 4, rows: 64 }, random, { loads: 2 });
+  const storage: PageStorage | null =
+    folder === undefined
+      ? null
+      : Object.assign(await openFileStore(folder, 1e9, () => {}), {
+          name: (before: string | null, scope: string, tokens: string) =>
+            pageName(model, before, scope, tokens),
+        });
+  const tiers = createCacheTiers({
+    pages: engine.scheduler.pages,
+    runner: () => engine.runner,
+    hostBytes: hostPages * PAGE_BYTES,
+    storage,
+  });
+  const tiered: TieredEngine = {
+    ...engine,
+    tiers,
+    async run(...sequences) {
+      await Promise.all(sequences.filter(({ leader }) => !leader).map(tiers.fetch));
+      sequences.filter(({ finished }) => !finished).forEach(engine.start);
+      await allFinished(sequences);
+    },
+    async settled() {
+      let before = -1;
+      while (before !== tiers.counters.backedUp) {
+        before = tiers.counters.backedUp;
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+  open.push(tiered);
+  return tiered;
+}
+
+function prompt(length: number, seed = 0): number[] {
+  return Array.from({ length }, (_, i) => (i * 7 + seed * 31 + (i >> 5)) % 250);
+}
+
+function expectAlone(sequence: PaperSequence): void {
+  expect(sequence.events.at(-1)).not.toHaveProperty('error');
+  const ids = generated(sequence);
+  expect(ids).toEqual(
+    paperTokens(sequence.ids.slice(0, sequence.promptTokens), ids.length, sequence.sampling.seedLow),
+  );
+}
+
+function cached(sequence: PaperSequence): unknown {
+  const event = sequence.events.find(({ type }) => type === 'prefill');
+  return event?.type === 'prefill' ? event.cached : null;
+}
+
+describe('host memory', () => {
+  it('gives back what the device had no room for', async () => {
+    const engine = await start({ pages: 8, hostPages: 64 });
+    await engine.run(paperSequence(prompt(200), 3));
+    await engine.settled();
+    await engine.run(paperSequence(prompt(200, 1), 3));
+    const again = paperSequence(prompt(200), 3);
+    await engine.run(again);
+    expectAlone(again);
+    const { device, host, storage } = cached(again) as Record<string, number>;
+    expect([device! + host!, storage]).toEqual([192, 0]);
+    expect(host).toBeGreaterThanOrEqual(96);
+    expect(engine.scheduler.pages.loaded * 32).toBe(host);
+  });
+
+  it('keeps to its bytes', async () => {
+    const engine = await start({ pages: 8, hostPages: 10 });
+    for (let seed = 0; seed < 8; seed++) await engine.run(paperSequence(prompt(200, seed), 3));
+    await engine.settled();
+    const { used, total } = engine.tiers.host;
+    expect(total).toBe(10 * PAGE_BYTES);
+    expect(used).toBeGreaterThan(5 * PAGE_BYTES);
+    expect(used).toBeLessThanOrEqual(total);
+  });
+
+  it('outlives the device', async () => {
+    const engine = await start({ pages: 16, hostPages: 64 });
+    await engine.run(paperSequence(prompt(200), 3));
+    await engine.settled();
+    await engine.loop.close();
+    engine.scheduler.restart();
+    const again = paperSequence(prompt(200), 3);
+    expect(engine.scheduler.pages.match(again)).toHaveLength(6);
+    expect(engine.scheduler.pages.available).toBe(16);
+  });
+
+  it('is emptied with the device', async () => {
+    const engine = await start({ pages: 16, hostPages: 64 });
+    await engine.run(paperSequence(prompt(200), 3));
+    await engine.settled();
+    expect(engine.tiers.host.used).toBe(6 * PAGE_BYTES);
+    await engine.loop.close();
+    expect(engine.scheduler.flush()).toBe(true);
+    expect(engine.tiers.host.used).toBe(0);
+    expect(engine.scheduler.pages.pool.free).toBe(16);
+  });
+
+  it('a request that is given up while its pages are loaded leaves them to others', async () => {
+    const engine = await start({ pages: 8, hostPages: 64 });
+    await engine.run(paperSequence(prompt(200), 3));
+    await engine.settled();
+    await engine.run(paperSequence(prompt(200, 1), 3));
+    const busy = engine.start(paperSequence([1], 100));
+    await until(() => generated(busy).length > 2);
+    const [gone, stays] = [paperSequence(prompt(200), 3), paperSequence(prompt(200), 3)];
+    engine.start(gone);
+    engine.start(stays);
+    await until(() => gone.prefix.loads.length > 0 || gone.finished);
+    engine.loop.abort([gone]);
+    await allFinished([stays, busy]);
+    [stays, busy].forEach(expectAlone);
+    expect(engine.scheduler.pages.available).toBe(8);
+  });
+});
+
+describe('storage', () => {
+  it('survives a restart, for the same model and scope', async () => {
+    const folder = await folders({});
+    const first = await start({ folder });
+    await first.run(paperSequence(prompt(200), 3), paperSequence(prompt(100, 1), 3, { scope: 'salt' }));
+    await first.tiers.close();
+    const second = await start({ folder });
+    const [same, salted, other] = [
+      paperSequence(prompt(200), 3),
+      paperSequence(prompt(100, 1), 3, { scope: 'salt' }),
+      paperSequence(prompt(100, 1), 3),
+    ];
+    await second.run(same, salted, other);
+    [same, salted, other].forEach(expectAlone);
+    expect([same, salted, other].map(cached)).toMatchObject([
+      { storage: 192 },
+      { storage: 96 },
+      { storage: 0 },
+    ]);
+    const foreign = await start({ folder, model: 'another' });
+    const asked = paperSequence(prompt(200), 3);
+    await foreign.run(asked);
+    expect(cached(asked)).toMatchObject({ device: 0, host: 0, storage: 0 });
+  });
+
+  it('writes on closing what it has not written yet', async () => {
+    const folder = await folders({});
+    const first = await start({ pages: 32, folder });
+    first.start(paperSequence(prompt(900), 1));
+    await allFinished(first.scheduler.running as PaperSequence[]);
+    await until(() => first.scheduler.running.length === 0);
+    await first.tiers.close();
+    const second = await start({ pages: 32, folder });
+    const again = paperSequence(prompt(900), 1);
+    await second.run(again);
+    expect(cached(again)).toMatchObject({ storage: 896 });
+  });
+
+  it('with a damaged page in the middle gives what is before it', async () => {
+    const folder = await folders({});
+    const first = await start({ folder });
+    await first.run(paperSequence(prompt(200), 3));
+    await first.tiers.close();
+    let name: string | null = null;
+    const names = Array.from({ length: 4 }, (_, page) => {
+      const ids = prompt(200).slice(32 * page, 32 * page + 32);
+      const key = String.fromCharCode(...ids.flatMap((id) => [id & 0xffff, id >>> 16]));
+      return (name = pageName('model', name, '', key));
+    });
+    const file = join(folder, names[3]!.slice(0, 2), `${names[3]}.page`);
+    const bytes = readFileSync(file);
+    bytes[100]! ^= 1;
+    writeFileSync(file, bytes);
+    const second = await start({ folder });
+    const again = paperSequence(prompt(200), 3);
+    await second.run(again);
+    expectAlone(again);
+    expect(cached(again)).toMatchObject({ storage: 96 });
+  });
+});
+
+describe('everything at once: few pages, little host memory, files that are damaged and lost, restarts', () => {
+  it.each([1, 2, 3, 4])('seed %d', async (seed) => {
+    const random = randomInteger(seed);
+    const folder = await folders({});
+    const histories: number[][] = [prompt(150), prompt(40, 1)];
+    const totals = { device: 0, host: 0, storage: 0 };
+    for (let life = 0; life < 4; life++) {
+      const engine = await start({ pages: 14, hostPages: life % 2 ? 12 : 0, folder }, random);
+      const all: PaperSequence[] = [];
+      const runs: Promise<void>[] = [];
+      for (let i = 0; i < 25; i++) {
+        const ids = [...randomOf(random, histories), ...prompt(1 + random(30), random(3))].slice(0, 300);
+        const request = { seed: random(2), scope: randomOf(random, ['', 'salt']) };
+        const group = [paperSequence(ids, 1 + random(40), request)];
+        if (random(3) === 0)
+          group.push(paperSequence(ids, 1 + random(40), { ...request, seed: 9, leader: group[0]! }));
+        all.push(...group);
+        runs.push(engine.run(...group));
+        for (let turn = random(40); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+        if (group[0]!.finished) histories.push(group[0]!.ids.slice(0, 250));
+        if (random(10) === 0) engine.loop.abort([randomOf(random, all)]);
+        if (random(10) === 0) spoil(folder, random);
+      }
+      await Promise.all(runs);
+      all.forEach(expectAlone);
+      expect(engine.scheduler.pages.available).toBe(14);
+      for (const tier of ['device', 'host', 'storage'] as const)
+        totals[tier] += engine.scheduler.lookups[tier];
+      await engine.tiers.close();
+    }
+    expect(totals.device).toBeGreaterThan(0);
+    expect(totals.host).toBeGreaterThan(0);
+    expect(totals.storage).toBeGreaterThan(0);
+  });
+});
+
+/** Some file of the folder is damaged or gone. */
+function spoil(folder: string, random: (below: number) => number): void {
+  const files = readdirSync(folder).flatMap((part) =>
+    readdirSync(join(folder, part)).map((name) => join(folder, part, name)),
+  );
+  const pages = files.filter((file) => file.endsWith('.page'));
+  if (pages.length === 0) return;
+  const file = randomOf(random, pages);
+  if (random(2) === 0) return rmSync(file);
+  const bytes = readFileSync(file);
+  if (bytes.length === 0) return;
+  bytes[random(bytes.length)]! ^= 16;
+  writeFileSync(file, random(2) ? bytes : bytes.subarray(0, random(bytes.length)));
+}
