@@ -92,7 +92,13 @@ describe('models in one server', () => {
     });
     await expect.poll(() => server.names()).toEqual(['fake-chat', 'fake-scenes']);
     expect(given).toEqual([
-      { model: chat, quantization: 'int8', samplingDefaults: 'model', maxRunningRequests: 4 },
+      {
+        model: chat,
+        quantization: 'int8',
+        samplingDefaults: 'model',
+        logprobsMode: 'raw',
+        maxRunningRequests: 4,
+      },
       { model: scenes, quantization: 'int8' },
     ]);
   });
