@@ -12,6 +12,7 @@ import { createPieces } from './piece.ts';
 import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createPrefix } from './sequence-pages.ts';
+import { stopPattern, stopText } from './stop-automaton.ts';
 import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt, checkTextRequest } from './text-rules.ts';
@@ -107,6 +108,10 @@ export function createSequences(
   const sampling = readSampling(request, context, stopIds);
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
   const counts = frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1;
+  const stops = [
+    ...(request.stop ?? []).map(stopText),
+    ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
+  ];
   const sequences: Sequence[] = [];
   // What is told of each prompt token has to be computed.
   const untold = request.routedExperts?.from ?? Infinity;
@@ -133,7 +138,10 @@ export function createSequences(
     allowed: null,
     counts: counts ? new Map() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
-    stops: createStopMatcher(request.stop ?? [], { keep: request.noStopTrim ?? false }),
+    stops: createStopMatcher({
+      stops: stops.map((stop) => stop.begin()),
+      keep: request.noStopTrim ?? false,
+    }),
     output: createOutput(plan, begins, context),
     held: null,
     recorder: createRecorder(request, context.recording, ids.length, sequences[0]?.recorder ?? null),

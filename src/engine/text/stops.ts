@@ -1,6 +1,7 @@
-// Stop strings in a stream of pieces. Only the longest tail that could still become a stop is held back.
+// Stops in a stream of pieces. Only the longest tail that could still become a stop is held back.
 
 import type { Piece } from './piece.ts';
+import type { StopAutomaton } from './stop-automaton.ts';
 
 export interface StopMatch {
   /** What is safe to tell. Text that belongs to a stop is cut out of its pieces. */
@@ -17,33 +18,54 @@ export interface StopMatcher {
 }
 
 export interface StopOptions {
+  stops: readonly StopAutomaton[];
   /** The stop stays in the text. */
   keep?: boolean;
 }
 
-export function createStopMatcher(stops: readonly string[], { keep = false }: StopOptions = {}): StopMatcher {
+/** The match whose last character comes first ends the text, whatever its tokens are; of several that end there, the one that began first. */
+export function createStopMatcher({ stops, keep = false }: StopOptions): StopMatcher {
   let held: Piece[] = [];
-  const release = (length: number): Piece[] => {
-    const parts = splitPieces(held, length);
-    held = parts.after;
-    return parts.before;
+  /** Where what is held begins, and where the text ends. */
+  let from = 0;
+  let end = 0;
+  const release = (to: number): Piece[] => {
+    // A long match may hold back much: it is not looked through at each token.
+    if (to === from && held[0]?.text !== '') return [];
+    const { before, after } = splitPieces(held, to - from);
+    held = after;
+    from = to;
+    return before;
+  };
+
+  /** Stops at the end of the text, by where they begin. */
+  const match = (code: number): { at: number; stop: string } | null => {
+    let best: { at: number; stop: string } | null = null;
+    for (const automaton of stops) {
+      const at = automaton.step(code);
+      if (at >= 0 && (best === null || at < best.at)) best = { at, stop: automaton.stop };
+    }
+    return best;
   };
   return {
     push(piece, mayStop = true) {
       held.push(piece);
-      const text = textOf(held);
-      const match = mayStop ? firstComplete(text, stops) : null;
-      if (match) {
-        const pieces = release(keep ? match.end : match.at);
+      for (const character of stops.length > 0 ? piece.text : '') {
+        const found = match(character.codePointAt(0)!);
+        end += character.length;
+        if (!found || !mayStop) continue;
+        const pieces = release(keep ? end : Math.max(found.at, from));
         // Tokens of the stop are told, too: without text.
         for (const { id, special, logprob } of held)
           if (id !== null) pieces.push({ id, text: '', special, ...(logprob ? { logprob } : {}) });
         held = [];
-        return { pieces, matched: match.stop };
+        return { pieces, matched: found.stop };
       }
-      return { pieces: release(text.length - longestPrefixTail(text, stops)), matched: null };
+      if (stops.length === 0) end += piece.text.length;
+      const open = stops.reduce((first, stop) => Math.min(first, stop.open), end);
+      return { pieces: release(Math.max(open, from)), matched: null };
     },
-    flush: () => release(Infinity),
+    flush: () => release(end),
   };
 }
 
@@ -66,33 +88,4 @@ export function splitPieces(pieces: readonly Piece[], length: number): { before:
     left = fits ? left - piece.text.length : 0;
   }
   return { before, after };
-}
-
-/**
- * The stop whose last character comes first; of several that end there, the longest. So the match does not depend on how
- * the text was cut into tokens.
- */
-function firstComplete(
-  text: string,
-  stops: readonly string[],
-): { at: number; end: number; stop: string } | null {
-  let best: { at: number; stop: string; end: number } | null = null;
-  for (const stop of stops) {
-    const at = text.indexOf(stop);
-    const end = at + stop.length;
-    if (at >= 0 && (best === null || end < best.end || (end === best.end && at < best.at)))
-      best = { at, stop, end };
-  }
-  return best;
-}
-
-/** Length of the longest tail of `text` that begins one of the stops. */
-function longestPrefixTail(text: string, stops: readonly string[]): number {
-  let longest = 0;
-  for (const stop of stops) {
-    for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {
-      if (text.endsWith(stop.slice(0, length))) longest = length;
-    }
-  }
-  return longest;
 }

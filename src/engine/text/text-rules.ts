@@ -205,7 +205,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   stopTokenIds: listOf(whole(0, 2 ** 32 - 1), { most: MOST_STOP_IDS }),
   ignoreEos: flag,
   id: filledText,
-  stopRegex: unbuilt,
+  stopRegex: listOf(filledText, { most: MOST_STOPS }),
   minTokens: whole(0),
   noStopTrim: flag,
   skipSpecialTokens: flag,

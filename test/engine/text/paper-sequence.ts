@@ -2,6 +2,7 @@
 
 import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
 import { createPrefix } from '../../../src/engine/text/sequence-pages.ts';
+import { stopText } from '../../../src/engine/text/stop-automaton.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
@@ -54,7 +55,7 @@ export function paperSequence(
       logprobs: null,
     },
     stopIds: new Set(stopIds),
-    stops: createStopMatcher(stop),
+    stops: createStopMatcher({ stops: stop.map((text) => stopText(text).begin()) }),
     minTokens: 0,
     keepStop: false,
     constraint: null,

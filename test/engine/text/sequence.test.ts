@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPieces } from '../../../src/engine/text/piece.ts';
 import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
+import { stopText } from '../../../src/engine/text/stop-automaton.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
@@ -25,7 +26,7 @@ function start({ maxTokens = 100, stop = [], stopIds = [END] }: Options = {}): {
 } {
   const sequence = paperSequence([1, 2], maxTokens, { stopIds });
   sequence.pieces = createPieces(tokenizer, { skipSpecialTokens: true });
-  sequence.stops = createStopMatcher(stop);
+  sequence.stops = createStopMatcher({ stops: stop.map((text) => stopText(text).begin()) });
   return { sequence, events: sequence.events };
 }
 

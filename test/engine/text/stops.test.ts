@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Piece } from '../../../src/engine/text/piece.ts';
-import { createStopMatcher, textOf } from '../../../src/engine/text/stops.ts';
+import { stopPattern, stopText } from '../../../src/engine/text/stop-automaton.ts';
+import { createStopMatcher, textOf, type StopMatcher } from '../../../src/engine/text/stops.ts';
 import { randomInteger, randomOf } from '../random.ts';
+
+/** Of stop strings, and of expressions written /so/. */
+function matcherOf(stops: readonly string[], keep = false): StopMatcher {
+  const begin = (stop: string) =>
+    (/^\/.*\/$/s.test(stop) ? stopPattern(stop.slice(1, -1), 'stopRegex') : stopText(stop)).begin();
+  return createStopMatcher({ stops: stops.map(begin), keep });
+}
 
 const piece = (text: string, id: number | null = 1): Piece => ({ id, text, special: false });
 
@@ -32,8 +40,8 @@ function expected(text: string, stops: string[]): { text: string; matched: strin
   return { text, matched: null };
 }
 
-function run(pieces: string[], stops: string[]): { text: string; matched: string | null } {
-  const matcher = createStopMatcher(stops);
+function run(pieces: string[], stops: string[], keep = false): { text: string; matched: string | null } {
+  const matcher = matcherOf(stops, keep);
   let text = '';
   for (const given of pieces) {
     const { pieces: released, matched } = matcher.push(piece(given));
@@ -66,7 +74,7 @@ describe('stop strings', () => {
       const stops = Array.from({ length: 1 + random(3) }, () =>
         Array.from({ length: 1 + random(4) }, () => randomOf(random, ['x', 'y'])).join(''),
       );
-      const matcher = createStopMatcher(stops);
+      const matcher = matcherOf(stops);
       let given = '';
       let sent = '';
       for (let step = 0; step < 12; step++) {
@@ -83,15 +91,101 @@ describe('stop strings', () => {
   });
 
   it('pass everything where there are none', () => {
-    const matcher = createStopMatcher([]);
+    const matcher = matcherOf([]);
     expect(matcher.push(piece('anything'))).toEqual({ pieces: [piece('anything')], matched: null });
     expect(matcher.flush()).toEqual([]);
   });
 
   it('give back what was held when nothing follows', () => {
-    const matcher = createStopMatcher(['</end>']);
+    const matcher = matcherOf(['</end>']);
     expect(matcher.push(piece('text</en'))).toEqual({ pieces: [piece('text')], matched: null });
     expect(matcher.flush()).toEqual([piece('</en', null)]);
     expect(matcher.flush()).toEqual([]);
   });
+});
+
+/** What a search that tries every place would find: the first end, then the first start. */
+function searched(text: string, patterns: string[], keep: boolean): { text: string; matched: string | null } {
+  for (let end = 1; end <= text.length; end++) {
+    for (let at = 0; at < end; at++) {
+      const matched = patterns.find((pattern) => {
+        const whole = new RegExp(`(?<=^[^]{${at}})(?:${pattern})$`, 'u');
+        return whole.test(text.slice(0, end));
+      });
+      if (matched !== undefined) return { text: text.slice(0, keep ? end : at), matched };
+    }
+  }
+  return { text, matched: null };
+}
+
+describe('stop expressions', () => {
+  const cases: [pattern: string, text: string][] = [
+    ['b+c', 'aabbbcd'],
+    ['and|or', 'this or that and'],
+    ['[.!?]\\s*$', 'Wait. What?'],
+    ['^ab', 'xab'],
+    ['^ab', 'abc'],
+    ['\\d{2,3}-\\d', 'a1 12-3'],
+    ['\\bfoo', 'xfoo foo'],
+    ['(?:a|ab)(?:c|bcd)', 'abcd'],
+    ['a.*z', 'an az'],
+    ['(x+x+)+y', 'xxxxxy'],
+    ['😀.', 'a😀b'],
+    ['\\n\\n', 'a\nb\n\nc'],
+    ['never', 'abcnev'],
+  ];
+  it.each(cases)('%j in %j ends the text where a search would, however it is cut', (pattern, text) => {
+    for (const keep of [false, true]) {
+      const wanted = searched(text, [pattern], keep);
+      const characters = [...text];
+      for (let cuts = 0; cuts < Math.min(2 ** (characters.length - 1), 512); cuts++) {
+        const pieces: string[] = [''];
+        characters.forEach((character, i) => {
+          pieces[pieces.length - 1] += character;
+          if ((cuts >> i) & 1) pieces.push('');
+        });
+        expect(run(pieces, [`/${pattern}/`], keep), pieces.join('|')).toEqual(wanted);
+      }
+    }
+  });
+
+  it('hold back what may still become one, and nothing else', () => {
+    const matcher = matcherOf(['/a\\d+b/']);
+    const sent = ['xa', '1', '2c', 'a', 'a7', '!'].map((text) => textOf(matcher.push(piece(text)).pieces));
+    expect(sent).toEqual(['x', '', 'a12c', '', 'a', 'a7!']);
+  });
+
+  it('take time in proportion to the text, whatever the pattern', () => {
+    const matcher = matcherOf(['/(a+)+$b/', '/(a|aa)+c/', '/(.*)(.*)(.*)(.*)d/']);
+    const started = performance.now();
+    for (let i = 0; i < 10_000; i++) matcher.push(piece('a'));
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it.each([
+    ['(', 'not closed'],
+    ['a*', 'empty text'],
+    ['$', 'empty text'],
+    ['^(?=a)b', 'look-ahead'],
+    ['(a)\\1', 'back-reference'],
+    ['(?:a{90}){90}', 'places'],
+  ])('%j is refused: %s', (pattern, message) => {
+    expect(() => stopPattern(pattern, 'stopRegex')).toThrow(message);
+  });
+});
+
+it('a stop that becomes complete too early is text like any other', () => {
+  const matcher = matcherOf(['end', '/\\d+/', 'xend!']);
+  expect(textOf(matcher.push(piece('an end 12 xend'), false).pieces)).toBe('an end 12 ');
+  const { pieces, matched } = matcher.push(piece('s 3 end'));
+  expect([textOf(pieces), matched]).toEqual(['xends ', '\\d+']);
+});
+
+it('tokens of a stop are told without text; a token that is cut keeps what is before it', () => {
+  const matcher = matcherOf(['STOP']);
+  const released = ['one S', 'TO', 'P two'].flatMap((text, id) => matcher.push(piece(text, id)).pieces);
+  expect(released).toEqual([piece('one ', 0), piece('', 1), piece('', 2)]);
+  const kept = matcherOf(['STOP'], true);
+  const all = ['one S', 'TO', 'P two'].flatMap((text, id) => kept.push(piece(text, id)).pieces);
+  expect(all).toEqual([piece('one ', 0), piece('S', null), piece('TO', 1), piece('P', 2)]);
 });
