@@ -2,7 +2,7 @@
 
 import { H3, type H3Event, onDispose } from 'h3';
 import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './access.ts';
-import { isUnforeseen, RequestError, toErrorReply } from './errors.ts';
+import { isUnforeseen, RequestError, toAnthropicError, toErrorReply } from './errors.ts';
 import { logCall, startCall } from './request-log.ts';
 import { type Method, type Route, routeList, routeOf, ROUTES } from './routes.ts';
 import type { Service } from './service.ts';
@@ -68,7 +68,8 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
 
 function errorReply(service: Service, event: H3Event, error: unknown): unknown {
   if (isUnforeseen(error)) service.log.error(error);
-  const { status, headers, body } = toErrorReply(error);
+  const reply = toErrorReply(error);
+  const { status, headers, body } = reply;
   event.res.status = status;
   setHeaders(event, headers);
   const { call } = event.context;
@@ -76,7 +77,10 @@ function errorReply(service: Service, event: H3Event, error: unknown): unknown {
     call.status = status;
     call.refusal = body.error;
   }
-  return body;
+  const { req, url } = event;
+  return routeOf(req.method, url.pathname)?.envelope === 'anthropic'
+    ? { ...toAnthropicError(reply), request_id: call?.id ?? null }
+    : body;
 }
 
 function setHeaders(event: H3Event, headers: Record<string, string>): void {

@@ -117,6 +117,22 @@ export function toErrorReply(error: unknown): ErrorReply {
   };
 }
 
+const ANTHROPIC_TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+};
+
+/** The same in the envelope of Anthropic's interface. */
+export function toAnthropicError({ status, body }: ErrorReply) {
+  const { message } = body.error;
+  const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  return { type: 'error', error: { type, message } };
+}
+
 /** True for errors a developer should read in full: everything that nobody threw on purpose, and what should never be. */
 export function isUnforeseen(error: unknown): boolean {
   return !isForeseen(error);

@@ -3,6 +3,8 @@
 import type { H3Event } from 'h3';
 import { ABORT_FIELDS, FLUSH_FIELDS } from './admin-schema.ts';
 import { abortRequest, flushCache } from './admin.ts';
+import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
+import { anthropicMessages, countTokens } from './anthropic.ts';
 import { chatCompletions } from './chat.ts';
 import { COMPLETION_FIELDS } from './completion-schema.ts';
 import { completions } from './completions.ts';
@@ -39,6 +41,8 @@ export interface Route {
   query?: Readonly<Record<string, string>>;
   /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
   access?: 'open' | 'admin';
+  /** Form of its errors; left out: OpenAI's. */
+  envelope?: 'anthropic';
   /** Another spelling of a route that stands in the table. */
   isAlias?: boolean;
 }
@@ -127,6 +131,26 @@ export const ROUTES: RouteTable = {
   },
   '/v1/responses/:id/cancel': {
     POST: { handle: cancelResponse, summary: 'Ends a response that is being made.', group: 'Text' },
+  },
+  '/v1/messages': {
+    POST: {
+      handle: anthropicMessages,
+      summary: "A reply in Anthropic's interface.",
+      group: 'Text',
+      fields: MESSAGE_FIELDS,
+      required: ['model', 'messages', 'max_tokens'],
+      envelope: 'anthropic',
+    },
+  },
+  '/v1/messages/count_tokens': {
+    POST: {
+      handle: countTokens,
+      summary: 'Tokens of a conversation as the model reads it.',
+      group: 'Text',
+      fields: COUNT_FIELDS,
+      required: ['model', 'messages'],
+      envelope: 'anthropic',
+    },
   },
   '/v1/embeddings': {
     POST: {

@@ -1,0 +1,149 @@
+// A message as Anthropic's interface sends it: whole, and as the events of its stream.
+
+import { toAnthropicError, type ErrorReply, toErrorReply } from './errors.ts';
+import type { Choice, Fold } from './reply-fold.ts';
+import type { Part } from './reply-parts.ts';
+import type { Send, StreamForm } from './text-stream.ts';
+
+export interface MessageHead {
+  id: string;
+  model: string;
+  stopSequences: readonly string[];
+}
+
+type Block =
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'text'; text: string }
+  | { type: 'tool_use'; id: string; name: string; input: unknown };
+
+/** Blocks in the order in which the parts came. */
+export interface Blocks {
+  add(part: Part): void;
+  /** Ends the last block. */
+  close(): void;
+  all(): Block[];
+}
+
+/** Told of each event of a block: its kind, the block's number, and what the event has. */
+type Tell = (
+  type: 'content_block_start' | 'content_block_delta' | 'content_block_stop',
+  index: number,
+  members: object,
+) => void;
+
+export function createBlocks(tell: Tell): Blocks {
+  const blocks: Block[] = [];
+  let open: Block | null = null;
+  let argumentsText = '';
+
+  const close = (): void => {
+    if (!open) return;
+    if (open.type === 'tool_use') open.input = parsed(argumentsText);
+    tell('content_block_stop', blocks.length - 1, {});
+    open = null;
+  };
+  const begin = <B extends Block>(block: B): B => {
+    close();
+    open = block;
+    argumentsText = '';
+    blocks.push(block);
+    tell('content_block_start', blocks.length - 1, { content_block: { ...block } });
+    return block;
+  };
+  const say = (delta: object): void => tell('content_block_delta', blocks.length - 1, { delta });
+
+  return {
+    all: () => blocks,
+    close,
+    add(part) {
+      if (part.kind === 'call') {
+        begin({ type: 'tool_use', id: part.id, name: part.name, input: {} });
+      } else if (part.text === '') {
+        // Tokens without text have no place here.
+      } else if (part.kind === 'arguments') {
+        argumentsText += part.text;
+        say({ type: 'input_json_delta', partial_json: part.text });
+      } else if (part.kind === 'reasoning') {
+        const block =
+          open?.type === 'thinking' ? open : begin({ type: 'thinking', thinking: '', signature: '' });
+        block.thinking += part.text;
+        say({ type: 'thinking_delta', thinking: part.text });
+      } else {
+        const block = open?.type === 'text' ? open : begin({ type: 'text', text: '' });
+        block.text += part.text;
+        say({ type: 'text_delta', text: part.text });
+      }
+    },
+  };
+}
+
+/** What a call was cut short in is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text === '' ? '{}' : text);
+  } catch {
+    return {};
+  }
+}
+
+type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | null;
+
+function stopOf({ finishReason, matchedStop, calls }: Choice, head: MessageHead) {
+  const sequence =
+    typeof matchedStop === 'string' && head.stopSequences.includes(matchedStop) ? matchedStop : null;
+  const reasons: Record<string, StopReason> = {
+    length: 'max_tokens',
+    tool_calls: 'tool_use',
+    stop: 'end_turn',
+  };
+  const reason = reasons[finishReason ?? ''] ?? null;
+  const called = reason === 'end_turn' && calls.length > 0;
+  const stop_reason: StopReason = sequence === null ? (called ? 'tool_use' : reason) : 'stop_sequence';
+  return { stop_reason, stop_sequence: sequence };
+}
+
+/** Tokens from the cache are counted apart. */
+function usageOf({ promptTokens, cachedTokens, choices }: Fold) {
+  return {
+    input_tokens: promptTokens - cachedTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: choices[0]?.tokens ?? 0,
+  };
+}
+
+export function messageOf(head: MessageHead, fold: Fold, content: Block[]) {
+  return {
+    id: head.id,
+    type: 'message',
+    role: 'assistant',
+    model: head.model,
+    content,
+    ...stopOf(fold.choices[0]!, head),
+    usage: usageOf(fold),
+  };
+}
+
+export function messageForm(head: MessageHead, fold: Fold, write: Send): StreamForm {
+  const send = (type: string, members: object) => write({ type, ...members }, type);
+  const blocks = createBlocks((type, index, members) => send(type, { index, ...members }));
+  return {
+    marker: false,
+    begin() {
+      send('message_start', { message: messageOf(head, fold, []) });
+      send('ping', {});
+    },
+    part: (_, part) => blocks.add(part),
+    end: () => blocks.close(),
+    finish(error): ErrorReply['body']['error'] | null {
+      if (error) {
+        const reply = toErrorReply(error);
+        write(toAnthropicError(reply), 'error');
+        return reply.body.error;
+      }
+      send('message_delta', { delta: stopOf(fold.choices[0]!, head), usage: usageOf(fold) });
+      send('message_stop', {});
+      return null;
+    },
+  };
+}

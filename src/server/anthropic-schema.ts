@@ -1,0 +1,136 @@
+// The fields of Anthropic's Messages interface.
+
+import { z } from 'zod';
+import { bodyChecker } from './body.ts';
+import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, sampling } from './fields.ts';
+
+const filled = z.string().min(1);
+const MOST_STOPS = 16;
+
+const FOREIGN_BLOCKS = new Set(['image', 'document', 'search_result', 'container_upload']);
+
+type Issue = (message: string, path: string[], code?: string) => void;
+
+/** Blocks of the types, each with its members. */
+function blocks(members: Readonly<Record<string, z.ZodType>>) {
+  const types = Object.keys(members);
+  return z.looseObject({ type: z.string() }).superRefine((block, context) => {
+    const issue: Issue = (message, path, code) =>
+      context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
+    const schema = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
+    if (FOREIGN_BLOCKS.has(block.type)) {
+      issue(`has the type ${block.type}, and the served model reads text only; send text`, [], 'unsupported');
+    } else if (!schema) {
+      issue(`must be one of ${types.join(', ')}, got ${JSON.stringify(block.type)}`, ['type'], 'unsupported');
+    } else {
+      for (const found of schema.safeParse(block).error?.issues ?? [])
+        context.addIssue({ ...found, input: block } as never);
+    }
+  });
+}
+
+const textBlock = z.looseObject({ text: z.string() });
+const textBlocks = blocks({ text: textBlock });
+
+export const MEMBERS = {
+  text: textBlock,
+  thinking: z.looseObject({ thinking: z.string() }),
+  redacted_thinking: z.looseObject({}),
+  tool_use: z.looseObject({ id: filled, name: filled, input: z.record(z.string(), z.unknown()) }),
+  tool_result: z.looseObject({
+    tool_use_id: filled,
+    content: z.union([z.string(), z.array(textBlocks)]).nullish(),
+    is_error: z.boolean().nullish(),
+  }),
+};
+
+const message = z.looseObject({
+  role: z.enum(['user', 'assistant', 'system']),
+  content: z.union([z.string(), z.array(blocks(MEMBERS))]),
+});
+
+const tool = z.looseObject({
+  type: z
+    .string()
+    .refine((type) => type === 'custom', {
+      error: 'must be "custom", as this server runs no tools of its own',
+      params: { code: 'unsupported' },
+    })
+    .nullish(),
+  name: filled,
+  description: z.string().nullish(),
+  input_schema: z.record(z.string(), z.unknown()),
+});
+
+const choice = z.looseObject({
+  type: z.enum(['auto', 'any', 'tool', 'none']),
+  name: filled.nullish(),
+  disable_parallel_tool_use: z.boolean().nullish(),
+});
+
+const thinking = z.looseObject({
+  type: z.enum(['enabled', 'disabled', 'adaptive']),
+  budget_tokens: z.int().min(1).nullish(),
+});
+
+const format = z.looseObject({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) });
+
+const PROMPT_FIELDS = {
+  model: honoured(
+    filled,
+    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  ),
+  messages: honoured(
+    z.array(message).min(1),
+    "The conversation; where the assistant's message is last, the reply goes on with it.",
+  ),
+  system: honoured(z.union([z.string(), z.array(textBlocks)]), 'A system message before it.'),
+  tools: honoured(z.array(tool), 'Functions the model may call.'),
+  tool_choice: honoured(choice, 'auto, any, tool or none; disable_parallel_tool_use: one call at most.', {
+    type: 'auto',
+  }),
+  thinking: honoured(
+    thinking,
+    'enabled with budget_tokens, disabled, or adaptive, which is up to the model.',
+  ),
+} satisfies FieldTable;
+
+export const MESSAGE_FIELDS = {
+  ...PROMPT_FIELDS,
+  max_tokens: honoured(z.int().min(1), 'Most tokens to generate; clamped to what the context leaves.'),
+  stop_sequences: honoured(
+    z.array(filled).max(MOST_STOPS),
+    `Up to ${MOST_STOPS} strings that end the reply.`,
+  ),
+  temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
+  top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
+  top_k: sampling(z.int().min(-1), 'Sample from the k best tokens.', -1),
+  stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
+  output_config: honoured(
+    z.looseObject({
+      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      format: format.nullish(),
+    }),
+    'effort, as reasoning_effort of chat completions; format: a JSON schema that the reply fits.',
+  ),
+  output_format: honoured(format, 'Older name of output_config.format.'),
+  metadata: noEffect('Who asks.'),
+  service_tier: noEffect('Which tier bills and serves.'),
+  inference_geo: noEffect('Where to compute.'),
+  cache_control: noEffect('What to keep in the cache; it looks by content.'),
+  container: neutralOnly('A container for tools of the server.'),
+  mcp_servers: neutralOnly('Servers with tools.'),
+  context_management: neutralOnly('What to leave out of a long conversation.'),
+} satisfies FieldTable;
+
+export type PromptBody = HonouredBody<typeof PROMPT_FIELDS> & { model: string };
+export type MessageBody = HonouredBody<typeof MESSAGE_FIELDS> & { model: string };
+
+export const COUNT_FIELDS = PROMPT_FIELDS;
+
+export const checkMessages = bodyChecker({
+  table: MESSAGE_FIELDS,
+  required: ['model', 'messages', 'max_tokens'],
+});
+
+export const checkCount = bodyChecker({ table: COUNT_FIELDS, required: ['model', 'messages'] });
