@@ -1,11 +1,14 @@
-// Tokenizing off the engine's thread: a long text would hold up every running stream. A thread of its own opens the same
-// checkpoint's tokenizer at the first long text.
+// What would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar. One thread
+// of its own does both; it opens the same checkpoint's tokenizer at the first long text.
 
 import { openCheckpoint } from '../../files/checkpoint.ts';
 import type { Folder } from '../../files/source.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import type { Port } from '../remote.ts';
 import { fromWire, toWire, type WireError } from '../wire-error.ts';
+import { compileProgram } from './grammar/grammars.ts';
+import type { Program } from './grammar/program.ts';
+import type { TextConstraint } from './text-request.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;
@@ -14,16 +17,20 @@ export interface LongTextEncoder {
   encode(text: string, addSpecialTokens: boolean): Promise<number[]>;
 }
 
-interface Ask {
-  id: number;
-  path: string;
-  text: string;
-  addSpecialTokens: boolean;
+export interface TextThread extends LongTextEncoder {
+  /** See compileProgram. */
+  compile(constraint: TextConstraint, available: Uint8Array): Promise<Program>;
 }
+
+type Task =
+  | { kind: 'encode'; path: string; text: string; addSpecialTokens: boolean }
+  | { kind: 'compile'; constraint: TextConstraint; available: Uint8Array };
+
+type Ask = Task & { id: number };
 
 interface Answer {
   id: number;
-  ids: number[];
+  result: unknown;
   error: WireError | null;
 }
 
@@ -42,12 +49,17 @@ export function serveTokenizer(
       await checkpoint.close();
     }
   };
-  const answer = async ({ id, path, text, addSpecialTokens }: Ask): Promise<void> => {
+  const run = async (task: Task): Promise<number[] | Program> => {
+    if (task.kind === 'compile') return compileProgram(task.constraint, task.available);
+    const { path, text, addSpecialTokens } = task;
     let tokenizer = tokenizers.get(path);
     if (!tokenizer) tokenizers.set(path, (tokenizer = open(path)));
-    const reply: Answer = { id, ids: [], error: null };
+    return (await tokenizer).encode(text, { addSpecialTokens });
+  };
+  const answer = async (ask: Ask): Promise<void> => {
+    const reply: Answer = { id: ask.id, result: null, error: null };
     try {
-      reply.ids = (await tokenizer).encode(text, { addSpecialTokens });
+      reply.result = await run(ask);
     } catch (error) {
       reply.error = toWire(error);
     }
@@ -57,18 +69,18 @@ export function serveTokenizer(
 }
 
 /** The near side. `connect` starts the far one, at the first use. */
-export function connectTokenizer(path: string, connect: () => Port): LongTextEncoder {
-  const waiting = new Map<number, { resolve(ids: number[]): void; reject(error: Error): void }>();
+export function connectTokenizer(path: string, connect: () => Port): TextThread {
+  const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   let port: Port | null = null;
   let nextId = 0;
   const start = (): Port => {
     const started = connect();
     started.onMessage((message) => {
-      const { id, ids, error } = message as Answer;
+      const { id, result, error } = message as Answer;
       const asked = waiting.get(id);
       waiting.delete(id);
       if (error) asked?.reject(fromWire(error));
-      else asked?.resolve(ids);
+      else asked?.resolve(result);
     });
     started.onLost((error) => {
       port = null;
@@ -77,13 +89,16 @@ export function connectTokenizer(path: string, connect: () => Port): LongTextEnc
     });
     return started;
   };
+  const ask = (task: Task): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      port ??= start();
+      const id = nextId++;
+      waiting.set(id, { resolve, reject });
+      port.post({ ...task, id } satisfies Ask);
+    });
   return {
     encode: (text, addSpecialTokens) =>
-      new Promise((resolve, reject) => {
-        port ??= start();
-        const id = nextId++;
-        waiting.set(id, { resolve, reject });
-        port.post({ id, path, text, addSpecialTokens } satisfies Ask);
-      }),
+      ask({ kind: 'encode', path, text, addSpecialTokens }) as Promise<number[]>,
+    compile: (constraint, available) => ask({ kind: 'compile', constraint, available }) as Promise<Program>,
   };
 }

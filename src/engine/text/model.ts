@@ -70,12 +70,14 @@ export function createTextModel({
     try {
       const queue = createEventQueue(mergeEvents);
       const plan = planReply(request, context);
+      const { constraint } = request;
+      const grammar = constraint ? await context.grammars.get(constraint) : null;
       const { ids, begins } = await renderPrompt(plan.prompt, context);
       refuseIfFull(); // others may have come meanwhile
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
-      const sequences = createSequences(request, ids, { plan, begins }, context, (event) => {
+      const sequences = createSequences(request, ids, { plan, begins, grammar }, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;
         if (event.error) failure ??= new EngineError(event.error.code, event.error.message);

@@ -18,6 +18,8 @@ import {
   stepRows,
 } from './defaults.ts';
 import { createCacheTiers, type CacheTiers } from './cache-tiers.ts';
+import { createGrammars } from './grammar/grammars.ts';
+import { createVocabulary } from './grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
@@ -131,15 +133,21 @@ async function openModel(
     { tools: options.toolCallParser, reasoning: options.reasoningParser },
     detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null),
   );
+  const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
+  const endIds = endTokens(checkpoint, tokenizer);
   const context: RequestContext = {
     tokenizer,
     output,
     name: modelName(options.model),
-    longText: platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread),
+    longText: thread,
+    grammars: createGrammars(
+      () => createVocabulary(tokenizer, config.vocabulary, endIds),
+      thread?.compile ?? null,
+    ),
     template,
     vocabulary: config.vocabulary,
     contextLength: runner.contextLength,
-    endIds: endTokens(checkpoint, tokenizer),
+    endIds,
     sampling: defaults.sampling,
     rope: config.rope,
     prefixCache: options.prefixCache ?? true,

@@ -4,6 +4,8 @@ import { EngineError } from '../../files/error.ts';
 import { assertLengths } from '../../files/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
+import type { Grammar } from './grammar/grammar.ts';
+import type { Grammars } from './grammar/grammars.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
 import { beginsAfter, renderConversation, type Begins } from './output/reply-start.ts';
@@ -20,6 +22,7 @@ import { checkPrompt, checkTextRequest } from './text-rules.ts';
 export interface RequestContext extends ReplyContext {
   /** For texts that would hold up the thread; null: there is no other. */
   longText: LongTextEncoder | null;
+  grammars: Grammars;
   vocabulary: number;
   contextLength: number;
   endIds: readonly number[];
@@ -85,7 +88,7 @@ async function encode(
 export function createSequences(
   request: TextRequest,
   ids: number[],
-  { plan, begins }: { plan: ReplyPlan; begins: Begins },
+  { plan, begins, grammar }: { plan: ReplyPlan; begins: Begins; grammar: Grammar | null },
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
@@ -104,7 +107,7 @@ export function createSequences(
   const maxTokens = Math.min(request.maxTokens ?? contextLength, contextLength - ids.length);
   const choices = request.n ?? 1;
   const seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
-  const stopIds = new Set([...(request.stopTokenIds ?? []), ...(request.ignoreEos ? [] : endIds)]);
+  const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
   const sampling = readSampling(request, context, stopIds);
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
   const counts = frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1;
@@ -134,7 +137,7 @@ export function createSequences(
     stopIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
-    constraint: null,
+    constraint: grammar?.start() ?? null,
     allowed: null,
     counts: counts ? new Map() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),

@@ -17,11 +17,13 @@ import {
   text,
   whole,
   type Rule,
+  type Rules,
 } from '../rules.ts';
 import type {
   ChatMessage,
   ReasoningOptions,
   SamplingOptions,
+  TextConstraint,
   TextModelOptions,
   TextPrompt,
   TextRequest,
@@ -194,6 +196,28 @@ const REASONING: RulesOf<ReasoningOptions> = {
   budget: whole(0),
 };
 
+const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
+  json_object: {},
+  json_schema: { schema: anything },
+  regex: { pattern: text },
+  ebnf: { grammar: filledText },
+  structural_tag: {
+    structures: listOf(
+      objectOf({ begin: filledText, schema: anything, end: text }, { required: ['begin', 'schema', 'end'] }),
+      { least: 1 },
+    ),
+    triggers: listOf(filledText, { least: 1 }),
+  },
+};
+
+/** Whether the grammar itself makes sense is found when it is compiled. */
+const constraint: Rule = (value, name) => {
+  objectOf({ type: oneOf(...Object.keys(CONSTRAINTS)) }, { required: ['type'], open: true })(value, name);
+  const { type, ...members } = value as TextConstraint;
+  const rules = CONSTRAINTS[type];
+  objectOf(rules, { required: Object.keys(rules) })(members, name);
+};
+
 const TEXT_REQUEST: RulesOf<TextRequest> = {
   ...SAMPLING_OPTIONS,
   prompt: (value) => checkPrompt(value as TextPrompt),
@@ -213,7 +237,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   presencePenalty: real(-2, 2),
   processors: unbuilt,
   logprobs: whole(0, MOST_LOGPROBS),
-  constraint: unbuilt,
+  constraint,
   toolChoice,
   parallelToolCalls: flag,
   reasoning: objectOf(REASONING),

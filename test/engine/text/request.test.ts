@@ -1,6 +1,8 @@
 // Requests as sequences: what is clamped, what is refused and by which name, seeds and biases.
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createGrammars } from '../../../src/engine/text/grammar/grammars.ts';
+import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
 import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
 import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';
@@ -21,6 +23,7 @@ beforeAll(() => {
     output: { tools: null, reasoning: null, channels: null },
     name: 'small',
     longText: null,
+    grammars: createGrammars(() => createVocabulary(tokenizer, 300, [261]), null),
     template: openChatTemplate(
       { default: '{% for m in messages %}{{ m.content }}{% endfor %}' },
       tokenizer.specials,
@@ -38,7 +41,7 @@ beforeAll(() => {
 function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
   const asked: TextRequest = { prompt: { ids }, ...request };
-  const reply = { plan: planReply(asked, context), begins: 'undecided' } as const;
+  const reply = { grammar: null, plan: planReply(asked, context), begins: 'undecided' } as const;
   return createSequences(asked, ids, reply, context, () => {});
 }
 

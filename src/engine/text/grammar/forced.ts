@@ -5,7 +5,7 @@ import { advance } from './lexeme.ts';
 import type { Machine } from './machine.ts';
 import type { Masks } from './mask.ts';
 import type { State } from './stack.ts';
-import type { Trie } from './trie.ts';
+import { childOf, type Trie } from './trie.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 export interface ForcedRuns {
@@ -107,11 +107,6 @@ function longestFirst(
     at += bytesOf(id, isFirst).length;
   }
   return ids;
-}
-
-function childOf(trie: Trie, node: number, byte: number): number {
-  for (let at = node + 1; at < trie.end[node]!; at = trie.end[at]!) if (trie.byte[at] === byte) return at;
-  return -1;
 }
 
 function longestToken(trie: Trie, bytes: number[], from: number): number {

@@ -4,7 +4,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Machine } from './machine.ts';
 import type { Cell, Opened, OtherName, State } from './stack.ts';
-import type { Walker } from './walk.ts';
+import { childOf, nodeAt } from './trie.ts';
+import type { Walk, Walker } from './walk.ts';
 
 export interface Masks {
   /** Bits of all tokens that lead on; not to be changed. */
@@ -17,6 +18,7 @@ const MOST_BYTES = 64 * 2 ** 20;
 /** Ways out of a lexeme looked into for one mask; tokens that stay in theirs are never left out. */
 const MOST_FOLLOWED = 100_000;
 const COLON = 0x3a;
+const QUOTE = 0x22;
 
 export function createMasks(machine: Machine, { trie, walk, below }: Walker, size: number): Masks {
   const words = Math.ceil(size / 32);
@@ -24,7 +26,11 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
     maxSize: MOST_BYTES,
     sizeCalculation: (bits) => bits.byteLength,
   });
-  const { token, same, byte, end, nodes } = trie;
+  const { token, same, byte, nodes } = trie;
+
+  const set = (bits: Uint32Array, node: number): void => {
+    for (let id = token[node]!; id >= 0; id = same[id]!) bits[id >>> 5]! |= 1 << (id & 31);
+  };
 
   /** Sets the bits of tokens below `from` that go on with `opened`. */
   const follow = (opened: Opened, from: number, bits: Uint32Array, seen: Set<number>): void => {
@@ -36,7 +42,7 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
       seen.add(key);
       below(from, machine.lexemeOf(item), item.state, (node, isComplete) => {
         if (isComplete) leave(leaf, node, from, bits, seen);
-        else for (let id = token[node]!; id >= 0; id = same[id]!) bits[id >>> 5]! |= 1 << (id & 31);
+        else if (item.kind === 'lexeme' || !isUsed(item, node, from)) set(bits, node);
       });
     }
   };
@@ -46,35 +52,35 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
     const { item, below: rest } = leaf;
     if (item.kind === 'name') {
       // Most tokens end at the name's quote: a look at what follows it saves making the rest.
-      const closed = hasChild(node, COLON) ? closeName(rest!, item, node, from) : null;
+      const closed = childOf(trie, node, COLON) >= 0 ? closeName(rest!, item, node, from) : null;
       if (closed) follow(machine.open(closed), node, bits, seen);
     } else {
       follow(machine.open(rest!), node, bits, seen);
     }
   };
-  const closeName = (rest: Cell, name: OtherName, node: number, from: number): Cell | null => {
-    let spelled = '';
-    for (let at = node; at !== from; at = trie.parent[at]!)
-      spelled = String.fromCharCode(byte[at]!) + spelled;
-    return machine.closeName(rest, name, name.spelled + spelled);
+  const between = (from: number, node: number): string => {
+    let text = '';
+    for (let at = node; at !== from; at = trie.parent[at]!) text = String.fromCharCode(byte[at]!) + text;
+    return text;
   };
-  /** Tokens that would end the name as one that the object has already. */
-  const repeating = ({ seen, group, spelled }: OtherName): number[] =>
-    (seen.others[group] ?? []).flatMap((used) => {
-      if (!used.startsWith(spelled)) return [];
-      let node = 0;
-      for (let i = spelled.length; i < used.length && node >= 0; i++)
-        node = childOf(node, used.charCodeAt(i));
-      const ids: number[] = [];
-      if (node >= 0) for (let id = token[node]!; id >= 0; id = same[id]!) ids.push(id);
-      return ids;
-    });
-  const childOf = (node: number, wanted: number): number => {
-    for (let at = node + 1; at < end[node]!; at = end[at]!) if (byte[at] === wanted) return at;
-    return -1;
+  const closeName = (rest: Cell, name: OtherName, node: number, from: number): Cell | null =>
+    machine.closeName(rest, name, name.spelled + between(from, node));
+  const isUsed = ({ seen, group, spelled }: OtherName, node: number, from: number): boolean => {
+    const used = seen.others[group];
+    return used !== undefined && byte[node] === QUOTE && used.includes(spelled + between(from, node));
   };
-  const hasChild = (node: number, wanted: number): boolean => childOf(node, wanted) >= 0;
-  const isSet = (bits: Uint32Array, id: number): boolean => ((bits[id >>> 5]! >>> (id & 31)) & 1) === 1;
+  /** Without the tokens that would end a name that is there already. */
+  const withoutUsed = ({ bits, tokens }: Walk, { seen, group, spelled }: OtherName): Uint32Array => {
+    const left = new Uint32Array(words);
+    if (bits) left.set(bits);
+    for (const id of tokens) left[id >>> 5]! |= 1 << (id & 31);
+    for (const name of seen.others[group] ?? []) {
+      const node = name.startsWith(spelled) ? nodeAt(trie, name.slice(spelled.length)) : -1;
+      for (let id = node < 0 ? -1 : token[node]!; id >= 0; id = same[id]!)
+        left[id >>> 5]! &= ~(1 << (id & 31));
+    }
+    return left;
+  };
 
   const compute = ({ leaves }: State): Uint32Array => {
     const bits = new Uint32Array(words);
@@ -84,10 +90,10 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
       if (item.kind === 'token') bits[item.id >>> 5]! |= 1 << (item.id & 31);
       if (item.kind !== 'lexeme' && item.kind !== 'name') continue;
       const found = walk(machine.lexemeOf(item), item.state);
-      const repeats = item.kind === 'name' ? repeating(item).filter((id) => !isSet(bits, id)) : [];
-      if (found.bits) for (let i = 0; i < words; i++) bits[i]! |= found.bits[i]!;
-      for (const id of found.tokens) bits[id >>> 5]! |= 1 << (id & 31);
-      for (const id of repeats) bits[id >>> 5]! &= ~(1 << (id & 31));
+      const isNew = item.kind === 'lexeme' || item.seen.others[item.group] === undefined;
+      const dense = isNew ? found.bits : withoutUsed(found, item);
+      if (dense) for (let i = 0; i < words; i++) bits[i]! |= dense[i]!;
+      if (isNew) for (const id of found.tokens) bits[id >>> 5]! |= 1 << (id & 31);
       if (item.kind === 'lexeme' && machine.open(leaf.below!).leaves.length === 0) continue;
       for (const node of found.exits) leave(leaf, node, 0, bits, seen);
     }

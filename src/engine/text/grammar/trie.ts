@@ -94,3 +94,15 @@ function flatten({ nodes, byte, token, child, sibling, same, deepest }: Linked):
   for (const each of open) flat.end[each] = nodes;
   return flat;
 }
+
+/** Where bytes lead, a character each; -1: no token begins so. */
+export function nodeAt(trie: Trie, bytes: string): number {
+  let node = 0;
+  for (let at = 0; at < bytes.length && node >= 0; at++) node = childOf(trie, node, bytes.charCodeAt(at));
+  return node;
+}
+
+export function childOf(trie: Trie, node: number, byte: number): number {
+  for (let at = node + 1; at < trie.end[node]!; at = trie.end[at]!) if (trie.byte[at] === byte) return at;
+  return -1;
+}

@@ -1,0 +1,59 @@
+// From what a request may ask for to a rule.
+
+import { EngineError } from '../../../files/error.ts';
+import type { TextConstraint } from '../text-request.ts';
+import { TooLarge, type Limits } from './dfa.ts';
+import { ruleOfEbnf } from './ebnf.ts';
+import { regexDfa } from './regex.ts';
+import { object, regular, type Rule } from './rule.ts';
+import { taggedText } from './structural-tag.ts';
+
+/** Throws bad_request with the member it is about. */
+export function ruleOfConstraint(constraint: TextConstraint, limits: Limits): Rule {
+  switch (constraint.type) {
+    case 'json_object':
+      return object();
+    case 'regex':
+      return about('constraint.pattern', () =>
+        regular(regexDfa(constraint.pattern, { whole: true, limits })),
+      );
+    case 'ebnf':
+      return about('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
+    case 'json_schema':
+      return schemaRule(constraint.schema, 'constraint.schema', limits);
+    case 'structural_tag':
+      return about('constraint.structures', () => {
+        const tags = constraint.structures.map(({ begin, schema, end }, i) => {
+          const content = schemaRule(schema, `constraint.structures.${i}.schema`, limits);
+          return { begin, content, end };
+        });
+        return taggedText(constraint.triggers, tags);
+      });
+  }
+}
+
+function schemaRule(_schema: unknown, path: string, _limits: Limits): Rule {
+  throw new EngineError('unsupported', `${path}: JSON Schema is not supported yet: use json_object`, {
+    param: path,
+  });
+}
+
+function about(param: string, make: () => Rule): Rule {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.param !== null) throw error;
+    throw new EngineError(error.code, error.message, { param, cause: error });
+  }
+}
+
+/** What the grammar asks for is more than it may. */
+export function asBadRequest(error: unknown): unknown {
+  let what: string;
+  if (error instanceof TooLarge) what = error.message;
+  else if (error instanceof RangeError) what = 'rules that are nested too deep'; // of the call stack
+  else return error;
+  return new EngineError('bad_request', `the grammar takes ${what}: make it smaller`, {
+    param: 'constraint',
+  });
+}
