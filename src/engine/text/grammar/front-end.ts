@@ -6,6 +6,7 @@ import { TooLarge, type Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { regexDfa } from './regex.ts';
 import { object, regular, type Rule } from './rule.ts';
+import { ruleOfSchema } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 
 /** Throws bad_request with the member it is about. */
@@ -20,22 +21,16 @@ export function ruleOfConstraint(constraint: TextConstraint, limits: Limits): Ru
     case 'ebnf':
       return about('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
     case 'json_schema':
-      return schemaRule(constraint.schema, 'constraint.schema', limits);
+      return ruleOfSchema(constraint.schema, { path: 'constraint.schema', limits });
     case 'structural_tag':
       return about('constraint.structures', () => {
         const tags = constraint.structures.map(({ begin, schema, end }, i) => {
-          const content = schemaRule(schema, `constraint.structures.${i}.schema`, limits);
+          const content = ruleOfSchema(schema, { path: `constraint.structures.${i}.schema`, limits });
           return { begin, content, end };
         });
         return taggedText(constraint.triggers, tags);
       });
   }
-}
-
-function schemaRule(_schema: unknown, path: string, _limits: Limits): Rule {
-  throw new EngineError('unsupported', `${path}: JSON Schema is not supported yet: use json_object`, {
-    param: path,
-  });
 }
 
 function about(param: string, make: () => Rule): Rule {
