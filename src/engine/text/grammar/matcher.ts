@@ -45,12 +45,15 @@ export function createMatcher(parts: MatcherParts, from: State, first: boolean):
       return true;
     },
     accept(id) {
-      if (endIds.includes(id)) {
-        if (!over && !state.ends) refuse(id);
+      // Where the text can only end, whatever the caller ends it with does.
+      if ((endIds.includes(id) && state.ends) || (!over && ended())) {
         over = true;
         return;
       }
-      if (over) refuse(id);
+      if (over) {
+        if (!endIds.includes(id)) refuse(id);
+        return;
+      }
       state = machine.stepToken(state, id) ?? takeBytes(id);
       opens = false;
     },
