@@ -12,6 +12,7 @@ import { createLiveRequests, type LiveOptions, type LiveRequest } from './live-r
 import { closedError } from '../remote.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { planReply } from './output/reply.ts';
+import { withThinkingBudget } from './processors.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
@@ -69,7 +70,7 @@ export function createTextModel({
     const abort = (): void => end(own);
     try {
       const queue = createEventQueue(mergeEvents);
-      const plan = planReply(request, context);
+      const plan = planReply(withThinkingBudget(request), context);
       const { constraint } = request;
       const grammar = constraint ? await context.grammars.get(constraint) : null;
       const { ids, begins } = await renderPrompt(plan.prompt, context);

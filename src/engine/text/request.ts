@@ -11,6 +11,7 @@ import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.
 import { beginsAfter, renderConversation, type Begins } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
 import { createPieces } from './piece.ts';
+import { allowedTokens, withProcessors } from './processors.ts';
 import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createPrefix } from './sequence-pages.ts';
@@ -111,6 +112,8 @@ export function createSequences(
   const sampling = readSampling(request, context, stopIds);
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
   const counts = frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1;
+  const { processors = [] } = request;
+  const allowed = allowedTokens(processors, context.vocabulary);
   const stops = [
     ...(request.stop ?? []).map(stopText),
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
@@ -137,8 +140,8 @@ export function createSequences(
     stopIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
-    constraint: grammar?.start() ?? null,
-    allowed: null,
+    constraint: withProcessors(grammar?.start() ?? null, processors, { tokenizer, prompt: ids }),
+    allowed,
     counts: counts ? new Map() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
     stops: createStopMatcher({

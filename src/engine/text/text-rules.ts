@@ -1,6 +1,7 @@
 // The options of a text model and the fields of a request, one table each: what the library takes, by the names it takes it.
 
 import { EngineError } from '../../files/error.ts';
+import { constraint, processor } from './constraint-rules.ts';
 import { MOST_LOGPROBS } from '../../kernels/logprobs.ts';
 import {
   anything,
@@ -17,13 +18,11 @@ import {
   text,
   whole,
   type Rule,
-  type Rules,
 } from '../rules.ts';
 import type {
   ChatMessage,
   ReasoningOptions,
   SamplingOptions,
-  TextConstraint,
   TextModelOptions,
   TextPrompt,
   TextRequest,
@@ -34,6 +33,7 @@ import type {
 export const MOST_BIASES = 1024;
 /** Of one request's stopTokenIds. */
 export const MOST_STOP_IDS = 256;
+const MOST_PROCESSORS = 16;
 const MOST_CHOICES = 128;
 const MOST_STOPS = 16;
 
@@ -196,28 +196,6 @@ const REASONING: RulesOf<ReasoningOptions> = {
   budget: whole(0),
 };
 
-const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
-  json_object: {},
-  json_schema: { schema: anything },
-  regex: { pattern: text },
-  ebnf: { grammar: filledText },
-  structural_tag: {
-    structures: listOf(
-      objectOf({ begin: filledText, schema: anything, end: text }, { required: ['begin', 'schema', 'end'] }),
-      { least: 1 },
-    ),
-    triggers: listOf(filledText, { least: 1 }),
-  },
-};
-
-/** Whether the grammar itself makes sense is found when it is compiled. */
-const constraint: Rule = (value, name) => {
-  objectOf({ type: oneOf(...Object.keys(CONSTRAINTS)) }, { required: ['type'], open: true })(value, name);
-  const { type, ...members } = value as TextConstraint;
-  const rules = CONSTRAINTS[type];
-  objectOf(rules, { required: Object.keys(rules) })(members, name);
-};
-
 const TEXT_REQUEST: RulesOf<TextRequest> = {
   ...SAMPLING_OPTIONS,
   prompt: (value) => checkPrompt(value as TextPrompt),
@@ -235,7 +213,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   skipSpecialTokens: flag,
   frequencyPenalty: real(-2, 2),
   presencePenalty: real(-2, 2),
-  processors: unbuilt,
+  processors: listOf(processor, { most: MOST_PROCESSORS }),
   logprobs: whole(0, MOST_LOGPROBS),
   constraint,
   toolChoice,
@@ -274,6 +252,10 @@ export function checkTextRequest(request: TextRequest, vocabulary: number): void
       { param: 'minTokens' },
     );
   }
+  request.processors?.forEach((one, at) => {
+    if ('tokens' in one && Array.isArray(one.tokens))
+      one.tokens.forEach((id, i) => checkId(id, `processors.${at}.tokens.${i}`));
+  });
   request.stopTokenIds?.forEach((id, at) => checkId(id, `stopTokenIds.${at}`));
   for (const token of Object.keys(request.logitBias ?? {}))
     checkId(/^\d+$/.test(token) ? Number(token) : NaN, `logitBias.${token}`);

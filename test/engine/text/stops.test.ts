@@ -137,7 +137,7 @@ describe('stop expressions', () => {
   it.each(cases)('%j in %j ends the text where a search would, however it is cut', (pattern, text) => {
     for (const keep of [false, true]) {
       const wanted = searched(text, [pattern], keep);
-      const characters = [...text];
+      const characters = Array.from(text);
       for (let cuts = 0; cuts < Math.min(2 ** (characters.length - 1), 512); cuts++) {
         const pieces: string[] = [''];
         characters.forEach((character, i) => {

@@ -1,0 +1,60 @@
+// What bounds a request's tokens, as it is written: constraints and processors, one table each, by their kinds.
+
+import { EngineError } from '../../files/error.ts';
+import {
+  anything,
+  filledText,
+  listOf,
+  objectOf,
+  oneOf,
+  text,
+  whole,
+  type Rule,
+  type Rules,
+} from '../rules.ts';
+import type { LogitProcessor, TextConstraint } from './text-model.ts';
+
+const MOST_BAD_WORDS = 1000;
+
+/** Of the interface, and still to be built. */
+const unbuilt: Rule = (_, name) => {
+  throw new EngineError('unsupported', `${name} is not supported yet: leave it out`, { param: name });
+};
+
+const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
+  json_object: {},
+  json_schema: { schema: anything },
+  regex: { pattern: text },
+  ebnf: { grammar: filledText },
+  structural_tag: {
+    structures: listOf(
+      objectOf({ begin: filledText, schema: anything, end: text }, { required: ['begin', 'schema', 'end'] }),
+      { least: 1 },
+    ),
+    triggers: listOf(filledText, { least: 1 }),
+  },
+};
+
+/** Whether the grammar itself makes sense is found when it is compiled. */
+export const constraint: Rule = (value, name) => {
+  objectOf({ type: oneOf(...Object.keys(CONSTRAINTS)) }, { required: ['type'], open: true })(value, name);
+  const { type, ...members } = value as TextConstraint;
+  const rules = CONSTRAINTS[type];
+  objectOf(rules, { required: Object.keys(rules) })(members, name);
+};
+
+const PROCESSORS: { [Name in LogitProcessor['name']]: Rules } = {
+  allowed_tokens: { tokens: listOf(whole(0), { least: 1 }) },
+  disallowed_tokens: { tokens: listOf(whole(0)) },
+  thinking_budget: { tokens: whole(0) },
+  no_repeat_ngram: { size: whole(1, 1000), window: whole(1) },
+  bad_words: { words: listOf(filledText, { most: MOST_BAD_WORDS }) },
+  wgsl: { source: unbuilt },
+};
+
+export const processor: Rule = (value, name) => {
+  objectOf({ name: oneOf(...Object.keys(PROCESSORS)) }, { required: ['name'], open: true })(value, name);
+  const { name: kind } = value as LogitProcessor;
+  const required = Object.keys(PROCESSORS[kind]).filter((member) => member !== 'window');
+  objectOf({ name: text, ...PROCESSORS[kind] }, { required })(value, name);
+};
