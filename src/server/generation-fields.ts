@@ -43,7 +43,7 @@ export const GENERATION_FIELDS = {
       'Taken once from the logit of a token that was generated.',
       0,
     ),
-    repetition_penalty: honoured(
+    repetition_penalty: sampling(
       z.number().gt(0).max(2),
       'Divides positive logits of generated tokens, multiplies negative ones.',
       1,
@@ -86,7 +86,7 @@ export const GENERATION_FIELDS = {
     skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
   }),
 
-  ...by('server/response-format.ts', {
+  ...by('engine/text/grammar/front-end.ts', {
     response_format: honoured(
       responseFormat,
       'Text, a JSON object, JSON by a schema (always strict), or structural tags; with tools: this or a tool call.',

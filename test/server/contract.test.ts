@@ -1,88 +1,9 @@
-// The chat contract on the model that ships, asked by the openai package: what only an engine can show.
+// The chat contract on the model that ships: what only an engine can show.
 
-import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTextModel, shippedModelPath, type TextModel } from '../../src/index.ts';
-import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
+import { describe, expect, it } from 'vitest';
+import { body, both, client, plain, serveShipped, streamed, url } from './shipped.ts';
 
-let server: RunningServer;
-let model: TextModel;
-let client: OpenAI;
-
-beforeAll(async () => {
-  const log = { error: console.error, warn() {}, info() {}, debug() {} };
-  server = await startServer({ host: '127.0.0.1', port: 0 }, log);
-  client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
-  const served = server.addModel();
-  model = await openTextModel({ model: shippedModelPath(), memoryBudget: 2 ** 29 });
-  served.ready(model);
-}, 120_000);
-
-afterAll(async () => {
-  await server?.close();
-  await model?.close();
-});
-
-type Reply = Awaited<ReturnType<typeof plain>>;
-
-interface Extra {
-  matched_stop: string | number | null;
-  token_ids?: number[];
-  prompt_token_ids?: number[];
-}
-
-/** Fields that the openai package has no types for are passed on as they are. */
-const body = (content: string, more: object) =>
-  ({
-    model: 'default',
-    messages: [{ role: 'user', content }],
-    temperature: 0,
-    max_completion_tokens: 40,
-    ...more,
-  }) as OpenAI.ChatCompletionCreateParamsNonStreaming;
-
-async function plain(content: string, more: object = {}) {
-  const reply = await client.chat.completions.create(body(content, more));
-  const choice = reply.choices[0]! as (typeof reply.choices)[0] & Extra;
-  const { content: text, ...message } = choice.message as typeof choice.message & {
-    reasoning_content?: string;
-  };
-  return {
-    text: text ?? '',
-    reasoning: message.reasoning_content ?? '',
-    calls: message.tool_calls ?? [],
-    logprobs: choice.logprobs?.content ?? [],
-    finish: choice.finish_reason as string,
-    matched: choice.matched_stop,
-    choice,
-    reply,
-  };
-}
-
-async function streamed(content: string, more: object = {}) {
-  const stream = await client.chat.completions.create({ ...body(content, more), stream: true });
-  const chunks: OpenAI.ChatCompletionChunk[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  const choices = chunks.flatMap((chunk) => chunk.choices) as (OpenAI.ChatCompletionChunk.Choice & Extra)[];
-  const deltas = choices.map(({ delta }) => delta as typeof delta & { reasoning_content?: string });
-  return {
-    text: deltas.map((delta) => delta.content ?? '').join(''),
-    reasoning: deltas.map((delta) => delta.reasoning_content ?? '').join(''),
-    thoughts: deltas.filter((delta) => delta.reasoning_content).length,
-    logprobs: choices.flatMap(({ logprobs }) => logprobs?.content ?? []),
-    finish: choices.at(-1)?.finish_reason as string,
-    matched: choices.at(-1)?.matched_stop,
-  };
-}
-
-/** The same plain and streamed. */
-async function both(content: string, more: object = {}): Promise<Reply> {
-  const whole = await plain(content, more);
-  const { thoughts: _, ...pieces } = await streamed(content, more);
-  const { text, reasoning, logprobs, finish, matched } = whole;
-  expect(pieces).toEqual({ text, reasoning, logprobs, finish, matched });
-  return whole;
-}
+serveShipped();
 
 const CAPITAL = 'What is the capital of France?';
 const tool = {
@@ -104,6 +25,8 @@ describe('what ends a choice', () => {
     expect(stopped.text).toBe(natural.text.slice(0, natural.text.indexOf('Par')));
     const kept = await both(CAPITAL, { stop: 'Par', no_stop_trim: true });
     expect(kept.text).toBe(`${stopped.text}Par`);
+    const matching = await both(CAPITAL, { stop_regex: ['[0-9]{9}', 'P[a-z]r'] });
+    expect(matching).toMatchObject({ finish: 'stop', matched: 'P[a-z]r', text: stopped.text });
     expect(await both(CAPITAL, { max_completion_tokens: 2 })).toMatchObject({
       finish: 'length',
       matched: null,
@@ -120,6 +43,29 @@ describe('what ends a choice', () => {
       finish: 'stop',
       matched: id,
     });
+  });
+
+  it('comes no earlier than min_tokens', async () => {
+    const natural = await plain(CAPITAL);
+    const least = (natural.reply.usage?.completion_tokens ?? 0) + 5;
+    const long = await both(CAPITAL, { min_tokens: least, stop: 'Par' });
+    expect(long.reply.usage?.completion_tokens).toBeGreaterThanOrEqual(least);
+    expect(long.text.startsWith(natural.text)).toBe(true);
+  });
+});
+
+describe('log probabilities', () => {
+  it('are of every token, best first, and spell the text', async () => {
+    const { text, logprobs, reply } = await both(CAPITAL, { logprobs: true, top_logprobs: 5 });
+    expect(logprobs).toHaveLength(reply.usage?.completion_tokens ?? 0);
+    for (const { token, logprob, top_logprobs: top } of logprobs) {
+      expect(top).toHaveLength(5);
+      expect(top[0]).toMatchObject({ token, logprob });
+      expect(top.map((one) => one.logprob)).toEqual(top.map((one) => one.logprob).toSorted((a, b) => b - a));
+      expect(logprob).toBeLessThanOrEqual(0);
+    }
+    const bytes = logprobs.slice(0, -1).flatMap((entry) => entry.bytes ?? []);
+    expect(Buffer.from(bytes).toString()).toContain(text);
   });
 });
 
@@ -262,7 +208,7 @@ describe('a running request', () => {
       seen += 1;
       if (seen !== 3) continue;
       await expect(plain('x', endless)).rejects.toMatchObject({ status: 400, param: 'rid' });
-      const abort = await fetch(`${server.url}/abort_request`, {
+      const abort = await fetch(`${url}/abort_request`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: '{"rid":"endless"}',
@@ -283,6 +229,7 @@ describe('what the engine refuses', () => {
     ],
     [{ return_routed_experts: true }, 'return_routed_experts', 'bad_request'],
     [{ return_hidden_states: true }, 'return_hidden_states', 'bad_request'],
+    [{ stop_regex: '(' }, 'stop_regex.0', 'bad_request'],
   ])('%# is a 400 under its field, streaming and not', async (more, param, code) => {
     await expect(plain('hi', more)).rejects.toMatchObject({ status: 400, param, code });
     await expect(streamed('hi', more)).rejects.toMatchObject({ status: 400, param, code });

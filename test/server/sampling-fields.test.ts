@@ -110,8 +110,8 @@ field('presence_penalty', {
   ],
 });
 field('repetition_penalty', {
-  neutral: [1],
   asks: [
+    [1, { repetitionPenalty: 1 }],
     [0.5, { repetitionPenalty: 0.5 }],
     [2, { repetitionPenalty: 2 }],
   ],

@@ -33,7 +33,7 @@ export function stopPattern(pattern: string, param: string): StopAutomata {
   const refuse = (problem: string): never => {
     throw new EngineError('bad_request', `the stop expression ${quote(pattern)} ${problem}`, { param });
   };
-  const alternatives = parseRegex(pattern);
+  const alternatives = parsed(pattern, param);
   if (alternatives.some(({ looks }) => looks.length > 0))
     refuse('has look-ahead, and what follows is not there yet: write it without');
   const choice: Expression = { kind: 'choice', parts: alternatives.map(({ rest }) => rest) };
@@ -49,6 +49,15 @@ export function stopPattern(pattern: string, param: string): StopAutomata {
   const empty = reach(nfa, new Map([[nfa.start, 0]]), { before: null, after: null });
   if (empty.has(nfa.final)) refuse('matches the empty text: let it match at least one character');
   return { begin: () => automaton(pattern, nfa) };
+}
+
+function parsed(pattern: string, param: string): ReturnType<typeof parseRegex> {
+  try {
+    return parseRegex(pattern);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new EngineError(error.code, error.message, { param, cause: error });
+  }
 }
 
 /** Characters on both sides of a place; null: the text begins or ends there. */

@@ -1,0 +1,90 @@
+// A server on the model that ships, asked by the openai package, plain and streamed.
+
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { openTextModel, shippedModelPath, type TextModel, type TextModelOptions } from '../../src/index.ts';
+import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
+
+let server: RunningServer;
+let model: TextModel;
+export let client: OpenAI;
+export let url: string;
+
+/** For all tests of a file. */
+export function serveShipped(options: Partial<TextModelOptions> = {}): void {
+  beforeAll(async () => {
+    const log = { error: console.error, warn() {}, info() {}, debug() {} };
+    server = await startServer({ host: '127.0.0.1', port: 0 }, log);
+    url = server.url;
+    client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
+    const served = server.addModel();
+    model = await openTextModel({ model: shippedModelPath(), memoryBudget: 2 ** 29, ...options });
+    served.ready(model);
+  }, 120_000);
+
+  afterAll(async () => {
+    await server?.close();
+    await model?.close();
+  });
+}
+
+type Reply = Awaited<ReturnType<typeof plain>>;
+
+interface Extra {
+  matched_stop: string | number | null;
+  token_ids?: number[];
+  prompt_token_ids?: number[];
+}
+
+/** Fields that the openai package has no types for are passed on as they are. */
+export const body = (content: string, more: object) =>
+  ({
+    model: 'default',
+    messages: [{ role: 'user', content }],
+    temperature: 0,
+    max_completion_tokens: 40,
+    ...more,
+  }) as OpenAI.ChatCompletionCreateParamsNonStreaming;
+
+export async function plain(content: string, more: object = {}) {
+  const reply = await client.chat.completions.create(body(content, more));
+  const choice = reply.choices[0]! as (typeof reply.choices)[0] & Extra;
+  const { content: text, ...message } = choice.message as typeof choice.message & {
+    reasoning_content?: string;
+  };
+  return {
+    text: text ?? '',
+    reasoning: message.reasoning_content ?? '',
+    calls: message.tool_calls ?? [],
+    logprobs: choice.logprobs?.content ?? [],
+    finish: choice.finish_reason as string,
+    matched: choice.matched_stop,
+    choice,
+    reply,
+  };
+}
+
+export async function streamed(content: string, more: object = {}) {
+  const stream = await client.chat.completions.create({ ...body(content, more), stream: true });
+  const chunks: OpenAI.ChatCompletionChunk[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  const choices = chunks.flatMap((chunk) => chunk.choices) as (OpenAI.ChatCompletionChunk.Choice & Extra)[];
+  const deltas = choices.map(({ delta }) => delta as typeof delta & { reasoning_content?: string });
+  return {
+    text: deltas.map((delta) => delta.content ?? '').join(''),
+    reasoning: deltas.map((delta) => delta.reasoning_content ?? '').join(''),
+    thoughts: deltas.filter((delta) => delta.reasoning_content).length,
+    logprobs: choices.flatMap(({ logprobs }) => logprobs?.content ?? []),
+    finish: choices.at(-1)?.finish_reason as string,
+    matched: choices.at(-1)?.matched_stop,
+  };
+}
+
+/** The same plain and streamed. */
+export async function both(content: string, more: object = {}): Promise<Reply> {
+  const whole = await plain(content, more);
+  const { thoughts: _, ...pieces } = await streamed(content, more);
+  const { text, reasoning, logprobs, finish, matched } = whole;
+  expect(pieces).toEqual({ text, reasoning, logprobs, finish, matched });
+  return whole;
+}
