@@ -8,6 +8,7 @@ import { anthropicMessages, countTokens } from './anthropic.ts';
 import { chatCompletions } from './chat.ts';
 import { COMPLETION_FIELDS } from './completion-schema.ts';
 import { completions } from './completions.ts';
+import { docs, openApiFile } from './docs.ts';
 import { EMBEDDING_FIELDS } from './embedding-schema.ts';
 import { embeddings } from './embeddings.ts';
 import type { FieldTable } from './fields.ts';
@@ -216,6 +217,22 @@ export const ROUTES: RouteTable = {
     GET: {
       handle: metricsPage,
       summary: 'Counters, gauges and histograms, in the form that Prometheus reads.',
+      group: 'Server',
+      access: 'open',
+    },
+  },
+  '/openapi.json': {
+    GET: {
+      handle: (service) => openApiFile(service, ROUTES),
+      summary: 'This interface as OpenAPI 3.1.',
+      group: 'Server',
+      access: 'open',
+    },
+  },
+  '/docs': {
+    GET: {
+      handle: (service, event) => docs(service, event, ROUTES),
+      summary: 'This page.',
       group: 'Server',
       access: 'open',
     },

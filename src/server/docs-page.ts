@@ -1,0 +1,139 @@
+// The interface as a page: routes by their groups, fields as tables, and a box to try each.
+
+import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
+import type { JsonSchema, OpenApi, Operation } from './openapi.ts';
+
+interface Entry {
+  path: string;
+  method: string;
+  operation: Operation;
+}
+
+export function docsPage({ info, tags, paths }: OpenApi): string {
+  const entries = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Entry => ({ path, method, operation })),
+  );
+  const groups = tags.map(({ name }) => ({
+    name,
+    entries: entries.filter(({ operation }) => operation.tags.includes(name)),
+  }));
+  const menu = groups
+    .map(
+      (group) =>
+        `<h2>${text(group.name)}</h2>${group.entries.map((entry) => `<a href="#${idOf(entry)}">${badge(entry)}<span>${text(entry.path)}</span></a>`).join('')}`,
+    )
+    .join('');
+  const sections = groups
+    .map((group) => `<section><h2>${text(group.name)}</h2>${group.entries.map(entryText).join('')}</section>`)
+    .join('');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(info.title)} – interface</title>
+<style>${DOCS_STYLE}</style>
+</head>
+<body>
+<nav><h1>${text(info.title)} <small>${text(info.version)}</small></h1>${menu}</nav>
+<main>
+<header>
+<p>${text(info.description)} For programs: <a href="openapi.json">openapi.json</a>.</p>
+<label>Key <input id="key" type="password" autocomplete="off" placeholder="none"></label>
+</header>
+${sections}
+</main>
+<script>${DOCS_SCRIPT}</script>
+</body>
+</html>
+`;
+}
+
+const idOf = ({ operation }: Entry): string => operation.operationId;
+
+const badge = ({ method }: Entry): string => `<b class="${method}">${method.toUpperCase()}</b>`;
+
+function entryText(entry: Entry): string {
+  const { path, operation } = entry;
+  const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const parameters = (operation.parameters ?? []).map(({ name, schema, required, description, in: place }) =>
+    row(name, { ...schema, description: `${description} In the ${place}.` }, required),
+  );
+  const properties = Object.entries((body?.schema['properties'] ?? {}) as Record<string, JsonSchema>);
+  const required = (body?.schema['required'] ?? []) as string[];
+  const rows = [
+    ...parameters,
+    ...properties.map(([name, schema]) => row(name, schema, required.includes(name))),
+  ];
+  return `<details id="${idOf(entry)}"><summary>${badge(entry)}<code>${text(path)}</code><span>${text(operation.summary)}</span></summary>
+${rows.length > 0 ? `<table><thead><tr><th>Field</th><th>Value</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table>` : ''}
+${type === 'multipart/form-data' ? '<p class="note">As a form.</p>' : tryBox(entry, required, properties)}
+</details>`;
+}
+
+function row(name: string, schema: JsonSchema, isRequired: boolean): string {
+  const status = schema['x-svc-status'] ?? 'honoured';
+  const fallback =
+    schema['default'] === undefined
+      ? ''
+      : `<i>default</i> <code>${text(JSON.stringify(schema['default']))}</code>`;
+  return `<tr class="${status}"><td><code>${text(name)}</code>${isRequired ? '<em>required</em>' : ''}</td><td>${text(kindOf(schema))} ${fallback}</td><td>${text(schema.description ?? '')}</td></tr>`;
+}
+
+/** What a value may be, in a few words. */
+function kindOf(schema: JsonSchema): string {
+  const {
+    type,
+    enum: values,
+    anyOf,
+    items,
+    const: only,
+  } = schema as {
+    type?: string | string[];
+    enum?: unknown[];
+    anyOf?: JsonSchema[];
+    items?: JsonSchema;
+    const?: unknown;
+  };
+  if (only !== undefined) return JSON.stringify(only);
+  if (values) return values.map((value) => JSON.stringify(value)).join(' | ');
+  if (anyOf) return [...new Set(anyOf.map(kindOf))].join(' | ');
+  if (type === 'array') return `list of ${items ? kindOf(items) : 'anything'}`;
+  if (type === undefined) return 'anything';
+  const bounds = [
+    ['≥', schema['minimum']],
+    ['>', schema['exclusiveMinimum']],
+    ['≤', schema['maximum']],
+  ]
+    // Whole numbers are bounded by what JavaScript counts exactly: that says nothing.
+    .filter(([, bound]) => typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER)
+    .map(([sign, bound]) => `${String(sign)} ${String(bound)}`);
+  return [[type].flat().join(' | '), ...bounds].join(' ');
+}
+
+const EXAMPLES: Record<string, unknown> = {
+  model: 'default',
+  messages: [{ role: 'user', content: 'Hello' }],
+  prompt: 'Once upon a time',
+  input: 'Hello',
+  max_tokens: 64,
+  tokens: [1, 2, 3],
+};
+
+/** A body to begin with, and where the answer goes. */
+function tryBox({ path, method }: Entry, required: string[], properties: [string, JsonSchema][]): string {
+  const names = [
+    ...new Set([...required, ...properties.map(([name]) => name).filter((name) => name === 'model')]),
+  ];
+  const body = Object.fromEntries(names.map((name) => [name, EXAMPLES[name] ?? '']));
+  const area =
+    properties.length > 0
+      ? `<textarea spellcheck="false" rows="${names.length + 2}">${text(JSON.stringify(body, null, 2))}</textarea>`
+      : '';
+  return `<div class="try" data-method="${method.toUpperCase()}" data-path="${text(path)}"><label>Address <input value="${text(path)}"></label>${area}<button type="button">Send</button><pre hidden></pre></div>`;
+}
+
+function text(value: string): string {
+  const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  return value.replace(/[&<>"]/g, (sign) => names[sign]!);
+}

@@ -1,0 +1,40 @@
+// GET /openapi.json and /docs: the interface for programs, and the same as a page that needs no network and no scripts of others.
+
+import { createHash } from 'node:crypto';
+import type { H3Event } from 'h3';
+import { docsPage } from './docs-page.ts';
+import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
+import { openApi, type OpenApi } from './openapi.ts';
+import type { RouteTable } from './routes.ts';
+import type { Service } from './service.ts';
+
+const made = new WeakMap<Service, OpenApi>();
+
+/** Made once, when it is asked for. */
+function interfaceOf(service: Service, routes: RouteTable): OpenApi {
+  const kept = made.get(service) ?? openApi(routes, service.options.version ?? 'unknown');
+  made.set(service, kept);
+  return kept;
+}
+
+export const openApiFile = (service: Service, routes: RouteTable): OpenApi => interfaceOf(service, routes);
+
+/** Nothing is loaded from anywhere, and requests go to this server alone. */
+const POLICY = [
+  "default-src 'none'",
+  `style-src '${hashOf(DOCS_STYLE)}'`,
+  `script-src '${hashOf(DOCS_SCRIPT)}'`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+export function docs(service: Service, event: H3Event, routes: RouteTable): string {
+  event.res.headers.set('content-type', 'text/html; charset=utf-8');
+  event.res.headers.set('content-security-policy', POLICY);
+  return docsPage(interfaceOf(service, routes));
+}

@@ -1,0 +1,178 @@
+// GET /openapi.json: the interface as OpenAPI 3.1, made from the table of routes and the tables of their fields.
+
+import { z } from 'zod';
+import type { Field, FieldTable } from './fields.ts';
+import type { Method, Route, RouteTable } from './routes.ts';
+
+export interface JsonSchema {
+  description?: string;
+  /** Status of a field. */
+  'x-svc-status'?: string;
+  [keyword: string]: unknown;
+}
+
+export interface Operation {
+  summary: string;
+  tags: string[];
+  operationId: string;
+  security?: object[];
+  parameters?: { name: string; in: string; required: boolean; description: string; schema: JsonSchema }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, object>;
+}
+
+export interface OpenApi {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  tags: { name: string }[];
+  paths: Record<string, Partial<Record<Lowercase<Method>, Operation>>>;
+  components: object;
+  security: object[];
+}
+
+const ENVELOPE = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['message', 'type', 'param', 'code'],
+      properties: {
+        message: { type: 'string', description: 'What is wrong, the value, and what to do.' },
+        type: { type: 'string' },
+        param: { type: ['string', 'null'], description: 'The field it is about.' },
+        code: { type: 'string' },
+      },
+    },
+  },
+};
+
+const ANTHROPIC_ENVELOPE = {
+  type: 'object',
+  required: ['type', 'error'],
+  properties: {
+    type: { const: 'error' },
+    error: {
+      type: 'object',
+      required: ['type', 'message'],
+      properties: { type: { type: 'string' }, message: { type: 'string' } },
+    },
+    request_id: { type: ['string', 'null'] },
+  },
+};
+
+export function openApi(routes: RouteTable, version: string): OpenApi {
+  const groups = new Set<string>();
+  const paths: OpenApi['paths'] = {};
+  for (const [path, methods] of Object.entries(routes)) {
+    for (const [method, route] of Object.entries(methods)) {
+      if (route.isAlias) continue;
+      groups.add(route.group);
+      const at = pathOf(path);
+      paths[at] = { ...paths[at], [method.toLowerCase()]: operationOf(path, method, route) };
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'svc-engine',
+      version,
+      description: 'Local AI on any GPU. Errors say what is wrong, with which value, and what to do.',
+    },
+    tags: [...groups].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'Where the server was started with --api-key.' },
+        admin: { type: 'http', scheme: 'bearer', description: 'Where it has --admin-api-key: that one.' },
+      },
+      schemas: { Error: ENVELOPE, AnthropicError: ANTHROPIC_ENVELOPE },
+    },
+    security: [{ key: [] }, {}],
+  };
+}
+
+/** `/v1/models/**` has a name at its end, with slashes in it. */
+const pathOf = (path: string): string => path.replace('**', '{name}').replace(/:(\w+)/g, '{$1}');
+
+function operationOf(path: string, method: string, route: Route): Operation {
+  const { summary, group, fields, form, required = [], access, envelope } = route;
+  const body = fields ?? form;
+  const inPath = [...pathOf(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name!, 'path', ''));
+  const inQuery = Object.entries(route.query ?? {}).map(([name, help]) => parameter(name, 'query', help));
+  const parameters = [...inPath, ...inQuery];
+  const error = `#/components/schemas/${envelope === 'anthropic' ? 'AnthropicError' : 'Error'}`;
+  return {
+    summary,
+    tags: [group],
+    operationId: `${method.toLowerCase()}${pathOf(path).replace(/[^a-z0-9]+(\w)?/gi, (_, next: string = '') => next.toUpperCase())}`,
+    ...(access === 'open' && { security: [] }),
+    ...(access === 'admin' && { security: [{ admin: [] }, {}] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: required.length > 0,
+        content: {
+          [form ? 'multipart/form-data' : 'application/json']: { schema: bodySchema(body, required) },
+        },
+      },
+    }),
+    responses: {
+      200: {
+        description: 'What was asked for.',
+        content: {
+          'application/json': { schema: { type: 'object' } },
+          ...(body && 'stream' in body && { 'text/event-stream': { schema: { type: 'string' } } }),
+        },
+      },
+      default: {
+        description: 'What is wrong.',
+        content: { 'application/json': { schema: { $ref: error } } },
+      },
+    },
+  };
+}
+
+function parameter(name: string, place: string, description: string) {
+  return { name, in: place, required: place === 'path', description, schema: { type: 'string' } };
+}
+
+function bodySchema(table: FieldTable, required: readonly string[]): JsonSchema {
+  const properties = Object.fromEntries(
+    Object.entries(table).map(([name, field]) => [name, fieldSchema(field)]),
+  );
+  return { type: 'object', properties, ...(required.length > 0 && { required: [...required] }) };
+}
+
+const STATUSES: Record<string, string> = {
+  'neutral-only': 'Not built: only a value that asks for nothing passes.',
+  'no-effect': 'Has no effect on a local server.',
+};
+
+function fieldSchema(field: Field): JsonSchema {
+  const { help, status, schema, default: fallback, defaultText, stricter } = field;
+  const notes = [
+    help,
+    STATUSES[status],
+    stricter && `Limit: ${stricter}.`,
+    defaultText && `Default: ${defaultText}.`,
+  ];
+  return {
+    ...valueSchema(schema),
+    description: notes.filter(Boolean).join(' '),
+    ...(fallback !== undefined && defaultText === undefined && { default: fallback }),
+    'x-svc-status': status,
+  };
+}
+
+function valueSchema(schema: z.ZodType): JsonSchema {
+  const { $schema: _, ...made } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      // The only schema of a kind of its own is that of a file.
+      if (zodSchema instanceof z.ZodCustom) Object.assign(jsonSchema, { type: 'string', format: 'binary' });
+    },
+  });
+  return made;
+}

@@ -1,0 +1,107 @@
+// /openapi.json and /docs: what the tables say, and nothing from elsewhere.
+
+import { describe, expect, it } from 'vitest';
+import { ROUTES } from '../../src/server/routes.ts';
+import { start } from './harness.ts';
+
+interface Document {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, unknown> };
+}
+
+interface Operation {
+  operationId: string;
+  security?: object[];
+  parameters?: { name: string; in: string }[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { content: Record<string, object> }>;
+}
+
+interface Schema {
+  required?: string[];
+  properties: Record<string, Record<string, unknown>>;
+}
+
+async function read(): Promise<Document> {
+  const { url } = await start({ apiKey: 'k', version: '1.2.3' });
+  return (await (await fetch(`${url}/openapi.json`)).json()) as Document;
+}
+
+const bodyOf = (operation: Operation, type = 'application/json'): Schema =>
+  operation.requestBody!.content[type]!.schema;
+
+describe('/openapi.json', () => {
+  it('has every route, by its own name', async () => {
+    const { openapi, info, paths } = await read();
+    expect([openapi, info.version]).toEqual(['3.1.0', '1.2.3']);
+    const written = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    const known = Object.entries(ROUTES).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([, { isAlias }]) => !isAlias)
+        .map(([method]) => `${method.toLowerCase()} ${path.replace('**', '{name}').replace(':id', '{id}')}`),
+    );
+    expect(written.toSorted()).toEqual(known.toSorted());
+    const ids = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).map((one) => one.operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('has the fields of a body with kinds, bounds, defaults and status', async () => {
+    const { paths } = await read();
+    const chat = bodyOf(paths['/v1/chat/completions']!['post']!);
+    expect(chat.required).toEqual(['messages', 'model']);
+    expect(chat.properties['temperature']).toMatchObject({
+      type: 'number',
+      minimum: 0,
+      maximum: 2,
+      'x-svc-status': 'honoured',
+      description: expect.stringContaining('Higher is more random') as string,
+    });
+    expect(chat.properties['n']).toMatchObject({ type: 'integer', minimum: 1, maximum: 128, default: 1 });
+    expect(chat.properties['audio']).toMatchObject({ 'x-svc-status': 'neutral-only' });
+    expect(chat.properties['user']).toMatchObject({ 'x-svc-status': 'no-effect' });
+    expect(chat.properties['messages']).toMatchObject({ type: 'array', minItems: 1 });
+    for (const [path, methods] of Object.entries(ROUTES)) {
+      const route = methods.POST;
+      if (!route?.fields || route.isAlias) continue;
+      const { properties } = bodyOf(paths[path]!['post']!);
+      expect(Object.keys(properties)).toEqual(Object.keys(route.fields));
+    }
+  });
+
+  it('knows forms, files, streams, names in paths, keys and envelopes', async () => {
+    const { paths } = await read();
+    const edits = bodyOf(paths['/v1/images/edits']!['post']!, 'multipart/form-data');
+    expect(JSON.stringify(edits.properties['image'])).toContain('"format":"binary"');
+    const { responses } = paths['/v1/messages']!['post']!;
+    expect(Object.keys(responses['200']!.content)).toEqual(['application/json', 'text/event-stream']);
+    expect(JSON.stringify(responses['default'])).toContain('#/components/schemas/AnthropicError');
+    expect(paths['/v1/responses/{id}']!['delete']!.parameters).toMatchObject([{ name: 'id', in: 'path' }]);
+    expect(paths['/model_info']!['get']!.parameters).toMatchObject([{ name: 'model', in: 'query' }]);
+    expect(paths['/readyz']!['get']!.security).toEqual([]);
+    expect(paths['/flush_cache']!['post']!.security).toEqual([{ admin: [] }, {}]);
+  });
+});
+
+describe('/docs', () => {
+  it('is one page that loads nothing', async () => {
+    const { url } = await start({ apiKey: 'k', version: '1.2.3' });
+    const response = await fetch(`${url}/docs`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await response.text();
+    expect(page).not.toMatch(/(src|href)="(https?:)?\/\//);
+    for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/responses/{id}', '/flush_cache'])
+      expect(page).toContain(path);
+    for (const field of ['custom_logit_processor', 'previous_response_id', 'encoding_format'])
+      expect(page).toContain(`<code>${field}</code>`);
+    // Every link of the menu leads to its part.
+    for (const [, id] of page.matchAll(/href="#(\w+)"/g)) expect(page).toContain(`<details id="${id}">`);
+  });
+});
