@@ -111,12 +111,12 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   if (body.aside !== undefined && (yield* match(reader, [marker(body.aside)]))) {
     yield* run(reader, /[^\s<>[\]{}]/, LONGEST_NAME);
   }
-  if (!(yield* match(reader, [marker(body.separator)]))) return false;
+  if (!(yield* match(reader, [marker(body.separator.trim())]))) return false;
   if (!open(context, name)) return false;
   yield* space(reader);
   yield* copyArguments(reader, (text) => parts.arguments(text));
   yield* space(reader);
-  if (body.after !== undefined) yield* match(reader, [marker(body.after)]);
+  if (body.after !== undefined) yield* match(reader, [marker(body.after.trim())]);
   return true;
 }
 

@@ -4,6 +4,8 @@
 /** A call written as a JSON object. */
 export interface JsonBody {
   kind: 'json';
+  /** Member with a number for the call, before its name. */
+  id?: string;
   /** Member with the function's name; null: the only member's key is the name and its value the arguments. */
   name: string | null;
   /** Members that may hold the arguments; the first is what grammars write. */
@@ -14,6 +16,7 @@ export interface JsonBody {
 export interface NamedBody {
   kind: 'named';
   before?: string;
+  /** Space around it, and before `after`, is what grammars write; other space is read as well. */
   separator: string;
   /** What may stand between name and separator, up to the separator: a call id. */
   aside?: string;

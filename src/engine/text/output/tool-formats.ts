@@ -26,22 +26,22 @@ const ARGUMENT_TAGS: TaggedBody = {
 };
 
 /** Attributes name the function and the arguments; `mark` begins each tag. */
-function attributeTags(mark: string): TaggedBody {
+function attributeTags(mark: string, begins: TaggedBody['value']['begins']): TaggedBody {
   return {
     kind: 'tagged',
     name: { begin: `<${mark}invoke name="`, end: '">' },
     key: { begin: `<${mark}parameter name="`, end: '"' },
-    value: {
-      begins: [
-        { text: '>', reads: 'schema' },
-        { text: ' string="true">', reads: 'text' },
-        { text: ' string="false">', reads: 'json' },
-      ],
-      end: `</${mark}parameter>`,
-    },
+    value: { begins, end: `</${mark}parameter>` },
     close: `</${mark}invoke>`,
   };
 }
+
+const TYPED = { text: '>', reads: 'schema' } as const;
+const DSML = attributeTags('｜DSML｜', [
+  { text: ' string="true">', reads: 'text' },
+  { text: ' string="false">', reads: 'json' },
+  TYPED,
+]);
 
 const DEEPSEEK = {
   section: { begin: '<｜tool▁calls▁begin｜>', end: '<｜tool▁calls▁end｜>' },
@@ -94,20 +94,19 @@ const FORMATS: readonly ToolFormat[] = [
   {
     name: 'deepseek_v3',
     ...DEEPSEEK,
-    bodies: [{ kind: 'named', before: 'function<｜tool▁sep｜>', separator: '```json', after: '```' }],
-    lineBreaks: true,
+    bodies: [{ kind: 'named', before: 'function<｜tool▁sep｜>', separator: '\n```json\n', after: '\n```' }],
   },
   { name: 'deepseek_v31', ...DEEPSEEK, bodies: [{ kind: 'named', separator: '<｜tool▁sep｜>' }] },
   {
     name: 'deepseek_v32',
     section: { begin: '<｜DSML｜function_calls>', end: '</｜DSML｜function_calls>' },
-    bodies: [attributeTags('｜DSML｜')],
+    bodies: [DSML],
     lineBreaks: true,
   },
   {
     name: 'deepseek_v4',
     section: { begin: '<｜DSML｜tool_calls>', end: '</｜DSML｜tool_calls>' },
-    bodies: [attributeTags('｜DSML｜')],
+    bodies: [DSML],
     lineBreaks: true,
   },
   { name: 'glm45', call: TOOL_CALL, bodies: [ARGUMENT_TAGS], lineBreaks: true },
@@ -122,7 +121,7 @@ const FORMATS: readonly ToolFormat[] = [
   {
     name: 'minimax_m2',
     section: { begin: '<minimax:tool_call>', end: '</minimax:tool_call>' },
-    bodies: [attributeTags('')],
+    bodies: [attributeTags('', [TYPED])],
     lineBreaks: true,
   },
   {
@@ -134,7 +133,7 @@ const FORMATS: readonly ToolFormat[] = [
     name: 'cohere',
     section: { begin: '<|START_ACTION|>', end: '<|END_ACTION|>' },
     list: 'must',
-    bodies: [{ kind: 'json', name: 'tool_name', arguments: ['parameters'] }],
+    bodies: [{ kind: 'json', id: 'tool_call_id', name: 'tool_name', arguments: ['parameters'] }],
     lineBreaks: true,
   },
   {

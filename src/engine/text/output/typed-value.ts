@@ -9,7 +9,7 @@ const KINDS: readonly Kind[] = ['string', 'number', 'integer', 'boolean', 'objec
 /** What a value may be; empty: the schema does not say. */
 export type Kinds = ReadonlySet<Kind>;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Of an argument of a tool with these parameters. */

@@ -1,0 +1,103 @@
+// Arguments that are not one JSON object, as a grammar: each parameter in its own place, in any order, the required ones all.
+
+import { EngineError } from '../../../files/error.ts';
+import { complementOf, intersect, type Dfa } from '../grammar/dfa.ts';
+import { regexDfa } from '../grammar/regex.ts';
+import { choice, reference, regular, scope, sequence, text, type Rule } from '../grammar/rule.ts';
+import { isObject } from './typed-value.ts';
+
+/** JSON of the values that a schema allows. Throws bad_request for what it cannot enforce. */
+export type SchemaRule = (schema: unknown, path: string) => Rule;
+
+export interface Parameter {
+  name: string;
+  schema: Record<string, unknown>;
+  path: string;
+  required: boolean;
+}
+
+/** What says nothing of a value, and what is read here. */
+const READ = new Set([
+  ...['type', 'properties', 'required', 'additionalProperties', '$defs', 'definitions'],
+  ...['description', 'title', 'default', 'examples', 'example', 'deprecated', '$schema', '$id', '$comment'],
+]);
+
+/** Those of an object schema. Strict ones with more to say than that are refused: a call without JSON cannot keep it. */
+export function parametersOf(schema: unknown, path: string, strict: boolean): Parameter[] {
+  if (!isObject(schema)) return [];
+  const extra = Object.keys(schema).find((word) => !READ.has(word));
+  if (strict && extra !== undefined) {
+    throw new EngineError(
+      'bad_request',
+      `${path}.${extra} cannot be enforced, as this model writes its arguments one by one: leave it out, or strict`,
+      { param: `${path}.${extra}` },
+    );
+  }
+  const { properties, required, $defs, definitions } = schema;
+  if (!isObject(properties)) return [];
+  const needed = Array.isArray(required) ? required : [];
+  const shared = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) };
+  return Object.entries(properties).map(([name, value]) => ({
+    name,
+    schema: { ...(isObject(value) ? value : {}), ...shared },
+    path: `${path}.properties.${name}`,
+    required: needed.includes(name),
+  }));
+}
+
+/** More parameters keep the schema's order: each that may come in any place doubles the grammar. */
+const MOST_UNORDERED = 6;
+
+/** Every order and selection of the parameters with all required ones; `ruleOf` writes one. */
+export function inAnyOrder(
+  parameters: readonly Parameter[],
+  ruleOf: (parameter: Parameter) => Rule,
+  separator = '',
+): Rule {
+  const all = 2 ** parameters.length - 1;
+  const rules: Record<string, Rule> = {};
+  const written = parameters.map((parameter, at): [string, Rule] => [`parameter ${at}`, ruleOf(parameter)]);
+  const ordered = parameters.length > MOST_UNORDERED;
+  /** `left`: bits of those that may still come. */
+  const visit = (left: number, first: boolean): Rule => {
+    const name = `left ${left} ${first}`;
+    if (name in rules) return reference(name);
+    rules[name] = text('');
+    const ways: Rule[] = [];
+    if (!parameters.some(({ required }, at) => required && left & (1 << at))) ways.push(text(''));
+    for (let at = 0; at < parameters.length; at++) {
+      if (!(left & (1 << at))) continue;
+      const rest = ordered ? left & ~(2 ** (at + 1) - 1) : left & ~(1 << at);
+      const parts = [reference(`parameter ${at}`), visit(rest, false)];
+      ways.push(sequence(...(first || separator === '' ? parts : [text(separator), ...parts])));
+      if (ordered && parameters[at]!.required) break;
+    }
+    rules[name] = choice(...ways);
+    return reference(name);
+  };
+  const start = visit(all, true);
+  return scope({ ...rules, ...Object.fromEntries(written) }, start);
+}
+
+/** The texts in which none of these occurs. */
+export function withoutTexts(texts: readonly string[]): Dfa {
+  return complementOf(regexDfa(texts.map(escapeRegex).join('|'), { whole: false }));
+}
+
+export function escapeRegex(plain: string): string {
+  return plain.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+/** Where a rule is a JSON string and nothing else: the texts it stands for. */
+export function stringTexts(rule: Rule): Dfa | 'any' | null {
+  if (rule.type === 'string') return rule.dfa ?? 'any';
+  if (rule.type !== 'scope' || rule.start.type !== 'reference') return null;
+  const target = rule.rules[rule.start.name];
+  return target ? stringTexts(target) : null;
+}
+
+/** A string as it stands, up to `end`. */
+export function bareString(texts: Dfa | 'any', end: string): Rule {
+  const free = withoutTexts([end]);
+  return regular(texts === 'any' ? free : intersect(texts, free));
+}

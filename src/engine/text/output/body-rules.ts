@@ -1,0 +1,139 @@
+// One call in each syntax, as a grammar: the counterpart of bodies.ts.
+
+import { anyJson, object, regular, repeat, sequence, text, type Rule } from '../grammar/rule.ts';
+import { regexDfa } from '../grammar/regex.ts';
+import type { Tool } from '../text-model.ts';
+import {
+  bareString,
+  inAnyOrder,
+  parametersOf,
+  stringTexts,
+  type Parameter,
+  type SchemaRule,
+} from './argument-rules.ts';
+import { bracesArguments } from './braces-rule.ts';
+import type { Body, JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
+
+export interface BodyContext {
+  format: ToolFormat;
+  /** Markers as rules: special tokens by id. */
+  mark: (text: string) => Rule;
+  schemaRule: SchemaRule;
+}
+
+export interface PlacedTool {
+  tool: Tool;
+  /** Of its parameters, for messages. */
+  path: string;
+}
+
+export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): Rule {
+  switch (body.kind) {
+    case 'json':
+      return jsonRule(body, placed, context);
+    case 'named':
+      return namedRule(body, placed, context);
+    case 'tagged':
+      return taggedRule(body, placed, context);
+    case 'python':
+      return pythonRule(placed, context);
+    case 'braces':
+      return sequence(
+        context.mark(`${body.before}${placed.tool.function.name}`),
+        bracesArguments(placed, context.mark(body.quote), body.quote, context.schemaRule),
+      );
+  }
+}
+
+/** The arguments as one JSON object. A schema that is not strict and cannot be enforced asks for any object. */
+export function argumentsRule({ tool, path }: PlacedTool, schemaRule: SchemaRule): Rule {
+  const { parameters, strict } = tool.function;
+  if (parameters === undefined) return object();
+  return lenient(strict === true, () => schemaRule({ type: 'object', ...parameters }, path), object());
+}
+
+/** What `make` makes; `otherwise` where that is refused and nothing strict was asked for. */
+export function lenient(strict: boolean, make: () => Rule, otherwise: Rule): Rule {
+  if (strict) return make();
+  try {
+    return make();
+  } catch {
+    return otherwise;
+  }
+}
+
+function jsonRule(body: JsonBody, placed: PlacedTool, { schemaRule }: BodyContext): Rule {
+  const name = JSON.stringify(placed.tool.function.name);
+  const values = argumentsRule(placed, schemaRule);
+  if (body.name === null) return sequence(text(`{${name}: `), values, text('}'));
+  const id =
+    body.id === undefined
+      ? text('{')
+      : sequence(text(`{"${body.id}": "`), regular(regexDfa('\\d{1,3}', { whole: true })), text('", '));
+  return sequence(id, text(`"${body.name}": ${name}, "${body.arguments[0]}": `), values, text('}'));
+}
+
+function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemaRule }: BodyContext): Rule {
+  const { name } = placed.tool.function;
+  const id = regular(regexDfa('\\d{1,4}', { whole: true }));
+  return sequence(
+    mark(body.before ?? ''),
+    ...(format.namesAreIds ? [text(`functions.${name}:`), id] : [text(name)]),
+    mark(body.separator),
+    argumentsRule(placed, schemaRule),
+    mark(body.after ?? ''),
+  );
+}
+
+function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
+  const { format, mark } = context;
+  const line = format.lineBreaks ? '\n' : '';
+  const { tool, path } = placed;
+  const strict = tool.function.strict === true;
+  const parameters = parametersOf(tool.function.parameters, path, strict);
+  return sequence(
+    mark(`${body.name.begin}${tool.function.name}${body.name.end}${line}`),
+    inAnyOrder(parameters, (parameter) => taggedParameter(body, parameter, strict, line, context)),
+    mark(body.close ?? ''),
+  );
+}
+
+function taggedParameter(
+  { key, value, newlines }: TaggedBody,
+  { name, schema, path }: Parameter,
+  strict: boolean,
+  line: string,
+  { mark, schemaRule }: BodyContext,
+): Rule {
+  const json = lenient(strict, () => schemaRule(schema, path), anyJson);
+  const texts = stringTexts(json);
+  const reads = texts === null ? ['json', 'schema'] : ['text', 'schema'];
+  const begin = value.begins.find((each) => reads.includes(each.reads))?.text ?? '';
+  const edge = newlines ? '\n' : '';
+  return sequence(
+    mark(`${key.begin}${name}${key.end}${begin.startsWith('<') ? line : ''}${begin}${edge}`),
+    texts === null ? json : bareString(texts, value.end),
+    mark(`${edge}${value.end}${line}`),
+  );
+}
+
+/** Python reads JSON but for its words, and true, false and null are read here as well. */
+function pythonRule({ tool, path }: PlacedTool, { schemaRule }: BodyContext): Rule {
+  const strict = tool.function.strict === true;
+  const parameters = parametersOf(tool.function.parameters, path, strict);
+  const values = inAnyOrder(
+    parameters,
+    ({ name, schema, path: place }) =>
+      sequence(
+        text(`${name}=`),
+        lenient(strict, () => schemaRule(schema, place), anyJson),
+      ),
+    ', ',
+  );
+  return sequence(text(`${tool.function.name}(`), values, text(')'));
+}
+
+/** Several of one kind. */
+export function several(rule: Rule, between: Rule, single: boolean): Rule {
+  return single ? rule : sequence(rule, repeat(sequence(between, rule), 0));
+}

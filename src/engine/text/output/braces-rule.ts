@@ -1,0 +1,93 @@
+// Values with bare keys and quotes of their own, as a grammar: objects, lists and strings that are not JSON, all else as JSON.
+
+import { EngineError } from '../../../files/error.ts';
+import { regexDfa } from '../grammar/regex.ts';
+import { choice, reference, regular, scope, sequence, text, type Rule } from '../grammar/rule.ts';
+import { bareString, inAnyOrder, parametersOf, stringTexts, type SchemaRule } from './argument-rules.ts';
+import { lenient, several, type PlacedTool } from './body-rules.ts';
+import { isObject } from './typed-value.ts';
+
+interface Syntax {
+  quote: Rule;
+  /** As text. */
+  quoteText: string;
+  schemaRule: SchemaRule;
+  strict: boolean;
+}
+
+/** Braces included. */
+export function bracesArguments(
+  { tool, path }: PlacedTool,
+  quote: Rule,
+  quoteText: string,
+  schemaRule: SchemaRule,
+): Rule {
+  const { parameters = {}, strict = false } = tool.function;
+  return objectRule(parameters, path, { quote, quoteText, schemaRule, strict });
+}
+
+function objectRule(schema: Record<string, unknown>, path: string, syntax: Syntax): Rule {
+  const parameters = parametersOf(schema, path, syntax.strict);
+  const members = inAnyOrder(
+    parameters,
+    ({ name, schema: inner, path: place }) => sequence(text(`${name}:`), valueRule(inner, place, syntax)),
+    ',',
+  );
+  return sequence(text('{'), members, text('}'));
+}
+
+function valueRule(schema: Record<string, unknown>, path: string, syntax: Syntax): Rule {
+  const { quote, quoteText, schemaRule, strict } = syntax;
+  const { type, items, properties, $defs, definitions } = schema;
+  if (type === 'object' && isObject(properties)) return objectRule(schema, path, syntax);
+  if (type === 'array' && isObject(items) && isPlainList(schema)) {
+    const shared = {
+      ...($defs !== undefined && { $defs }),
+      ...(definitions !== undefined && { definitions }),
+    };
+    const item = valueRule({ ...items, ...shared }, `${path}.items`, syntax);
+    return sequence(text('['), choice(text(''), several(item, text(','), false)), text(']'));
+  }
+  const isPlain = ['string', 'number', 'integer', 'boolean', 'null'].includes(String(type));
+  if (isPlain || Array.isArray(schema['enum'])) {
+    const json = lenient(strict, () => schemaRule(schema, path), anyValue(syntax));
+    const texts = stringTexts(json);
+    if (texts !== null) return sequence(quote, bareString(texts, quoteText), quote);
+    if (isPlain) return json;
+  }
+  if (strict && Object.keys(schema).length > 0) {
+    throw new EngineError(
+      'bad_request',
+      `${path} cannot be enforced in the way this model writes its arguments: give it one type, its properties or items, or leave strict out`,
+      { param: path },
+    );
+  }
+  return anyValue(syntax);
+}
+
+const LIST_WORDS = new Set(['type', 'items', '$defs', 'definitions', 'description', 'title', 'default']);
+
+function isPlainList(schema: Record<string, unknown>): boolean {
+  return Object.keys(schema).every((word) => LIST_WORDS.has(word));
+}
+
+/** Any value in this syntax. */
+function anyValue({ quote, quoteText }: Syntax): Rule {
+  const value = reference('value');
+  const member = sequence(regular(regexDfa('[\\w-]{1,64}:', { whole: true })), value);
+  const list = (one: Rule): Rule => choice(text(''), several(one, text(','), false));
+  const scalar = regular(
+    regexDfa('true|false|null|-?(0|[1-9]\\d{0,15})(\\.\\d{1,15})?([eE][+-]?\\d{1,3})?', { whole: true }),
+  );
+  return scope(
+    {
+      value: choice(
+        sequence(quote, bareString('any', quoteText), quote),
+        scalar,
+        sequence(text('{'), list(member), text('}')),
+        sequence(text('['), list(value), text(']')),
+      ),
+    },
+    value,
+  );
+}

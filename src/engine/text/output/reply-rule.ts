@@ -1,0 +1,131 @@
+// What a reply may be after its reasoning, as a grammar: calls in the format's own markers, an answer, or either.
+
+import { complementOf, intersect } from '../grammar/dfa.ts';
+import { regexDfa } from '../grammar/regex.ts';
+import { choice, optional, regular, sequence, text, token, type Rule } from '../grammar/rule.ts';
+import type { Tool } from '../text-model.ts';
+import { escapeRegex, withoutTexts, type SchemaRule } from './argument-rules.ts';
+import { argumentsRule, bodyRule, several, type BodyContext, type PlacedTool } from './body-rules.ts';
+import { callOpeners } from './calls.ts';
+import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
+import { markerMaker } from './reader.ts';
+import type { ToolPlan } from './tool-choice.ts';
+
+export interface ReplyRuleOptions {
+  format: OutputFormat;
+  tools: ToolPlan;
+  /** All tools of the request, whose places messages name. */
+  given: readonly Tool[];
+  /** What the answer has to match; null: anything. */
+  answer: Rule | null;
+  /** The reply goes on within the answer. */
+  answering: boolean;
+  schemaRule: SchemaRule;
+  specialId(text: string): number | undefined;
+}
+
+/** null: nothing has to be enforced. */
+export function replyRule(options: ReplyRuleOptions): Rule | null {
+  const { tools, answer } = options;
+  const strict = tools.tools.some((tool) => tool.function.strict);
+  if (tools.mode !== 'required' && answer === null && !strict) return null;
+  const mark = markRules(options.specialId);
+  const answers = answerRule(answer, options, mark);
+  if (tools.mode === 'none' || options.answering) return answers;
+  const calls = callsRule(options, mark);
+  if (tools.mode === 'required') return calls;
+  // Where nothing marks a call, it can only stand at the start.
+  const followed = answer === null && !options.format.channels && options.format.tools?.bare === undefined;
+  return choice(calls, followed ? sequence(answers, optional(calls)) : answers);
+}
+
+function markRules(specialId: (text: string) => number | undefined): (marker: string) => Rule {
+  const marker = markerMaker(specialId);
+  return (whole) => {
+    const rules: Rule[] = [];
+    let plain = '';
+    for (const symbol of [...marker(whole).symbols, null]) {
+      if (typeof symbol === 'string') plain += symbol;
+      else {
+        if (plain !== '') rules.push(text(plain));
+        plain = '';
+        if (symbol !== null) rules.push(token(symbol));
+      }
+    }
+    return rules.length === 1 ? rules[0]! : sequence(...rules);
+  };
+}
+
+/** Within its tags, which may be left out but in channels. Any text but calls, where nothing else is asked for. */
+function answerRule(
+  answer: Rule | null,
+  { format, answering }: ReplyRuleOptions,
+  mark: (text: string) => Rule,
+): Rule {
+  const body = answer ?? regular(freeText(format.tools));
+  const { channels, reasoning } = format;
+  if (answering) return body;
+  if (channels) return sequence(mark(`${channels.channel}${channels.answer}${channels.message}`), body);
+  if (!reasoning?.answer) return body;
+  return sequence(optional(mark(reasoning.answer.begin)), body, optional(mark(reasoning.answer.end)));
+}
+
+/** Text in which no call begins. */
+function freeText(format: ToolFormat | null) {
+  const openers = format ? callOpeners(format) : [];
+  const free = withoutTexts(openers.length > 0 ? openers : ['\0']);
+  if (!format?.bare) return free;
+  const bare = regexDfa(`\\s*[${escapeRegex(format.bare)}][^]*`, { whole: true });
+  return intersect(free, complementOf(bare));
+}
+
+function callsRule(options: ReplyRuleOptions, mark: (text: string) => Rule): Rule {
+  const { format, tools, given, schemaRule } = options;
+  const placed = tools.tools.map((tool): PlacedTool => {
+    return { tool, path: `prompt.tools.${given.indexOf(tool)}.function.parameters` };
+  });
+  if (format.channels) return channelCall(format.channels, placed, schemaRule, mark);
+  return formatCalls(format.tools!, placed, tools.single, { format: format.tools!, mark, schemaRule });
+}
+
+function formatCalls(
+  { section, call, list, separators, bodies, bare, lineBreaks }: ToolFormat,
+  placed: readonly PlacedTool[],
+  single: boolean,
+  context: BodyContext,
+): Rule {
+  const [body] = bodies;
+  const { mark } = context;
+  const line = lineBreaks ? '\n' : '';
+  /** Names of functions follow a tag without a break where they are not tagged themselves. */
+  const inner = body!.kind === 'tagged' && body!.name.begin === '' ? '' : line;
+  const one = choice(...placed.map((tool) => bodyRule(body!, tool, context)));
+  const wrapped = call ? sequence(mark(call.begin + inner), one, mark(inner + call.end)) : one;
+  if (list === 'must') {
+    const calls = sequence(text('['), several(wrapped, text(', '), single), text(']'));
+    return bare === undefined && section ? sequence(mark(section.begin), calls, mark(section.end)) : calls;
+  }
+  if (bare !== undefined) return several(wrapped, text(`${separators?.[0] ?? ','} `), single);
+  if (section && section.end === '') return several(sequence(mark(section.begin), wrapped), text(''), single);
+  const calls = several(wrapped, text(line), single);
+  if (!section) return calls;
+  const edge = call ? '' : line;
+  return sequence(mark(section.begin + edge), calls, mark(edge + section.end));
+}
+
+/** The whole message is the arguments; its end is an end token. */
+function channelCall(
+  { channel, calls, namespace, constrain, message }: ChannelFormat,
+  placed: readonly PlacedTool[],
+  schemaRule: SchemaRule,
+  mark: (text: string) => Rule,
+): Rule {
+  return choice(
+    ...placed.map((tool) =>
+      sequence(
+        mark(`${channel}${calls} to=${namespace}${tool.tool.function.name} ${constrain}json${message}`),
+        argumentsRule(tool, schemaRule),
+      ),
+    ),
+  );
+}

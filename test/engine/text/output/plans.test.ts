@@ -1,0 +1,108 @@
+// What a request makes of tools and of reasoning, model by model.
+
+import { describe, expect, it } from 'vitest';
+import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
+import { planReply } from '../../../../src/engine/text/output/reply.ts';
+import { planThinking } from '../../../../src/engine/text/output/thinking.ts';
+import { planTools } from '../../../../src/engine/text/output/tool-choice.ts';
+import type { ReasoningOptions, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import { openChatTemplate } from '../../../../src/files/template.ts';
+import { openTokenizer } from '../../../../src/files/tokenizer.ts';
+import { byteLevel } from '../../../files/small-tokenizers.ts';
+import { TOOLS } from './feed.ts';
+
+const formats = (tools: string | undefined, reasoning?: string) =>
+  outputFormat({ tools, reasoning }, { tools: null, reasoning: null });
+
+const messages = [{ role: 'user' as const, content: 'Hi' }];
+const asks = (rest: Partial<TextRequest>): TextRequest => ({ prompt: { messages, tools: TOOLS }, ...rest });
+const template = (variables: string) =>
+  openChatTemplate({ default: `{% for m in messages %}{{ m.content }}{% endfor %}{# ${variables} #}` }, {});
+
+describe('tools', () => {
+  const hermes = formats('hermes');
+  const plan = (rest: Partial<TextRequest>) => {
+    const { tools, ...others } = planTools(asks(rest), hermes);
+    return { names: tools.map((tool) => tool.function.name), ...others };
+  };
+
+  it('are those that may be called', () => {
+    const names = ['get_weather', 'search', 'ping'];
+    expect(plan({})).toEqual({ names, mode: 'auto', single: false });
+    expect(plan({ toolChoice: 'none' })).toEqual({ names: [], mode: 'none', single: false });
+    expect(plan({ toolChoice: 'required', parallelToolCalls: false })).toEqual({
+      names,
+      mode: 'required',
+      single: true,
+    });
+    expect(plan({ toolChoice: { name: 'ping' } })).toEqual({
+      names: ['ping'],
+      mode: 'required',
+      single: true,
+    });
+    expect(plan({ toolChoice: { mode: 'auto', names: ['ping', 'search'] } })).toEqual({
+      names: ['ping', 'search'],
+      mode: 'auto',
+      single: false,
+    });
+    expect(planTools({ prompt: { messages } }, hermes).mode).toBe('none');
+  });
+
+  it('that a choice names must be there', () => {
+    expect(() => plan({ toolChoice: { name: 'x' } })).toThrow(/"x", and the tools are get_weather/);
+    expect(() => planTools({ prompt: { messages }, toolChoice: 'required' }, hermes)).toThrow(/no tools/);
+    expect(() => planTools({ prompt: { text: 'a' }, toolChoice: { name: 'x' } }, hermes)).toThrow(/no tools/);
+  });
+
+  it('need a known format, or to be required', () => {
+    expect(() => planTools(asks({}), formats(undefined))).toThrow(/--tool-call-parser/);
+    expect(planTools(asks({ toolChoice: 'required' }), formats(undefined)).mode).toBe('required');
+    expect(planTools(asks({}), formats('gpt-oss')).mode).toBe('auto');
+  });
+
+  it('are listed in the first message where the template knows none', () => {
+    const tokenizer = openTokenizer(byteLevel());
+    const context = { output: hermes, tokenizer, name: 'm' };
+    const shown = planReply(asks({}), { ...context, template: template('') }).prompt;
+    expect(shown).toMatchObject({ messages: [{ content: expect.stringMatching(/"ping".*\n\nHi$/s) }] });
+    expect(shown).not.toHaveProperty('tools');
+    expect(planReply(asks({}), { ...context, template: template('tools') }).prompt).toEqual({
+      messages,
+      tools: TOOLS,
+    });
+  });
+});
+
+describe('reasoning', () => {
+  const plan = (options: ReasoningOptions, reasoning: string | undefined, variables = '') => {
+    const format = reasoning === 'gpt-oss' ? formats('gpt-oss') : formats(undefined, reasoning);
+    const { kwargs, budget } = planThinking(options, format, template(variables), 'm');
+    return [kwargs, budget];
+  };
+
+  it.each([
+    [{}, 'think', 'reasoning_effort', {}, null],
+    [{}, 'gpt-oss', 'reasoning_effort', { reasoning_effort: 'medium' }, null],
+    [{ effort: 'high' }, 'gpt-oss', 'reasoning_effort', { reasoning_effort: 'high' }, null],
+    [{ effort: 'medium' }, undefined, '', {}, null],
+    [{ effort: 'medium' }, 'think', 'enable_thinking', {}, null],
+    [{ effort: 'low' }, 'think', 'enable_thinking', { enable_thinking: true }, 1024],
+    [{ effort: 'high' }, 'think', '', {}, 8192],
+    [{ effort: 'low', budget: 7 }, 'think', '', {}, 7],
+    [{ effort: 'none' }, 'think', 'thinking', { thinking: false }, null],
+    [{ effort: 'none' }, 'deepseek_r1', '', {}, 0],
+    [{ effort: 'none' }, undefined, '', {}, null],
+    [{ budget: 5 }, 'mistral', '', {}, 5],
+  ] as const)(
+    '%j of a model with %s whose template reads %j',
+    (options, reasoning, reads, kwargs, budget) => {
+      expect(plan(options, reasoning, reads)).toEqual([kwargs, budget]);
+    },
+  );
+
+  it('that a model has not cannot be asked for', () => {
+    expect(() => plan({ effort: 'low' }, undefined)).toThrow(/effort low, and m has no reasoning/);
+    expect(() => plan({ budget: 5 }, undefined)).toThrow(/5 tokens, and m has no reasoning/);
+    expect(() => plan({ effort: 'none' }, 'gpt-oss')).toThrow(/m always thinks/);
+  });
+});
