@@ -1,9 +1,9 @@
 // Arguments that are not one JSON object, as a grammar: each parameter in its own place, in any order, the required ones all.
 
 import { EngineError } from '../../../files/error.ts';
-import { complementOf, intersect, type Dfa } from '../grammar/dfa.ts';
-import { regexDfa } from '../grammar/regex.ts';
+import { intersect, type Dfa } from '../grammar/dfa.ts';
 import { choice, reference, regular, scope, sequence, text, type Rule } from '../grammar/rule.ts';
+import { textWithout } from '../grammar/structural-tag.ts';
 import { isObject } from './typed-value.ts';
 
 /** JSON of the values that a schema allows. Throws bad_request for what it cannot enforce. */
@@ -79,15 +79,6 @@ export function inAnyOrder(
   return scope({ ...rules, ...Object.fromEntries(written) }, start);
 }
 
-/** The texts in which none of these occurs. */
-export function withoutTexts(texts: readonly string[]): Dfa {
-  return complementOf(regexDfa(texts.map(escapeRegex).join('|'), { whole: false }));
-}
-
-export function escapeRegex(plain: string): string {
-  return plain.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-}
-
 /** Where a rule is a JSON string and nothing else: the texts it stands for. */
 export function stringTexts(rule: Rule): Dfa | 'any' | null {
   if (rule.type === 'string') return rule.dfa ?? 'any';
@@ -98,6 +89,6 @@ export function stringTexts(rule: Rule): Dfa | 'any' | null {
 
 /** A string as it stands, up to `end`. */
 export function bareString(texts: Dfa | 'any', end: string): Rule {
-  const free = withoutTexts([end]);
+  const free = textWithout([end]);
   return regular(texts === 'any' ? free : intersect(texts, free));
 }

@@ -43,13 +43,13 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
       if (any) settled = reader.at;
       continue;
     }
-    if (list && !listed && (yield* character(reader, '['))) {
-      listed = true;
-      continue;
-    }
     const between = listed ? [comma] : [...separators.map(marker), ...one(section?.begin)];
     const separated = any && (yield* match(reader, between)) !== null;
     yield* space(reader);
+    if (list && !listed && (separated || !any) && (yield* character(reader, '['))) {
+      listed = true;
+      yield* space(reader);
+    }
     const begun = yield* match(reader, one(call?.begin));
     if (any && !begun && !separated && !inSection && !bodies.some(({ kind }) => kind === 'tagged')) break;
     yield* space(reader);

@@ -7,6 +7,7 @@ import { readChannels } from './channels.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 import type { OutputParser } from './output-parser.ts';
 import { createParts, type Parts } from './parts.ts';
+import type { Begins } from './reply-start.ts';
 import {
   createReader,
   forget,
@@ -25,7 +26,7 @@ export interface OutputParserOptions {
   /** Those whose calls are looked for; null: calls are text. */
   tools: readonly Tool[] | null;
   /** The prompt has opened the reasoning, or the answer, already. */
-  begins: 'reasoning' | 'answer' | 'undecided';
+  begins: Begins;
   separateReasoning: boolean;
   streamReasoning: boolean;
   /** The reply is over with its first call. */

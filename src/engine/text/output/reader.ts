@@ -31,9 +31,9 @@ export function createReader(): Reader {
   return { units: [], at: 0, ended: false };
 }
 
-/** Forgets what lies behind. Positions taken before are void. */
+/** Forgets what lies behind, when it is most of it. Positions taken before are void. */
 export function forget(reader: Reader): void {
-  if (reader.at === 0) return;
+  if (reader.at < reader.units.length / 2) return;
   reader.units.splice(0, reader.at);
   reader.at = 0;
 }

@@ -1,41 +1,53 @@
 // What a reply may be after its reasoning, as a grammar: calls in the format's own markers, an answer, or either.
 
-import { complementOf, intersect } from '../grammar/dfa.ts';
+import { complementOf, intersect, type Dfa } from '../grammar/dfa.ts';
 import { regexDfa } from '../grammar/regex.ts';
 import { choice, optional, regular, sequence, text, token, type Rule } from '../grammar/rule.ts';
+import { textWithout } from '../grammar/structural-tag.ts';
+import type { TextConstraint } from '../text-request.ts';
 import type { Tool } from '../text-model.ts';
-import { escapeRegex, withoutTexts, type SchemaRule } from './argument-rules.ts';
+import type { SchemaRule } from './argument-rules.ts';
 import { argumentsRule, bodyRule, several, type BodyContext, type PlacedTool } from './body-rules.ts';
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
 import { markerMaker } from './reader.ts';
 import type { ToolPlan } from './tool-choice.ts';
 
-export interface ReplyRuleOptions {
+/** All that a grammar of a reply follows from, as plain data. */
+export interface ReplyGrammar {
+  type: 'reply';
   format: OutputFormat;
   tools: ToolPlan;
   /** All tools of the request, whose places messages name. */
   given: readonly Tool[];
   /** What the answer has to match; null: anything. */
-  answer: Rule | null;
+  answer: TextConstraint | null;
   /** The reply goes on within the answer. */
   answering: boolean;
-  schemaRule: SchemaRule;
-  specialId(text: string): number | undefined;
+  /** Ids of the special tokens in markers. */
+  specials: Readonly<Record<string, number>>;
 }
 
-/** null: nothing has to be enforced. */
-export function replyRule(options: ReplyRuleOptions): Rule | null {
-  const { tools, answer } = options;
-  const strict = tools.tools.some((tool) => tool.function.strict);
-  if (tools.mode !== 'required' && answer === null && !strict) return null;
-  const mark = markRules(options.specialId);
-  const answers = answerRule(answer, options, mark);
-  if (tools.mode === 'none' || options.answering) return answers;
-  const calls = callsRule(options, mark);
+/** How the parts are made that are grammars of their own. */
+export interface PartRules {
+  schema: SchemaRule;
+  constraint(constraint: TextConstraint): Rule;
+}
+
+interface Context extends ReplyGrammar {
+  schema: SchemaRule;
+  mark: (text: string) => Rule;
+}
+
+export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
+  const { tools, answer, format, specials } = grammar;
+  const context = { ...grammar, schema: parts.schema, mark: markRules((text) => specials[text]) };
+  const answers = answerRule(answer === null ? null : parts.constraint(answer), context);
+  if (tools.mode === 'none' || grammar.answering) return answers;
+  const calls = callsRule(context);
   if (tools.mode === 'required') return calls;
   // Where nothing marks a call, it can only stand at the start.
-  const followed = answer === null && !options.format.channels && options.format.tools?.bare === undefined;
+  const followed = answer === null && !format.channels && format.tools?.bare === undefined;
   return choice(calls, followed ? sequence(answers, optional(calls)) : answers);
 }
 
@@ -57,11 +69,7 @@ function markRules(specialId: (text: string) => number | undefined): (marker: st
 }
 
 /** Within its tags, which may be left out but in channels. Any text but calls, where nothing else is asked for. */
-function answerRule(
-  answer: Rule | null,
-  { format, answering }: ReplyRuleOptions,
-  mark: (text: string) => Rule,
-): Rule {
+function answerRule(answer: Rule | null, { format, answering, mark }: Context): Rule {
   const body = answer ?? regular(freeText(format.tools));
   const { channels, reasoning } = format;
   if (answering) return body;
@@ -71,21 +79,23 @@ function answerRule(
 }
 
 /** Text in which no call begins. */
-function freeText(format: ToolFormat | null) {
-  const openers = format ? callOpeners(format) : [];
-  const free = withoutTexts(openers.length > 0 ? openers : ['\0']);
+function freeText(format: ToolFormat | null): Dfa {
+  const free = textWithout(format ? callOpeners(format) : []);
   if (!format?.bare) return free;
-  const bare = regexDfa(`\\s*[${escapeRegex(format.bare)}][^]*`, { whole: true });
+  const bare = regexDfa(`\\s*[${format.bare.replace(/[[\]]/g, '\\$&')}][^]*`, { whole: true });
   return intersect(free, complementOf(bare));
 }
 
-function callsRule(options: ReplyRuleOptions, mark: (text: string) => Rule): Rule {
-  const { format, tools, given, schemaRule } = options;
+function callsRule({ format, tools, given, schema, mark }: Context): Rule {
   const placed = tools.tools.map((tool): PlacedTool => {
     return { tool, path: `prompt.tools.${given.indexOf(tool)}.function.parameters` };
   });
-  if (format.channels) return channelCall(format.channels, placed, schemaRule, mark);
-  return formatCalls(format.tools!, placed, tools.single, { format: format.tools!, mark, schemaRule });
+  if (format.channels) return channelCall(format.channels, placed, schema, mark);
+  return formatCalls(format.tools!, placed, tools.single, {
+    format: format.tools!,
+    mark,
+    schemaRule: schema,
+  });
 }
 
 function formatCalls(

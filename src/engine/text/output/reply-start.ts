@@ -6,7 +6,8 @@ import type { ChatTemplate } from '../../../files/template.ts';
 import type { ChatMessage, TextPrompt } from '../text-model.ts';
 import type { ReasoningFormat } from './format.ts';
 
-export type Begins = 'reasoning' | 'answer' | 'undecided';
+/** `closed`: the prompt has ended the reasoning, or had none; `answer`: it has begun the answer, too. */
+export type Begins = 'reasoning' | 'closed' | 'answer' | 'undecided';
 
 export interface Rendered {
   text: string;
@@ -35,7 +36,7 @@ export function beginsAfter(prompt: string, thinking: ReasoningFormat | null): B
   if (thinking === null) return 'undecided';
   const end = prompt.trimEnd();
   if (end.endsWith(thinking.begin.trimEnd())) return 'reasoning';
-  if (end.endsWith(thinking.end.trimEnd())) return 'undecided';
+  if (end.endsWith(thinking.end.trimEnd())) return 'closed';
   return thinking.always ? 'reasoning' : 'undecided';
 }
 
@@ -59,7 +60,10 @@ function continued(
   thinking: ReasoningFormat | null,
 ): Rendered {
   if (thinking === null || (reasoning === '' && begins !== 'reasoning')) {
-    return { text: text + (content && (thinking?.answer?.begin ?? '')) + content, begins: answered(content) };
+    return {
+      text: text + (content && (thinking?.answer?.begin ?? '')) + content,
+      begins: content === '' ? begins : 'answer',
+    };
   }
   const { begin, end, gap = '', answer } = thinking;
   const line = gap.startsWith('\n') ? '\n' : '';
@@ -70,8 +74,4 @@ function continued(
   const thought = (opened ? start : start + begin + line) + reasoning;
   if (content === '') return { text: thought, begins: 'reasoning' };
   return { text: thought + line + end + gap + (answer?.begin ?? '') + content, begins: 'answer' };
-}
-
-function answered(content: string): Begins {
-  return content === '' ? 'undecided' : 'answer';
 }

@@ -1,6 +1,5 @@
 // What a request makes of a reply: which tools it shows, how it thinks, and how the tokens that come back are to be read.
 
-import { EngineError } from '../../../files/error.ts';
 import type { ChatTemplate } from '../../../files/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer.ts';
 import type { ChatMessage, TextPrompt, TextRequest, Tool } from '../text-model.ts';
@@ -8,7 +7,7 @@ import type { OutputFormat, ReasoningFormat } from './format.ts';
 import { plainOutput, type OutputParser } from './output-parser.ts';
 import { createOutputParser } from './parser.ts';
 import type { Begins } from './reply-start.ts';
-import { planThinking, thinkingTags, type ThinkingPlan } from './thinking.ts';
+import { budgetOf, planThinking, thinkingTags, type ThinkingPlan } from './thinking.ts';
 import { planTools, type ToolPlan } from './tool-choice.ts';
 import { JSON_CALLS } from './tool-formats.ts';
 
@@ -32,18 +31,15 @@ export interface ReplyPlan {
   tags: ReasoningFormat | null;
 }
 
-/** A plain prompt is answered with plain text, unless it asks for reasoning to be told apart. */
+/** A plain prompt is answered with plain text, unless it has tools or asks for reasoning to be told apart. */
 export function planReply(request: TextRequest, context: ReplyContext): ReplyPlan {
   const { output, template, name } = context;
   const { prompt, reasoning } = request;
   const tools = planTools(request, output);
-  const reads = 'messages' in prompt || reasoning !== undefined;
-  const thinking = reads ? planThinking(reasoning ?? {}, output, template, name) : null;
-  if (tools.mode === 'required' || (thinking?.budget ?? null) !== null)
-    throw new EngineError(
-      'unsupported',
-      'required tools and thinking budgets are not supported yet: leave them out',
-    );
+  const budget = budgetOf(request);
+  const asked = { ...reasoning, ...(budget !== undefined && { budget }) };
+  const reads = 'messages' in prompt || 'tools' in prompt || Object.keys(asked).length > 0;
+  const thinking = reads ? planThinking(asked, output, template, name) : null;
   const calls = tools.mode === 'none' || output.channels ? null : (output.tools ?? JSON_CALLS);
   return {
     prompt: 'messages' in prompt ? shown(prompt, tools.tools, thinking?.kwargs ?? {}, context) : prompt,
@@ -99,9 +95,12 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
     separateReasoning: thinking?.separate ?? true,
     streamReasoning: thinking?.stream ?? true,
     singleCall: tools.single,
-    specialId(text) {
-      const id = tokenizer.tokenToId(text);
-      return id !== null && tokenizer.specialIds.has(id) ? id : undefined;
-    },
+    specialId: (text) => specialId(tokenizer, text),
   });
+}
+
+/** Of a special token with that text. */
+export function specialId(tokenizer: Tokenizer, text: string): number | undefined {
+  const id = tokenizer.tokenToId(text);
+  return id !== null && tokenizer.specialIds.has(id) ? id : undefined;
 }

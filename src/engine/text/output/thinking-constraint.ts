@@ -2,11 +2,12 @@
 // A budget ends the thinking when it is spent. Where the model may think or not, its first tokens decide.
 
 import type { Constraint } from '../constraint.ts';
+import type { Begins } from './reply-start.ts';
 
 export interface ThinkingRules {
   /** What the reply may be behind the thinking, or without it from its first token on (`opens`); null: anything. */
   grammar: ((opens: boolean) => Constraint) | null;
-  begins: 'reasoning' | 'answer' | 'undecided';
+  begins: Begins;
   /** Tokens of the opening tag. */
   begin: readonly number[];
   /** Whether this token ends the thinking; `tail` is the text of the last ones, its own included. */
@@ -41,7 +42,7 @@ interface State {
 
 export function createThinkingConstraint(rules: ThinkingRules): Constraint {
   const { begins, grammar } = rules;
-  const phase = { reasoning: 'thinking', answer: 'grammar', undecided: 'start' } as const;
+  const phase = { reasoning: 'thinking', closed: 'grammar', answer: 'grammar', undecided: 'start' } as const;
   const state: State = {
     phase: phase[begins],
     grammar: grammar?.(begins !== 'reasoning') ?? null,

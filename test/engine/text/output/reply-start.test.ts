@@ -16,8 +16,8 @@ describe('the end of a prompt', () => {
   it.each([
     ['<|im_start|>assistant\n', 'undecided', 'reasoning'],
     ['<|im_start|>assistant\n<think>\n', 'reasoning', 'reasoning'],
-    ['<|im_start|>assistant\n<think>\n\n</think>\n\n', 'undecided', 'undecided'],
-    ['<｜Assistant｜></think>', 'undecided', 'undecided'],
+    ['<|im_start|>assistant\n<think>\n\n</think>\n\n', 'closed', 'closed'],
+    ['<｜Assistant｜></think>', 'closed', 'closed'],
     ['<think> is a tag<|im_start|>assistant\n', 'undecided', 'reasoning'],
   ] as const)('%j: %s, or %s where a model always thinks', (prompt, plain, forced) => {
     expect(beginsAfter(prompt, think)).toBe(plain);

@@ -1,0 +1,73 @@
+// What holds a reply to its grammar and its thinking to its budget, as a request asks for them.
+
+import type { Constraint } from '../constraint.ts';
+import type { Grammar } from '../grammar/grammar.ts';
+import type { TextConstraint, TextRequest } from '../text-request.ts';
+import { callOpeners } from './calls.ts';
+import type { ReplyContext, ReplyPlan } from './reply.ts';
+import type { ReplyGrammar } from './reply-rule.ts';
+import type { Begins } from './reply-start.ts';
+import { createThinkingConstraint } from './thinking-constraint.ts';
+
+/** The grammar a reply needs; null: none. Where no calls and no tags are about, it is the answer's own. */
+export function grammarOfReply(
+  { constraint, prompt }: TextRequest,
+  { format, tools }: ReplyPlan,
+  begins: Begins,
+  { tokenizer }: ReplyContext,
+): TextConstraint | ReplyGrammar | null {
+  const answer = constraint ?? null;
+  const strict = tools.tools.some((tool) => tool.function.strict);
+  if (answer === null && tools.mode !== 'required' && !strict) return null;
+  const answering = begins === 'answer';
+  if (answer !== null && tools.mode === 'none' && !hasTags(format)) return answer;
+  const texts = JSON.stringify(format);
+  const ids = [...tokenizer.specialIds].map((id) => [tokenizer.tokenText(id), id] as const);
+  return {
+    type: 'reply',
+    format,
+    tools,
+    given: ('tools' in prompt && prompt.tools) || [],
+    answer,
+    answering,
+    specials: Object.fromEntries(ids.filter(([text]) => texts.includes(JSON.stringify(text).slice(1, -1)))),
+  };
+}
+
+function hasTags({ channels, reasoning }: ReplyPlan['format']): boolean {
+  return channels !== null || reasoning?.answer !== undefined;
+}
+
+interface ConstraintContext extends ReplyContext {
+  endIds: readonly number[];
+}
+
+/** Of one choice; null: its tokens are free. */
+export function createReplyConstraint(
+  { tags, thinking, format, tools }: ReplyPlan,
+  begins: Begins,
+  grammar: Grammar | null,
+  { tokenizer, endIds }: ConstraintContext,
+): Constraint | null {
+  const budget = thinking?.budget ?? null;
+  if (tags === null || begins === 'closed' || begins === 'answer' || (grammar === null && budget === null))
+    return grammar?.start() ?? null;
+  const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
+  const { begin, end, gap = '', answer } = tags;
+  const [endId, ...more] = encode(end);
+  const line = gap.startsWith('\n') ? '\n' : '';
+  // Channels go on with another message, which is to be the answer where nothing else can be.
+  const next = format.channels && grammar === null && tools.mode === 'none' ? (answer?.begin ?? '') : '';
+  const callMarks = tags.callsEnd && format.tools ? callOpeners(format.tools).map(encode) : [];
+  return createThinkingConstraint({
+    grammar: grammar && ((opens) => grammar.start({ opens })),
+    begins,
+    begin: encode(begin),
+    isEnd: (id, tail) => (more.length === 0 ? id === endId : tail.includes(end)),
+    textOf: (id) => tokenizer.tokenText(id),
+    gap: gap === '' ? [] : encode(gap),
+    close: encode(line + end + gap + next),
+    budget,
+    banned: [...endIds, ...callMarks.filter((ids) => ids.length === 1).flat()],
+  });
+}

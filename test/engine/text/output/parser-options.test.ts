@@ -1,0 +1,133 @@
+// What a request may ask of the parser, and what each part carries.
+
+import { describe, expect, it } from 'vitest';
+import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
+import type { Piece } from '../../../../src/engine/text/piece.ts';
+import { formatOf, parserOf, piecesOf, specials, told } from './feed.ts';
+
+const THOUGHT = '<think>\na\n\nb\n</think>\n\nSo.\n<tool_call>\n{"name": "ping"}\n</tool_call>\n';
+const letters = (text: string) => piecesOf(Array.from(text));
+const format = formatOf('hermes', 'qwen3');
+
+describe('reasoning', () => {
+  it('not separated stays in the content, tags, space and all', () => {
+    const parts = told(letters(THOUGHT), format, { separateReasoning: false });
+    expect(parts).toEqual([
+      { content: '<think>\na\n\nb\n</think>\n\nSo.' },
+      { name: 'ping', arguments: '{}' },
+    ]);
+    const open = told(letters('a\n</think>\nSo'), format, { separateReasoning: false, begins: 'reasoning' });
+    expect(open).toEqual([{ content: 'a\n</think>\nSo' }]);
+  });
+
+  it('not streamed comes in one part when it is over, or the reply is', () => {
+    const all = (text: string): string[] => {
+      const parser = parserOf(format, { streamReasoning: false });
+      const parts = [...letters(text).flatMap((piece) => parser.push(piece)), ...parser.flush()];
+      return parts.flatMap((part) => (part.kind === 'reasoning' ? [part.text] : []));
+    };
+    expect(all(THOUGHT)).toEqual(['a\n\nb']);
+    expect(all('<think>\na\n\nb ')).toEqual(['a\n\nb ']);
+  });
+
+  it('is counted to its end tag, tags included', () => {
+    const count = (texts: string[], begins: 'reasoning' | 'undecided' = 'undecided'): number | null => {
+      const parser = parserOf(format, { begins });
+      piecesOf(texts).forEach((piece) => parser.push(piece));
+      return parser.reasoningTokens;
+    };
+    expect(count(['<think>', 'a', 'b', '</think>', 'c', 'd'])).toBe(4);
+    expect(count(['a', 'b', '</', 'think>', 'c'], 'reasoning')).toBe(4);
+    expect(count(['a', 'b'], 'reasoning')).toBe(2);
+    expect(count(['a', 'b'])).toBe(0);
+    expect(count(['<think>', 'a', '<tool_call>', '{"name": "ping"}'])).toBe(2);
+    expect(parserOf(formatOf('hermes', null)).reasoningTokens).toBe(null);
+  });
+
+  it('of several messages is counted message by message', () => {
+    const marks = ['<|start|>', '<|channel|>', '<|message|>', '<|end|>'];
+    const parser = parserOf(formatOf('gpt-oss', null), { specialId: specials(marks) });
+    const texts = ['<|channel|>', 'analysis', '<|message|>', 'a', '<|end|>', '<|start|>', 'assistant'];
+    const answer = ['<|channel|>', 'final', '<|message|>', 'b', '<|end|>'];
+    piecesOf([...texts, ...answer], marks).forEach((piece) => parser.push(piece));
+    expect(parser.reasoningTokens).toBe(5);
+  });
+});
+
+describe('tools', () => {
+  it('may be called once: the reply is over behind the first call', () => {
+    const parser = parserOf(format, { singleCall: true });
+    const text = '<tool_call>{"name": "ping"}</tool_call><tool_call>{"name": "ping"}</tool_call>';
+    const [before, rest] = [text.slice(0, 39), text.slice(39)];
+    letters(before).forEach((piece) => parser.push(piece));
+    expect(parser.ended).toBe(true);
+    letters(rest).forEach((piece) => parser.push(piece));
+    parser.flush();
+    expect(parser.toolCalls).toBe(1);
+  });
+
+  it('that nobody has are calls all the same where a marker says so', () => {
+    expect(told(letters('<tool_call>{"name": "no_such"}</tool_call>'), format)).toEqual([
+      { name: 'no_such', arguments: '{}' },
+    ]);
+  });
+
+  it('are named before their arguments, which come as they are written', () => {
+    const parser = parserOf(format);
+    const text = '<tool_call>{"name": "search", "arguments": {"query": "abc"}}</tool_call>';
+    const parts = letters(text).flatMap((piece) => parser.push(piece));
+    expect(parts[0]).toMatchObject({ kind: 'toolCall', name: 'search', id: 'call_0', text: '' });
+    expect(parts.slice(1).map(({ text: more }) => more)).toEqual(Array.from('{"query": "abc"}'));
+  });
+
+  it('have ids as the field makes them', () => {
+    const [part] = parserOf(format, { callId: undefined! }).push({
+      id: 0,
+      text: '<tool_call>{"name": "ping"',
+      special: false,
+    });
+    expect(part).toMatchObject({ id: expect.stringMatching(/^call_[\da-f]{24}$/) });
+  });
+});
+
+describe('tokens', () => {
+  it('carry their log probabilities, each in one part', () => {
+    const logprob = (id: number) => ({ id, bytes: [], logprob: -id, top: [] });
+    const pieces: Piece[] = letters(THOUGHT).map((piece) => ({ ...piece, logprob: logprob(piece.id!) }));
+    const parser = parserOf(format);
+    const parts: OutputPart[] = [...pieces.flatMap((piece) => parser.push(piece)), ...parser.flush()];
+    expect(parts.flatMap((part) => part.ids)).toEqual(pieces.map(({ id }) => id));
+    expect(parts.flatMap((part) => part.logprobs)).toEqual(pieces.map((piece) => piece.logprob));
+  });
+
+  it('may have text that comes later, without an id', () => {
+    const parser = parserOf(format);
+    const late = parser.push({ id: null, text: 'é', special: false });
+    expect([...parser.push({ id: 5, text: '', special: false }), ...late, ...parser.flush()]).toEqual([
+      { kind: 'content', text: 'é', ids: [], logprobs: [] },
+      { kind: 'content', text: '', ids: [5], logprobs: [] },
+    ]);
+  });
+});
+
+describe('a long reply', () => {
+  it('takes time in proportion, whatever it is full of', () => {
+    const time = (text: string): number => {
+      const from = performance.now();
+      told(
+        [
+          { id: 0, text, special: false },
+          { id: 1, text: '.', special: false },
+        ],
+        format,
+      );
+      return performance.now() - from;
+    };
+    for (const part of ['<tool_call>{"arguments": {"a', '<tool_call>', '<', '\n ', '<think>']) {
+      time(part.repeat(500));
+      const short = time(part.repeat(1000));
+      const long = time(part.repeat(8000));
+      expect(long, part).toBeLessThan(Math.max(40 * short, 400));
+    }
+  });
+});
