@@ -1,0 +1,220 @@
+// Grammars of replies against the parser: whatever a grammar lets through is read as calls whose arguments fit the tools.
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { compile } from '../../../../src/engine/text/grammar/compile.ts';
+import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
+import { createGrammar, type Grammar } from '../../../../src/engine/text/grammar/grammar.ts';
+import { text as textRule, type Rule } from '../../../../src/engine/text/grammar/rule.ts';
+import { ruleOfSchema } from '../../../../src/engine/text/grammar/schema/schema-rule.ts';
+import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
+import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
+import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
+import { ruleOfReply } from '../../../../src/engine/text/output/reply-rule.ts';
+import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
+import { JSON_CALLS, TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
+import type { Piece } from '../../../../src/engine/text/piece.ts';
+import type { TextConstraint } from '../../../../src/engine/text/text-request.ts';
+import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import { idsOf, pick, random, smallVocabulary } from '../grammar/small-vocabulary.ts';
+import { told } from './feed.ts';
+
+const TOOLS: Tool[] = [
+  {
+    type: 'function',
+    function: {
+      name: 'book',
+      strict: true,
+      parameters: {
+        type: 'object',
+        properties: {
+          city: { type: 'string', maxLength: 4 },
+          code: { type: 'string', pattern: '^[a-c]{2}$' },
+          unit: { enum: ['x y', 'z'] },
+          count: { type: 'integer', minimum: -3, maximum: 12 },
+          open: { type: 'boolean' },
+          tags: { type: 'array', items: { type: 'string', maxLength: 2 } },
+          at: { $ref: '#/$defs/at' },
+        },
+        required: ['city', 'count'],
+        additionalProperties: false,
+        $defs: {
+          at: {
+            type: 'object',
+            properties: { lat: { type: 'integer' } },
+            required: ['lat'],
+            additionalProperties: false,
+          },
+        },
+      },
+    },
+  },
+  {
+    type: 'function',
+    function: {
+      name: 'ping',
+      strict: true,
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+    },
+  },
+];
+
+/** Braces know no references: the place is written out. */
+const PLAIN_TOOLS: Tool[] = JSON.parse(
+  JSON.stringify(TOOLS).replace(
+    '{"$ref":"#/$defs/at"}',
+    JSON.stringify((TOOLS[0]!.function.parameters!['$defs'] as Record<string, unknown>)['at']),
+  ),
+) as Tool[];
+
+const validators = new Map(
+  TOOLS.map(({ function: { name, parameters } }) => [
+    name,
+    new Ajv2020({ strict: false }).compile(parameters!),
+  ]),
+);
+
+const ENDS = [
+  '"',
+  '}',
+  ']',
+  ')',
+  '\n</parameter>\n',
+  '</parameter>',
+  '</arg_value>',
+  '</｜DSML｜parameter>\n',
+  ', ',
+  '<|"|>',
+  '0',
+  '1',
+];
+
+interface Walked {
+  pieces: Piece[];
+  text: string;
+}
+
+function setUp(format: OutputFormat, asSpecial: boolean) {
+  const markers = format.channels
+    ? ['<|start|>', '<|channel|>', '<|message|>', '<|constrain|>']
+    : [...callOpeners(format.tools!), format.tools!.section?.end ?? '', format.tools!.call?.end ?? ''].filter(
+        (marker) => marker.length > 2,
+      );
+  const vocabulary = smallVocabulary(asSpecial ? ENDS : [...ENDS, ...markers], {
+    specials: asSpecial ? markers.length : 0,
+  });
+  const specials = Object.fromEntries(
+    (asSpecial ? markers : []).map((marker, at) => [marker, vocabulary.special + at]),
+  );
+  return { vocabulary, specials, specialId: (text: string) => specials[text] };
+}
+
+function grammarOf(rule: Rule, { vocabulary }: ReturnType<typeof setUp>): Grammar {
+  return createGrammar(compile(rule, vocabulary.available, limits({ milliseconds: 5000 })), vocabulary);
+}
+
+/** Random tokens that the masks allow, to the end. */
+function walk(grammar: Grammar, { vocabulary }: ReturnType<typeof setUp>, next: () => number): Walked {
+  const constraint = grammar.start();
+  const decoder = new TextDecoder();
+  const mask = new Uint32Array(Math.ceil(vocabulary.size / 32));
+  const pieces: Piece[] = [];
+  for (let steps = 0; !constraint.ended && steps < 2000; steps++) {
+    constraint.mask(mask);
+    const ids = idsOf(mask);
+    if (ids.length === 0)
+      throw new Error(`a dead end after ${JSON.stringify(pieces.map(({ text }) => text).join(''))}`);
+    if (ids.includes(vocabulary.end) && (steps > 100 || next() < 0.3)) break;
+    const closing = ids.filter((id) => id < ENDS.length || id >= vocabulary.special);
+    const id = pick(next, closing.length > 0 && next() < 0.6 ? closing : ids);
+    if (id === vocabulary.end) break;
+    constraint.accept(id);
+    const special = id >= vocabulary.special;
+    pieces.push({
+      id,
+      special,
+      text: special ? '' : decoder.decode(vocabulary.bytes(id, false), { stream: true }),
+    });
+  }
+  return { pieces, text: pieces.map(({ text }) => text).join('') };
+}
+
+const formats: [string, OutputFormat, boolean][] = [...TOOL_FORMATS.keys(), 'gpt-oss'].flatMap((name) => {
+  const tools = name === JSON_CALLS.name ? undefined : name;
+  const format =
+    tools === undefined
+      ? { tools: JSON_CALLS, reasoning: null, channels: null }
+      : outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null });
+  return [
+    [name, format, false],
+    [name, format, true],
+  ] as [string, OutputFormat, boolean][];
+});
+
+describe.each(formats)('%s', (name, format, asSpecial) => {
+  const tools = name === 'gemma4' ? PLAIN_TOOLS : TOOLS;
+  const setting = setUp(format, asSpecial);
+  const ruleOf = (plan: Partial<ToolPlan>, answer: TextConstraint | null = null) =>
+    ruleOfReply(
+      {
+        type: 'reply',
+        format,
+        tools: { tools, mode: 'required', single: false, ...plan },
+        given: tools,
+        answer,
+        answering: false,
+        specials: setting.specials,
+      },
+      {
+        schema: (schema, path) => ruleOfSchema(schema, { path }),
+        constraint: () => textRule('{"ok": true}'),
+      },
+    );
+  const read = ({ pieces }: Walked) => told(pieces, format, { tools, specialId: setting.specialId });
+  const check = (parts: ReturnType<typeof told>, text: string) => {
+    for (const part of parts) {
+      if (!('name' in part)) continue;
+      const validate = validators.get(part.name)!;
+      expect(validate(JSON.parse(part.arguments)), `${text}\n${part.arguments}`).toBe(true);
+    }
+  };
+
+  test(`${asSpecial ? 'special tokens' : 'text'}: required calls fit the tools`, () => {
+    const grammar = grammarOf(ruleOf({}), setting);
+    const next = random(5);
+    for (let round = 0; round < 12; round++) {
+      const walked = walk(grammar, setting, next);
+      const parts = read(walked);
+      expect(parts.length, walked.text).toBeGreaterThan(0);
+      expect(
+        parts.every((part) => 'name' in part),
+        walked.text + JSON.stringify(parts),
+      ).toBe(true);
+      check(parts, walked.text);
+    }
+  });
+
+  test(`${asSpecial ? 'special tokens' : 'text'}: one call at most, or the answer`, () => {
+    const grammar = grammarOf(ruleOf({ mode: 'auto', single: true }, { type: 'json_object' }), setting);
+    const next = random(9);
+    const seen = new Set<string>();
+    for (let round = 0; round < 16; round++) {
+      const walked = walk(grammar, setting, next);
+      const parts = read(walked);
+      expect(parts, walked.text).toHaveLength(1);
+      if ('content' in parts[0]!) expect(parts[0].content).toBe('{"ok": true}');
+      check(parts, walked.text);
+      seen.add('content' in parts[0]! ? 'content' : 'call');
+    }
+    expect(seen.size).toBe(2);
+  });
+
+  test(`${asSpecial ? 'special tokens' : 'text'}: free text, but calls fit the tools`, () => {
+    const grammar = grammarOf(ruleOf({ mode: 'auto' }), setting);
+    const next = random(11);
+    for (let round = 0; round < 12; round++) {
+      const walked = walk(grammar, setting, next);
+      check(read(walked), walked.text);
+    }
+  });
+});
