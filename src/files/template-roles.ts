@@ -1,5 +1,5 @@
-// Which roles a chat template knows by name, read off its syntax tree: a role is known where the template compares
-// a message's role with its name, alone or in a list. The word anywhere else (as in "type": "function") says nothing.
+// What a chat template knows by name, read off its syntax tree. A role is known where the template compares a message's role with
+// its name, alone or in a list. The word anywhere else (as in "type": "function") says nothing.
 
 import type { Template } from '@huggingface/jinja';
 
@@ -14,6 +14,17 @@ export function namedRoles(syntax: TemplateSyntax): Set<string> {
     for (const side of sides) for (const name of literals(side)) roles.add(name);
   });
   return roles;
+}
+
+/** Names of variables that it looks at; members of objects are none. */
+export function namedVariables(syntax: TemplateSyntax): Set<string> {
+  const names = new Set<string>();
+  const members = new Set<unknown>();
+  visit(syntax, (node) => {
+    if (node['type'] === 'MemberExpression' && node['computed'] !== true) members.add(node['property']);
+    if (node['type'] === 'Identifier' && !members.has(node)) names.add(String(node['value']));
+  });
+  return names;
 }
 
 type Node = Record<string, unknown>;

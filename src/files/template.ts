@@ -6,7 +6,7 @@ import { Template } from '@huggingface/jinja';
 import { EngineError } from './error.ts';
 import type { SpecialTokens } from './special-tokens.ts';
 import { prepareMessages, type TemplateMessage, type TemplateTraits } from './template-messages.ts';
-import { namedRoles } from './template-roles.ts';
+import { namedRoles, namedVariables } from './template-roles.ts';
 
 /** Name → Jinja source. `default` is the usual one, `tool_use` the one for requests with tools. */
 export type ChatTemplates = Record<string, string>;
@@ -56,10 +56,14 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     );
   }
   const source = Object.values(sources ?? {}).join('\n');
+  const variables = new Set([
+    ...namedVariables(withoutTools.template.parsed),
+    ...namedVariables(withTools.template.parsed),
+  ]);
   return {
     problem: null,
     source,
-    reads: (variable) => new RegExp(`\\b${variable}\\b`).test(source),
+    reads: (variable) => variables.has(variable),
     render({ messages, tools, addGenerationPrompt = true, kwargs = {} }) {
       const hasTools = tools != null && tools.length > 0;
       const { template, traits, usual } = hasTools ? withTools : withoutTools;

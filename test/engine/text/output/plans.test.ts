@@ -17,7 +17,12 @@ const formats = (tools: string | undefined, reasoning?: string) =>
 const messages = [{ role: 'user' as const, content: 'Hi' }];
 const asks = (rest: Partial<TextRequest>): TextRequest => ({ prompt: { messages, tools: TOOLS }, ...rest });
 const template = (variables: string) =>
-  openChatTemplate({ default: `{% for m in messages %}{{ m.content }}{% endfor %}{# ${variables} #}` }, {});
+  openChatTemplate(
+    {
+      default: `{% for m in messages %}{{ m.content }}{% endfor %}{% if ${variables || 'false'} %}{% endif %}`,
+    },
+    {},
+  );
 
 describe('tools', () => {
   const hermes = formats('hermes');
