@@ -10,6 +10,8 @@ export interface Constraint {
   forced(): number[];
   /** Only end tokens are allowed. */
   readonly ended: boolean;
+  /** Nothing is refused any more, whatever comes: it has no say. */
+  readonly free?: boolean;
   /** As it stands now; both go on by themselves. */
   fork(): Constraint;
 }

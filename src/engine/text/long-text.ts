@@ -6,9 +6,9 @@ import type { Folder } from '../../files/source.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import type { Port } from '../remote.ts';
 import { fromWire, toWire, type WireError } from '../wire-error.ts';
+import type { GrammarSource } from './grammar/front-end.ts';
 import { compileProgram } from './grammar/grammars.ts';
 import type { Program } from './grammar/program.ts';
-import type { TextConstraint } from './text-request.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;
@@ -19,12 +19,12 @@ export interface LongTextEncoder {
 
 export interface TextThread extends LongTextEncoder {
   /** See compileProgram. */
-  compile(constraint: TextConstraint, available: Uint8Array): Promise<Program>;
+  compile(constraint: GrammarSource, available: Uint8Array): Promise<Program>;
 }
 
 type Task =
   | { kind: 'encode'; path: string; text: string; addSpecialTokens: boolean }
-  | { kind: 'compile'; constraint: TextConstraint; available: Uint8Array };
+  | { kind: 'compile'; constraint: GrammarSource; available: Uint8Array };
 
 type Ask = Task & { id: number };
 

@@ -12,6 +12,7 @@ import { createLiveRequests, type LiveOptions, type LiveRequest } from './live-r
 import { closedError } from '../remote.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { planReply } from './output/reply.ts';
+import { grammarOfReply } from './output/reply-constraint.ts';
 import { withThinkingBudget } from './processors.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -71,9 +72,9 @@ export function createTextModel({
     try {
       const queue = createEventQueue(mergeEvents);
       const plan = planReply(withThinkingBudget(request), context);
-      const { constraint } = request;
-      const grammar = constraint ? await context.grammars.get(constraint) : null;
       const { ids, begins } = await renderPrompt(plan.prompt, context);
+      const source = grammarOfReply(request, plan, begins, context);
+      const grammar = source ? await context.grammars.get(source) : null;
       refuseIfFull(); // others may have come meanwhile
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;

@@ -8,6 +8,7 @@ import type { Grammar } from './grammar/grammar.ts';
 import type { Grammars } from './grammar/grammars.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
+import { createReplyConstraint } from './output/reply-constraint.ts';
 import { beginsAfter, renderConversation, type Begins } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
 import { createPieces } from './piece.ts';
@@ -140,7 +141,10 @@ export function createSequences(
     stopIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
-    constraint: withProcessors(grammar?.start() ?? null, processors, { tokenizer, prompt: ids }),
+    constraint: withProcessors(createReplyConstraint(plan, begins, grammar, context), processors, {
+      tokenizer,
+      prompt: ids,
+    }),
     allowed,
     counts: counts ? new Map() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),

@@ -85,6 +85,7 @@ export function mayGrow(sequence: Sequence): boolean {
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
 export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
   sequence.constraint?.accept(id);
+  if (sequence.constraint?.free) sequence.constraint = null;
   sequence.ids.push(id);
   sequence.counts?.set(id, (sequence.counts.get(id) ?? 0) + 1);
   const generated = sequence.ids.length - sequence.promptTokens;

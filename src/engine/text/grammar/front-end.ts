@@ -1,6 +1,7 @@
 // From what a request may ask for to a rule.
 
 import { EngineError } from '../../../files/error.ts';
+import { ruleOfReply, type ReplyGrammar } from '../output/reply-rule.ts';
 import type { TextConstraint } from '../text-request.ts';
 import { TooLarge, type Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
@@ -9,9 +10,17 @@ import { object, regular, type Rule } from './rule.ts';
 import { ruleOfSchema } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 
+/** What a text or a whole reply is held to, as plain data. */
+export type GrammarSource = TextConstraint | ReplyGrammar;
+
 /** Throws bad_request with the member it is about. */
-export function ruleOfConstraint(constraint: TextConstraint, limits: Limits): Rule {
+export function ruleOfConstraint(constraint: GrammarSource, limits: Limits): Rule {
   switch (constraint.type) {
+    case 'reply':
+      return ruleOfReply(constraint, {
+        schema: (schema, path) => ruleOfSchema(schema, { path, limits }),
+        constraint: (answer) => ruleOfConstraint(answer, limits),
+      });
     case 'json_object':
       return object();
     case 'regex':

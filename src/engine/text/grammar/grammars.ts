@@ -1,10 +1,9 @@
 // The grammars of a model: compiled once each, away from the thread that serves, and kept while there is room.
 
 import { LRUCache } from 'lru-cache';
-import type { TextConstraint } from '../text-request.ts';
 import { compile } from './compile.ts';
 import { limits } from './dfa.ts';
-import { asBadRequest, ruleOfConstraint } from './front-end.ts';
+import { asBadRequest, ruleOfConstraint, type GrammarSource } from './front-end.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
 import type { Program } from './program.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -15,16 +14,16 @@ const MOST_KEPT = 64;
 
 export interface Grammars {
   /** Throws bad_request for a grammar that makes no sense or is too large. */
-  get(constraint: TextConstraint): Promise<Grammar>;
+  get(constraint: GrammarSource): Promise<Grammar>;
 }
 
-export type CompileProgram = (constraint: TextConstraint, available: Uint8Array) => Promise<Program>;
+export type CompileProgram = (constraint: GrammarSource, available: Uint8Array) => Promise<Program>;
 
 /** `compileAway` does it in another thread; null: there is none. `vocabulary` is made at the first grammar. */
 export function createGrammars(vocabulary: () => Vocabulary, compileAway: CompileProgram | null): Grammars {
   const kept = new LRUCache<string, Promise<Grammar>>({ max: MOST_KEPT });
   let words: Vocabulary | null = null;
-  const make = async (constraint: TextConstraint): Promise<Grammar> => {
+  const make = async (constraint: GrammarSource): Promise<Grammar> => {
     const known = (words ??= vocabulary());
     const program = compileAway
       ? await compileAway(constraint, known.available)
@@ -45,7 +44,7 @@ export function createGrammars(vocabulary: () => Vocabulary, compileAway: Compil
 }
 
 /** Plain data, for whichever thread asked. `available`: 1 for each byte that is a token by itself. */
-export function compileProgram(constraint: TextConstraint, available: Uint8Array): Program {
+export function compileProgram(constraint: GrammarSource, available: Uint8Array): Program {
   const bounds = limits({ milliseconds: LONGEST });
   try {
     return compile(ruleOfConstraint(constraint, bounds), available, bounds);

@@ -88,7 +88,7 @@ function freeText(format: ToolFormat | null): Dfa {
 
 function callsRule({ format, tools, given, schema, mark }: Context): Rule {
   const placed = tools.tools.map((tool): PlacedTool => {
-    return { tool, path: `prompt.tools.${given.indexOf(tool)}.function.parameters` };
+    return { tool, path: `tools.${given.indexOf(tool)}.function.parameters` };
   });
   if (format.channels) return channelCall(format.channels, placed, schema, mark);
   return formatCalls(format.tools!, placed, tools.single, {

@@ -7,7 +7,7 @@ import type { OutputFormat, ReasoningFormat } from './format.ts';
 import { plainOutput, type OutputParser } from './output-parser.ts';
 import { createOutputParser } from './parser.ts';
 import type { Begins } from './reply-start.ts';
-import { budgetOf, planThinking, thinkingTags, type ThinkingPlan } from './thinking.ts';
+import { planThinking, thinkingTags, type ThinkingPlan } from './thinking.ts';
 import { planTools, type ToolPlan } from './tool-choice.ts';
 import { JSON_CALLS } from './tool-formats.ts';
 
@@ -36,10 +36,8 @@ export function planReply(request: TextRequest, context: ReplyContext): ReplyPla
   const { output, template, name } = context;
   const { prompt, reasoning } = request;
   const tools = planTools(request, output);
-  const budget = budgetOf(request);
-  const asked = { ...reasoning, ...(budget !== undefined && { budget }) };
-  const reads = 'messages' in prompt || 'tools' in prompt || Object.keys(asked).length > 0;
-  const thinking = reads ? planThinking(asked, output, template, name) : null;
+  const reads = 'messages' in prompt || 'tools' in prompt || reasoning !== undefined;
+  const thinking = reads ? planThinking(reasoning ?? {}, output, template, name) : null;
   const calls = tools.mode === 'none' || output.channels ? null : (output.tools ?? JSON_CALLS);
   return {
     prompt: 'messages' in prompt ? shown(prompt, tools.tools, thinking?.kwargs ?? {}, context) : prompt,

@@ -129,6 +129,9 @@ function withState(rules: ThinkingRules, state: State): Constraint {
     get ended() {
       return state.phase === 'grammar' && state.pending.length === 0 && (state.grammar?.ended ?? false);
     },
+    get free() {
+      return state.phase === 'grammar' && state.grammar === null && state.pending.length === 0;
+    },
     fork: () => withState(rules, { ...state, grammar: state.grammar?.fork() ?? null }),
   };
 }

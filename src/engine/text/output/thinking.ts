@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { ChatTemplate } from '../../../files/template.ts';
-import type { ReasoningEffort, ReasoningOptions, TextRequest } from '../text-model.ts';
+import type { ReasoningEffort, ReasoningOptions } from '../text-model.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 
 export interface ThinkingPlan {
@@ -76,11 +76,4 @@ function refusal(param: string, asked: string, model: string): EngineError {
     `${param} asks for ${asked}, and ${model} has no reasoning that could be told apart: leave it out`,
     { param },
   );
-}
-
-/** The least that a request names, among its processors too. */
-export function budgetOf({ reasoning, processors = [] }: TextRequest): number | undefined {
-  const named = processors.flatMap((each) => (each.name === 'thinking_budget' ? [each.tokens] : []));
-  const all = [...named, ...(reasoning?.budget === undefined ? [] : [reasoning.budget])];
-  return all.length === 0 ? undefined : Math.min(...all);
 }

@@ -121,4 +121,115 @@ describe('svc-chat-mini', () => {
     });
     expect(half + said(rest, 'delta')).toBe(whole);
   });
+
+  const SEARCH: Tool = {
+    type: 'function',
+    function: {
+      name: 'search',
+      description: 'Looks something up',
+      strict: true,
+      parameters: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', maxLength: 20 },
+          limit: { type: 'integer', minimum: 1, maximum: 9 },
+        },
+        required: ['query', 'limit'],
+        additionalProperties: false,
+      },
+    },
+  };
+  const argumentsOf = (all: TextEvent[], call = 0): unknown =>
+    JSON.parse(
+      all.map((event) => (event.type === 'toolCall' && event.call === call ? event.arguments : '')).join(''),
+    );
+  const namesOf = (all: TextEvent[]): string[] =>
+    all.flatMap((event) => (event.type === 'toolCall' && event.name ? [event.name] : []));
+
+  it('must call where a call is required, with arguments that fit', async () => {
+    const prompt = { messages: asks('Tell me a joke.'), tools: [WEATHER, SEARCH] };
+    for (const seed of [1, 2, 3]) {
+      const all = await events({
+        prompt,
+        toolChoice: 'required',
+        parallelToolCalls: false,
+        temperature: 1.5,
+        seed,
+      });
+      expect(namesOf(all)).toHaveLength(1);
+      expect(argumentsOf(all)).toEqual(
+        namesOf(all)[0] === 'search'
+          ? { query: expect.any(String), limit: expect.any(Number) }
+          : expect.objectContaining({ city: expect.any(String) }),
+      );
+      expect(all.at(-1)).toMatchObject({ finishReason: 'tool_calls' });
+    }
+  });
+
+  it('calls the tool that is named, once', async () => {
+    const all = await events({
+      prompt: { messages: asks('What is the weather in Paris?'), tools: [WEATHER, SEARCH] },
+      toolChoice: { name: 'search' },
+    });
+    expect(namesOf(all)).toEqual(['search']);
+    const { query, limit } = argumentsOf(all) as { query: string; limit: number };
+    expect(query.length).toBeLessThanOrEqual(20);
+    expect(limit >= 1 && limit <= 9 && Number.isInteger(limit)).toBe(true);
+  });
+
+  it('calls a strict tool as its parameters say, or answers', async () => {
+    const prompt = { messages: asks('Search for cats.'), tools: [SEARCH] };
+    const all = await events({ prompt, temperature: 1, seed: 4 });
+    if (namesOf(all).length > 0) expect(argumentsOf(all)).toMatchObject({ limit: expect.any(Number) });
+    else expect(said(all, 'delta')).not.toBe('');
+    await expect(
+      events({
+        prompt: {
+          messages: asks('Hi'),
+          tools: [
+            { ...SEARCH, function: { ...SEARCH.function, parameters: { not: { $ref: 'other.json' } } } },
+          ],
+        },
+      }),
+    ).rejects.toMatchObject({
+      code: 'bad_request',
+      param: expect.stringMatching(/^tools\.0\.function\.parameters/),
+    });
+  });
+
+  it('calls or answers where both tools and a format are given', async () => {
+    const schema = {
+      type: 'object',
+      properties: { city: { type: 'string', maxLength: 12 } },
+      required: ['city'],
+      additionalProperties: false,
+    };
+    const constraint = { type: 'json_schema', schema } as const;
+    const tools = [WEATHER];
+    const call = await events({
+      prompt: { messages: asks('What is the weather in Paris?'), tools },
+      constraint,
+    });
+    expect(namesOf(call)).toEqual(['get_weather']);
+    const answer = await events({
+      prompt: { messages: asks('What is the weather in Paris?'), tools },
+      toolChoice: 'none',
+      constraint,
+    });
+    expect(Object.keys(JSON.parse(said(answer, 'delta')) as object)).toEqual(['city']);
+  });
+
+  it('thinks before it answers in a format, and no longer than its budget', async () => {
+    const prompt = { messages: asks('What is 27 + 45?'), templateKwargs: { enable_thinking: true } };
+    const constraint = { type: 'regex', pattern: '(\\{"sum": \\d{1,3}\\})' } as const;
+    const free = await events({ prompt, constraint });
+    expect(said(free, 'reasoning')).not.toBe('');
+    expect(said(free, 'delta')).toMatch(/^\{"sum": \d{1,3}\}$/);
+
+    const brief = await events({ prompt, reasoning: { budget: 5 } });
+    const done = brief.at(-1);
+    expect(said(brief, 'reasoning').length).toBeLessThan(said(free, 'reasoning').length);
+    expect(said(brief, 'delta')).not.toBe('');
+    expect(done?.type === 'done' && done.reasoningTokens! <= 5 + 3).toBe(true);
+  });
 });
