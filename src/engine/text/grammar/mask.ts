@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Machine } from './machine.ts';
 import type { Cell, Opened, OtherName, State } from './stack.ts';
 import { childOf, nodeAt } from './trie.ts';
-import type { Walk, Walker } from './walk.ts';
+import type { Walker } from './walk.ts';
 
 export interface Masks {
   /** Bits of all tokens that lead on; not to be changed. */
@@ -20,7 +20,7 @@ const MOST_FOLLOWED = 100_000;
 const COLON = 0x3a;
 const QUOTE = 0x22;
 
-export function createMasks(machine: Machine, { trie, walk, below }: Walker, size: number): Masks {
+export function createMasks(machine: Machine, { trie, walks, below }: Walker, size: number): Masks {
   const words = Math.ceil(size / 32);
   const kept = new LRUCache<State, Uint32Array>({
     maxSize: MOST_BYTES,
@@ -69,17 +69,13 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
     const used = seen.others[group];
     return used !== undefined && byte[node] === QUOTE && used.includes(spelled + between(from, node));
   };
-  /** Without the tokens that would end a name that is there already. */
-  const withoutUsed = ({ bits, tokens }: Walk, { seen, group, spelled }: OtherName): Uint32Array => {
-    const left = new Uint32Array(words);
-    if (bits) left.set(bits);
-    for (const id of tokens) left[id >>> 5]! |= 1 << (id & 31);
+  /** Takes away the tokens that would end a name that is there already. */
+  const dropUsed = (bits: Uint32Array, { seen, group, spelled }: OtherName): void => {
     for (const name of seen.others[group] ?? []) {
       const node = name.startsWith(spelled) ? nodeAt(trie, name.slice(spelled.length)) : -1;
       for (let id = node < 0 ? -1 : token[node]!; id >= 0; id = same[id]!)
-        left[id >>> 5]! &= ~(1 << (id & 31));
+        bits[id >>> 5]! &= ~(1 << (id & 31));
     }
-    return left;
   };
 
   const compute = ({ leaves }: State): Uint32Array => {
@@ -89,13 +85,19 @@ export function createMasks(machine: Machine, { trie, walk, below }: Walker, siz
       const { item } = leaf;
       if (item.kind === 'token') bits[item.id >>> 5]! |= 1 << (item.id & 31);
       if (item.kind !== 'lexeme' && item.kind !== 'name') continue;
-      const found = walk(machine.lexemeOf(item), item.state);
       const isNew = item.kind === 'lexeme' || item.seen.others[item.group] === undefined;
-      const dense = isNew ? found.bits : withoutUsed(found, item);
-      if (dense) for (let i = 0; i < words; i++) bits[i]! |= dense[i]!;
-      if (isNew) for (const id of found.tokens) bits[id >>> 5]! |= 1 << (id & 31);
+      const found = walks(machine.lexemeOf(item), item.state);
+      const own = isNew ? bits : new Uint32Array(words);
+      for (const { bits: dense, tokens } of found) {
+        if (dense) for (let i = 0; i < words; i++) own[i]! |= dense[i]!;
+        for (const id of tokens) own[id >>> 5]! |= 1 << (id & 31);
+      }
+      if (item.kind === 'name' && !isNew) {
+        dropUsed(own, item);
+        for (let i = 0; i < words; i++) bits[i]! |= own[i]!;
+      }
       if (item.kind === 'lexeme' && machine.open(leaf.below!).leaves.length === 0) continue;
-      for (const node of found.exits) leave(leaf, node, 0, bits, seen);
+      for (const { exits } of found) for (const node of exits) leave(leaf, node, 0, bits, seen);
     }
     return bits;
   };

@@ -12,6 +12,8 @@ export interface Trie {
   end: Int32Array;
   /** [nodes]: the node above. */
   parent: Int32Array;
+  /** [nodes]: bytes of the longest token at or below it. */
+  longest: Uint16Array;
   /** [nodes]: the token of these bytes, or -1. */
   token: Int32Array;
   /** [vocabulary]: another token of the same bytes, or -1. */
@@ -73,6 +75,7 @@ function flatten({ nodes, byte, token, child, sibling, same, deepest }: Linked):
     depth: new Uint16Array(nodes),
     end: new Int32Array(nodes),
     parent: new Int32Array(nodes),
+    longest: new Uint16Array(nodes),
     token: new Int32Array(nodes),
     same,
     deepest,
@@ -92,6 +95,11 @@ function flatten({ nodes, byte, token, child, sibling, same, deepest }: Linked):
     for (let each = child[linked]!; each > 0; each = sibling[each]!) todo.push([each, depth + 1]);
   }
   for (const each of open) flat.end[each] = nodes;
+  for (let node = nodes - 1; node > 0; node--) {
+    const { longest, parent } = flat;
+    if (flat.token[node]! >= 0) longest[node] = Math.max(longest[node]!, flat.depth[node]!);
+    longest[parent[node]!] = Math.max(longest[parent[node]!]!, longest[node]!);
+  }
   return flat;
 }
 
