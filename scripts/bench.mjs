@@ -1,6 +1,7 @@
 // npm run bench: how fast models run here, beside what the adapter could do in the same run.
 //   node scripts/bench.mjs [--only TEXT] [--profile] [--json]
 //   --only int4      the cases whose name has this text; cases: the shipped models, a synthetic Llama of 250 M in f16, int8, int4, and
+//                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
 //                    "images, …": synthetic SD1 with a narrow UNet, SD1.5, Z-Image of fewer layers
 //   --profile        also the time of each kernel: in a decoding step at 2,048 tokens; in a step and in decoding a picture
 //   --json           everything that was measured, for machines
@@ -14,6 +15,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { cacheCases } from './bench/cache.mjs';
 import { syntheticCheckpoint } from './bench/checkpoint.mjs';
 import { lines } from './bench/table.mjs';
 import { setUp } from './setup.mjs';
@@ -70,7 +72,9 @@ async function cases() {
     lines: (result) => imageLines(result, measured),
     kernels: (result) => imageKernels(result, measured),
   }));
-  return [...text, ...images].filter(({ name }) => name.includes(options.only ?? ''));
+  return [...text, ...cacheCases(shipped(false)), ...images].filter(({ name }) =>
+    name.includes(options.only ?? ''),
+  );
 }
 
 /** Runs a measurement whose processes share a shader cache, empty at first. */

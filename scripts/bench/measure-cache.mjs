@@ -1,0 +1,107 @@
+// What the prefix cache is worth, in a process of its own; prints JSON.
+//   node scripts/bench/measure-cache.mjs --conversations FOLDER        8 clients × 6 turns with one system prompt, cache off and on
+//   node scripts/bench/measure-cache.mjs --tiers FOLDER STORAGE        new tokens after 2,000 shared ones: alone, from device and host
+//   node scripts/bench/measure-cache.mjs --restart FOLDER STORAGE      the same from files that the run before wrote
+
+import { openDevice } from '../../dist/gpu/node.js';
+import { openTextModel } from '../../dist/index.js';
+import { measureCeilings } from './ceilings.mjs';
+import { firstToken, now, tokensOf } from './cache.mjs';
+
+const CLIENTS = 8;
+const TURNS = 6;
+const SYSTEM = 512;
+const QUESTION = 48;
+const ANSWER = 24;
+const SHARED = 2000;
+const NEW = 128;
+const REPEATS = 3;
+/** Pages for one such prompt, so that the next one displaces it. */
+const DEVICE_TOKENS = SHARED + 2 * NEW;
+const HOST_BYTES = 2 ** 28;
+
+const [mode, folder, storageCache] = process.argv.slice(2);
+const result = await { '--conversations': conversations, '--tiers': tiers, '--restart': restart }[mode]();
+if (mode !== '--restart') {
+  const device = await openDevice();
+  result.ceilings = await measureCeilings(device.gpu, device.summary.software);
+  device.destroy();
+}
+process.stdout.write(JSON.stringify(result), () => process.exit());
+
+async function conversations() {
+  const off = await talk(false);
+  return { off, on: await talk(true), adapter: off.adapter };
+}
+
+/** Every client asks, waits for the answer, and asks on. */
+async function talk(prefixCache) {
+  const model = await openTextModel({ model: folder, prefixCache });
+  const system = tokensOf(model, SYSTEM, 1);
+  await firstToken(model, tokensOf(model, 16, 2));
+  const firsts = [];
+  const begun = now();
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, client) => {
+      let history = system;
+      for (let turn = 0; turn < TURNS; turn++) {
+        history = [...history, ...tokensOf(model, QUESTION, 100 * client + turn + 3)];
+        const { first, ids } = await firstToken(model, history, ANSWER);
+        firsts.push(first.wall);
+        history = [...history, ...ids];
+      }
+    }),
+  );
+  const ended = now();
+  const { cache } = await model.metrics();
+  const { adapter } = model.info;
+  await model.close();
+  firsts.sort((a, b) => a - b);
+  return {
+    hitRate: cache.hitRate,
+    firstMs: { median: firsts[firsts.length >> 1], worst: firsts.at(-1) },
+    whole: { wall: ended.wall - begun.wall, quiet: ended.quiet - begun.quiet },
+    adapter,
+  };
+}
+
+async function tiers() {
+  const model = await openTextModel({
+    model: folder,
+    maxTotalTokens: DEVICE_TOKENS,
+    hostCache: HOST_BYTES,
+    storageCache,
+  });
+  const [a, b] = [tokensOf(model, SHARED, 1), tokensOf(model, SHARED, 2)];
+  await firstToken(model, tokensOf(model, 16, 3));
+  const alone = await best(() => firstToken(model, fresh(model)));
+  await firstToken(model, a);
+  const device = await best(() => firstToken(model, [...a, ...fresh(model)]));
+  await firstToken(model, b); // A makes room
+  const host = await best((i) => firstToken(model, [...(i % 2 ? b : a), ...fresh(model)]));
+  const { adapter } = model.info;
+  await model.close();
+  return { shared: SHARED, fresh: NEW, alone, device, host, adapter };
+}
+
+async function restart() {
+  const model = await openTextModel({ model: folder, maxTotalTokens: DEVICE_TOKENS, storageCache });
+  await firstToken(model, tokensOf(model, 16, 3));
+  const [a, b] = [tokensOf(model, SHARED, 1), tokensOf(model, SHARED, 2)];
+  const again = await firstToken(model, [...a, ...fresh(model)]);
+  const file = await firstToken(model, [...b, ...fresh(model)]);
+  await model.close();
+  return { restart: again, file };
+}
+
+let seed = 1000;
+function fresh(model) {
+  return tokensOf(model, NEW, seed++);
+}
+
+/** Of several, the one with the least time until its first token. */
+async function best(run) {
+  const runs = [];
+  for (let i = 0; i < REPEATS; i++) runs.push(await run(i));
+  return runs.reduce((least, next) => (next.first.quiet < least.first.quiet ? next : least));
+}
