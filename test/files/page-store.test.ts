@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openFileStore } from '../../src/files/page-store-file.ts';
 import { openSealed, pageName, sealPage, type PageStore } from '../../src/files/page-store.ts';
@@ -148,6 +149,25 @@ describe('the folder of pages', () => {
     const store = await open(folder);
     expect(allFiles(folder)).toEqual([`${name('a')}.page.${process.pid}.00000000.tmp`]);
     expect(await store.leading([name('a')])).toBe(0);
+  });
+
+  it('a process killed while it writes leaves whole pages only', async () => {
+    const size = 4_000_000;
+    const writer = fileURLToPath(new URL('write-pages-forever.ts', import.meta.url));
+    for (const wait of [3, 12]) {
+      const folder = await temporaryFolder();
+      const child = spawn(process.execPath, ['--import', 'tsx', writer, folder, String(size)]);
+      await once(child.stdout, 'data');
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const store = await open(folder);
+      const whole = allFiles(folder).filter((file) => file.endsWith('.page'));
+      expect(whole.length).toBeGreaterThan(0);
+      expect(allFiles(folder)).toEqual(whole);
+      for (let i = 0; i < whole.length; i++)
+        expect((await store.read(name(String(i))))?.every((byte) => byte === (i & 0xff))).toBe(true);
+    }
   });
 
   it('that cannot be is refused by name', async () => {

@@ -178,7 +178,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
       let isOver = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
       const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, FETCH_TIME)));
-      const work = fetchPages(sequence, () => isOver || isClosed() || sequence.finished);
+      const work = fetchPages(sequence, () => isOver || isClosed() || sequence.finished).catch(() => {});
       await Promise.race([work, late]).finally(() => clearTimeout(timer));
       isOver = true;
     },
