@@ -19,6 +19,8 @@ const REPEATS = 3;
 /** Pages for one such prompt, so that the next one displaces it. */
 const DEVICE_TOKENS = SHARED + 2 * NEW;
 const HOST_BYTES = 2 ** 28;
+/** Of the next new tokens. */
+let seed = 1000;
 
 const [mode, folder, storageCache] = process.argv.slice(2);
 const result = await { '--conversations': conversations, '--tiers': tiers, '--restart': restart }[mode]();
@@ -94,7 +96,6 @@ async function restart() {
   return { restart: again, file };
 }
 
-let seed = 1000;
 function fresh(model) {
   return tokensOf(model, NEW, seed++);
 }
