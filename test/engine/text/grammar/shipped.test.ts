@@ -1,0 +1,98 @@
+// The model that ships, held to grammars while it samples wildly: whatever it says is valid, and ends by itself.
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { nodePlatform } from '../../../../src/engine/platform-node.ts';
+import { openTextModelInline } from '../../../../src/engine/text/open.ts';
+import type { TextConstraint, TextModel } from '../../../../src/engine/text/text-model.ts';
+
+let model: TextModel;
+beforeAll(async () => {
+  const path = fileURLToPath(new URL('../../../../models/svc-chat-mini', import.meta.url));
+  model = await openTextModelInline(nodePlatform, { model: path, memoryBudget: 2 ** 29 });
+}, 120_000);
+afterAll(() => model?.close());
+
+/** Texts of eight choices at temperature 1.5, each with the way it ended. */
+async function texts(constraint: TextConstraint, seed = 1): Promise<{ text: string; ended: string }[]> {
+  const choices = Array.from({ length: 8 }, () => ({ text: '', ended: '' }));
+  const request = {
+    prompt: { text: 'Describe a city, as data:' },
+    temperature: 1.5,
+    maxTokens: 300,
+    n: choices.length,
+    seed,
+    constraint,
+  };
+  for await (const event of model.generate(request)) {
+    if (event.type === 'delta') choices[event.choice]!.text += event.text;
+    if (event.type === 'reasoning') throw new Error('reasoning inside a grammar');
+    if (event.type === 'done') choices[event.choice]!.ended = event.finishReason;
+  }
+  return choices;
+}
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', minLength: 2, maxLength: 12 },
+    founded: { type: 'integer', minimum: -800, maximum: 2024 },
+    tags: { type: 'array', items: { enum: ['old', 'new', 'big'] }, maxItems: 3 },
+    code: { type: 'string', pattern: '^[A-Z]{3}-\\d{2}$' },
+    sister: { $ref: '#' },
+  },
+  required: ['name', 'code'],
+  additionalProperties: false,
+  maxProperties: 3,
+};
+
+describe('svc-chat-mini at temperature 1.5', () => {
+  it('matches a regular expression', async () => {
+    const pattern = '(?:[A-Z][a-z]{2,8} ){1,3}was founded in (?:1[0-9]{3}|20[01]\\d)\\.';
+    for (const { text, ended } of await texts({ type: 'regex', pattern })) {
+      expect(text).toMatch(new RegExp(`^${pattern}$`));
+      expect(ended).toBe('stop');
+    }
+  });
+
+  it('matches a grammar', async () => {
+    const grammar =
+      'root ::= sum\nsum ::= sum "+" number | number\nnumber ::= [1-9] [0-9]{0,3} | "(" sum ")"';
+    for (const { text, ended } of await texts({ type: 'ebnf', grammar })) {
+      if (ended === 'length') continue; // brackets in brackets
+      expect(text).toMatch(/^[\d+()]+$/);
+      expect(text).not.toMatch(/\+\+|\(\)|\(\+|\+\)|^\+|\+$|\)\(/);
+      expect(text.split('(').length).toBe(text.split(')').length);
+    }
+  });
+
+  it('matches a schema', async () => {
+    const validate = new Ajv2020({ strict: false }).compile(SCHEMA);
+    for (const { text, ended } of await texts({ type: 'json_schema', schema: SCHEMA })) {
+      if (ended === 'length') continue; // a sister of a sister of a sister
+      expect([text, validate(JSON.parse(text))]).toEqual([text, true]);
+    }
+  });
+
+  it('writes JSON objects', async () => {
+    const all = await texts({ type: 'json_object' });
+    for (const { text, ended } of all) {
+      expect(text.startsWith('{')).toBe(true);
+      if (ended === 'stop') expect(JSON.parse(text)).toBeInstanceOf(Object);
+    }
+    expect(all.some(({ ended }) => ended === 'stop')).toBe(true);
+  });
+
+  it('refuses a bad grammar before it generates', async () => {
+    const events = model.generate({
+      prompt: { text: 'a' },
+      constraint: { type: 'regex', pattern: '(a' },
+    });
+    await expect(events.next()).rejects.toMatchObject({ code: 'bad_request', param: 'constraint.pattern' });
+    const wrong = { type: 'regex' } as unknown as TextConstraint;
+    await expect(model.generate({ prompt: { text: 'a' }, constraint: wrong }).next()).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+  });
+});
