@@ -9,7 +9,7 @@ import { ANY_JSON, MARKS } from './json-text.ts';
 import { lexemeOf, type Lexeme } from './lexeme.ts';
 import type { ArrayNode, ElementNode, ObjectNode, OtherNames, Program, ProgramNode } from './program.ts';
 import { prune } from './prune.ts';
-import type { ArrayRule, Element, ObjectRule, Rule } from './rule.ts';
+import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
 import type { SpellingKind } from './spelling.ts';
 
 const MOST_NODES = 200_000;
@@ -110,6 +110,8 @@ function createCompiler(
         return buildObject(rule, names);
       case 'array':
         return buildArray(rule, names);
+      case 'set':
+        return buildSet(rule);
     }
   };
 
@@ -148,6 +150,7 @@ function createCompiler(
     const number = (name: string): number => numbers.get(name) ?? -1;
     return {
       kind: 'object',
+      isSet: false,
       known,
       others,
       required: [...new Set(rule.required)].map(number),
@@ -157,6 +160,25 @@ function createCompiler(
       min: rule.min,
       max: rule.max,
     };
+  };
+
+  const buildSet = ({ strings, literals, min, max }: SetRule): ObjectNode => {
+    const value = add({ kind: 'sequence', nodes: [] });
+    const known = literals.map((name) => ({
+      name,
+      lexeme: addLexeme(dfaOf(characters(name), limits), 'plain'),
+      value,
+    }));
+    const others: OtherNames[] = [];
+    if (strings !== null && (countTexts(strings)[0] ?? 0) <= FEW_NAMES) {
+      for (const name of textsOf(strings))
+        known.push({ name, lexeme: addLexeme(dfaOf(characters(name), limits), 'name'), value });
+    } else if (strings !== null) {
+      const scarce = neverRunsOut(strings) ? null : strings;
+      others.push({ lexeme: addLexeme(strings, 'name'), value, scarce });
+    }
+    const dependents = known.map(() => []);
+    return { kind: 'object', isSet: true, known, others, required: [], dependents, min, max };
   };
 
   const buildArray = (rule: ArrayRule, names: Names): ArrayNode => {

@@ -22,8 +22,17 @@ export const MARKS: Record<Mark, Dfa> = {
   colon: whole(`:${SPACE}`),
 };
 
-/** Any JSON number. */
-export const NUMBER: Dfa = whole('-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?');
+const WHOLE = '(?:0|[1-9]\\d{0,20})';
+const FRACTION = '(?:\\.\\d{1,22})?';
+const LARGE =
+  '(?:[1-9](?:\\.\\d{1,16})?[eE]\\+?(?:2[1-9]|[3-9]\\d|[12]\\d\\d|30[0-7])|1(?:\\.[0-6]\\d{0,15})?[eE]\\+?308)';
+const SMALL = '[1-9](?:\\.\\d{1,16})?[eE]-(?:[1-9]\\d?|[12]\\d\\d|30[0-7])';
+
+/** Any number, with as many digits as JSON.stringify may write: no run of them lasts for ever, and none is read as Infinity. */
+export const NUMBER: Dfa = whole(`-?(?:${WHOLE}${FRACTION}(?:[eE][+-]?\\d{1,2})?|${LARGE}|${SMALL})`);
+
+/** The same of whole numbers. */
+export const INTEGER: Dfa = whole(`-?(?:${WHOLE}|${LARGE})`);
 
 const NAME = 'JSON value';
 

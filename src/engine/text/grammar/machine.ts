@@ -29,6 +29,8 @@ export interface Machine {
   lexemeOf(item: { lexeme: number }): Lexeme;
   /** What stands above `below` once a name that is not known is complete; null: it was there before. */
   closeName(below: Cell, name: OtherName, spelled: string): Cell | null;
+  /** Whether the name is an element of a set: then no colon follows it. */
+  isInSet(name: OtherName): boolean;
 }
 
 /** Stacks and states after which a new arena is begun; each is some 200 bytes. */
@@ -108,7 +110,11 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
         yield to.push(below, to.item({ key: `r${number}.0`, kind: 'repeat', node: number, done: 0 }));
         break;
       case 'object':
-        yield mark(to, to.push(below, objectItem(to, number, 'first', objects.EMPTY)), 'openObject');
+        yield mark(
+          to,
+          to.push(below, objectItem(to, number, 'first', objects.EMPTY)),
+          node.isSet ? 'openArray' : 'openObject',
+        );
         break;
       case 'array':
         yield mark(to, to.push(below, arrayItem(to, number, 'first', 0, 0)), 'openArray');
@@ -122,8 +128,7 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     { node: number, at, seen }: ObjectItem,
   ): Generator<Cell, void, void> {
     const node = object(number);
-    if (at !== 'name' && objects.mayClose(node, seen))
-      yield mark(to, below, at === 'first' ? 'closeObject' : 'spaceCloseObject');
+    if (at !== 'name' && objects.mayClose(node, seen)) yield mark(to, below, closing(node, at));
     const { known, others } = names.next(number, seen);
     if (known.length + others.length === 0) return;
     if (at === 'next') {
@@ -132,14 +137,21 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     }
     for (const i of known) {
       const rest = to.push(below, objectItem(to, number, 'next', objects.withKnown(seen, i)));
-      const colon = mark(to, to.push(rest, nodeItem(to, node.known[i]!.value)), 'colon');
-      yield to.push(colon, lexemeItem(to, node.known[i]!.lexeme));
+      const value = valueOf(to, rest, node, node.known[i]!.value);
+      yield to.push(value, lexemeItem(to, node.known[i]!.lexeme));
     }
     for (const group of others) {
       const lexeme = names.lexeme(number, group, seen);
       yield to.push(below, otherName(to, { node: number, group, seen, spelled: '', lexeme, state: 0 }));
     }
   }
+
+  const closing = ({ isSet }: ObjectNode, at: ObjectItem['at']): Mark => {
+    if (at === 'first') return isSet ? 'closeArray' : 'closeObject';
+    return isSet ? 'spaceCloseArray' : 'spaceCloseObject';
+  };
+  const valueOf = (to: Arena, rest: Cell, { isSet }: ObjectNode, value: number): Cell =>
+    isSet ? rest : mark(to, to.push(rest, nodeItem(to, value)), 'colon');
 
   const otherName = (to: Arena, name: Omit<OtherName, 'key' | 'kind'>): Item => {
     const key = `m${name.node}.${name.group}.${name.lexeme}.${name.state}${seenKey(name.seen)}${name.spelled}`;
@@ -168,8 +180,8 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     if (name.seen.others[name.group]?.includes(spelled)) return null;
     const to = below.arena;
     const rest = objectItem(to, name.node, 'next', objects.withOther(name.seen, name.group, spelled));
-    const value = nodeItem(to, object(name.node).others[name.group]!.value);
-    return mark(to, to.push(to.push(below, rest), value), 'colon');
+    const node = object(name.node);
+    return valueOf(to, to.push(below, rest), node, node.others[name.group]!.value);
   };
 
   const take = (to: Arena, leaf: Cell, byte: number, into: (opened: Opened) => void): void => {
@@ -214,6 +226,7 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
   return {
     open,
     closeName,
+    isInSet: ({ node }) => object(node).isSet,
     lexemeOf: ({ lexeme }) => lexemes[lexeme]!,
     start: () =>
       gather(arena, (into) => into(open(arena.push(arena.bottom, nodeItem(arena, program.start)))))!,

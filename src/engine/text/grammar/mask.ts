@@ -52,7 +52,8 @@ export function createMasks(machine: Machine, { trie, walks, below }: Walker, si
     const { item, below: rest } = leaf;
     if (item.kind === 'name') {
       // Most tokens end at the name's quote: a look at what follows it saves making the rest.
-      const closed = childOf(trie, node, COLON) >= 0 ? closeName(rest!, item, node, from) : null;
+      const mayGoOn = machine.isInSet(item) || childOf(trie, node, COLON) >= 0;
+      const closed = mayGoOn ? closeName(rest!, item, node, from) : null;
       if (closed) follow(machine.open(closed), node, bits, seen);
     } else {
       follow(machine.open(rest!), node, bits, seen);

@@ -34,6 +34,8 @@ export type ProgramNode =
 /** Values that no text matches are left out, with their names. */
 export interface ObjectNode {
   kind: 'object';
+  /** An array of texts that differ, which are its names; no value follows any. */
+  isSet: boolean;
   /** Known names: the lexeme of each in quotes, and the node of its value. */
   known: { name: string; lexeme: number; value: number }[];
   others: OtherNames[];

@@ -24,7 +24,8 @@ export type Rule =
   | { type: 'json' }
   | StringRule
   | ObjectRule
-  | ArrayRule;
+  | ArrayRule
+  | SetRule;
 
 /** A JSON string, quotes included, each character raw or escaped as JSON allows. `dfa` judges the text that it stands for. */
 export interface StringRule {
@@ -63,6 +64,17 @@ export interface ArrayRule {
   max: number;
   /** How many elements match `contains`; left out: it is not asked, and elements are plain rules. */
   contains?: { min: number; max: number };
+}
+
+/** A JSON array in any order of strings and literals, none of which comes twice. */
+export interface SetRule {
+  type: 'set';
+  /** Strings among the elements, by their text; null: none. */
+  strings: Dfa | null;
+  /** Elements that are no strings, each in its one spelling. */
+  literals: string[];
+  min: number;
+  max: number;
 }
 
 /** With `contains`: the values that match it, and those that do not; null: there are none. Together they are the element. */

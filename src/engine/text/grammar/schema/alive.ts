@@ -5,7 +5,7 @@ import { countTexts } from '../dfa-language.ts';
 import { isEmpty, subtract } from '../dfa.ts';
 import { elementOf, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
-import { kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
+import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
 import { numberDfa } from './number.ts';
 import { NONE, type Term } from './term.ts';
 import { termOf, type ObjectShape } from './object-shape.ts';
@@ -39,6 +39,7 @@ export function aliveTerms(root: Term, context: Context): { terms: Set<Term>; is
 function partsOf(shape: Shape, context: Context): Term[] {
   return [
     ...shape.arrays.flatMap((array) => {
+      if (differingElements(array, context) !== null) return [];
       if (!needsWalk(array)) return [...array.prefix, array.rest];
       const places = Array.from({ length: placesOf(array) + 1 }, (_, at) => kindsAt(array, at, context));
       return places.flatMap((kinds) => kinds.map(({ term }) => term));
@@ -64,6 +65,11 @@ function livesBy(shape: Shape, isAlive: IsAlive, context: Context): boolean {
 }
 
 export function arrayLives(shape: ArrayShape, isAlive: IsAlive, context: Context): boolean {
+  const differing = differingElements(shape, context);
+  if (differing !== null) {
+    const size = differing.others.length + (countTexts(differing.strings)[0] ?? 0);
+    return shape.min <= Math.min(shape.max, size);
+  }
   if (needsWalk(shape)) return walkElements(shape, isAlive, context).states.length > 0;
   return shape.min <= Math.min(shape.max, lengthOf(shape, isAlive));
 }

@@ -1,10 +1,11 @@
 // Arrays element by element: what each place may hold, and what must be remembered on the way (how many elements have fulfilled a
 // counted term, which values are used up). Serves arrays with counts and those whose elements must differ.
 
+import type { Dfa } from '../dfa.ts';
 import { elementOf, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
-import { scalarsOf } from './finite.ts';
-import { canonical, type Term } from './term.ts';
+import { otherScalars, scalarsOf } from './finite.ts';
+import { canonical, type Json, type Term } from './term.ts';
 
 /** One way for an element to be. */
 export interface ElementKind {
@@ -30,6 +31,21 @@ const MOST_COUNTS = 4;
 const MOST_VALUES = 64;
 const MOST_STATES = 4_000;
 
+/** Elements that must differ, of one kind at every place: strings, and scalars that are few. */
+export interface DifferingElements {
+  readonly strings: Dfa;
+  readonly others: readonly Json[];
+}
+
+/** null: elements may be alike, or are not all of that kind. */
+export function differingElements(shape: ArrayShape, context: Context): DifferingElements | null {
+  if (shape.unique === null || shape.max <= 1 || shape.counts.length > 0 || shape.prefix.length > 0)
+    return null;
+  const rest = context.shapeOf(shape.rest);
+  const others = otherScalars(rest, MOST_VALUES);
+  return others && { strings: rest.strings, others };
+}
+
 /** Whether the array cannot be said by places and a length alone. */
 export const needsWalk = ({ unique, max, counts }: ArrayShape): boolean =>
   (unique !== null && max > 1) || counts.length > 0;
@@ -49,7 +65,7 @@ export function kindsAt(shape: ArrayShape, at: number, context: Context): Elemen
   if (shape.unique !== null && shape.max > 1) {
     const values = scalarsOf(elementOf(shape, at), MOST_VALUES, context);
     if (values === null) {
-      const why = `elements can only be kept apart where they are at most ${MOST_VALUES} scalar values`;
+      const why = `elements are kept apart where all are strings, or at most ${MOST_VALUES} other scalar values`;
       return context.cannot(shape.unique, 'uniqueItems', why);
     }
     kinds = values.map((value) => ({ term: terms.value(value), counted: [], value: canonical(value) }));

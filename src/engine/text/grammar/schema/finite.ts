@@ -5,11 +5,21 @@ import { isEmpty } from '../dfa.ts';
 import type { Context } from './context.ts';
 import { decimalOf, isMultiple } from './decimal.ts';
 import { isWhole, type NumberPiece } from './number-set.ts';
+import type { Shape } from './shape.ts';
 import type { Json, Term } from './term.ts';
 
 /** All scalar values of the term; null: there are more than `most`, or others than scalars. */
 export function scalarsOf(term: Term, most: number, context: Context): Json[] | null {
   const shape = context.shapeOf(term);
+  const values = otherScalars(shape, most);
+  if (values === null || isEmpty(shape.strings)) return values;
+  if (countTexts(shape.strings)[0]! > most) return null;
+  values.push(...textsOf(shape.strings));
+  return values.length > most ? null : values;
+}
+
+/** The same, strings left out. */
+export function otherScalars(shape: Shape, most: number): Json[] | null {
   if (shape.arrays.length > 0 || shape.objects.length > 0) return null;
   const values: Json[] = [];
   if (shape.null) values.push(null);
@@ -19,10 +29,6 @@ export function scalarsOf(term: Term, most: number, context: Context): Json[] | 
     const numbers = numbersOf(piece, most);
     if (numbers === null) return null;
     values.push(...numbers.filter((number) => !values.includes(number)));
-  }
-  if (!isEmpty(shape.strings)) {
-    if (countTexts(shape.strings)[0]! > most) return null;
-    values.push(...textsOf(shape.strings));
   }
   return values.length > most ? null : values;
 }

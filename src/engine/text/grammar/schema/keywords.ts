@@ -15,7 +15,7 @@ import {
   numbersTo,
   ALL_NUMBERS,
 } from './number-set.ts';
-import { MOST_REMAINDERS, remaindersOf } from './number.ts';
+import { MOST_REMAINDERS, remaindersOf } from './plain-number.ts';
 import {
   ANY_OBJECT,
   classesOf,

@@ -1,31 +1,24 @@
-// The spellings of a set of numbers as an automaton. Plain decimals are judged digit by digit against the bounds, with the
-// remainder by each step. Digits are bounded (21 before the point, 22 after, as far as JSON.stringify goes), so that no run of
-// digits lasts for ever. An exponent is written only where all that JSON.stringify writes so is in the set (magnitudes from
-// 1e21 on, and under 1e-6), so that exponents need no comparing; elsewhere such a number has its plain spelling, as far as the digits go.
+// The spellings of a set of numbers as an automaton: plain decimals, and an exponent where JSON.stringify writes one. With a step
+// that does not divide 100,000, numbers from 1e21 on have no spelling with an exponent.
 
-import { checkLimits, dfa, NO_CLASS, NOTHING, unite, type Dfa, type Limits } from '../dfa.ts';
-import { decimalOf, isMultiple, plainDigits, type Decimal } from './decimal.ts';
-import type { NumberPiece, NumberSet } from './number-set.ts';
-import { regexDfa } from '../regex.ts';
+import { NOTHING, unite, type Dfa, type Limits } from '../dfa.ts';
+import { INTEGER, NUMBER } from '../json-text.ts';
+import { decimalOf, isMultiple, type Decimal } from './decimal.ts';
+import { exponentDfa, SMALLEST_PLAIN } from './exponent.ts';
+import { plainDfa } from './plain-number.ts';
+import { ALL_NUMBERS, INTEGERS, type NumberPiece, type NumberSet } from './number-set.ts';
 import { wordsDfa } from './words.ts';
-
-const WHOLE_DIGITS = 21;
-const MOST_WHOLE_DIGITS = 308;
-const FRACTION_DIGITS = 22;
-const LARGEST_PLAIN = 1e21;
-const SMALLEST_PLAIN = 1e-6;
-
-/** Remainders of a step that are counted: a state each, for every digit. */
-export const MOST_REMAINDERS = 10_000;
-
-const MANTISSA = '[1-9](\\.\\d{1,16})?';
-const LARGE = `(${MANTISSA}e\\+(2[1-9]|[3-9]\\d|[12]\\d\\d|30[0-7])|1(\\.[0-6]\\d{0,15})?e\\+308)`;
-const SMALL = `${MANTISSA}e-([7-9]|[1-9]\\d|[12]\\d\\d|30[0-7])`;
 
 const made = new WeakMap<NumberSet, Dfa>();
 
+// The two sets that most schemas ask for, without the detour over bounds.
+const USUAL = new Map<NumberSet, Dfa>([
+  [ALL_NUMBERS, NUMBER],
+  [INTEGERS, INTEGER],
+]);
+
 export function numberDfa(set: NumberSet, bounds: Limits): Dfa {
-  let found = made.get(set);
+  let found = USUAL.get(set) ?? made.get(set);
   if (found === undefined) {
     found = set.reduce((all, piece) => unite(all, pieceDfa(piece, bounds), bounds), NOTHING);
     made.set(set, found);
@@ -36,174 +29,16 @@ export function numberDfa(set: NumberSet, bounds: Limits): Dfa {
 function pieceDfa(piece: NumberPiece, bounds: Limits): Dfa {
   const { min, max, step, not } = piece;
   if (min === max) return wordsDfa([String(min)], bounds);
-  const signs = [
-    { sign: '', ...{ min: Math.max(min, 0), max } },
-    { sign: '-', ...{ min: Math.max(-max, 0), max: -min } },
-  ].filter((range) => range.min <= range.max);
-  const spelled: string[] = [];
-  // What JSON.stringify writes with an exponent of 21 or more is a multiple of 1e5.
-  const largeFits = not.length === 0 && (step === null || isMultiple(decimalOf(1e5), step));
-  const smallFits = step === null && not.every((each) => valueOf(each) >= SMALLEST_PLAIN);
-  for (const range of signs) {
-    if (largeFits && range.min <= LARGEST_PLAIN && range.max === Infinity) spelled.push(range.sign + LARGE);
-    if (smallFits && range.min <= Number.MIN_VALUE && range.max >= SMALLEST_PLAIN)
-      spelled.push(range.sign + SMALL);
-  }
-  const plain = signs.map((range) => plainDfa(piece, range, bounds));
-  const powers = spelled.length === 0 ? [] : [exponentDfa(spelled.join('|'))];
-  return [...plain, ...powers].reduce((all, each) => unite(all, each, bounds), NOTHING);
-}
-
-const exponents = new Map<string, Dfa>();
-
-function exponentDfa(pattern: string): Dfa {
-  const found = exponents.get(pattern) ?? regexDfa(pattern, { whole: true });
-  exponents.set(pattern, found);
-  return found;
+  // What JSON.stringify writes with an exponent of 21 or more is a multiple of 100,000.
+  const large = not.length === 0 && (step === null || isMultiple(decimalOf(1e5), step));
+  const small = step === null && not.every((each) => valueOf(each) >= SMALLEST_PLAIN);
+  return [
+    { sign: '', min: Math.max(min, 0), max },
+    { sign: '-', min: Math.max(-max, 0), max: -min },
+  ]
+    .filter((range) => range.min <= range.max)
+    .flatMap((range) => [plainDfa(piece, range, bounds), exponentDfa(range, { large, small }, bounds)])
+    .reduce((all, each) => unite(all, each, bounds), NOTHING);
 }
 
 const valueOf = ({ digits, exponent }: Decimal): number => Number(`${digits}e${exponent}`);
-
-interface Range {
-  sign: string;
-  /** Magnitudes. */
-  min: number;
-  max: number;
-}
-
-interface State {
-  phase: 'sign' | 'whole' | 'fraction';
-  /** Digits read in this phase. */
-  count: number;
-  /** How the digits so far compare with the bounds' own: -1 less, 0 equal, 1 more. */
-  low: number;
-  high: number;
-  /** By each step, of the digits so far as one whole number; the step's modulus itself where it no longer divides. */
-  remainders: number[];
-  /** The whole part is the digit 0 alone. */
-  zero: boolean;
-}
-
-/** The plain decimals of a range. */
-function plainDfa(piece: NumberPiece, range: Range, bounds: Limits): Dfa {
-  const low = plainDigits(range.min);
-  const high = range.max === Infinity ? null : plainDigits(range.max);
-  const steps = [...(piece.step === null ? [] : [piece.step]), ...piece.not].map(scaled);
-  const beyond = range.min >= LARGEST_PLAIN || (range.max >= LARGEST_PLAIN && range.max < Infinity);
-  const wholeDigits = Math.min(high?.whole.length ?? Infinity, beyond ? MOST_WHOLE_DIGITS : WHOLE_DIGITS);
-  const fractionDigits = piece.step === null ? FRACTION_DIGITS : steps[0]!.scale;
-
-  function digit(state: State, d: number): State | null {
-    const whole = state.phase === 'whole';
-    if (state.zero && whole) return null;
-    if (state.count >= (whole ? wholeDigits : fractionDigits)) return null;
-    if (state.low > 0 && state.high < 0 && !whole && steps.length === 0)
-      return { ...state, count: state.count + 1 };
-    const next: State = {
-      ...state,
-      count: state.count + 1,
-      low: compare(state.low, d, whole ? low.whole : low.fraction, state.count),
-      high: high === null ? -1 : compare(state.high, d, whole ? high.whole : high.fraction, state.count),
-      remainders: state.remainders.map((remainder, i) => {
-        const { modulus, scale } = steps[i]!;
-        if (remainder === modulus || (!whole && state.count >= scale)) return d > 0 ? modulus : remainder;
-        return (remainder * 10 + d) % modulus;
-      }),
-      zero: whole ? d === 0 && state.count === 0 : state.zero,
-    };
-    const tooLarge = next.high > 0 && (!whole || next.count === high?.whole.length);
-    return tooLarge || (!whole && next.low < 0) ? null : next;
-  }
-
-  /** The number of digits decides first. */
-  function endWhole(state: State): State {
-    const longer = (digits: string): number => Math.sign(state.count - digits.length);
-    return {
-      ...state,
-      phase: 'fraction',
-      count: 0,
-      zero: false,
-      low: longer(low.whole) || state.low,
-      high: high === null ? -1 : longer(high.whole) || state.high,
-    };
-  }
-
-  function next(state: State, c: string): State | null {
-    if (c === '.') return state.phase === 'whole' && state.count > 0 ? endWhole(state) : null;
-    if (c === '-') return state.phase === 'sign' && range.sign === '-' ? { ...state, phase: 'whole' } : null;
-    if (state.phase !== 'sign') return digit(state, Number(c));
-    return range.sign === '' ? digit({ ...state, phase: 'whole' }, Number(c)) : null;
-  }
-
-  function accepts(state: State): boolean {
-    if (state.phase === 'sign' || state.count === 0) return false;
-    const end = state.phase === 'whole' ? endWhole(state) : state;
-    const enough = end.low > 0 || (end.low === 0 && end.count >= low.fraction.length);
-    const divides = end.remainders.map((remainder, i) => {
-      const { modulus, scale } = steps[i]!;
-      if (remainder === modulus) return false;
-      let left = remainder;
-      for (let place = end.count; place < scale; place++) left = (left * 10) % modulus;
-      return left === 0;
-    });
-    return enough && end.high <= 0 && divides.every((holds, i) => holds === (i === 0 && piece.step !== null));
-  }
-  const start: State = {
-    phase: 'sign',
-    count: 0,
-    low: 0,
-    high: 0,
-    remainders: steps.map(() => 0),
-    zero: false,
-  };
-  return explore(start, next, accepts, bounds);
-}
-
-function compare(before: number, d: number, digits: string, at: number): number {
-  return before || Math.sign(d - Number(digits[at] ?? 0));
-}
-
-/** A step as whole units of 10^-scale. */
-function scaled({ digits, exponent }: Decimal): { modulus: number; scale: number } {
-  return { modulus: Number(digits) * 10 ** Math.max(exponent, 0), scale: Math.max(-exponent, 0) };
-}
-
-/** States a digit of a step costs: what decides whether it can be counted at all. */
-export const remaindersOf = (step: Decimal): number => scaled(step).modulus;
-
-/** The automaton of a walk over states, over the characters of plain decimals. */
-function explore(
-  start: State,
-  next: (state: State, character: string) => State | null,
-  accepts: (state: State) => boolean,
-  bounds: Limits,
-): Dfa {
-  const numbers = new Map<string, number>();
-  const found: State[] = [];
-  const number = (state: State | null): number => {
-    if (state === null) return -1;
-    const { phase, count, low, high, remainders, zero } = state;
-    const key = `${phase}${count},${low}${high}${Number(zero)}${remainders.join()}`;
-    let at = numbers.get(key);
-    if (at === undefined) {
-      numbers.set(key, (at = found.length));
-      found.push(state);
-      checkLimits(bounds, found.length, CHARACTERS.length);
-    }
-    return at;
-  };
-  number(start);
-  const table: number[] = [];
-  for (let at = 0; at < found.length; at++) {
-    for (const character of CHARACTERS) table.push(number(next(found[at]!, character)));
-  }
-  return dfa({
-    starts: [0, 0x2d, 0x2e, 0x2f, ...Array.from({ length: 10 }, (_, d) => 0x30 + d), 0x3a],
-    classes: [NO_CLASS, 0, 1, NO_CLASS, ...Array.from({ length: 10 }, (_, d) => 2 + d), NO_CLASS],
-    classCount: CHARACTERS.length,
-    next: table,
-    accept: found.map(accepts),
-  });
-}
-
-const CHARACTERS = '-.0123456789';

@@ -24,7 +24,7 @@ import { aliveTerms, arrayLives, lengthOf, livingObjects, type IsAlive } from '.
 import type { ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { readDocument } from './document.ts';
-import { kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
+import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
 import { createContext } from './normal-form.ts';
 import { numberDfa } from './number.ts';
 import type { ObjectShape } from './object-shape.ts';
@@ -77,6 +77,12 @@ function ruleOf(term: Term, isAlive: IsAlive, context: Context): Rule {
 }
 
 function arrayRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule {
+  const differing = differingElements(shape, context);
+  if (differing !== null) {
+    const strings = isEmpty(differing.strings) ? null : differing.strings;
+    const literals = differing.others.map((value) => JSON.stringify(value));
+    return { type: 'set', strings, literals, min: shape.min, max: shape.max };
+  }
   if (!needsWalk(shape)) {
     const length = Math.min(shape.max, lengthOf(shape, isAlive));
     return array({

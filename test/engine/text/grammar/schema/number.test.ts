@@ -58,6 +58,20 @@ test('exclusive bounds end at the double before', () => {
   expect(['0', '-0', '0.000', '-1', '-1e-9'].map(above)).toEqual([false, false, false, false, false]);
 });
 
+test('exponents are held to bounds', () => {
+  const set = spells(between(2.5e-9, 3e22));
+  const inside = [2.5e-9, 2.51e-9, 9e-9, 1e-8, 3.3e-7, 1e21, 9.99e21, 1e22, 3e22];
+  const outside = [2.49e-9, 1e-9, 9e-10, 3.1e22, 4e22, 1e23, 1e300, -1e21, -1e-8];
+  for (const value of inside) expect([value, set(JSON.stringify(value))]).toEqual([value, true]);
+  for (const value of outside) expect([value, set(JSON.stringify(value))]).toEqual([value, false]);
+  const all = spells(numbersTo(1.7e308, false));
+  expect([1.7e308, -Number.MAX_VALUE, 1e-300].map((value) => all(JSON.stringify(value)))).toEqual([
+    true,
+    true,
+    true,
+  ]);
+});
+
 test('multiples are exact decimals', () => {
   const cents = spells(multiplesOf(0.01));
   expect(['19.99', '0.07', '1.1', '3', '-4.35', '0'].map(cents)).toEqual(new Array(6).fill(true));

@@ -10,7 +10,7 @@ import { idsOf, smallVocabulary } from '../small-vocabulary.ts';
 import { accepts, grammarOf } from './judge.ts';
 
 test('no token ends a name as one that is there already', () => {
-  const tokens = ['"', '""', 'b"', 'ab"', '"ab"', '":', 'b":1'];
+  const tokens = ['"', '""', 'b"', 'ab"', '"ab"', '":', 'b":1', ',"ab"'];
   const vocabulary = smallVocabulary(tokens);
   const rule = ruleOfSchema({ type: 'object' }, { path: 'schema' });
   const grammar = createGrammar(compile(rule, vocabulary.available, limits()), vocabulary);
@@ -22,9 +22,42 @@ test('no token ends a name as one that is there already', () => {
     return idsOf(bits).flatMap((id) => tokens[id] ?? []);
   };
   expect(allowedAfter('{"ab":1,"a')).toEqual(['"', 'ab"', '":']);
+  expect(allowedAfter('{"ab":1')).toEqual([]);
+  expect(allowedAfter('{"b":1')).toEqual([',"ab"']);
   expect(allowedAfter('{"ab":1,')).toEqual(['"', '""', '":']);
   expect(allowedAfter('{"":1,')).toEqual(['"', '"ab"', '":']);
   expect(allowedAfter('{"":1,"')).toEqual(['b"', 'ab"', 'b":1']);
+});
+
+test('elements that must differ', () => {
+  const strings = grammarOf({
+    type: 'array',
+    items: { type: ['string', 'null'] },
+    uniqueItems: true,
+    maxItems: 4,
+  });
+  const right = ['[]', '["a"]', '["a", "b", ""]', '["a",null,"ab"]', '["\\n","n"]', '[ null ]'];
+  for (const each of right) expect([each, accepts(strings, each)]).toEqual([each, true]);
+  const wrong = [
+    '["a","a"]',
+    '[null,null]',
+    '["a","b","a"]',
+    '["a","b","c","d","e"]',
+    '["a" "b"]',
+    '["a":"b"]',
+    '[1]',
+    '["",""]',
+  ];
+  for (const each of wrong) expect([each, accepts(strings, each)]).toEqual([each, false]);
+  const few = grammarOf({
+    type: 'array',
+    items: { enum: ['x', 'y', 1, 2, false] },
+    uniqueItems: true,
+    minItems: 5,
+  });
+  expect(accepts(few, '["y",1,false,2,"x"]')).toBe(true);
+  expect(accepts(few, '["y",1,false,2]')).toBe(false);
+  expect(accepts(few, '["y",1,false,2,1]')).toBe(false);
 });
 
 test('order and spacing are free', () => {
