@@ -4,6 +4,7 @@ import { dfaOf } from '../determinize.ts';
 import { intersect, NOTHING, unite, type Dfa, type Limits } from '../dfa.ts';
 import { characters, type Expression } from '../expression.ts';
 import { regexDfa } from '../regex.ts';
+import { nextBelow } from './decimal.ts';
 import { wordsDfa } from './words.ts';
 import { LARGEST_PLAIN, plainDfa, type Range } from './plain-number.ts';
 
@@ -17,7 +18,7 @@ const MANTISSA = '[1-9](\\.\\d{1,16})?';
 export function exponentDfa(range: Range, { large = true, small = true }, bounds: Limits): Dfa {
   const zones = [
     ...(large ? [{ min: LARGEST_PLAIN, max: Number.MAX_VALUE }] : []),
-    ...(small ? [{ min: LEAST, max: 9.999999999999999e-7 }] : []),
+    ...(small ? [{ min: LEAST, max: nextBelow(SMALLEST_PLAIN) }] : []),
   ];
   return zones.reduce((all, zone) => {
     const [min, max] = [Math.max(zone.min, range.min), Math.min(zone.max, range.max)];
