@@ -95,7 +95,7 @@ export const GENERATION_FIELDS = {
     regex: honoured(filled, 'Regular expression the whole text matches.'),
     ebnf: honoured(filled, 'Grammar the whole text matches, W3C EBNF or GBNF; its start is `root`.'),
   }),
-  ...by('server/logit-processors.ts', {
+  ...by('engine/text/processors.ts', {
     custom_logit_processor: honoured(
       filled,
       'JSON text: a processor or a list of them: allowed_tokens, disallowed_tokens {tokens}, thinking_budget {tokens}, no_repeat_ngram {size, window}, bad_words {words}, wgsl {source}.',

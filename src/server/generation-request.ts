@@ -4,7 +4,7 @@ import { EngineError, type TextRequest } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
 import type { GenerationBody } from './generation-fields.ts';
-import { toProcessors } from './logit-processors.ts';
+import { processorPaths, toProcessors } from './logit-processors.ts';
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
 
@@ -128,7 +128,7 @@ function fieldPaths(
     ['ignoreEos', 'ignore_eos'],
     ['noStopTrim', 'no_stop_trim'],
     ['skipSpecialTokens', 'skip_special_tokens'],
-    ['processors', processorField(body)],
+    ...processorPaths(body),
     ['lora', body.lora_path === undefined ? 'model' : 'lora_path'],
     ['id', 'rid'],
     ['cacheSalt', 'cache_salt'],
@@ -142,11 +142,6 @@ function fieldPaths(
     ['templateKwargs', 'chat_template_kwargs'],
     ['continueFinal', 'continue_final_message'],
   ];
-}
-
-function processorField({ custom_logit_processor, bad_words, allowed_token_ids }: GenerationBody): string {
-  if (custom_logit_processor !== undefined) return 'custom_logit_processor';
-  return bad_words ? 'bad_words' : allowed_token_ids ? 'allowed_token_ids' : 'custom_params.thinking_budget';
 }
 
 /** The engine's error under the name the client knows the field by. */

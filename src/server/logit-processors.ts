@@ -68,6 +68,20 @@ export function toProcessors(body: ProcessorFields): LogitProcessor[] | undefine
   return processors.length > 0 ? processors : undefined;
 }
 
+/** Where the engine's paths into the processors stand in the request. */
+export function processorPaths(body: ProcessorFields): [engine: string, field: string][] {
+  const own: [string, string][] = [
+    ...(body.allowed_token_ids ? [['tokens', 'allowed_token_ids'] as [string, string]] : []),
+    ...(body.bad_words ? [['words', 'bad_words'] as [string, string]] : []),
+  ];
+  const named = (toProcessors(body) ?? []).length - own.length;
+  const field = body.custom_logit_processor === undefined ? 'custom_params.thinking_budget' : FIELD;
+  return [
+    ...own.map(([member, name], at): [string, string] => [`processors.${named + at}.${member}`, name]),
+    ['processors', named > 0 ? field : (own[0]?.[1] ?? FIELD)],
+  ];
+}
+
 function parse(text: string): unknown[] {
   let value: unknown;
   try {

@@ -48,6 +48,51 @@ describe('regex and ebnf', () => {
   });
 });
 
+describe('processors', () => {
+  const CAPITAL = 'What is the capital of France?';
+
+  it('keep words out of the text', async () => {
+    expect((await both(CAPITAL, { bad_words: ['Paris'] })).text).not.toContain('Paris');
+  });
+
+  it('leave only some tokens', async () => {
+    const { choice } = await plain('yes or no?', { return_token_ids: true, max_completion_tokens: 4 });
+    const allowed_token_ids = choice.token_ids!.slice(0, 2);
+    const some = await plain(CAPITAL, {
+      allowed_token_ids,
+      return_token_ids: true,
+      max_completion_tokens: 8,
+    });
+    expect(some.choice.token_ids).toHaveLength(8);
+    expect(some.choice.token_ids!.every((id) => allowed_token_ids.includes(id))).toBe(true);
+    const custom_logit_processor = JSON.stringify({ name: 'disallowed_tokens', tokens: allowed_token_ids });
+    const others = await plain(CAPITAL, { custom_logit_processor, return_token_ids: true });
+    expect(others.choice.token_ids!.some((id) => allowed_token_ids.includes(id))).toBe(false);
+  });
+
+  it('let no pair of tokens come twice', async () => {
+    const custom_logit_processor = '{"name":"no_repeat_ngram","size":2}';
+    const more = { custom_logit_processor, return_token_ids: true, ignore_eos: true };
+    const { token_ids: ids = [] } = (await plain('Tell me a story.', more)).choice;
+    const pairs = ids.slice(1).map((id, at) => `${ids[at]} ${id}`);
+    expect(new Set(pairs).size).toBe(pairs.length);
+  });
+
+  it.each([
+    [
+      { custom_logit_processor: '{"name":"disallowed_tokens","tokens":[99999]}' },
+      'custom_logit_processor.0.tokens.0',
+    ],
+    [
+      { bad_words: Array.from({ length: 1001 }, () => 'a'), custom_params: { thinking_budget: 5 } },
+      'bad_words',
+    ],
+  ])('%# are refused by their place in the body', async (more, param) => {
+    await expect(plain('hi', more)).rejects.toMatchObject({ status: 400, param });
+    await expect(streamed('hi', more)).rejects.toMatchObject({ status: 400, param });
+  });
+});
+
 describe('what does not compile', () => {
   it.each([
     [{ regex: '(' }, 'regex'],
