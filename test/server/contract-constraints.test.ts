@@ -9,6 +9,20 @@ serveShipped();
 
 const City = z.object({ name: z.string().max(12), people: z.int().min(0).max(9), large: z.boolean() });
 const ASK = 'Tell me about Paris as JSON.';
+const weather = {
+  type: 'function' as const,
+  function: {
+    name: 'get_weather',
+    parameters: {
+      type: 'object',
+      properties: { city: { enum: ['Rome', 'Oslo'] } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+  },
+};
+const clock = { type: 'function' as const, function: { name: 'clock', parameters: { type: 'object' } } };
+
 describe('response_format', () => {
   it('is a schema that the text matches, however hot it is sampled', async () => {
     for (const seed of [1, 2, 3]) {
@@ -35,6 +49,17 @@ describe('response_format', () => {
     });
     for (const region of text.matchAll(/<n>(.*?)(<\/n>|$)/gs)) expect(region[1]).toMatch(/^-?\d*$/);
   });
+
+  it('begins after the thinking', async () => {
+    const more = {
+      chat_template_kwargs: { enable_thinking: true },
+      response_format: zodResponseFormat(City, 'city'),
+      max_completion_tokens: 600,
+    };
+    const { text, reasoning } = await both('What is 25 plus 48?', more);
+    expect(reasoning).not.toBe('');
+    expect(City.safeParse(JSON.parse(text)).success).toBe(true);
+  });
 });
 
 describe('regex and ebnf', () => {
@@ -45,6 +70,31 @@ describe('regex and ebnf', () => {
     const { text, finish } = await both('Is Paris large?', { ...more, temperature: 1, seed: 3 });
     expect(text).toMatch(/^(yes|no), \d{3}$/);
     expect(finish).toBe('stop');
+  });
+});
+
+describe('tools', () => {
+  it('are called where they must be, with arguments of their schema', async () => {
+    const more = { tools: [weather, clock], temperature: 1, seed: 5, max_completion_tokens: 200 };
+    const required = await plain('Hello!', { ...more, tool_choice: 'required' });
+    expect(required.finish).toBe('tool_calls');
+    expect(required.calls.length).toBeGreaterThan(0);
+    const tool_choice = { type: 'function', function: { name: 'get_weather' } };
+    const named = await plain('Hello!', { ...more, tool_choice });
+    const [call] = named.calls as { function: { name: string; arguments: string } }[];
+    expect(call?.function.name).toBe('get_weather');
+    expect(['Rome', 'Oslo']).toContain((JSON.parse(call!.function.arguments) as { city: string }).city);
+  });
+
+  it('or the answer has its format', async () => {
+    const more = {
+      tools: [clock],
+      response_format: zodResponseFormat(City, 'city'),
+      max_completion_tokens: 400,
+    };
+    const { text, calls } = await plain(ASK, more);
+    if (calls.length === 0) expect(City.safeParse(JSON.parse(text)).success).toBe(true);
+    else expect(calls[0]).toMatchObject({ function: { name: 'clock' } });
   });
 });
 
