@@ -65,7 +65,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
     if (parts.length > 1) counters.sharedSteps++;
     for (const { sequence, processed, first: from } of parts) {
       if (processed === null || sequence.leader) continue;
-      counters.promptTokens += processed - from;
+      counters.promptTokens += Math.max(0, processed - from);
       const cached = sequence.prefix.found!;
       const { promptTokens } = sequence;
       const backend = storageBackend === undefined ? {} : { storageBackend };

@@ -110,7 +110,11 @@ export function createScheduler(
     if (!pages.claim(sequence, path, pagesFor(sequence.ids.length + 1) - path.length + promised()))
       return false;
     sequence.computed = path.length * PAGE_TOKENS;
-    advance(sequence);
+    // One is left, so that the first step tells of the prompt even where all of it was found.
+    sequence.prefix.processed = Math.max(
+      sequence.prefix.processed,
+      Math.min(sequence.computed, sequence.promptTokens - 1),
+    );
     if (!sequence.prefix.found) {
       sequence.prefix.found = foundIn(sequence, path.length, onDevice);
       if (!sequence.leader) count(sequence);

@@ -44,6 +44,18 @@ describe('a second request with the same beginning', () => {
     expect(engine.scheduler.lookups).toEqual({ tokens: 100 + 96 + 163, device: 192, host: 0, storage: 0 });
   });
 
+  it('tells of a prompt that was found whole, where the reply has begun already', async () => {
+    const engine = createPaperEngine(LIMITS);
+    const first = engine.start(paperSequence(prompt(64), 40));
+    await allFinished([first]);
+    const begun = paperSequence(prompt(64), 5);
+    begun.ids.push(first.ids[64]!);
+    await allFinished([engine.start(begun)]);
+    expect(cached(begun)).toMatchObject({ cachedTokens: 64, processed: 64, promptTokens: 64 });
+    expectAlone(begun);
+    expect(engine.loop.counters.promptTokens).toBe(64);
+  });
+
   it('finds nothing under another salt', async () => {
     const engine = createPaperEngine(LIMITS);
     await allFinished([engine.start(paperSequence(prompt(100), 5, { scope: 'a' }))]);
