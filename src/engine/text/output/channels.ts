@@ -4,7 +4,7 @@
 import type { ChannelFormat } from './format.ts';
 import type { ParserState } from './parser.ts';
 import { closeReasoning } from './parser.ts';
-import { forget, match, opens, peek, sees, type Parse } from './reader.ts';
+import { firsts, forget, isOneOf, match, peek, sees, textUntil, type Parse } from './reader.ts';
 
 interface Message {
   kind: 'content' | 'reasoning' | 'call';
@@ -76,22 +76,24 @@ function* readMessage(state: ParserState, format: ChannelFormat, message: Messag
   const { reader, parts, marker } = state;
   const ends = [format.end, ...format.ends].map(marker);
   const starts = [format.start, format.channel].map(marker);
+  const stops = firsts([...ends, ...starts]);
   let any = false;
   begin(state, message);
   for (;;) {
     const unit = yield* peek(reader);
     if (unit === null) break;
-    const end = opens(unit, ends) ? yield* match(reader, ends) : null;
-    if (end || (opens(unit, starts) && (yield* sees(reader, starts)))) {
+    const mayEnd = isOneOf(unit, stops);
+    const end = mayEnd ? yield* match(reader, ends) : null;
+    if (end || (mayEnd && (yield* sees(reader, starts)))) {
       if (message.kind === 'reasoning') {
         closeReasoning(state, end ? reader.units[reader.at - 1]!.token + 1 : unit.token);
         parts.closeReasoning(end?.text ?? '');
       }
       break;
     }
-    reader.at++;
-    if (message.kind === 'call') parts.arguments(unit.text);
-    else parts[message.kind](unit.text);
+    const text = textUntil(reader, stops);
+    if (message.kind === 'call') parts.arguments(text);
+    else parts[message.kind](text);
     any = true;
   }
   if (message.kind !== 'call') return;

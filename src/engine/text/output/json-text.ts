@@ -1,6 +1,6 @@
 // JSON inside a reply, read as it comes. It is passed on as the model writes it, right or wrong; only its end is looked for.
 
-import { peek, type Parse, type Reader } from './reader.ts';
+import { character, peek, textUntil, type Parse, type Reader } from './reader.ts';
 
 /** Text as the inside of a JSON string. Every UTF-16 unit stands for itself, so that pieces add up. */
 export function escapeJson(text: string): string {
@@ -23,17 +23,24 @@ export function* jsonString(reader: Reader): Parse<string | null> {
   }
 }
 
+const STRING_MARKS = new Set(['"', '\\']);
+
 /** A string with its quotes; false: it does not begin here or never ends. */
 function* copyString(reader: Reader, take: (text: string) => void): Parse<boolean> {
-  let escaped = false;
-  for (let first = true; ; first = false) {
+  if (!(yield* character(reader, '"'))) return false;
+  take('"');
+  for (;;) {
     const unit = yield* peek(reader);
-    if (unit === null || (first && (unit.id >= 0 || unit.text !== '"'))) return false;
-    reader.at++;
-    take(unit.text);
-    if (unit.id >= 0) continue;
-    if (!first && !escaped && unit.text === '"') return true;
-    escaped = !escaped && unit.text === '\\';
+    if (unit === null) return false;
+    if (unit.id < 0 && (unit.text === '"' || unit.text === '\\')) {
+      reader.at++;
+      take(unit.text);
+      if (unit.text === '"') return true;
+      const escaped = yield* peek(reader);
+      if (escaped === null) return false;
+      reader.at++;
+      take(escaped.text);
+    } else take(textUntil(reader, STRING_MARKS));
   }
 }
 

@@ -10,13 +10,14 @@ import { createParts, type Parts } from './parts.ts';
 import type { Begins } from './reply-start.ts';
 import {
   createReader,
+  firsts,
   forget,
-  markerMaker,
+  isOneOf,
   match,
-  opens,
   peek,
   sees,
   space,
+  textUntil,
   type Marker,
   type Parse,
   type Reader,
@@ -31,8 +32,8 @@ export interface OutputParserOptions {
   streamReasoning: boolean;
   /** The reply is over with its first call. */
   singleCall: boolean;
-  /** Id of a special token with that text. */
-  specialId(text: string): number | undefined;
+  /** See markerMaker. */
+  marker(text: string): Marker;
   /** Left out: random ones. */
   callId?: () => string;
 }
@@ -54,7 +55,7 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     holdSpace: options.tools !== null,
     callId: options.callId ?? callId,
   });
-  const marker = markerMaker((text) => options.specialId(text));
+  const { marker } = options;
   const state: ParserState = { reader, parts, marker, options, reasoningFrom: null, reasoningTokens: 0 };
   const parse = format.channels ? readChannels(state, format.channels) : readReply(state, format);
   let tokens = 0;
@@ -102,8 +103,13 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
   const thinkMarkers = reasoning ? [marker(reasoning.begin)] : [];
   const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
-  const special = [...callMarkers, ...thinkMarkers, ...dropped];
+  const special = firsts([...callMarkers, ...thinkMarkers, ...dropped]);
   const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
+  // Without markers, each character may begin a call until something is said.
+  const readText = (): void => {
+    if (!format?.bare || !parts.blank) return parts.content(textUntil(reader, special));
+    parts.content(reader.units[reader.at++]!.text);
+  };
   if (reasoning && options.begins === 'reasoning') yield* readReasoning(state, reasoning, callMarkers, false);
   for (;;) {
     forget(reader);
@@ -111,7 +117,7 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
     if (unit === null) return;
     if (calls && (yield* beginsBare(calls))) {
       yield* readCalls({ ...calls, knownOnly: true });
-    } else if (opens(unit, special)) {
+    } else if (isOneOf(unit, special)) {
       const mayThink = reasoning !== null && (parts.blank || reasoning.repeats === true);
       if (mayThink && (yield* sees(reader, thinkMarkers))) {
         yield* readReasoning(state, reasoning, callMarkers, true);
@@ -119,23 +125,16 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
       }
       if (yield* match(reader, dropped)) continue;
       if (!calls || !(yield* sees(reader, callMarkers))) {
-        yield* readText(state);
+        readText();
         continue;
       }
       yield* readCalls(calls);
     } else {
-      yield* readText(state);
+      readText();
       continue;
     }
     if (options.singleCall && parts.calls > 0) return;
   }
-}
-
-function* readText({ reader, parts }: ParserState): Parse<void> {
-  const unit = yield* peek(reader);
-  if (unit === null) return;
-  reader.at++;
-  parts.content(unit.text);
 }
 
 function callsOptions(
@@ -178,18 +177,17 @@ function* readReasoning(
   parts.openReasoning(tag?.text ?? '');
   const ends = [marker(format.end)];
   const callsEnd = format.callsEnd ? callMarkers : [];
-  const markers = [...ends, ...callsEnd];
+  const stops = firsts([...ends, ...callsEnd]);
   for (;;) {
     const unit = yield* peek(reader);
     if (unit === null) return;
-    const mayEnd = opens(unit, markers);
+    const mayEnd = isOneOf(unit, stops);
     const end = mayEnd ? yield* match(reader, ends) : null;
     if (end || (mayEnd && (yield* sees(reader, callsEnd)))) {
       closeReasoning(state, end ? reader.units[reader.at - 1]!.token + 1 : unit.token);
       return parts.closeReasoning(end?.text ?? '');
     }
-    reader.at++;
-    parts.reasoning(unit.text);
+    parts.reasoning(textUntil(reader, stops));
   }
 }
 

@@ -70,10 +70,11 @@ export function createParts(options: PartsOptions): Parts {
   };
   /** The text that is certain to stay; space at its end waits for what follows. */
   const certain = (text: string, holds: boolean): string => {
-    if (atStart && /^[\r\n]*$/.test(text)) return '';
-    atStart = false;
-    const all = heldSpace + text;
-    const sure = holds && all.length <= MOST_SPACE ? all.trimEnd() : all;
+    const rest = atStart ? text.replace(/^[\r\n]+/, '') : text;
+    atStart &&= rest === '';
+    const all = heldSpace + rest;
+    const space = holds ? all.length - all.trimEnd().length : 0;
+    const sure = all.slice(0, all.length - (space % MOST_SPACE));
     heldSpace = all.slice(sure.length);
     return sure;
   };

@@ -71,8 +71,21 @@ export function* sees(reader: Reader, markers: readonly Marker[]): Parse<boolean
   return found !== null;
 }
 
-export function opens(unit: Unit, markers: readonly Marker[]): boolean {
-  return markers.some(({ symbols }) => isUnit(unit, symbols[0]));
+/** What the markers begin with. */
+export function firsts(markers: readonly Marker[]): ReadonlySet<string | number> {
+  return new Set(markers.flatMap(({ symbols }) => symbols.slice(0, 1)));
+}
+
+export function isOneOf(unit: Unit, symbols: ReadonlySet<string | number>): boolean {
+  return symbols.has(unit.id >= 0 ? unit.id : unit.text);
+}
+
+/** Consumes the next unit, and those after it that are there already, up to one of these symbols. */
+export function textUntil(reader: Reader, stops: ReadonlySet<string | number>): string {
+  const { units } = reader;
+  let text = units[reader.at++]!.text;
+  while (reader.at < units.length && !isOneOf(units[reader.at]!, stops)) text += units[reader.at++]!.text;
+  return text;
 }
 
 function isUnit(unit: Unit, wanted: string | number | undefined): boolean {
@@ -110,12 +123,12 @@ export function* run(reader: Reader, belongs: RegExp, most = Infinity): Parse<st
 /** Consumes everything up to the marker and the marker itself; false: the reply was over first. */
 export function* until(reader: Reader, marker: Marker, take: (text: string) => void): Parse<boolean> {
   const markers = [marker];
+  const stops = firsts(markers);
   for (;;) {
     const next = yield* peek(reader);
     if (next === null) return false;
-    if (opens(next, markers) && (yield* match(reader, markers))) return true;
-    take(next.text);
-    reader.at++;
+    if (isOneOf(next, stops) && (yield* match(reader, markers))) return true;
+    take(textUntil(reader, stops));
   }
 }
 

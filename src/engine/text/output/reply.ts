@@ -6,6 +6,7 @@ import type { ChatMessage, TextPrompt, TextRequest, Tool } from '../text-model.t
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 import { plainOutput, type OutputParser } from './output-parser.ts';
 import { createOutputParser } from './parser.ts';
+import { markerMaker, type Marker } from './reader.ts';
 import type { Begins } from './reply-start.ts';
 import { planThinking, thinkingTags, type ThinkingPlan } from './thinking.ts';
 import { planTools, type ToolPlan } from './tool-choice.ts';
@@ -93,12 +94,20 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
     separateReasoning: thinking?.separate ?? true,
     streamReasoning: thinking?.stream ?? true,
     singleCall: tools.single,
-    specialId: (text) => specialId(tokenizer, text),
+    marker: markersOf(tokenizer),
   });
 }
 
-/** Of a special token with that text. */
-export function specialId(tokenizer: Tokenizer, text: string): number | undefined {
-  const id = tokenizer.tokenToId(text);
-  return id !== null && tokenizer.specialIds.has(id) ? id : undefined;
+const makers = new WeakMap<Tokenizer, (text: string) => Marker>();
+
+/** Made once for a vocabulary. */
+function markersOf(tokenizer: Tokenizer): (text: string) => Marker {
+  const known = makers.get(tokenizer);
+  if (known) return known;
+  const maker = markerMaker((text) => {
+    const id = tokenizer.tokenToId(text);
+    return id !== null && tokenizer.specialIds.has(id) ? id : undefined;
+  });
+  makers.set(tokenizer, maker);
+  return maker;
 }

@@ -5,6 +5,7 @@ import type { OutputPart } from '../../../../src/engine/text/output/output-parse
 import { createOutputParser, type OutputParserOptions } from '../../../../src/engine/text/output/parser.ts';
 import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';
 import { toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
+import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
 import type { Piece } from '../../../../src/engine/text/piece.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
 
@@ -45,7 +46,13 @@ export function specials(texts: readonly string[]): (text: string) => number | u
   return (text) => (texts.includes(text) ? 1000 + texts.indexOf(text) : undefined);
 }
 
-export function parserOf(format: OutputFormat, options: Partial<OutputParserOptions> = {}) {
+/** `specialId`: of special tokens, by their text. */
+export type FeedOptions = Partial<OutputParserOptions> & { specialId?: (text: string) => number | undefined };
+
+export function parserOf(
+  format: OutputFormat,
+  { specialId = () => undefined, ...options }: FeedOptions = {},
+) {
   let nth = 0;
   return createOutputParser(format, {
     tools: TOOLS,
@@ -53,7 +60,7 @@ export function parserOf(format: OutputFormat, options: Partial<OutputParserOpti
     separateReasoning: true,
     streamReasoning: true,
     singleCall: false,
-    specialId: () => undefined,
+    marker: markerMaker(specialId),
     callId: () => `call_${nth++}`,
     ...options,
   });
@@ -68,11 +75,7 @@ export function piecesOf(texts: readonly string[], specialTexts: readonly string
 }
 
 /** Neighbours of a kind as one; ids apart. Throws where an id is in no part, or in two. */
-export function told(
-  pieces: readonly Piece[],
-  format: OutputFormat,
-  options: Partial<OutputParserOptions> = {},
-): Told[] {
+export function told(pieces: readonly Piece[], format: OutputFormat, options: FeedOptions = {}): Told[] {
   const parser = parserOf(format, options);
   const parts: OutputPart[] = pieces.flatMap((piece) => parser.push(piece));
   parts.push(...parser.flush());

@@ -1,8 +1,7 @@
 // Every format's replies, however their text falls into tokens.
 
 import { describe, expect, test } from 'vitest';
-import type { OutputParserOptions } from '../../../../src/engine/text/output/parser.ts';
-import { formatOf, piecesOf, told, TOOLS } from './feed.ts';
+import { formatOf, piecesOf, told, TOOLS, type FeedOptions } from './feed.ts';
 import type { Reply } from './marked-replies.ts';
 import { REPLIES } from './replies.ts';
 
@@ -38,7 +37,7 @@ describe.each(REPLIES)('$name', (reply) => {
   const { tools, reasoning = null, begins = 'undecided', specials = [] } = reply;
   const format = formatOf(tools, reasoning);
   const specialId = (text: string) => (specials.includes(text) ? 1000 + specials.indexOf(text) : undefined);
-  const options: Partial<OutputParserOptions> = { begins, specialId, tools: tools === null ? null : TOOLS };
+  const options: FeedOptions = { begins, specialId, tools: tools === null ? null : TOOLS };
   const parts = atoms(reply);
   const parse = (pieces: string[]) => told(piecesOf(pieces, specials), format, options);
 

@@ -182,7 +182,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
   test(`${asSpecial ? 'special tokens' : 'text'}: required calls fit the tools`, () => {
     const grammar = grammarOf(ruleOf({}), setting);
     const next = random(5);
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 6; round++) {
       const walked = walk(grammar, setting, next);
       const parts = read(walked);
       expect(parts.length, walked.text).toBeGreaterThan(0);
@@ -212,7 +212,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
   test(`${asSpecial ? 'special tokens' : 'text'}: free text, but calls fit the tools`, () => {
     const grammar = grammarOf(ruleOf({ mode: 'auto' }), setting);
     const next = random(11);
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 6; round++) {
       const walked = walk(grammar, setting, next);
       check(read(walked), walked.text);
     }
