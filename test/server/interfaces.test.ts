@@ -1,0 +1,193 @@
+// The other interfaces for text on the model that ships, by the clients they are for.
+
+import Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, it } from 'vitest';
+import { client, plain, serveShipped, url } from './shipped.ts';
+
+serveShipped();
+
+const CAPITAL = 'What is the capital of France?';
+const parameters = {
+  type: 'object',
+  properties: { city: { type: 'string', enum: ['Paris', 'Rome'] } },
+  required: ['city'],
+  additionalProperties: false,
+};
+
+const post = async (path: string, body: object = {}) => {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as Record<string, unknown>;
+};
+
+describe('/v1/completions', () => {
+  const ask = { model: 'default', prompt: 'The capital of France is', temperature: 0, max_tokens: 8 };
+
+  it('goes on with a text, alone and among others, streaming and not', async () => {
+    const whole = await client.completions.create({ ...ask, logprobs: 2 });
+    const [choice] = whole.choices;
+    expect(whole.usage?.completion_tokens).toBe(choice!.logprobs!.tokens!.length);
+    expect(choice!.logprobs!.text_offset![0]).toBe(0);
+    const many = await client.completions.create({ ...ask, prompt: ['Once upon a time', ask.prompt], n: 2 });
+    expect(many.choices).toHaveLength(4);
+    expect([many.choices[2]!.text, many.choices[3]!.text]).toEqual([choice!.text, choice!.text]);
+    let text = '';
+    const chunks = await client.completions.create({ ...ask, echo: true, stream: true });
+    for await (const chunk of chunks) text += chunk.choices[0]!.text;
+    expect(text).toBe(ask.prompt + choice!.text);
+  });
+
+  it('takes token ids for the same text', async () => {
+    const { tokens } = await post('/tokenize', { prompt: ask.prompt });
+    const byText = await client.completions.create(ask);
+    const byIds = await client.completions.create({ ...ask, prompt: tokens as number[] });
+    expect(byIds.choices[0]!.text).toBe(byText.choices[0]!.text);
+    const { text } = await post('/detokenize', { tokens });
+    expect(text).toBe(ask.prompt);
+  });
+
+  it('has no tokens to fill in the middle, and says so', async () => {
+    await expect(client.completions.create({ ...ask, suffix: '!' })).rejects.toMatchObject({
+      status: 400,
+      param: 'suffix',
+    });
+  });
+});
+
+describe('/v1/responses', () => {
+  const ask = { model: 'default', temperature: 0, max_output_tokens: 40 };
+
+  it('says what a chat completion says, and goes on from it', async () => {
+    const { text } = await plain(CAPITAL);
+    const response = await client.responses.create({ ...ask, input: CAPITAL });
+    expect(response.output_text).toBe(text);
+    expect(response.status).toBe('completed');
+    const next = await client.responses.create({
+      ...ask,
+      previous_response_id: response.id,
+      input: 'And of Italy?',
+    });
+    expect(next.usage!.input_tokens).toBeGreaterThan(response.usage!.input_tokens);
+    let streamed = '';
+    for await (const event of await client.responses.create({ ...ask, input: CAPITAL, stream: true }))
+      if (event.type === 'response.output_text.delta') streamed += event.delta;
+    expect(streamed).toBe(text);
+  });
+
+  it('fits a schema, and calls a tool', async () => {
+    const format = { type: 'json_schema' as const, name: 'city', schema: parameters, strict: true };
+    const fitted = await client.responses.create({ ...ask, input: CAPITAL, text: { format } });
+    expect(['Paris', 'Rome']).toContain((JSON.parse(fitted.output_text) as { city: string }).city);
+    const called = await client.responses.create({
+      ...ask,
+      input: 'What is the weather in Rome?',
+      tools: [
+        {
+          type: 'function',
+          name: 'get_weather',
+          description: 'The weather of a city',
+          parameters,
+          strict: true,
+        },
+      ],
+    });
+    const call = called.output.find((item) => item.type === 'function_call')!;
+    expect(call.name).toBe('get_weather');
+    expect(JSON.parse(call.arguments)).toHaveProperty('city');
+  });
+});
+
+describe('/v1/messages', () => {
+  const ask = { model: 'default', temperature: 0, max_tokens: 40 };
+  const messages = [{ role: 'user' as const, content: CAPITAL }];
+  const anthropic = () => new Anthropic({ baseURL: url, apiKey: 'unused', maxRetries: 0 });
+
+  it('says what a chat completion says, streaming and not', async () => {
+    const { text } = await plain(CAPITAL);
+    const message = await anthropic().messages.create({ ...ask, messages });
+    expect(message.content).toEqual([{ type: 'text', text }]);
+    expect(message.stop_reason).toBe('end_turn');
+    const streamed = await anthropic()
+      .messages.stream({ ...ask, messages })
+      .finalMessage();
+    expect(streamed.content).toEqual(message.content);
+    expect(streamed.usage.output_tokens).toBe(message.usage.output_tokens);
+    const { input_tokens: counted } = await anthropic().messages.countTokens({ model: 'default', messages });
+    expect(message.usage.input_tokens + message.usage.cache_read_input_tokens!).toBe(counted);
+  });
+
+  it('stops where it is told to, and goes on with what was begun', async () => {
+    const stopped = await anthropic().messages.create({ ...ask, messages, stop_sequences: ['Par'] });
+    expect([stopped.stop_reason, stopped.stop_sequence]).toEqual(['stop_sequence', 'Par']);
+    const begun = [...messages, { role: 'assistant' as const, content: 'The capital of France is' }];
+    const message = await anthropic().messages.create({ ...ask, messages: begun });
+    expect(JSON.stringify(message.content)).toContain('Paris');
+  });
+
+  it('calls a tool, and reads its result', async () => {
+    const tools = [
+      {
+        name: 'get_weather',
+        description: 'The weather of a city',
+        input_schema: { ...parameters, type: 'object' as const },
+      },
+    ];
+    const question = { role: 'user' as const, content: 'What is the weather in Rome?' };
+    const called = await anthropic().messages.create({
+      ...ask,
+      messages: [question],
+      tools,
+    });
+    expect(called.stop_reason).toBe('tool_use');
+    const use = called.content.find((block) => block.type === 'tool_use')!;
+    expect(use.name).toBe('get_weather');
+    const answered = await anthropic().messages.create({
+      ...ask,
+      messages: [
+        question,
+        { role: 'assistant', content: called.content },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: use.id, content: 'sunny, 21 degrees' }],
+        },
+      ],
+      tools,
+    });
+    expect(answered.content.length).toBeGreaterThan(0);
+  });
+});
+
+describe('who runs the server', () => {
+  it('ends requests by their ids', async () => {
+    const stream = await client.chat.completions.create({
+      model: 'default',
+      messages: [{ role: 'user', content: 'Tell a story' }],
+      stream: true,
+      ...({ rid: 'story-1', ignore_eos: true, max_completion_tokens: 400 } as object),
+    });
+    const reasons: (string | null)[] = [];
+    let asked = false;
+    for await (const chunk of stream) {
+      if (!asked) expect(await post('/abort_request', { rid: 'story' })).toEqual({ aborted: 1 });
+      asked = true;
+      reasons.push(chunk.choices[0]?.finish_reason ?? null);
+    }
+    expect(reasons).toContain('abort');
+  });
+
+  it('empties the cache, and sees what happened', async () => {
+    await plain(CAPITAL);
+    const cached = async () => (await plain(CAPITAL)).reply.usage?.prompt_tokens_details?.cached_tokens ?? 0;
+    const before = await cached();
+    await expect.poll(() => post('/flush_cache')).toEqual({ flushed: true });
+    const after = await cached();
+    expect(after).toBeLessThanOrEqual(before);
+    expect(after).toBe(0);
+    const page = await (await fetch(`${url}/metrics`)).text();
+    expect(page).toMatch(/svc:generation_tokens_total\{model_name="[^"]+"\} [1-9]/);
+    expect(page).toMatch(/svc:max_total_num_tokens\{model_name="[^"]+"\} [1-9]/);
+  });
+});
