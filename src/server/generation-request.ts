@@ -145,12 +145,13 @@ function fieldPaths(
 }
 
 /** The engine's error under the name the client knows the field by. */
-export function underFieldName(error: unknown, body: GenerationBody): unknown {
+export function underFieldName(error: unknown, body: GenerationBody & { functions?: unknown }): unknown {
   if (!(error instanceof EngineError) || error.param === null) return error;
   const { code, message, param, cause } = error;
   const found = fieldPaths(body).find(([engine]) => param === engine || param.startsWith(`${engine}.`));
-  if (!found) return error;
-  const name = found[1] + param.slice(found[0].length);
+  const path = found ? found[1] + param.slice(found[0].length) : param;
+  // Functions are tools to the engine.
+  const name = body.functions ? path.replace(/^tools\.(\d+)\.function/, 'functions.$1') : path;
   const text = message.startsWith(param) ? name + message.slice(param.length) : message;
   return new EngineError(code, text, { param: name, cause });
 }

@@ -143,6 +143,8 @@ describe('processors', () => {
   });
 });
 
+const broken = { name: 'f', strict: true, parameters: { $ref: '#/$defs/gone' } };
+
 describe('what does not compile', () => {
   it.each([
     [{ regex: '(' }, 'regex'],
@@ -156,6 +158,8 @@ describe('what does not compile', () => {
       'response_format.schema',
     ],
     [{ stop_regex: '(' }, 'stop_regex'],
+    [{ tools: [{ type: 'function', function: broken }] }, 'tools.0.function.parameters'],
+    [{ functions: [broken] }, 'functions.0.parameters'],
   ])('%j is a 400 before any status line', async (more, field) => {
     const refusal = { status: 400, param: expect.stringMatching(new RegExp(`^${field}`)) };
     await expect(plain('hi', more)).rejects.toMatchObject(refusal);
