@@ -148,6 +148,11 @@ export const BATCH_OPTIONS = {
     help: 'How long a request may take in all; then it ends with what it has.',
     otherwise: 'any time',
   },
+  'enable-custom-logit-processor': {
+    kind: 'boolean',
+    group: 'Batching',
+    help: 'Requests may bring WGSL functions that change logits; kernels then run with bounds checks.',
+  },
   'enable-return-hidden-states': {
     kind: 'boolean',
     group: 'Batching',
@@ -254,6 +259,7 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     enableRoutedExperts: given['enable-return-routed-experts'],
     samplingDefaults: given['sampling-defaults'],
     logprobsMode: given['logprobs-mode'],
+    customLogitProcessors: given['enable-custom-logit-processor'],
     toolCallParser: given['tool-call-parser'],
     reasoningParser: given['reasoning-parser'],
     safe: given.safe,

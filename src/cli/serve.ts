@@ -98,6 +98,7 @@ const CHAT_OPTIONS = [
   'storage-cache-size',
   'queue-timeout',
   'request-timeout',
+  'enable-custom-logit-processor',
   'enable-return-hidden-states',
   'enable-return-routed-experts',
 ] as const satisfies (keyof ServeOptions)[];

@@ -60,6 +60,7 @@ export class Device {
   #memoryBudget: number;
   readonly #mayGrow: boolean;
   readonly #shaders: ShaderSource;
+  readonly #added = new Map<string, string>();
   readonly #pipelines = new Map<string, Pipeline>();
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
@@ -104,10 +105,25 @@ export class Device {
     const key = name + JSON.stringify(params);
     let pipeline = this.#pipelines.get(key);
     if (!pipeline) {
-      pipeline = this.#compile(link(this.#shaders, name, params));
+      pipeline = this.#compile(link((path) => this.shaderText(path), name, params));
       this.#pipelines.set(key, pipeline);
     }
     return pipeline;
+  }
+
+  /** A file below shaders/ that is only there for this device; `dropShader` takes it away, with the pipelines of its variant. */
+  addShader(path: string, text: string): void {
+    this.#added.set(path, text);
+  }
+
+  dropShader(path: string, variant: string): void {
+    this.#added.delete(path);
+    for (const key of this.#pipelines.keys())
+      if (key.includes(JSON.stringify(variant))) this.#pipelines.delete(key);
+  }
+
+  shaderText(path: string): string {
+    return this.#added.get(path) ?? this.#shaders(path);
   }
 
   #compile(shader: LinkedShader): Pipeline {
@@ -129,7 +145,7 @@ export class Device {
 
   /** Errors and warnings of a shader's text, each as `file.wgsl:line {params}: message`. */
   async diagnose(name: string, params: Params = {}): Promise<string[]> {
-    const shader = link(this.#shaders, name, params);
+    const shader = link((path) => this.shaderText(path), name, params);
     this.gpu.pushErrorScope('validation');
     const info = await this.gpu.createShaderModule({ code: shader.code }).getCompilationInfo();
     await this.gpu.popErrorScope();

@@ -1,6 +1,5 @@
 // What bounds a request's tokens, as it is written: constraints and processors, one table each, by their kinds.
 
-import { EngineError } from '../../files/error.ts';
 import {
   anything,
   filledText,
@@ -15,11 +14,6 @@ import {
 import type { LogitProcessor, TextConstraint } from './text-model.ts';
 
 const MOST_BAD_WORDS = 1000;
-
-/** Of the interface, and still to be built. */
-const unbuilt: Rule = (_, name) => {
-  throw new EngineError('unsupported', `${name} is not supported yet: leave it out`, { param: name });
-};
 
 const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
   json_object: {},
@@ -49,7 +43,7 @@ const PROCESSORS: { [Name in LogitProcessor['name']]: Rules } = {
   thinking_budget: { tokens: whole(0) },
   no_repeat_ngram: { size: whole(1, 1000), window: whole(1) },
   bad_words: { words: listOf(filledText, { most: MOST_BAD_WORDS }) },
-  wgsl: { source: unbuilt },
+  wgsl: { source: filledText },
 };
 
 export const processor: Rule = (value, name) => {

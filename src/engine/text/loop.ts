@@ -119,12 +119,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
       runner.pageCleaner.clear(scheduler.discard(sequence));
       return;
     }
-    if (id === NO_TOKEN_ALLOWED) {
-      throw new EngineError(
-        'bad_request',
-        'no token is left to choose from: what the constraint, the processors and the biases of the request allow excludes all of them',
-      );
-    }
+    if (id === NO_TOKEN_ALLOWED) throw noToken(sequence);
     acceptToken(sequence, id, logprob);
     acceptForced(sequence);
   };
@@ -218,6 +213,14 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
       await running;
     },
   };
+}
+
+function noToken({ processor }: Sequence): EngineError {
+  const why =
+    processor === null
+      ? 'what the constraint, the processors and the biases of the request allow excludes all of them'
+      : 'the wgsl processor of the request leaves none, or one of its loops does not end';
+  return new EngineError('bad_request', `no token is left to choose from: ${why}`);
 }
 
 function notNumbers(): EngineError {

@@ -13,7 +13,7 @@ import { closedError } from '../remote.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { planReply } from './output/reply.ts';
 import { grammarOfReply } from './output/reply-constraint.ts';
-import { withThinkingBudget } from './processors.ts';
+import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
@@ -71,6 +71,7 @@ export function createTextModel({
     const abort = (): void => end(own);
     try {
       const queue = createEventQueue(mergeEvents);
+      await checkWgsl(request, context.checkProcessor);
       const plan = planReply(withThinkingBudget(request), context);
       const { ids, begins } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);

@@ -71,7 +71,9 @@ async function openModel(
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
   const start = async (): Promise<Loaded> => {
-    const device = await platform.openDevice({ ...options, ...budget });
+    // Requests' own functions run with bounds checks on.
+    const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
+    const device = await platform.openDevice({ ...options, ...budget, safe });
     try {
       return await loadOnto(
         device,
@@ -149,6 +151,7 @@ async function openModel(
     contextLength: runner.contextLength,
     endIds,
     sampling: defaults.sampling,
+    checkProcessor: options.customLogitProcessors ? (source) => runner.checkProcessor(source) : null,
     rope: config.rope,
     prefixCache: options.prefixCache ?? true,
     recording: {

@@ -1,6 +1,7 @@
 // Processors that a request names: what they leave of the tokens that may come. Those that look at what was said are constraints like
 // a grammar; those that do not are one set of bits for the whole request.
 
+import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import { maskWords } from '../../kernels/logits-mask.ts';
 import type { Constraint } from './constraint.ts';
@@ -127,4 +128,32 @@ export function withThinkingBudget(request: TextRequest): TextRequest {
   if (budgets.length === 0) return request;
   const budget = Math.min(...budgets, request.reasoning?.budget ?? Infinity);
   return { ...request, reasoning: { ...request.reasoning, budget } };
+}
+
+/** The request's own function on logits; null: it has none. */
+export function wgslSource(processors: readonly LogitProcessor[]): string | null {
+  const [one, another] = processors.flatMap((processor) =>
+    processor.name === 'wgsl' ? [processor.source] : [],
+  );
+  if (another === undefined) return one ?? null;
+  throw new EngineError('bad_request', 'processors has more than one of wgsl: make one function of them', {
+    param: 'processors',
+  });
+}
+
+/** Throws bad_request for a function that cannot be run, or that this model does not take. */
+export async function checkWgsl(
+  { processors = [] }: TextRequest,
+  check: ((source: string) => Promise<void>) | null,
+): Promise<void> {
+  const source = wgslSource(processors);
+  if (source === null) return;
+  if (check === null) {
+    throw new EngineError(
+      'bad_request',
+      'processors has a function in WGSL, which this model does not take: open it with --enable-custom-logit-processor',
+      { param: 'processors' },
+    );
+  }
+  await check(source);
 }

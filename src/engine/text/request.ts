@@ -12,7 +12,7 @@ import { createReplyConstraint } from './output/reply-constraint.ts';
 import { beginsAfter, renderConversation, type Begins } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
 import { createPieces } from './piece.ts';
-import { allowedTokens, withProcessors } from './processors.ts';
+import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
 import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createPrefix } from './sequence-pages.ts';
@@ -33,6 +33,8 @@ export interface RequestContext extends ReplyContext {
   prefixCache: boolean;
   recording: Recording;
   sampling: Required<SamplingOptions>;
+  /** Compiles a request's own function; null: none is taken. */
+  checkProcessor: ((source: string) => Promise<void>) | null;
 }
 
 /** The prompt as the model sees it. Throws bad_request for what is no prompt. */
@@ -110,10 +112,12 @@ export function createSequences(
   const choices = request.n ?? 1;
   const seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
   const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
+  const { processors = [] } = request;
+  const processor = wgslSource(processors);
   const sampling = readSampling(request, context, stopIds);
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
-  const counts = frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1;
-  const { processors = [] } = request;
+  const counts =
+    frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
   const allowed = allowedTokens(processors, context.vocabulary);
   const stops = [
     ...(request.stop ?? []).map(stopText),
@@ -146,6 +150,7 @@ export function createSequences(
       prompt: ids,
     }),
     allowed,
+    processor,
     counts: counts ? new Map() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
     stops: createStopMatcher({

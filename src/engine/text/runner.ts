@@ -68,6 +68,8 @@ export interface Runner {
   /** Bytes of a page in all layers. */
   pageBytes: number;
   kvFormat: KvFormat;
+  /** Compiles a request's own function on logits. Throws bad_request. */
+  checkProcessor(source: string): Promise<void>;
   /** Submits a step's forward pass; and its sampling, too, unless that is to wait until `draw` is called. */
   launch(parts: readonly Part[], options?: { drawLater?: boolean }): Launched;
 }
@@ -162,8 +164,9 @@ export async function openRunner(
     readPages: mover.read,
     pageBytes: mover.bytes,
     kvFormat,
+    checkProcessor: sampler.processors.check,
     launch(parts, { drawLater = false } = {}) {
-      const sizes = writeStep(buffers, parts, rope);
+      const sizes = writeStep(buffers, parts, rope, (source) => sampler.processors.of(source).id);
       const { tape, drawing } = recordings.find(
         ({ tape: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;

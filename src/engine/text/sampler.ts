@@ -7,13 +7,16 @@ import type { Region, Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';
 import { maskLogits, maskWords } from '../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../kernels/logprobs.ts';
+import { process } from '../../kernels/process.ts';
 import { sample } from '../../kernels/sample.ts';
 import { hasMask, writeMask } from './constrained.ts';
 import type { Sequence } from './sequence.ts';
+import { createWgslProcessors, type WgslProcessors } from './wgsl-processor.ts';
 
 export interface Sampler {
   /** Log probabilities by sampled row; see LOGPROB_WORDS. */
   readonly logprobs: Region;
+  readonly processors: WgslProcessors;
   /** Sampling of what a forward pass computes. */
   record(forward: Tape, logits: Tensor): Drawing;
 }
@@ -34,9 +37,13 @@ export interface SamplerOptions {
   processedLogprobs: boolean;
 }
 
+/** Processors kept beyond those that one step may have. */
+const SPARE_PROCESSORS = 16;
+
 export function createSampler(device: Device, batch: TextBatch, options: SamplerOptions): Sampler {
   const { slots, vocabulary, processedLogprobs: tempered } = options;
   const words = maskWords(vocabulary);
+  const processors = createWgslProcessors(device, slots + SPARE_PROCESSORS);
   const host = new Uint32Array(slots * words);
   const held = (label: string, bytes: number): Region => {
     const buffer = device.allocate('step', label, bytes);
@@ -53,6 +60,7 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
 
   return {
     logprobs: results,
+    processors,
     record(forward, logits) {
       const capacity = { sampled: forward.capacity['sampled']! };
       const plain = new Tape(device, capacity);
@@ -68,6 +76,19 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
       logprobs(tempered ? own : draw.borrow(forward, logits), batch, results, { tempered });
       draw.finish();
 
+      const processing = new Map<number, Tape>();
+      const tapeOf = ({ name, id }: { name: string; id: number }): Tape => {
+        const known = processing.get(id);
+        if (known) return known;
+        for (const [old, tape] of processing)
+          if (!processors.has(old) && processing.delete(old)) tape.destroy();
+        const tape = new Tape(device, capacity);
+        process(tape.borrow(edit, edited), batch, { name, id });
+        tape.finish();
+        processing.set(id, tape);
+        return tape;
+      };
+
       const tapes = [plain, edit, draw];
       return {
         tapes,
@@ -79,9 +100,12 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
           }
           uploadMasks(sampled);
           edit.encode(encoder, sizes);
+          const sources = new Set(sampled.map(({ processor }) => processor));
+          for (const source of sources)
+            if (source !== null) tapeOf(processors.of(source)).encode(encoder, sizes);
           draw.encode(encoder, sizes);
         },
-        destroy: () => tapes.forEach((tape) => tape.destroy()),
+        destroy: () => [...tapes, ...processing.values()].forEach((tape) => tape.destroy()),
       };
     },
   };
@@ -89,5 +113,5 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
 
 /** Whether its row needs more than its logits in place. */
 function isEdited(sequence: Sequence): boolean {
-  return hasMask(sequence) || sequence.sampling.logprobs !== null;
+  return hasMask(sequence) || sequence.sampling.logprobs !== null || sequence.processor !== null;
 }

@@ -57,6 +57,8 @@ export interface Sequence {
   constraint: Constraint | null;
   /** Bits of the tokens that may come at all; null: all of them. */
   allowed: Uint32Array | null;
+  /** Its own function on logits, in WGSL. */
+  processor: string | null;
   /** How often each token was generated; null: nobody asks. */
   counts: Map<number, number> | null;
   pieces: Pieces;

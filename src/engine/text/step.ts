@@ -23,7 +23,12 @@ export type StepSizes = {
 };
 
 /** Fills and uploads; `rope` writes into the buffers' `turns`. */
-export function writeStep(buffers: StepBuffers, parts: readonly Part[], rope: RopeSets): StepSizes {
+export function writeStep(
+  buffers: StepBuffers,
+  parts: readonly Part[],
+  rope: RopeSets,
+  processorId: (source: string) => number = () => 0,
+): StepSizes {
   const { words } = buffers;
   let rows = 0;
   let tiles = 0;
@@ -51,9 +56,12 @@ export function writeStep(buffers: StepBuffers, parts: readonly Part[], rope: Ro
       words.wanted[sampled] = rows - 1;
       const position = part.first + part.rows;
       const bias = biasAt(sequence, position);
-      const counted = sequence.counts ?? [];
+      const counted = [...(sequence.counts ?? [])];
+      // A processor's kernel looks them up.
+      if (sequence.processor !== null) counted.sort(([a], [b]) => a - b);
+      const processor = sequence.processor === null ? 0 : processorId(sequence.processor);
       const mask = hasMask(sequence) ? ++masks : 0;
-      writeChoice(words.choices, sampled++, sequence, { position, biases, bias, counts, mask });
+      writeChoice(words.choices, sampled++, sequence, { position, biases, bias, counts, mask, processor });
       for (const [token, value] of bias) {
         words.biases.setUint32(8 * biases, token, true);
         words.biases.setFloat32(8 * biases++ + 4, value, true);
@@ -106,6 +114,8 @@ interface Place {
   counts: number;
   /** Row of the masks, from 1; 0: none. */
   mask: number;
+  /** 0: none. */
+  processor: number;
 }
 
 function writeChoice(view: DataView, index: number, sequence: Sequence, place: Place): void {
@@ -130,5 +140,5 @@ function writeChoice(view: DataView, index: number, sequence: Sequence, place: P
   view.setUint32(at + 60, Number(counts !== null && ids.length < place.position), true);
   view.setUint32(at + 64, place.mask, true);
   view.setUint32(at + 68, sampling.logprobs === null ? 0 : sampling.logprobs + 1, true);
-  view.setUint32(at + 72, 0, true);
+  view.setUint32(at + 72, place.processor, true);
 }

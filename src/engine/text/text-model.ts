@@ -112,6 +112,8 @@ export interface TextModelOptions {
   reasoningParser?: string;
   /** Log probabilities of what the model says (raw), or of what is sampled from. Left out: raw. */
   logprobsMode?: 'raw' | 'processed';
+  /** Requests may bring functions of their own in WGSL; all kernels then run with bounds checks. */
+  customLogitProcessors?: boolean;
   /** Validation and bounds checks of the GPU layer on. */
   safe?: boolean;
   /** Run in the caller's thread instead of a worker. */

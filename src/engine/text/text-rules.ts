@@ -81,6 +81,7 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   toolCallParser: filledText,
   reasoningParser: filledText,
   logprobsMode: oneOf('raw', 'processed'),
+  customLogitProcessors: flag,
   safe: flag,
   inline: flag,
 };

@@ -122,6 +122,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     broken: null,
     warmUp: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {} },
+    checkProcessor: () => Promise.resolve(),
     pageBytes: PAGE_TOKENS * ENTRY_BYTES,
     kvFormat: 'f32',
     movePages({ copies, loads }) {

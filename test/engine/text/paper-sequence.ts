@@ -60,6 +60,7 @@ export function paperSequence(
     keepStop: false,
     constraint: null,
     allowed: null,
+    processor: null,
     counts: null,
     pieces: {
       of: (id, logprob) => ({ id, text: letter(id), special: false, ...(logprob ? { logprob } : {}) }),

@@ -35,6 +35,7 @@ beforeAll(() => {
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     rope: readRope({}, 64),
     prefixCache: true,
+    checkProcessor: null,
   };
 });
 

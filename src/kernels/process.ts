@@ -1,0 +1,19 @@
+// A function of a request's own on the logits of its rows.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import type { TextBatch } from './batch.ts';
+
+/** The file that a processor's function is linked from; `none` ships. */
+export const processorFile = (name: string): string => `lib/processor.${name}.wgsl`;
+export const PROCESS_SHADER = 'process.wgsl';
+
+/** logits [sampled, vocabulary], in place, of the rows whose choice names this processor; they take up penalties and biases, too. */
+export function process(logits: Tensor, batch: TextBatch, { name, id }: { name: string; id: number }): void {
+  const { choices, biases, counts, sampled } = batch;
+  tapeOf(logits).dispatch(PROCESS_SHADER, {
+    params: { PROCESSOR: name },
+    args: { vocabulary: logits.columns, stride: logits.stride, processor: id },
+    bind: { logits, choices, biases, counts, sampled },
+    groups: (sizes) => [logits.rows(sizes)],
+  });
+}
