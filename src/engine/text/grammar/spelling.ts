@@ -57,6 +57,7 @@ export function createSpelling(text: Dfa, kind: SpellingKind, available: Uint8Ar
         }),
       );
     if (!isUniform(base, base + size - 1)) return build();
+    if (classAt(base) === NO_CLASS) return 0;
     return once(shared, `utf8 ${count} ${classAt(base)}`, build);
   };
   const utf8: Row = [];
@@ -68,6 +69,11 @@ export function createSpelling(text: Dfa, kind: SpellingKind, available: Uint8Ar
   /** The same for a first byte whose lowest characters have a shorter form, or whose highest are none. */
   function multibyte(count: number, base: number, least: number): Target {
     const size = 64 ** (count - 1);
+    const last = base + 64 * size - 1;
+    if (isUniform(base, last)) {
+      if (classAt(base) === NO_CLASS) return 0;
+      if (base >= least && last <= 0x10ffff) return continuation(count, base);
+    }
     return place(
       Array.from({ length: 64 }, (_, i) => {
         const from = base + i * size;
