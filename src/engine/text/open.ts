@@ -67,6 +67,12 @@ async function openModel(
 ): Promise<TextModel> {
   const config = readConfig(checkpoint);
   const tokenizer = await checkpoint.tokenizer();
+  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
+  // A format that nobody knows is told before the weights are read.
+  const output = outputFormat(
+    { tools: options.toolCallParser, reasoning: options.reasoningParser },
+    detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null),
+  );
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
@@ -128,13 +134,8 @@ async function openModel(
       return runner;
     },
   });
-  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
   if (template.problem) onEvent({ type: 'note', message: `${checkpoint.path}: ${template.problem.message}` });
   const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
-  const output = outputFormat(
-    { tools: options.toolCallParser, reasoning: options.reasoningParser },
-    detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null),
-  );
   const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
   const endIds = endTokens(checkpoint, tokenizer);
   const context: RequestContext = {

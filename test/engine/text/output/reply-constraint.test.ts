@@ -1,0 +1,129 @@
+// What holds replies of models that think in channels: a grammar behind their thinking, budgets, and when there is nothing to hold.
+
+import { describe, expect, it } from 'vitest';
+import { compile } from '../../../../src/engine/text/grammar/compile.ts';
+import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
+import { ruleOfConstraint } from '../../../../src/engine/text/grammar/front-end.ts';
+import { createGrammar, type Grammar } from '../../../../src/engine/text/grammar/grammar.ts';
+import { createVocabulary } from '../../../../src/engine/text/grammar/vocabulary.ts';
+import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
+import {
+  createReplyConstraint,
+  grammarOfReply,
+} from '../../../../src/engine/text/output/reply-constraint.ts';
+import { planReply } from '../../../../src/engine/text/output/reply.ts';
+import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
+import type { TextRequest } from '../../../../src/engine/text/text-model.ts';
+import { openChatTemplate } from '../../../../src/files/template.ts';
+import { openTokenizer } from '../../../../src/files/tokenizer.ts';
+import { byteLevel } from '../../../files/small-tokenizers.ts';
+import { TOOLS } from './feed.ts';
+
+const MARKS = [
+  '<|start|>',
+  '<|channel|>',
+  '<|message|>',
+  '<|constrain|>',
+  '<|end|>',
+  '<|return|>',
+  '<|call|>',
+];
+
+/** Bytes and the marks as special tokens. */
+const files = byteLevel();
+const size = Object.keys((files.tokenizerJson!['model'] as { vocab: object }).vocab).length;
+const added = (files.tokenizerJson!['added_tokens'] as { id: number }[]) ?? [];
+const firstMark = Math.max(size, ...added.map(({ id }) => id + 1));
+const tokenizer = openTokenizer({
+  ...files,
+  tokenizerJson: {
+    ...files.tokenizerJson,
+    added_tokens: [
+      ...added,
+      ...MARKS.map((content, at) => ({
+        id: firstMark + at,
+        content,
+        special: true,
+        normalized: false,
+        single_word: false,
+        lstrip: false,
+        rstrip: false,
+      })),
+    ],
+  },
+});
+const endIds = [firstMark + 5, firstMark + 6];
+const context = {
+  output: outputFormat({ tools: 'gpt-oss' }, { tools: null, reasoning: null }),
+  template: openChatTemplate({ default: '{{ messages[0].content }}{{ tools }}{{ reasoning_effort }}' }, {}),
+  tokenizer,
+  name: 'm',
+  endIds,
+};
+const vocabulary = createVocabulary(tokenizer, firstMark + MARKS.length, endIds);
+
+function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided') {
+  const request: TextRequest = { prompt: { messages: [{ role: 'user', content: 'Hi' }] }, ...rest };
+  const plan = planReply(request, context);
+  const source = grammarOfReply(request, plan, begins, context);
+  const bounds = limits({ milliseconds: 5000 });
+  const grammar: Grammar | null =
+    source &&
+    createGrammar(compile(ruleOfConstraint(source, bounds), vocabulary.available, bounds), vocabulary);
+  return createReplyConstraint(plan, begins, grammar, context);
+}
+
+const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
+
+/** Takes a text in with all that must follow it, and says what that was. */
+function say(constraint: NonNullable<ReturnType<typeof constraintOf>>, text: string): string {
+  for (const id of encode(text)) constraint.accept(id);
+  let forced = '';
+  for (let ids = constraint.forced(); ids.length > 0; ids = constraint.forced()) {
+    ids.forEach((id) => constraint.accept(id));
+    forced += tokenizer.decode(ids, { skipSpecialTokens: false });
+  }
+  return forced;
+}
+
+const answer = { type: 'regex', pattern: 'yes' } as const;
+const tools = { messages: [{ role: 'user' as const, content: 'Hi' }], tools: TOOLS };
+
+describe('channels', () => {
+  it('think freely, and then answer as asked', () => {
+    const constraint = constraintOf({ constraint: answer })!;
+    expect(say(constraint, '<|channel|>analysis<|message|>Hm, "no"?')).toBe('');
+    expect(say(constraint, '<|end|>')).toBe('<|start|>assistant<|channel|>final<|message|>yes');
+    expect(constraint.ended).toBe(true);
+  });
+
+  it('may answer without thinking, or go on with an answer', () => {
+    const constraint = constraintOf({ constraint: answer })!;
+    expect(say(constraint, '<|channel|>f')).toBe('inal<|message|>yes');
+    expect(say(constraintOf({ constraint: answer }, 'answer')!, 'y')).toBe('es');
+  });
+
+  it('call the one tool that is named', () => {
+    const constraint = constraintOf({ prompt: tools, toolChoice: { name: 'ping' } })!;
+    const forced = say(constraint, '<|channel|>analysis<|message|>Hm<|end|>');
+    expect(forced).toBe(
+      '<|start|>assistant<|channel|>commentary to=functions.ping <|constrain|>json<|message|>{',
+    );
+  });
+
+  it('end thinking when a budget is spent, with an answer where nothing else can be', () => {
+    const constraint = constraintOf({ reasoning: { budget: 2 } })!;
+    expect(say(constraint, '<|channel|>analysis<|message|>a')).toBe('');
+    expect(constraint.free).toBe(false);
+    expect(say(constraint, 'b')).toBe('<|end|><|start|>assistant<|channel|>final<|message|>');
+    expect(constraint.free).toBe(true);
+    const calling = constraintOf({ prompt: tools, reasoning: { budget: 1 } })!;
+    expect(say(calling, '<|channel|>analysis<|message|>a')).toBe('<|end|><|start|>assistant');
+  });
+
+  it('are free where nothing is asked for', () => {
+    expect(constraintOf({})).toBe(null);
+    expect(constraintOf({ prompt: tools })).toBe(null);
+    expect(constraintOf({ reasoning: { budget: 2 } }, 'closed')).toBe(null);
+  });
+});
