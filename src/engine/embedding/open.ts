@@ -68,6 +68,7 @@ export async function openEmbeddingModelInline(
       }
     };
     const runner = await start();
+    await warmUp(runner, (done, total) => tell({ type: 'warmup', done, total }));
     const { device } = runner;
     const memory = device.memory();
     isOpen = true;
@@ -107,6 +108,26 @@ export async function openEmbeddingModelInline(
     await checkpoint.close();
     throw error;
   }
+}
+
+/** Tokens and texts of batches that differ in the kernels they take. */
+const WARM_UP = [
+  { tokens: 1, texts: 1 },
+  { tokens: 20, texts: 1 },
+  { tokens: 32, texts: 4 },
+];
+
+/** Kernels are compiled at their first use; a request should not have to wait for that. */
+async function warmUp(
+  runner: EmbeddingRunner,
+  onProgress: (done: number, total: number) => void,
+): Promise<void> {
+  for (const [done, { tokens, texts }] of WARM_UP.entries()) {
+    onProgress(done, WARM_UP.length);
+    const ids = Array<number>(Math.min(tokens, runner.contextLength)).fill(0);
+    await runner.run(Array<number[]>(texts).fill(ids), () => true);
+  }
+  onProgress(WARM_UP.length, WARM_UP.length);
 }
 
 function architectureOf({ config, path }: Checkpoint): string {
