@@ -67,7 +67,8 @@ function addArray(next: Next, schema: Record<string, unknown>, sub: () => unknow
   const least = below(next, 3);
   if (maybe(next, 0.3)) schema['minItems'] = least;
   if (maybe(next, 0.4)) schema['maxItems'] = least + below(next, 3);
-  if (maybe(next, 0.2)) {
+  // Beside prefixItems ajv takes [] for an array that contains anything.
+  if (schema['prefixItems'] === undefined && maybe(next, 0.2)) {
     schema['contains'] = sub();
     if (maybe(next, 0.4)) schema['maxContains'] = 1 + below(next, 2);
     if (maybe(next, 0.3)) schema['minContains'] = below(next, 3);
