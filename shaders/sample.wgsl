@@ -67,15 +67,28 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   var best = Best(NEVER, NONE);
-  var strange = 0u;
-  for (var i = local; i < args.vocabulary; i += WORKGROUP) {
-    strange |= u32(clean(row0 + i));
-    let value = logits[row0 + i];
-    if (value > best.value) {
-      best = Best(value, i);
+  if (choice.temperature == 0.0) {
+    for (var i = local; i < args.vocabulary; i += WORKGROUP) {
+      let value = logits[row0 + i];
+      if (value > best.value) {
+        best = Best(value, i);
+      }
     }
+    best = best_of(best.value, best.token, local);
   }
-  best = best_of(best.value, best.token, local);
+  // What is no number only matters to sums, or where nothing else is there.
+  var strange = 0u;
+  if (best.token == NONE || best.value > -NEVER) {
+    best = Best(NEVER, NONE);
+    for (var i = local; i < args.vocabulary; i += WORKGROUP) {
+      strange |= u32(clean(row0 + i));
+      let value = logits[row0 + i];
+      if (value > best.value) {
+        best = Best(value, i);
+      }
+    }
+    best = best_of(best.value, best.token, local);
+  }
   var token = best.token;
   if (token == NONE && sums_of(0.0, strange, local).token == 0u) {
     token = FOREIGN;
