@@ -148,11 +148,12 @@ function end(
   sequence.finished = true;
   output.flush().forEach((part) => tellPart(sequence, part));
   emitHeld(sequence);
+  const called = reason === 'stop' && output.toolCalls > 0;
   sequence.emit({
     type: 'done',
     choice: sequence.choice,
-    finishReason: reason === 'stop' && output.toolCalls > 0 ? 'tool_calls' : reason,
-    matchedStop,
+    finishReason: called ? 'tool_calls' : reason,
+    matchedStop: called ? null : matchedStop,
     completionTokens,
     ...(output.reasoningTokens === null ? {} : { reasoningTokens: output.reasoningTokens }),
     ...(error && { error: { code: error.code, message: error.message } }),

@@ -55,7 +55,7 @@ export type TextEvent =
       type: 'done';
       choice: number;
       finishReason: FinishReason;
-      /** The stop string or token id that matched. */
+      /** The stop string or token id that matched; null with tool calls. */
       matchedStop: string | number | null;
       completionTokens: number;
       /** Those of reasoning, its end tag included. */

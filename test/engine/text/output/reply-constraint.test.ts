@@ -31,8 +31,8 @@ const MARKS = [
 
 /** Bytes and the marks as special tokens. */
 const files = byteLevel();
-const size = Object.keys((files.tokenizerJson!['model'] as { vocab: object }).vocab).length;
-const added = (files.tokenizerJson!['added_tokens'] as { id: number }[]) ?? [];
+const size = Object.keys((files.tokenizerJson['model'] as { vocab: object }).vocab).length;
+const added = (files.tokenizerJson['added_tokens'] as { id: number }[]) ?? [];
 const firstMark = Math.max(size, ...added.map(({ id }) => id + 1));
 const tokenizer = openTokenizer({
   ...files,

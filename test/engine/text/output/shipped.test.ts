@@ -49,7 +49,7 @@ describe('svc-chat-mini', () => {
     expect(JSON.parse(calls.map((call) => call.arguments).join(''))).toEqual({ city: 'Paris' });
     expect(said(all, 'delta')).toBe('');
     const done = all.at(-1);
-    expect(done).toMatchObject({ type: 'done', finishReason: 'tool_calls' });
+    expect(done).toMatchObject({ type: 'done', finishReason: 'tool_calls', matchedStop: null });
     const ids = all.flatMap((event) => ('ids' in event ? event.ids : []));
     expect(done).toMatchObject({ completionTokens: ids.length });
   });
