@@ -2,6 +2,7 @@
 //   node scripts/bench.mjs [--only TEXT] [--profile] [--json]
 //   --only int4      the cases whose name has this text; cases: the shipped models, a synthetic Llama of 250 M in f16, int8, int4, and
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
+//                    grammar: compiling constraints, and their masks over 151,000 tokens;
 //                    "images, …": synthetic SD1 with a narrow UNet, SD1.5, Z-Image of fewer layers
 //   --profile        also the time of each kernel: in a decoding step at 2,048 tokens; in a step and in decoding a picture
 //   --json           everything that was measured, for machines
@@ -17,6 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cacheCases } from './bench/cache.mjs';
 import { syntheticCheckpoint } from './bench/checkpoint.mjs';
+import { grammarLines } from './bench/grammar-table.mjs';
 import { lines } from './bench/table.mjs';
 import { setUp } from './setup.mjs';
 
@@ -72,7 +74,13 @@ async function cases() {
     lines: (result) => imageLines(result, measured),
     kernels: (result) => imageKernels(result, measured),
   }));
-  return [...text, ...cacheCases(shipped(false)), ...images].filter(({ name }) =>
+  const grammar = {
+    name: 'grammar',
+    measure: (run) => run('measure-grammar.mjs'),
+    lines: grammarLines,
+    kernels: () => [],
+  };
+  return [...text, ...cacheCases(shipped(false)), grammar, ...images].filter(({ name }) =>
     name.includes(options.only ?? ''),
   );
 }
@@ -114,16 +122,20 @@ function print({ lines: toLines, kernels: toKernels }, title, result) {
 
 await setUp();
 const results = {};
+let isNamed = false;
 for (const each of await cases()) {
   const result = inFreshProcesses(each.measure);
   results[each.name] = result;
   if (options.json) continue;
-  if (Object.keys(results).length === 1) {
-    const { adapter } = result;
+  // Grammars know no adapter.
+  const { adapter, ceilings } = result;
+  if (adapter && !isNamed) {
+    isNamed = true;
     console.log(`${adapter.description || adapter.device}, ${availableParallelism()} CPU cores`);
   }
-  const { gflops, gbytes } = result.ceilings;
-  const peaks = `(FMA peak ${gflops.toFixed(0)} GFLOP/s, load peak ${gbytes.toFixed(1)} GB/s)`;
-  print(each, `${each.name}   ${peaks}`, result);
+  const peaks = ceilings
+    ? `   (FMA peak ${ceilings.gflops.toFixed(0)} GFLOP/s, load peak ${ceilings.gbytes.toFixed(1)} GB/s)`
+    : '';
+  print(each, each.name + peaks, result);
 }
 if (options.json) console.log(JSON.stringify(results, null, 2));

@@ -2,6 +2,7 @@
 // runs out of it is followed into what stands below.
 
 import { LRUCache } from 'lru-cache';
+import { advance } from './lexeme.ts';
 import type { Machine } from './machine.ts';
 import type { Cell, Opened, OtherName, State } from './stack.ts';
 import { childOf, nodeAt } from './trie.ts';
@@ -17,6 +18,9 @@ export interface Masks {
 const MOST_BYTES = 64 * 2 ** 20;
 /** Ways out of a lexeme looked into for one mask; tokens that stay in theirs are never left out. */
 const MOST_FOLLOWED = 100_000;
+/** Ways out of a lexeme that are many, and first bytes that are few. */
+const MANY = 500;
+const MOST_FIRST = 64;
 const COLON = 0x3a;
 const QUOTE = 0x22;
 
@@ -79,6 +83,25 @@ export function createMasks(machine: Machine, { trie, walks, below }: Walker, si
     }
   };
 
+  const marks = new Uint8Array(nodes);
+  /** Of many ways out those with a byte that what follows can begin with: found from the byte, not one by one. */
+  const exitsInto = ({ leaves }: Opened, exits: Int32Array): Iterable<number> => {
+    if (leaves.length === 0) return [];
+    const bytes = exits.length < MANY ? null : firstBytes(machine, leaves);
+    if (bytes === null || bytes.length > MOST_FIRST) return exits;
+    for (let i = 0; i < exits.length; i++) marks[exits[i]!] = 1;
+    const found: number[] = [];
+    for (const each of bytes) {
+      for (let at = trie.firstOf[each]!; at < trie.firstOf[each + 1]!; at++) {
+        const node = trie.parent[trie.byByte[at]!]!;
+        if (marks[node] === 1) found.push(node);
+        marks[node] = 0;
+      }
+    }
+    for (let i = 0; i < exits.length; i++) marks[exits[i]!] = 0;
+    return found;
+  };
+
   const compute = ({ leaves }: State): Uint32Array => {
     const bits = new Uint32Array(words);
     const seen = new Set<number>();
@@ -97,8 +120,14 @@ export function createMasks(machine: Machine, { trie, walks, below }: Walker, si
         dropUsed(own, item);
         for (let i = 0; i < words; i++) bits[i]! |= own[i]!;
       }
-      if (item.kind === 'lexeme' && machine.open(leaf.below!).leaves.length === 0) continue;
-      for (const { exits } of found) for (const node of exits) leave(leaf, node, 0, bits, seen);
+      if (item.kind === 'name') {
+        for (const { exits } of found) for (const node of exits) leave(leaf, node, 0, bits, seen);
+      } else {
+        const opened = machine.open(leaf.below!);
+        for (const { exits } of found) {
+          for (const node of exitsInto(opened, exits)) follow(opened, node, bits, seen);
+        }
+      }
     }
     return bits;
   };
@@ -115,4 +144,14 @@ export function createMasks(machine: Machine, { trie, walks, below }: Walker, si
       return bits.some((word) => word !== 0);
     },
   };
+}
+
+function firstBytes(machine: Machine, leaves: readonly Cell[]): number[] {
+  return Array.from({ length: 256 }, (_, byte) => byte).filter((byte) =>
+    leaves.some(
+      ({ item }) =>
+        (item.kind === 'lexeme' || item.kind === 'name') &&
+        advance(machine.lexemeOf(item), item.state, byte) >= 0,
+    ),
+  );
 }

@@ -19,6 +19,9 @@ export interface Trie {
   /** [vocabulary]: another token of the same bytes, or -1. */
   same: Int32Array;
   deepest: number;
+  /** Nodes by the byte that leads to them: those of byte b are from `firstOf[b]` to `firstOf[b + 1]`. */
+  byByte: Int32Array;
+  firstOf: Int32Array;
 }
 
 /** Tokens without bytes are left out. */
@@ -79,6 +82,8 @@ function flatten({ nodes, byte, token, child, sibling, same, deepest }: Linked):
     token: new Int32Array(nodes),
     same,
     deepest,
+    byByte: new Int32Array(nodes),
+    firstOf: new Int32Array(257),
   };
   const open: number[] = []; // flat nodes whose end is still to come
   const todo: [linked: number, depth: number][] = [[0, 0]];
@@ -100,6 +105,10 @@ function flatten({ nodes, byte, token, child, sibling, same, deepest }: Linked):
     if (flat.token[node]! >= 0) longest[node] = Math.max(longest[node]!, flat.depth[node]!);
     longest[parent[node]!] = Math.max(longest[parent[node]!]!, longest[node]!);
   }
+  for (let node = 1; node < nodes; node++) flat.firstOf[flat.byte[node]! + 1]!++;
+  for (let i = 0; i < 256; i++) flat.firstOf[i + 1]! += flat.firstOf[i]!;
+  const fill = flat.firstOf.slice();
+  for (let node = 1; node < nodes; node++) flat.byByte[fill[flat.byte[node]!]!++] = node;
   return flat;
 }
 

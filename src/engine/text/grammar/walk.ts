@@ -35,13 +35,21 @@ const MOST_COMPARED = 256;
 export function createWalker(trie: Trie, size: number): Walker {
   const words = Math.ceil(size / 32);
   const { byte, depth, end, token, same, longest } = trie;
-  const lengths = [SHORT, LONGER, trie.deepest];
+  const apart = [SHORT, LONGER, trie.deepest];
+  const together = [trie.deepest];
   const kept = new LRUCache<string, Walk>({
     maxSize: MOST_BYTES,
     sizeCalculation: ({ bits, tokens, exits }) =>
       256 + 4 * ((bits?.length ?? 0) + tokens.length + exits.length),
   });
-  const alike = new LRUCache<string, Int32Array[]>({ max: MOST_COMPARED });
+  const alike = new LRUCache<string, { lengths: number[]; first: Int32Array[] }>({ max: MOST_COMPARED });
+  const compare = (lexeme: Lexeme): { lengths: number[]; first: Int32Array[] } => {
+    const first = alikeStates(lexeme, apart);
+    const [short, , long] = first;
+    // Without counts the few states there are differ soon or never.
+    const isCounted = short!.some((state, i) => state !== long![i]);
+    return isCounted ? { lengths: apart, first } : { lengths: together, first: [long!] };
+  };
   // State and place at each depth.
   const stateAt = new Int32Array(trie.deepest + 1);
   const placeAt = new Int32Array(trie.deepest + 1);
@@ -109,8 +117,9 @@ export function createWalker(trie: Trie, size: number): Walker {
   return {
     trie,
     walks(lexeme, packed) {
-      let first = alike.get(lexeme.key);
-      if (!first) alike.set(lexeme.key, (first = alikeStates(lexeme, lengths)));
+      let compared = alike.get(lexeme.key);
+      if (!compared) alike.set(lexeme.key, (compared = compare(lexeme)));
+      const { lengths, first } = compared;
       const { places } = lexeme;
       const place = packed % places;
       const state = (packed - place) / places;
