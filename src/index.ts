@@ -62,6 +62,7 @@ export type {
   StructuralTag,
   TextConstraint,
   TextEvent,
+  LoraInfo,
   TextMetrics,
   TextModel,
   TextModelInfo,

@@ -31,7 +31,3 @@ fn x_row(row: u32) -> u32 {
   let source = plan[row / TASK_ROWS * (TASK_ROWS + 1u) + 1u + row % TASK_ROWS];
   return min(source, arrayLength(&x) / args.x_quads - 1u); // no plan is there yet when kernels are compiled by running them
 }
-
-fn adapted(value: vec4f, row: u32, quad: u32) -> vec4f {
-  return value;
-}

@@ -12,7 +12,3 @@ fn place_of(tile: u32, column: u32) -> Place {
 fn x_row(row: u32) -> u32 {
   return row;
 }
-
-fn adapted(value: vec4f, row: u32, quad: u32) -> vec4f {
-  return value;
-}

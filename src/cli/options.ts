@@ -1,6 +1,7 @@
 // The options of the commands, each set stated once: help, checks and defaults are read from here.
 
 import type { EmbeddingModelOptions, ImageModelOptions, TextModelOptions } from '../index.ts';
+import { LORA_OPTIONS, toLoraOptions } from './lora-options.ts';
 import type { OptionTable, Values } from './option.ts';
 
 export const ENGINE_OPTIONS = {
@@ -153,6 +154,7 @@ export const BATCH_OPTIONS = {
     group: 'Batching',
     help: 'Requests may bring WGSL functions that change logits; kernels then run with bounds checks.',
   },
+  ...LORA_OPTIONS,
   'enable-return-hidden-states': {
     kind: 'boolean',
     group: 'Batching',
@@ -255,6 +257,7 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     storageCacheBytes: given['storage-cache-size'],
     queueTimeout: milliseconds(given['queue-timeout']),
     totalTimeout: milliseconds(given['request-timeout']),
+    ...toLoraOptions(given),
     enableHiddenStates: given['enable-return-hidden-states'],
     enableRoutedExperts: given['enable-return-routed-experts'],
     samplingDefaults: given['sampling-defaults'],

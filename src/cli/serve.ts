@@ -99,6 +99,10 @@ const CHAT_OPTIONS = [
   'queue-timeout',
   'request-timeout',
   'enable-custom-logit-processor',
+  'lora-paths',
+  'lora-dir',
+  'max-loras',
+  'max-lora-rank',
   'enable-return-hidden-states',
   'enable-return-routed-experts',
 ] as const satisfies (keyof ServeOptions)[];

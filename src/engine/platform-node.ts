@@ -8,7 +8,7 @@ import { openFileStore } from '../files/page-store-file.ts';
 import { openRedisStore } from '../files/page-store-redis.ts';
 import { pageName } from '../files/page-store.ts';
 import { weightsIdentity } from '../files/weights-identity.ts';
-import { openDiskFolder } from '../files/source-disk.ts';
+import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
 import type { Platform } from './platform.ts';
 
@@ -17,6 +17,7 @@ export const nodePlatform: Platform = {
     openDevice({ ...options, ...(adapter === undefined ? {} : { adapter: String(adapter) }) }),
   resolveModel,
   openFolder: openDiskFolder,
+  folderWithin,
   coverImage,
   packed: {
     async slot(origin) {

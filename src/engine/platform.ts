@@ -18,6 +18,8 @@ export interface Platform {
     options: { revision?: string; signal?: AbortSignal; onProgress?: (event: HubEvent) => void },
   ): Promise<{ path: string }>;
   openFolder(path: string): Promise<Folder>;
+  /** A folder that is, or lies in, one of those allowed. */
+  folderWithin(path: string, allowed: readonly string[]): Promise<{ path: string } | 'outside' | 'missing'>;
   /** Scaled to cover width × height, its proportions kept; what juts out is cut off. */
   coverImage(image: Pixels, width: number, height: number): Promise<Pixels>;
   /** Where packed weights are kept; null: nowhere. */

@@ -36,6 +36,8 @@ export interface LoadOptions {
 export interface LoadableWeights extends WeightTable {
   /** Reads and packs everything asked for. With a slot, what was packed once is read from there from then on. */
   load(options?: LoadOptions): Promise<void>;
+  /** Those that low-rank adapters may add to. */
+  adaptable: readonly Matrix[];
   /** Elements of all tensors asked for. */
   parameters(): number;
   /** Gives all bytes back; nothing that reads the weights may run any more. */
@@ -55,6 +57,7 @@ export function openWeights(
 ): LoadableWeights {
   const wanted = new Map<string, Wanted>();
   const packedRegions: PackedRegion[] = [];
+  const adaptable: Matrix[] = [];
   const ignored: RegExp[] = [];
   const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
 
@@ -140,6 +143,11 @@ export function openWeights(
   const withBias = (packed: Matrix, bias: boolean): Matrix =>
     bias ? { ...packed, bias: biasOf(packed.parts) } : packed;
 
+  const named = (packed: Matrix): Matrix => {
+    adaptable.push(packed);
+    return packed;
+  };
+
   return {
     has: (name) => tensors.has(name),
     vector: (name, size) => vectors(stacked([{ name, rows: size }])),
@@ -153,7 +161,9 @@ export function openWeights(
     },
     matrix(name, rows, k, bias) {
       const packed = matrix(stacked([{ name, rows }]), k);
-      return bias === undefined ? packed : { ...packed, bias: vectors(stacked([{ name: bias, rows }])) };
+      return named(
+        bias === undefined ? packed : { ...packed, bias: vectors(stacked([{ name: bias, rows }])) },
+      );
     },
     router: (name, rows, k) => matrix(stacked([{ name, rows }]), k, { kept: true }),
     experts(names, rows, k) {
@@ -169,10 +179,12 @@ export function openWeights(
       const winograd = kernel === 3 && stride === 1 && gainsByWinograd(out, channels);
       return withBias(matrix(parts, channels, { kernel, winograd }), bias);
     },
-    stacked: (parts, k, bias = false) => withBias(matrix(stacked(parts), k), bias),
-    gateUp: (gate, up, rows, k, bias = false) => withBias(matrix(interleaved(gate, up, rows), k), bias),
+    stacked: (parts, k, bias = false) => named(withBias(matrix(stacked(parts), k), bias)),
+    gateUp: (gate, up, rows, k, bias = false) =>
+      named(withBias(matrix(interleaved(gate, up, rows), k), bias)),
     geglu: (name, rows, k, bias = false) => withBias(matrix(interleavedHalves(name, rows), k), bias),
     ignore: (names) => void ignored.push(names),
+    adaptable,
     parameters: () => [...wanted.values()].reduce((sum, { entry }) => sum + elements(entry), 0),
     free: () => packedRegions.forEach(({ region }) => device.free(region.buffer)),
     async load({ slot = null, onProgress = () => {}, onNote = () => {} } = {}) {

@@ -2,8 +2,8 @@
 // to the system may do less than it was asked for: both directions go on until all is done.
 
 import { constants } from 'node:fs';
-import { open, readdir, stat, type FileHandle } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
 import { EngineError } from './error.ts';
 import { GGUF_REMEDY, isGguf } from './gguf-sniff.ts';
 import { assertRange, type ByteSource, type Folder } from './source.ts';
@@ -38,6 +38,31 @@ export async function openDiskFolder(path: string): Promise<Folder> {
         .map((entry) => entry.name),
     open: (name) => openDiskSource(join(root, name)),
   };
+}
+
+/**
+ * A folder that is, or lies in, one of those allowed; links are followed. A relative path is looked up in each of them.
+ * Whether there is anything outside stays untold.
+ */
+export async function folderWithin(
+  path: string,
+  allowed: readonly string[],
+): Promise<{ path: string } | 'outside' | 'missing'> {
+  const isWithin = (inner: string, outer: string): boolean =>
+    inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : outer + sep);
+  let isOutside = allowed.length > 0;
+  for (const root of allowed.map((folder) => resolve(folder))) {
+    const candidate = resolve(root, path);
+    if (!isWithin(candidate, root)) continue;
+    isOutside = false;
+    const [real, realRoot] = await Promise.all(
+      [candidate, root].map((one) => realpath(one).catch(() => null)),
+    );
+    if (real === null || realRoot === null || !(await stat(real!)).isDirectory()) continue;
+    if (isWithin(real!, realRoot!)) return { path: candidate };
+    isOutside = true;
+  }
+  return isOutside ? 'outside' : 'missing';
 }
 
 export async function openDiskSource(path: string): Promise<ByteSource> {

@@ -45,3 +45,12 @@ export function createArgs(): ArgsBlock {
 export function argsSize(shader: LinkedShader): number {
   return Math.ceil((4 * shader.args.length) / 16) * 16;
 }
+
+/** Throws where the names that a shader has and those given differ. */
+export function sameNames(shader: string, what: string, wanted: string[], given: string[]): void {
+  const missing = wanted.filter((name) => !given.includes(name));
+  const extra = given.filter((name) => !wanted.includes(name));
+  if (missing.length + extra.length > 0) {
+    throw new Error(`${shader}: ${what} missing [${missing.join(', ')}], unknown [${extra.join(', ')}]`);
+  }
+}

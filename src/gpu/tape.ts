@@ -2,7 +2,7 @@
 // owns the plan: pipelines, bind groups, arguments, and where each intermediate lives. Replaying costs a few
 // microseconds a dispatch and computes only what the step's sizes ask for.
 
-import { argsSize, createArgs } from './args.ts';
+import { argsSize, createArgs, sameNames } from './args.ts';
 import type { Life } from './arena.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { LinkedShader, Params } from './linker.ts';
@@ -35,11 +35,18 @@ export interface Encodable {
   groups: Groups;
 }
 
+export interface TapeOptions {
+  /** Launchers compose their plain f32 kernels: the reference path. */
+  plain?: boolean;
+  /** u32: which low-rank adapter each row has; null: none has one, and launchers record nothing for them. */
+  rowAdapters?: Region | null;
+}
+
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
-  /** Launchers compose their plain f32 kernels: the reference path. */
   readonly plain: boolean;
+  readonly rowAdapters: Region | null;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();
@@ -50,10 +57,11 @@ export class Tape {
   #bindGroups: GPUBindGroup[] = [];
   #generation = -1;
 
-  constructor(device: Device, capacity: Sizes, options: { plain?: boolean } = {}) {
+  constructor(device: Device, capacity: Sizes, { plain = false, rowAdapters = null }: TapeOptions = {}) {
     this.device = device;
     this.capacity = capacity;
-    this.plain = options.plain ?? false;
+    this.plain = plain;
+    this.rowAdapters = rowAdapters;
   }
 
   /** An intermediate; it has a place only between the first and the last dispatch that binds it. */
@@ -283,13 +291,5 @@ export class Tape {
       if (life) life.last = this.#dispatches.length;
     }
     return lives;
-  }
-}
-
-function sameNames(shader: string, what: string, wanted: string[], given: string[]): void {
-  const missing = wanted.filter((name) => !given.includes(name));
-  const extra = given.filter((name) => !wanted.includes(name));
-  if (missing.length + extra.length > 0) {
-    throw new Error(`${shader}: ${what} missing [${missing.join(', ')}], unknown [${extra.join(', ')}]`);
   }
 }

@@ -24,6 +24,8 @@ export interface TextBatch {
   sampled: Region;
   /** u32[sampled]: this step's tokens. */
   ids: Region;
+  /** u32[rows]: which LoRA adapter a row has; read in steps in which some row has one. */
+  adapters: Region;
   /** [sampled, hidden]: what the head is told, where it is asked for. */
   states?: Region;
   /** u32[rows][layers with experts][experts a row goes to], where they are asked for. */
@@ -39,6 +41,9 @@ export const COUNT_WORDS = 2;
 
 /** A row whose token is the one last sampled in a slot. */
 export const FROM_SLOT = 0x80000000;
+
+/** A row without a LoRA adapter. */
+export const NO_ADAPTER = 0xffffffff;
 
 /** Rows of one attention tile at most. */
 export const TILE_ROWS = 16;

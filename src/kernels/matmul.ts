@@ -6,8 +6,10 @@ import type { Operand, Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
+import { isAdapted, loraExpand } from './lora-expand.ts';
 import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
+import { swiglu } from './swiglu.ts';
 
 export type { Activation } from './activation.ts';
 
@@ -32,12 +34,21 @@ const TILE_ROWS = 16;
 /** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
 export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
-  record(x, weight, y, { params: { STORE: 'set', ACTIVATION: options.activation ?? 'none' } });
+  const { activation = 'none' } = options;
+  if (activation === 'none' && isAdapted(x, weight))
+    return linearAddAlone(x, weight, loraExpand(x, weight, y, { add: false }));
+  record(x, weight, y, { params: { STORE: 'set', ACTIVATION: activation } });
   return y;
 }
 
 /** residual += x · Wᵀ + bias, in place; x [rows, k], residual [rows, columns] → residual */
 export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
+  if (isAdapted(x, weight)) loraExpand(x, weight, residual, { add: true });
+  return linearAddAlone(x, weight, residual);
+}
+
+/** The same without adapters. */
+function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   record(x, weight, residual, { params: { STORE: 'add' } });
   return residual;
 }
@@ -55,6 +66,7 @@ export function linearGatedAdd(x: Tensor, weight: Matrix, gate: Tensor | Columns
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearSwiglu(x: Tensor, gateUp: Matrix): Tensor {
+  if (isAdapted(x, gateUp)) return swiglu(linear(x, gateUp));
   return gatedPair(x, gateUp, 'silu', true);
 }
 

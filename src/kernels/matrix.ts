@@ -50,6 +50,15 @@ export interface Matrix {
   windows: MatrixWindow[];
   parts: MatrixPart[];
   bias: Tensor | null;
+  /** What low-rank adapters add, for the rows that have one; comes and goes with them. */
+  lora: LoraFactors | null;
+}
+
+/** Layout in shaders/lib/lora.wgsl. */
+export interface LoraFactors {
+  region: Region;
+  /** The largest rank, a multiple of 4. */
+  rank: number;
 }
 
 const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
@@ -161,7 +170,7 @@ export function allocateMatrix(
   for (const window of windows) {
     if (isPadded && (experts > 1 || window.firstGroup + window.groups === groups)) clear(device, window);
   }
-  return { format, columns, k, taps, winograd, blocks, experts, windows, parts, bias: null };
+  return { format, columns, k, taps, winograd, blocks, experts, windows, parts, bias: null, lora: null };
 }
 
 /** Columns that pad the last groups must be zero: they become the padding of activations. */

@@ -111,6 +111,8 @@ it('hands the engine what was given, under its own names', () => {
     prefillChunk: 64,
     maxRunningRequests: 16,
     maxQueuedRequests: 128,
+    maxLoras: 8,
+    maxLoraRank: 64,
   });
 });
 

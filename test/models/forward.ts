@@ -1,13 +1,15 @@
 // Forward passes of a text model without the engine: a single sequence, all rows at once or in steps.
 
+import { createLoraStore } from '../../src/engine/text/lora-factors.ts';
 import { createStepBuffers } from '../../src/engine/text/step-buffers.ts';
 import { openWeights } from '../../src/engine/weights.ts';
 import { openCheckpoint } from '../../src/files/checkpoint.ts';
+import { openLora } from '../../src/files/lora.ts';
 import { openDiskFolder } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
-import { PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
+import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig } from '../../src/models/llama-config.ts';
 import { llama, llamaStates } from '../../src/models/llama.ts';
 import { ropeSets } from '../../src/models/rope.ts';
@@ -20,6 +22,8 @@ export interface ForwardOptions {
   /** Rows of a step at most, all of which may be wanted. */
   rows?: number;
   plain?: boolean;
+  /** Folders of LoRA adapters, numbered in their order. */
+  loras?: readonly string[];
   /** States after so many layers, in place of logits. */
   depth?: number;
 }
@@ -27,7 +31,11 @@ export interface ForwardOptions {
 export interface Forward {
   dispatches: number;
   /** Appends ids to the sequence; logits, or states, of each. `length` says what rope scaling goes by at a position. */
-  step(ids: readonly number[], length: (position: number) => number): Promise<Float32Array[]>;
+  step(
+    ids: readonly number[],
+    length: (position: number) => number,
+    adapterOf?: (row: number) => number | null,
+  ): Promise<Float32Array[]>;
   close(): void;
 }
 
@@ -51,6 +59,12 @@ export async function openForward(
   const { depth } = options;
   const model = depth === undefined ? llama(config, weights) : llamaStates(config, weights, depth);
   await weights.load();
+  const loras = createLoraStore(device, weights.adaptable);
+  for (const path of options.loras ?? []) {
+    const file = await openLora(await openDiskFolder(path));
+    (await loras.prepare({ number: 0 }, file)).commit();
+    await file.close();
+  }
   await checkpoint.close();
 
   const rows = options.rows ?? 64;
@@ -73,7 +87,8 @@ export async function openForward(
   };
   const kv = config.windows.map((): KvPages => ({ format, keys: pages(), values: pages() }));
   const capacity = { rows, sampled: rows, tiles: Math.ceil(rows / TILE_ROWS), tileRows: TILE_ROWS };
-  const tape = new Tape(device, capacity, { plain: options.plain ?? false });
+  const rowAdapters = options.loras ? buffers.batch.adapters : null;
+  const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowAdapters });
   const logits = tape.keep(model(tape, buffers.batch, kv));
   tape.finish();
   const rope = ropeSets(config.rope, buffers.words.turns);
@@ -81,7 +96,7 @@ export async function openForward(
 
   return {
     dispatches: tape.dispatchCount,
-    async step(ids, length) {
+    async step(ids, length, adapterOf = () => null) {
       const { words } = buffers;
       words.pages.set(PAGES);
       rope.clear();
@@ -91,6 +106,7 @@ export async function openForward(
         const frequencies = rope.of(length(position));
         words.rows.set([id, position, page * PAGE_TOKENS + (position % PAGE_TOKENS), frequencies], i * 4);
         words.wanted[i] = i;
+        words.adapters[i] = adapterOf(i) ?? NO_ADAPTER;
       });
       let tiles = 0;
       for (let row = 0; row < ids.length; row += TILE_ROWS) {
@@ -103,6 +119,7 @@ export async function openForward(
         pages: PAGES.length,
         sampled: ids.length,
         biases: 0,
+        adapters: ids.length,
       });
       tape.run({
         rows: ids.length,

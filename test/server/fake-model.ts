@@ -11,6 +11,8 @@
 
 import {
   type AdapterSummary,
+  EngineError,
+  type LoraInfo,
   type TextEvent,
   type TextModel,
   type TextModelInfo,
@@ -60,6 +62,8 @@ export const fakeInfo: TextModelInfo = {
 export interface FakeModel extends TextModel {
   /** Every request it was given. */
   readonly requests: TextRequest[];
+  /** LoRA adapters that are loaded. */
+  adapters: LoraInfo[];
   /** Said after the acceptance in place of an answer. */
   events: TextEvent[] | null;
   running: number;
@@ -75,6 +79,7 @@ export function createFakeModel(): FakeModel {
     ended: new Promise((resolve) => (end = resolve)),
     die: (reason) => end(reason),
     requests: [],
+    adapters: [],
     events: null,
     running: 0,
     closed: false,
@@ -122,6 +127,18 @@ export function createFakeModel(): FakeModel {
       }),
     abort: () => Promise.resolve(0),
     flushCache: () => Promise.resolve(true),
+    loadedAdapters: () => Promise.resolve([...model.adapters]),
+    async loadAdapter(name, path) {
+      if (path.includes('missing')) throw new EngineError('model_not_found', `there is no folder ${path}`);
+      model.adapters.push({ name, path, rank: 8, requests: 0 });
+      return [...model.adapters];
+    },
+    async unloadAdapter(name) {
+      if (!model.adapters.some((adapter) => adapter.name === name))
+        throw new EngineError('model_not_found', `there is no adapter ${name} to unload`);
+      model.adapters = model.adapters.filter((adapter) => adapter.name !== name);
+      return [...model.adapters];
+    },
     close() {
       model.closed = true;
       return Promise.resolve();

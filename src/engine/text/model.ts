@@ -4,6 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { CacheTiers } from './cache-tiers.ts';
 import { acceptForced } from './constrained.ts';
+import type { Adapter, Adapters } from './adapters.ts';
 import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
 import { withResolvers } from '../resolvers.ts';
@@ -26,6 +27,7 @@ export interface TextModelParts {
   loop: Loop;
   /** null: the cache has none but the device. */
   tiers: CacheTiers | null;
+  adapters: Adapters;
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
   /** Gives back the device and the files. */
   release(): Promise<void>;
@@ -37,6 +39,7 @@ export function createTextModel({
   scheduler,
   loop,
   tiers,
+  adapters,
   timeouts,
   release,
 }: TextModelParts): TextModel {
@@ -69,7 +72,9 @@ export function createTextModel({
     refuseIfFull();
     const own = live.enter(request);
     const abort = (): void => end(own);
+    let adapter: Adapter | null = null;
     try {
+      if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
       const queue = createEventQueue(mergeEvents);
       await checkWgsl(request, context.checkProcessor);
       const plan = planReply(withThinkingBudget(request), context);
@@ -80,7 +85,8 @@ export function createTextModel({
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
-      const sequences = createSequences(request, ids, { plan, begins, grammar }, context, (event) => {
+      const reply = { plan, begins, grammar, adapter };
+      const sequences = createSequences(request, ids, reply, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;
         if (event.error) failure ??= new EngineError(event.error.code, event.error.message);
@@ -108,6 +114,7 @@ export function createTextModel({
       signal?.removeEventListener('abort', abort);
       abort();
       own.leave();
+      if (adapter) adapters.release(adapter);
     }
   }
 
@@ -162,6 +169,18 @@ export function createTextModel({
     },
     async flushCache() {
       return scheduler.flush();
+    },
+    async loadedAdapters() {
+      return adapters.list();
+    },
+    async loadAdapter(name, path) {
+      filledText(name, 'name');
+      filledText(path, 'path');
+      return adapters.load(name, path);
+    },
+    async unloadAdapter(name) {
+      filledText(name, 'name');
+      return adapters.unload(name);
     },
     close,
     [Symbol.asyncDispose]: close,

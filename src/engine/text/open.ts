@@ -21,6 +21,7 @@ import { createCacheTiers, type CacheTiers } from './cache-tiers.ts';
 import { createGrammars } from './grammar/grammars.ts';
 import { createVocabulary } from './grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
+import { createAdapters, type Adapters } from './adapters.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
@@ -76,6 +77,7 @@ async function openModel(
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
+  const adapters = createAdapters(platform, options);
   const start = async (): Promise<Loaded> => {
     // Requests' own functions run with bounds checks on.
     const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
@@ -85,7 +87,7 @@ async function openModel(
         device,
         checkpoint,
         config,
-        { ...options, slots, packed: platform.packed },
+        { ...options, slots, packed: platform.packed, adapters },
         onEvent,
       );
     } catch (error) {
@@ -195,6 +197,7 @@ async function openModel(
     scheduler,
     loop,
     tiers,
+    adapters,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     async release() {
       device.destroy();
@@ -245,7 +248,7 @@ async function loadOnto(
   device: Device,
   checkpoint: Checkpoint,
   config: LlamaConfig,
-  options: TextModelOptions & { slots: number; packed: Platform['packed'] },
+  options: TextModelOptions & { slots: number; packed: Platform['packed']; adapters: Adapters },
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const { slots } = options;
@@ -257,6 +260,7 @@ async function loadOnto(
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
     packed: options.packed,
+    adapters: options.adapters.attach,
     hiddenStates: options.enableHiddenStates ?? false,
     routedExperts: options.enableRoutedExperts ?? false,
     processedLogprobs: options.logprobsMode === 'processed',

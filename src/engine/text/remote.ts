@@ -19,6 +19,9 @@ const CALLS = {
   metrics: (model) => model.metrics(),
   abort: (model, id: string) => model.abort(id),
   flushCache: (model) => model.flushCache(),
+  loadedAdapters: (model) => model.loadedAdapters(),
+  loadAdapter: (model, given: Parameters<TextModel['loadAdapter']>) => model.loadAdapter(...given),
+  unloadAdapter: (model, name: string) => model.unloadAdapter(name),
 } satisfies Calls<TextModel>;
 
 /** Serves one text model to the other side of a port; see serveModel. */
@@ -51,6 +54,9 @@ export function connectTextModel(
       metrics: () => invoke('metrics'),
       abort: (id) => invoke('abort', id),
       flushCache: () => invoke('flushCache'),
+      loadedAdapters: () => invoke('loadedAdapters'),
+      loadAdapter: (...given) => invoke('loadAdapter', given),
+      unloadAdapter: (name) => invoke('unloadAdapter', name),
     }),
     { signal, merge: mergeEvents },
   );

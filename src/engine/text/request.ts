@@ -1,6 +1,7 @@
 // From a request to sequences: the prompt's ids, the sampling values in force, one sequence a choice.
 
 import { EngineError } from '../../files/error.ts';
+import type { Adapter } from './adapters.ts';
 import { assertLengths } from '../../files/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
@@ -88,11 +89,19 @@ async function encode(
   return checkIds(await encoding, vocabulary);
 }
 
+/** What a request's sequences have beyond their prompt. */
+export interface Reply {
+  plan: ReplyPlan;
+  begins: Begins;
+  grammar: Grammar | null;
+  adapter: Adapter | null;
+}
+
 /** Sequences of a request, ready to be scheduled. */
 export function createSequences(
   request: TextRequest,
   ids: number[],
-  { plan, begins, grammar }: { plan: ReplyPlan; begins: Begins; grammar: Grammar | null },
+  { plan, begins, grammar, adapter }: Reply,
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
@@ -126,7 +135,7 @@ export function createSequences(
   const sequences: Sequence[] = [];
   // What is told of each prompt token has to be computed.
   const untold = request.routedExperts?.from ?? Infinity;
-  const scope = sharingScope(request, context, ids.length);
+  const scope = sharingScope(request, adapter, context, ids.length);
   const create = (choice: number): Sequence => ({
     choice,
     leader: sequences[0] ?? null,
@@ -159,6 +168,7 @@ export function createSequences(
     }),
     output: createOutput(plan, begins, context),
     held: null,
+    adapter,
     recorder: createRecorder(request, context.recording, ids.length, sequences[0]?.recorder ?? null),
     finished: false,
     losses: 0,
@@ -170,12 +180,13 @@ export function createSequences(
 
 /** Pages are shared among requests with the same weights, salt and rotary frequencies; without a cache among the choices of one. */
 function sharingScope(
-  { lora, cacheSalt }: TextRequest,
+  { cacheSalt }: TextRequest,
+  adapter: Adapter | null,
   { rope, prefixCache }: RequestContext,
   promptTokens: number,
 ): string {
   const apart = prefixCache ? null : crypto.randomUUID();
-  return JSON.stringify([lora ?? null, cacheSalt ?? null, lengthKey(rope, promptTokens), apart]);
+  return JSON.stringify([adapter?.identity ?? null, cacheSalt ?? null, lengthKey(rope, promptTokens), apart]);
 }
 
 /** Request over generation_config.json over the contract. Below a millionth a temperature is greedy. */

@@ -4,6 +4,7 @@
 import type { Checkpoint } from '../../files/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
+import type { Region } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
@@ -11,6 +12,7 @@ import { llama, type TextForward } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
 import { LOGPROB_WORDS } from '../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../platform.ts';
+import type { AdapterHost } from './adapters.ts';
 import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
 import { weightBytes } from './defaults.ts';
@@ -22,6 +24,7 @@ import {
   usefulPages,
   type PageCleaner,
 } from './kv-pages.ts';
+import { createLoraHost } from './lora-host.ts';
 import { createPace } from './pace.ts';
 import { createPageMover, type PageMover } from './page-mover.ts';
 import { createReadback } from './readback.ts';
@@ -47,6 +50,8 @@ export interface RunnerOptions {
   routedExperts: boolean;
   /** Log probabilities are of what is sampled from, not of what the model says. */
   processedLogprobs: boolean;
+  /** Told of who holds LoRA adapters before pages are allotted. */
+  adapters: (host: AdapterHost) => Promise<void>;
   /** Where quantised weights are kept; null: nowhere. */
   packed: PackedCache | null;
 }
@@ -104,6 +109,8 @@ export async function openRunner(
     onProgress,
     onNote,
   });
+  const loras = createLoraHost(device, weights.adaptable);
+  await options.adapters(loras);
 
   const { dims } = config.heads;
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
@@ -125,14 +132,15 @@ export async function openRunner(
   const records = createStepRecords(device, buffers.batch, { hidden: config.hidden, routeWords });
   const capacities = [...SMALL_CAPACITIES.filter((rows) => rows < options.rows), options.rows];
   const sampler = createSampler(device, buffers.batch, { ...options, slots, vocabulary: config.vocabulary });
-  const record = (kv: KvPages[]): Recording[] =>
-    capacities.map((rows) => recordStep(device, { forward, sampler, batch: buffers.batch, kv, rows, slots }));
+  const { batch } = buffers;
+  const record = (kv: KvPages[], rowAdapters: Region | null): Recording[] =>
+    capacities.map((rows) => recordStep(device, { forward, sampler, batch, kv, rows, slots, rowAdapters }));
+  /** Of steps in which some row has an adapter: others must not pay for them. */
+  const recordAdapted = (kv: KvPages[]): Recording[] =>
+    loras.store.keys.length > 0 ? record(kv, batch.adapters) : [];
   // A first recording, on one page, tells what the arena needs; the rest of the budget is for pages.
   const probe = allocateKv(device, config, kvFormat, 1);
-  for (const { tape, drawing } of record(probe)) {
-    tape.destroy();
-    drawing.destroy();
-  }
+  [...record(probe, null), ...recordAdapted(probe)].forEach(forget);
   device.arena.settle();
   probe.forEach(({ keys, values }) => [keys, values].forEach(({ buffer }) => device.free(buffer)));
   const bytes = pageBytes(config, kvFormat);
@@ -140,8 +148,14 @@ export async function openRunner(
   const pages = Math.min(mostPages, fittingPages(device, config, kvFormat));
   const kv = allocateKv(device, config, kvFormat, pages);
   mover.use(kv);
-  const recordings = record(kv);
+  const recordings = record(kv, null);
+  let adapted = recordAdapted(kv);
   device.arena.settle();
+  loras.changed = () => {
+    adapted.forEach(forget);
+    adapted = recordAdapted(kv);
+    device.arena.settle();
+  };
 
   const rope = ropeSets(config.rope, buffers.words.turns);
   const readback = createReadback(device, [buffers.batch.ids, sampler.logprobs]);
@@ -153,12 +167,7 @@ export async function openRunner(
     rows: options.rows,
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
     parameters: weights.parameters(),
-    warmUp: (progress) =>
-      warmUp(
-        device,
-        recordings.flatMap(({ tape, drawing }) => [tape, ...drawing.tapes]),
-        progress,
-      ),
+    warmUp: (progress) => warmUp(device, [...recordings, ...adapted].flatMap(tapesOf), progress),
     pageCleaner: createPageCleaner(device, kv, pages, bytes),
     movePages: mover.move,
     readPages: mover.read,
@@ -167,7 +176,8 @@ export async function openRunner(
     checkProcessor: sampler.processors.check,
     launch(parts, { drawLater = false } = {}) {
       const sizes = writeStep(buffers, parts, rope, (source) => sampler.processors.of(source).id);
-      const { tape, drawing } = recordings.find(
+      const isAdapted = parts.some(({ sequence }) => sequence.adapter !== null);
+      const { tape, drawing } = (isAdapted ? adapted : recordings).find(
         ({ tape: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;
       const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
@@ -192,11 +202,13 @@ export async function openRunner(
         const drawn = finish();
         return { draw: () => drawn };
       }
+      const settled = loras.hold();
       return {
         draw() {
           const encoder = device.gpu.createCommandEncoder();
           draw(encoder);
           device.gpu.queue.submit([encoder.finish()]);
+          settled();
           return finish();
         },
       };
@@ -240,6 +252,13 @@ interface Recording {
   drawing: Drawing;
 }
 
+const tapesOf = ({ tape, drawing }: Recording): Tape[] => [tape, ...drawing.tapes];
+
+function forget({ tape, drawing }: Recording): void {
+  tape.destroy();
+  drawing.destroy();
+}
+
 interface StepRecipe {
   forward: TextForward;
   sampler: Sampler;
@@ -247,12 +266,14 @@ interface StepRecipe {
   kv: KvPages[];
   rows: number;
   slots: number;
+  rowAdapters: Region | null;
 }
 
 /** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
-function recordStep(device: Device, { forward, sampler, batch, kv, rows, slots }: StepRecipe): Recording {
+function recordStep(device: Device, recipe: StepRecipe): Recording {
+  const { forward, sampler, batch, kv, rows, slots, rowAdapters } = recipe;
   const sampled = Math.min(rows, slots);
-  const tape = new Tape(device, { rows, sampled, tiles: rows, tileRows: TILE_ROWS });
+  const tape = new Tape(device, { rows, sampled, tiles: rows, tileRows: TILE_ROWS }, { rowAdapters });
   const logits = tape.keep(forward(tape, batch, kv));
   tape.finish();
   return { tape, drawing: sampler.record(tape, logits) };

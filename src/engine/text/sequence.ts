@@ -2,6 +2,7 @@
 // into text.
 
 import { EngineError } from '../../files/error.ts';
+import type { Adapter } from './adapters.ts';
 import type { Constraint } from './constraint.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
 import type { Piece, Pieces } from './piece.ts';
@@ -66,6 +67,8 @@ export interface Sequence {
   output: OutputParser;
   /** Of tokens whose text is still to come. */
   held: OutputPart | null;
+  /** null: the model as it is. */
+  adapter: Adapter | null;
   /** What is asked of the model's inside; null: nothing. */
   recorder: Recorder | null;
   finished: boolean;

@@ -42,6 +42,7 @@ export interface StepBuffers {
     choices: DataView;
     biases: DataView;
     counts: Uint32Array;
+    adapters: Uint32Array;
   };
   /** Writes what the step uses of each region. */
   upload(used: {
@@ -52,6 +53,8 @@ export interface StepBuffers {
     sampled: number;
     biases: number;
     counts?: number;
+    /** Rows whose adapter is told. */
+    adapters?: number;
   }): void;
   destroy(): void;
 }
@@ -68,6 +71,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     choices: capacity.sampled * CHOICE_WORDS,
     biases: Math.max(capacity.biases, 1) * BIAS_WORDS,
     counts: Math.max(capacity.counts ?? 0, 1) * COUNT_WORDS,
+    adapters: capacity.rows,
   };
   const names = Object.keys(lengths) as (keyof typeof lengths)[];
   const offsets = {} as Record<keyof typeof lengths, number>;
@@ -112,6 +116,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       choices: region('choices'),
       biases: region('biases'),
       counts: region('counts'),
+      adapters: region('adapters'),
       sampled: whole(results),
       ids: whole(ids),
       ...(states && { states: whole(states) }),
@@ -126,6 +131,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       choices: view('choices'),
       biases: view('biases'),
       counts: u32('counts'),
+      adapters: u32('adapters'),
     },
     upload(used) {
       const words = {
@@ -137,6 +143,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
         choices: used.sampled * CHOICE_WORDS,
         biases: used.biases * BIAS_WORDS,
         counts: (used.counts ?? 0) * COUNT_WORDS,
+        adapters: used.adapters ?? 0,
       };
       for (const name of names) {
         if (words[name] > lengths[name])

@@ -3,6 +3,7 @@
 import {
   CHOICE_WORDS,
   FROM_SLOT,
+  NO_ADAPTER,
   PAGE_TOKENS,
   ROW_WORDS,
   TILE_ROWS,
@@ -38,6 +39,7 @@ export function writeStep(
   let counts = 0;
   let masks = 0;
   let tileRows = 0;
+  const isAdapted = parts.some(({ sequence }) => sequence.adapter !== null);
   rope.clear();
   for (const part of parts) {
     const { sequence } = part;
@@ -48,6 +50,7 @@ export function writeStep(
     }
     words.pages.set(sequence.pages, pages);
     pages += sequence.pages.length;
+    if (isAdapted) words.adapters.fill(sequence.adapter?.number ?? NO_ADAPTER, rows, rows + part.rows);
     for (let i = 0; i < part.rows; i++, rows++) {
       const position = part.first + i;
       writeRow(words.rows, rows, sequence, position, rope.of(ropeLength(sequence, position)));
@@ -69,7 +72,8 @@ export function writeStep(
       for (const entry of counted) words.counts.set(entry, 2 * counts++);
     }
   }
-  buffers.upload({ rows, frequencies: rope.count, tiles, pages, sampled, biases, counts });
+  const adapters = isAdapted ? rows : 0;
+  buffers.upload({ rows, frequencies: rope.count, tiles, pages, sampled, biases, counts, adapters });
   return { rows, sampled, tiles, tileRows };
 }
 

@@ -101,6 +101,14 @@ export interface TextModelOptions {
   /** Milliseconds that a request may wait for a place, and may take in all; left out: any. */
   queueTimeout?: number;
   totalTimeout?: number;
+  /** LoRA adapters to begin with, NAME=PATH or a path whose last segment is the name. Requests may name them, and their folders. */
+  loraPaths?: string[];
+  /** Folder whose adapters requests may name. */
+  loraDir?: string;
+  /** Adapters loaded at once; left out: 8. */
+  maxLoras?: number;
+  /** Largest rank of an adapter; left out: 64. */
+  maxLoraRank?: number;
   /** Requests may ask for hidden states, for the experts that ran. */
   enableHiddenStates?: boolean;
   enableRoutedExperts?: boolean;
@@ -172,6 +180,15 @@ export interface CacheMetrics extends CachedTokens {
   storageBytes: { used: number; total: number } | null;
 }
 
+export interface LoraInfo {
+  name: string;
+  path: string;
+  /** The largest of its modules. */
+  rank: number;
+  /** Those that run with it. */
+  requests: number;
+}
+
 export interface TextMetrics {
   running: number;
   waiting: number;
@@ -208,6 +225,12 @@ export interface TextModel {
   abort(id: string): Promise<number>;
   /** Empties the prefix cache, in storage excepted; false where requests run or wait, and nothing is done. */
   flushCache(): Promise<boolean>;
+  /** LoRA adapters that requests may name. */
+  loadedAdapters(): Promise<LoraInfo[]>;
+  /** Loads one from any folder while requests run; which there are then. */
+  loadAdapter(name: string, path: string): Promise<LoraInfo[]>;
+  /** Requests that run with it end as they would; new ones get model_not_found. */
+  unloadAdapter(name: string): Promise<LoraInfo[]>;
   /** Ends what runs, and gives the device back. */
   close(): Promise<void>;
   /** The same as close: `await using` ends with it. */

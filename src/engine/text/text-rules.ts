@@ -37,11 +37,6 @@ const MOST_PROCESSORS = 16;
 const MOST_CHOICES = 128;
 const MOST_STOPS = 16;
 
-/** Of the interface, and still to be built. */
-const unbuilt: Rule = (_, name) => {
-  throw new EngineError('unsupported', `${name} is not supported yet: leave it out`, { param: name });
-};
-
 /** Anything with :// in it is an address. */
 const storagePlace: Rule = (value, name) => {
   filledText(value, name);
@@ -75,6 +70,10 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   storageCacheBytes: bytes,
   queueTimeout: milliseconds,
   totalTimeout: milliseconds,
+  loraPaths: listOf(filledText),
+  loraDir: filledText,
+  maxLoras: whole(1, 256),
+  maxLoraRank: whole(1, 1024),
   enableHiddenStates: flag,
   enableRoutedExperts: flag,
   samplingDefaults: oneOf('model', 'contract'),
@@ -220,7 +219,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   toolChoice,
   parallelToolCalls: flag,
   reasoning: objectOf(REASONING),
-  lora: unbuilt,
+  lora: filledText,
   priority: whole(-(2 ** 31), 2 ** 31 - 1),
   cacheSalt: text,
   timeouts: objectOf({ queue: milliseconds, total: milliseconds }),

@@ -152,6 +152,7 @@ function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
       choices: view(slots * CHOICE_WORDS),
       biases: view(slots * 64),
       counts: u32(slots * 64),
+      adapters: u32(rows),
     },
     upload: () => {},
     destroy: () => {},

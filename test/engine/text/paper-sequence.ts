@@ -70,6 +70,7 @@ export function paperSequence(
     },
     output: plainOutput(),
     held: null,
+    adapter: null,
     recorder: null,
     finished: false,
     losses: 0,

@@ -42,7 +42,7 @@ describe.each(NAMES)('%s', (name) => {
       prefillChunk: 16,
       maxRunningRequests: 4,
     });
-  });
+  }, 240_000);
   afterAll(() => model.close());
 
   test('each row goes where transformers sends it', async () => {

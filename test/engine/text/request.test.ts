@@ -42,7 +42,8 @@ beforeAll(() => {
 function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
   const asked: TextRequest = { prompt: { ids }, ...request };
-  const reply = { grammar: null, plan: planReply(asked, context), begins: 'undecided' } as const;
+  const plan = planReply(asked, context);
+  const reply = { grammar: null, plan, begins: 'undecided', adapter: null } as const;
   return createSequences(asked, ids, reply, context, () => {});
 }
 

@@ -1,0 +1,51 @@
+// What the A of a row's adapter makes of the row, scaled: a workgroup a row and four of a part's ranks, eight lanes each. Partial
+// sums are added in order, whatever the GPU.
+#import "lib/lora.wgsl"
+
+const WORKGROUP = 32u;
+
+struct Args {
+  quads: u32,     // of a row of x
+  y_quads: u32,
+  first_row: u32, // rows before this strip
+}
+
+@group(0) @binding(4) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<uniform> args: Args;
+@group(0) @binding(2) var<storage, read> adapters: array<u32>; // of each row
+@group(0) @binding(3) var<storage, read_write> y: array<f32>; // of a row: a rank of values for each part
+
+var<workgroup> partial: array<f32, WORKGROUP>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let row = workgroup.y;
+  let adapter = adapters[args.first_row + row];
+  let all = head();
+  if (adapter >= all.adapters) {
+    return;
+  }
+  let part = workgroup.x / all.rank_quads;
+  let quad = workgroup.x % all.rank_quads;
+  let index = adapter * all.parts + part;
+  let share = part_at(index);
+  if (quad >= share.quads) {
+    return;
+  }
+  let rank = 4u * quad + local / 8u;
+  let a = share.a + min(rank, share.rank - 1u) * args.quads;
+  var sum = 0.0;
+  for (var i = local % 8u; i < args.quads; i += 8u) {
+    sum += dot(x[row * args.quads + i], factors[a + i]);
+  }
+  partial[local] = sum;
+  workgroupBarrier();
+  if (local % 8u == 0u) {
+    for (var i = 1u; i < 8u; i++) {
+      sum += partial[local + i];
+    }
+    let scale = factors[2u + all.adapters * all.parts + index / 4u][index % 4u];
+    let at = row * args.y_quads + part * all.rank_quads + quad;
+    y[4u * at + local / 8u] = select(0.0, sum * scale, rank < share.rank);
+  }
+}

@@ -1,0 +1,23 @@
+// y = silu(gate) · up of gate and up in turns of two columns: what a matmul's store does where nothing comes between.
+#import "lib/activate.silu.wgsl"
+alias Activated = vec2f;
+
+const WORKGROUP = 32u;
+
+struct Args {
+  x_quads: u32,
+  y_pairs: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<uniform> args: Args;
+@group(0) @binding(2) var<storage, read_write> y: array<vec2f>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= args.y_pairs) {
+    return;
+  }
+  let pair = x[id.y * args.x_quads + min(id.x, args.x_quads - 1u)];
+  y[id.y * args.y_pairs + id.x] = select(vec2f(0.0), activate(pair.xy) * pair.zw, id.x < args.x_quads);
+}

@@ -1,0 +1,207 @@
+// The LoRA adapters of a text model: which are loaded, which request has which, and which folders a request may name. They come and
+// go while requests run: an unloaded one gets no new requests, and leaves the device when its last request has ended.
+
+import { EngineError } from '../../files/error.ts';
+import { openLora, type LoraFile } from '../../files/lora.ts';
+import type { Platform } from '../platform.ts';
+import type { LoraInfo, TextModelOptions } from './text-model.ts';
+
+/** One that requests hold. */
+export interface Adapter {
+  readonly name: string;
+  readonly path: string;
+  readonly rank: number;
+  /** The same for the same weights: what the prefix cache tells adapters apart by. */
+  readonly identity: string;
+  /** Its number on the device now. */
+  number: number;
+  /** Those that run with it. */
+  requests: number;
+  /** Loaded because a request named its folder: makes room for others while nobody uses it. */
+  readonly onDemand: boolean;
+}
+
+/** Who holds their weights. */
+export interface AdapterHost {
+  add(adapter: Adapter, file: LoraFile): Promise<void>;
+  remove(adapter: Adapter): Promise<void>;
+}
+
+export interface Adapters {
+  /** To a host that has none: those of the options at first, all that were loaded after a lost device. */
+  attach(host: AdapterHost): Promise<void>;
+  load(name: string, path: string): Promise<LoraInfo[]>;
+  unload(name: string): Promise<LoraInfo[]>;
+  list(): LoraInfo[];
+  /** The one a request names, until it is released. Throws bad_request, model_not_found, overloaded and what loading throws. */
+  acquire(lora: string): Promise<Adapter>;
+  release(adapter: Adapter): void;
+}
+
+const MOST = 8;
+const MOST_RANK = 64;
+
+type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank'>;
+
+export function createAdapters(
+  platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
+  { loraPaths = [], loraDir, maxLoras = MOST, maxLoraRank = MOST_RANK }: Options,
+): Adapters {
+  const named = new Map<string, Adapter>();
+  /** Unloaded, with requests that still run. */
+  const retired = new Set<Adapter>();
+  const given = loraPaths.map(splitNamed);
+  const allowed = [...(loraDir === undefined ? [] : [loraDir]), ...given.map(({ path }) => path)];
+  let host: AdapterHost | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Changes are made one after the other. */
+  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
+    const result = last.then(change, change);
+    last = result.catch(() => {});
+    return result;
+  };
+
+  const list = (): LoraInfo[] =>
+    [...named.values()].map(({ name, path, rank, requests }) => ({ name, path, rank, requests }));
+
+  const open = async (path: string): Promise<LoraFile> => {
+    const file = await openLora(await platform.openFolder(path));
+    if (file.rank <= maxLoraRank) return file;
+    await file.close();
+    throw new EngineError(
+      'bad_request',
+      `${path} has rank ${file.rank}, --max-lora-rank allows ${maxLoraRank}: raise it`,
+      { param: 'maxLoraRank' },
+    );
+  };
+
+  const add = async (name: string, path: string, onDemand: boolean): Promise<Adapter> => {
+    await makeRoom();
+    const file = await open(path);
+    try {
+      const { rank, identity } = file;
+      const adapter: Adapter = { name, path: file.path, rank, identity, number: 0, requests: 0, onDemand };
+      await host!.add(adapter, file);
+      named.set(name, adapter);
+      return adapter;
+    } finally {
+      await file.close();
+    }
+  };
+
+  const makeRoom = async (): Promise<void> => {
+    if (named.size + retired.size < maxLoras) return;
+    const idle = [...named.values()].find(({ onDemand, requests }) => onDemand && requests === 0);
+    if (!idle) {
+      throw new EngineError(
+        'overloaded',
+        `${maxLoras} adapters are loaded, the most that --max-loras allows: unload one, or raise it`,
+        { param: 'lora' },
+      );
+    }
+    await drop(idle);
+  };
+
+  const drop = async (adapter: Adapter): Promise<void> => {
+    named.delete(adapter.name);
+    if (adapter.requests > 0) retired.add(adapter);
+    else await host!.remove(adapter);
+  };
+
+  const use = (adapter: Adapter): Adapter => {
+    adapter.requests++;
+    // The least lately used one is the first.
+    named.delete(adapter.name);
+    named.set(adapter.name, adapter);
+    return adapter;
+  };
+
+  /** The folder that a request names, if it may. */
+  const folderOf = async (lora: string): Promise<string> => {
+    const isPath = /[/\\]/.test(lora) || lora === '..' || lora === '.';
+    const refuse = (problem: string): EngineError =>
+      new EngineError('bad_request', `lora ${JSON.stringify(lora)} ${problem}`, { param: 'lora' });
+    if (isPath && allowed.length === 0)
+      throw refuse('is a path, and none is allowed: start with --lora-dir or --lora-paths');
+    const found = await platform.folderWithin(lora, allowed);
+    if (found === 'outside') throw refuse('lies outside the folders that --lora-dir and --lora-paths allow');
+    if (found !== 'missing') return found.path;
+    const names = [...named.keys()].join(', ');
+    throw new EngineError(
+      'model_not_found',
+      `there is no adapter ${JSON.stringify(lora)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
+      { param: 'lora' },
+    );
+  };
+
+  return {
+    attach: (next) =>
+      inTurn(async () => {
+        const isFirst = host === null;
+        host = next;
+        for (const adapter of [...named.values(), ...retired]) {
+          const file = await open(adapter.path);
+          try {
+            if (file.identity !== adapter.identity)
+              throw new EngineError(
+                'bad_checkpoint',
+                `${adapter.path} has changed: unload it, and load it again`,
+              );
+            await host.add(adapter, file);
+          } finally {
+            await file.close();
+          }
+        }
+        if (isFirst) for (const { name, path } of given) await add(name, path, false);
+      }),
+    load: (name, path) =>
+      inTurn(async () => {
+        if (named.has(name)) {
+          throw new EngineError('bad_request', `an adapter ${name} is loaded already: unload it first`, {
+            param: 'name',
+          });
+        }
+        await add(name, path, false);
+        return list();
+      }),
+    unload: (name) =>
+      inTurn(async () => {
+        const adapter = named.get(name);
+        if (!adapter) {
+          throw new EngineError('model_not_found', `there is no adapter ${JSON.stringify(name)} to unload`, {
+            param: 'name',
+          });
+        }
+        await drop(adapter);
+        return list();
+      }),
+    list,
+    async acquire(lora) {
+      const known = named.get(lora);
+      if (known) return use(known);
+      const path = await folderOf(lora);
+      return inTurn(async () => {
+        const same = named.get(lora) ?? [...named.values()].find((adapter) => adapter.path === path);
+        return use(same ?? (await add(lora, path, true)));
+      });
+    },
+    release(adapter) {
+      adapter.requests--;
+      if (adapter.requests > 0 || !retired.delete(adapter)) return;
+      // Where there is no room for the change, it stays until the model is closed.
+      inTurn(() => host!.remove(adapter)).catch(() => {});
+    },
+  };
+}
+
+/** NAME=PATH, or a path whose last segment is the name. */
+function splitNamed(given: string): { name: string; path: string } {
+  const at = given.indexOf('=');
+  if (at > 0) return { name: given.slice(0, at), path: given.slice(at + 1) };
+  const name = given
+    .replace(/[/\\]+$/, '')
+    .split(/[/\\]/)
+    .at(-1)!;
+  return { name, path: given };
+}

@@ -1,0 +1,29 @@
+// What low-rank adapters add to y = x · Wᵀ, for the rows that have one: laid into y, or added to it, before the matmul adds the rest.
+
+import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { loraShrink } from './lora-shrink.ts';
+import type { Matrix } from './matrix.ts';
+import { stripsOf } from './row-strips.ts';
+
+const WORKGROUP = 32;
+
+/** Whether some row of the tape may have an adapter that adapts the matrix. */
+export function isAdapted(x: Tensor, { lora }: Matrix): boolean {
+  return lora !== null && tapeOf(x).rowAdapters !== null;
+}
+
+/** y = scale · B · A · x, or y += it, in place; zeros for a row without an adapter; x [rows, k], y [rows, columns] → y */
+export function loraExpand(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
+  const tape = tapeOf(x);
+  const adapters = tape.rowAdapters!;
+  const shrunk = loraShrink(x, weight, adapters);
+  for (const strip of stripsOf(tape, [shrunk, y])) {
+    tape.dispatch('lora-expand.wgsl', {
+      params: { ADD: add },
+      args: { x_quads: shrunk.stride / 4, y_quads: y.stride / 4, first_row: strip.firstRow },
+      bind: { x: strip.of(shrunk), y: strip.of(y), adapters, factors: weight.lora!.region },
+      groups: (sizes) => [Math.ceil(y.stride / 4 / WORKGROUP), strip.count(sizes)],
+    });
+  }
+  return y;
+}

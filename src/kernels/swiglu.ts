@@ -1,0 +1,21 @@
+// SwiGLU of a matmul's output that something was added to.
+
+import { paddedColumns, tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { stripsOf } from './row-strips.ts';
+
+const WORKGROUP = 32;
+
+/** silu(gate) · up, gate and up in turns of two columns; x [rows, columns] → [rows, columns / 2] */
+export function swiglu(x: Tensor): Tensor {
+  const tape = tapeOf(x);
+  const y = tape.tensor([...x.shape.slice(0, -1), x.columns / 2]);
+  const pairs = paddedColumns(y.columns) / 2;
+  for (const strip of stripsOf(tape, [x, y])) {
+    tape.dispatch('swiglu.wgsl', {
+      args: { x_quads: x.stride / 4, y_pairs: pairs },
+      bind: { x: strip.of(x), y: strip.of(y) },
+      groups: (sizes) => [Math.ceil(pairs / WORKGROUP), strip.count(sizes)],
+    });
+  }
+  return y;
+}

@@ -1,0 +1,161 @@
+// LoRA adapters in the engine: what they generate is what the merged weights generate, in any company, while others come and go;
+// and which ones a request may name.
+
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import { throttlePolling } from '../../../src/gpu/polling.ts';
+import { collect, greedy, openGolden } from '../fixture.ts';
+
+throttlePolling();
+
+const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
+const folderOf = (name: string): string => join(GOLDEN, 'lora', name);
+
+interface LoraCase {
+  name: string;
+  greedy: { prompt_ids: number[]; tokens: number[] };
+}
+
+const { cases } = JSON.parse(readFileSync(`${GOLDEN}lora.json`, 'utf8')) as { cases: LoraCase[] };
+const wanted = (name: string) => cases.find((of) => of.name === name)!.greedy;
+
+const ids = async (model: TextModel, prompt: number[], lora: string | null, count = 32): Promise<number[]> =>
+  (await collect(model.generate({ ...greedy(prompt, count), ...(lora !== null && { lora }) }))).ids[0]!;
+
+describe('named by the options', () => {
+  let model: TextModel;
+  beforeAll(async () => {
+    model = await openGolden('llama', {
+      loraPaths: [`all=${folderOf('llama-all')}`, folderOf('llama-some')],
+      prefillChunk: 16,
+      maxRunningRequests: 4,
+    });
+  }, 240_000);
+  afterAll(() => model.close());
+
+  test('tokens are those of the merged weights, and of the model alone without one', async () => {
+    const all = wanted('llama-all.stored');
+    const some = wanted('llama-some.stored');
+    expect(await ids(model, all.prompt_ids, 'all')).toEqual(all.tokens);
+    expect(await ids(model, some.prompt_ids, 'llama-some')).toEqual(some.tokens);
+    const plain = await openGolden('llama', { prefillChunk: 16, maxRunningRequests: 4 });
+    // What the cache holds of the same prompt with adapters is of no use here.
+    const alone = await ids(plain, all.prompt_ids, null);
+    expect(await ids(model, all.prompt_ids, null)).toEqual(alone);
+    expect(alone).not.toEqual(all.tokens);
+    await plain.close();
+  });
+
+  test('a batch of several and of none equals singles', async () => {
+    const loras = ['all', null, 'llama-some', 'all', null, 'llama-some'];
+    const prompt = (i: number) => Array.from({ length: 5 + 7 * i }, (_, k) => (k * k * 31 + i * 13) % 250);
+    const single = [];
+    for (const [i, lora] of loras.entries()) single.push(await ids(model, prompt(i), lora, 6 + 3 * i));
+    const before = await model.metrics();
+    const together = await Promise.all(loras.map((lora, i) => ids(model, prompt(i), lora, 6 + 3 * i)));
+    expect(together).toEqual(single);
+    expect((await model.metrics()).sharedSteps).toBeGreaterThan(before.sharedSteps);
+  });
+
+  test('they come and go while requests run', async () => {
+    const { prompt_ids: prompt, tokens } = wanted('llama-all.stored');
+    await model.loadAdapter('again', folderOf('llama-all'));
+    expect((await model.loadedAdapters()).map(({ name, rank }) => [name, rank])).toContainEqual([
+      'again',
+      33,
+    ]);
+    const got: number[] = [];
+    for await (const event of model.generate({ ...greedy(prompt, 32), lora: 'again' })) {
+      if (event.type !== 'delta') continue;
+      got.push(...event.ids);
+      if (got.length < 4 || got.length - event.ids.length >= 4) continue;
+      const left = await model.unloadAdapter('again');
+      expect(left.map(({ name }) => name)).not.toContain('again');
+      await expect(ids(model, prompt, 'again')).rejects.toMatchObject({
+        code: 'model_not_found',
+        param: 'lora',
+      });
+      await model.loadAdapter('other', folderOf('llama-some'));
+    }
+    expect(got).toEqual(tokens);
+    const some = wanted('llama-some.stored');
+    expect(await ids(model, some.prompt_ids, 'other')).toEqual(some.tokens);
+    await model.unloadAdapter('other');
+    expect(await ids(model, prompt, 'all')).toEqual(tokens);
+    await expect(model.unloadAdapter('other')).rejects.toMatchObject({ code: 'model_not_found' });
+    await expect(model.loadAdapter('all', folderOf('llama-some'))).rejects.toMatchObject({
+      code: 'bad_request',
+    });
+  });
+});
+
+describe('named by requests', () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-loras-'));
+  const allowed = join(home, 'allowed');
+  let model: TextModel;
+  beforeAll(async () => {
+    mkdirSync(allowed);
+    for (const name of ['one', 'two', 'three'])
+      cpSync(folderOf('llama-some'), join(allowed, name), { recursive: true });
+    cpSync(folderOf('llama-some'), join(home, 'outside'), { recursive: true });
+    symlinkSync(join(home, 'outside'), join(allowed, 'link'));
+    model = await openGolden('llama', {
+      loraDir: allowed,
+      maxLoras: 2,
+      maxLoraRank: 32,
+      maxRunningRequests: 1,
+    });
+  }, 240_000);
+  afterAll(async () => {
+    await model.close();
+    rmSync(home, { recursive: true });
+  });
+
+  test('a folder that is allowed is loaded, and makes room for the next', async () => {
+    const { prompt_ids: prompt, tokens } = wanted('llama-some.stored');
+    for (const name of ['one', join(allowed, 'two'), 'three', 'one'])
+      expect(await ids(model, prompt, name)).toEqual(tokens);
+    expect((await model.loadedAdapters()).map(({ name }) => name)).toEqual(['three', 'one']);
+  });
+
+  test.each([
+    ['nothing', 'model_not_found', 'there is no adapter "nothing" here'],
+    ['../outside', 'bad_request', '--lora-dir'],
+    [join(home, 'outside'), 'bad_request', '--lora-dir'],
+    ['link', 'bad_request', '--lora-dir'],
+    ['/nowhere', 'bad_request', '--lora-dir'],
+  ])('%s is %s', async (lora, code, message) => {
+    await expect(ids(model, [5, 6], lora)).rejects.toMatchObject({
+      code,
+      param: 'lora',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  test('a rank above the option is refused by its name', async () => {
+    await expect(model.loadAdapter('all', folderOf('llama-all'))).rejects.toThrow(/rank 33.*--max-lora-rank/);
+  });
+
+  test('what was trained on another model is refused', async () => {
+    await expect(model.loadAdapter('other', folderOf('qwen3-all'))).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining('trained on another model') as string,
+    });
+    expect((await model.loadedAdapters()).map(({ name }) => name)).not.toContain('other');
+  });
+});
+
+test('without folders a path is refused by the options that allow some', async () => {
+  const model = await openGolden('llama', { maxRunningRequests: 1 });
+  await expect(ids(model, [5, 6], '/some/folder')).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'lora',
+    message: expect.stringContaining('--lora-dir or --lora-paths') as string,
+  });
+  await expect(ids(model, [5, 6], 'name')).rejects.toMatchObject({ code: 'model_not_found' });
+  await model.close();
+});
