@@ -1,7 +1,8 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
 import type { H3Event } from 'h3';
-import { ABORT_FIELDS, FLUSH_FIELDS } from './admin-schema.ts';
+import { loadAdapter, unloadAdapter } from './adapters.ts';
+import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin-schema.ts';
 import { abortRequest, flushCache } from './admin.ts';
 import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
 import { anthropicMessages, countTokens } from './anthropic.ts';
@@ -210,6 +211,26 @@ export const ROUTES: RouteTable = {
       summary: 'Ends requests by their ids, or all of them.',
       group: 'Administration',
       fields: ABORT_FIELDS,
+      access: 'admin',
+    },
+  },
+  '/load_lora_adapter': {
+    POST: {
+      handle: loadAdapter,
+      summary: 'Loads a LoRA adapter while requests run.',
+      group: 'Administration',
+      fields: LOAD_FIELDS,
+      required: ['lora_name', 'lora_path'],
+      access: 'admin',
+    },
+  },
+  '/unload_lora_adapter': {
+    POST: {
+      handle: unloadAdapter,
+      summary: 'Unloads one; requests that run with it end as they would.',
+      group: 'Administration',
+      fields: UNLOAD_FIELDS,
+      required: ['lora_name'],
       access: 'admin',
     },
   },

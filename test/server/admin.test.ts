@@ -64,6 +64,37 @@ describe('/abort_request', () => {
   });
 });
 
+describe('LoRA adapters', () => {
+  const poet = { name: 'poet', path: '/adapters/poet', rank: 8, requests: 0 };
+
+  it('are loaded and unloaded, and those that there are told', async () => {
+    const { post, model, other } = await startAdmin();
+    const asked: string[][] = [];
+    model.loadAdapter = async (name, path) => (asked.push([name, path]), [poet]);
+    other.unloadAdapter = async (name) => (asked.push([name]), []);
+    expect(await post('/load_lora_adapter', { lora_name: 'poet', lora_path: '/adapters/poet' })).toEqual({
+      status: 200,
+      body: { success: true, loaded_adapters: { poet: '/adapters/poet' } },
+    });
+    expect((await post('/unload_lora_adapter', { lora_name: 'poet', model: 'two' })).body).toEqual({
+      success: true,
+      loaded_adapters: {},
+    });
+    expect(asked).toEqual([['poet', '/adapters/poet'], ['poet']]);
+  });
+
+  it.each([
+    ['/load_lora_adapter', { lora_path: 'x' }, 'lora_name'],
+    ['/load_lora_adapter', { lora_name: 'x' }, 'lora_path'],
+    ['/unload_lora_adapter', {}, 'lora_name'],
+  ])('%s with %j is refused', async (path, body, param) => {
+    const { post } = await startAdmin();
+    expect((await post(path, body)).body).toMatchObject({
+      error: { code: 'missing_required_parameter', param },
+    });
+  });
+});
+
 describe('the key', () => {
   it.each([
     [{}, undefined, 200],
