@@ -97,11 +97,11 @@ def place_thing(rng: random.Random, thing: Thing, terse: bool) -> str:
         corner = CORNER[thing.height, thing.place]
         return corner if terse else rng.choice(["at the ", "in the "]) + corner
     words = []
-    if maybe(rng, 0.62):
+    if maybe(rng, 0.35 if thing.place == "centre" else 0.94):
         words.append(
             thing.place if terse and maybe(rng, 0.35) and thing.place != "centre" else rng.choice(PLACE[thing.place])
         )
-    if aloft and maybe(rng, 0.22):
+    if aloft and maybe(rng, 0.7 if thing.height == "high" else 0.2):
         words.append(rng.choice(HEIGHT[thing.height]))
     rng.shuffle(words)
     return " ".join(words)

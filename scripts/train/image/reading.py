@@ -1,6 +1,6 @@
 """Reads a picture: which things it shows, in which colours and places, and terrain, time, weather and season.
 
-    python reading.py --state state/ --minutes 12
+    python reading.py --state state/
 
 The reader is a small network of its own. It learns from pictures that the painter paints for it alone, combinations held out from
 the denoiser among them, softened and disturbed so that it also reads what is not quite sharp. It shares no weights, no latents
@@ -9,7 +9,6 @@ and no captions with what it judges. `evaluate.py --drawn` says what it misses o
 
 import argparse
 import random
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from objects import box_of
 from render import render
 from scenes import COLOURS, KINDS, PLACES, SEASONS, TERRAINS, TIMES, WEATHERS, Scene, draw_scene
 
@@ -31,10 +31,16 @@ class Reading:
     things: dict[str, tuple[str, str]]  # kind → colour, place
 
 
-class Reader(nn.Module):
-    """[n, 3, 128, 128] in 0…1 → logits: kinds [n, 9], their colours [n, 9, 9] and places [n, 9, 3], and each field."""
+CELLS = 8
 
-    def __init__(self, widths: tuple[int, ...] = (24, 48, 96, 128)) -> None:
+
+class Reader(nn.Module):
+    """[n, 3, 128, 128] in 0…1 → logits: where each kind is [n, 9, 8, 8], the colour of each there [n, 9, 9], and each field.
+
+    A cell's logit says how likely the kind's middle lies there: the largest one decides whether it is there at all.
+    """
+
+    def __init__(self, widths: tuple[int, ...] = (16, 32, 64, 96)) -> None:
         super().__init__()
         layers, before = [], 3
         for width in widths:
@@ -42,41 +48,48 @@ class Reader(nn.Module):
             layers += [nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
             before = width
         self.body = nn.Sequential(*layers)  # 128 → 8
-        self.squeeze = nn.Conv2d(before, 48, 1)
-        self.hidden = nn.Sequential(nn.Flatten(), nn.Dropout(0.1), nn.Linear(48 * 64, 384), nn.ReLU())
-        self.kinds = nn.Linear(384, len(KINDS))
-        self.colours = nn.Linear(384, len(KINDS) * len(COLOURS))
-        self.places = nn.Linear(384, len(KINDS) * len(PLACES))
-        self.fields = nn.ModuleDict({name: nn.Linear(384, len(values)) for name, values in FIELDS.items()})
+        self.cells = nn.Conv2d(before, len(KINDS) * (1 + len(COLOURS)), 1)
+        self.squeeze = nn.Conv2d(before, 24, 1)
+        self.fields = nn.ModuleDict({n: nn.Linear(24 * CELLS * CELLS, len(values)) for n, values in FIELDS.items()})
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
-        h = self.hidden(F.relu(self.squeeze(self.body(x * 4 - 2))))
-        many = {
-            "kinds": self.kinds(h),
-            "colours": self.colours(h).view(-1, len(KINDS), len(COLOURS)),
-            "places": self.places(h).view(-1, len(KINDS), len(PLACES)),
-        }
-        return many | {name: head(h) for name, head in self.fields.items()}
+        h = self.body(x * 4 - 2)
+        cells = self.cells(h).unflatten(1, (len(KINDS), 1 + len(COLOURS)))
+        where, colours = cells[:, :, 0], cells[:, :, 1:]
+        share = where.flatten(2).softmax(2)  # [n, kinds, cells]
+        colours = (colours.flatten(3) * share.unsqueeze(2)).sum(3)
+        wide = F.relu(self.squeeze(h)).flatten(1)
+        return {"where": where, "colours": colours} | {n: head(wide) for n, head in self.fields.items()}
 
 
 def labels_of(scenes: list[Scene]) -> dict[str, Tensor]:
-    """What a scene shows, as indices; colours and places only of the kinds that are there."""
-    kinds = torch.zeros(len(scenes), len(KINDS))
-    colours, places = (torch.full((len(scenes), len(KINDS)), NOWHERE) for _ in range(2))
+    """What a scene shows, as indices; cells and colours only of the kinds that are there."""
+    cells, colours = (torch.full((len(scenes), len(KINDS)), NOWHERE) for _ in range(2))
     for row, scene in enumerate(scenes):
         for thing in scene.things:
-            kind = KINDS.index(thing.kind)
-            kinds[row, kind] = 1
-            colours[row, kind], places[row, kind] = COLOURS.index(thing.colour), PLACES.index(thing.place)
+            kind, (left, top, right, bottom) = KINDS.index(thing.kind), box_of(thing)
+            x, y = (min(CELLS - 1, max(0, int((a + b) / 2 * CELLS))) for a, b in ((left, right), (top, bottom)))
+            cells[row, kind], colours[row, kind] = y * CELLS + x, COLOURS.index(thing.colour)
     fields = {n: torch.tensor([values.index(getattr(s, n)) for s in scenes]) for n, values in FIELDS.items()}
-    return {"kinds": kinds, "colours": colours, "places": places} | fields
+    return {"cells": cells, "colours": colours} | fields
 
 
 def loss_of(logits: dict[str, Tensor], labels: dict[str, Tensor]) -> Tensor:
-    loss = F.binary_cross_entropy_with_logits(logits["kinds"], labels["kinds"]) * len(KINDS) / 3
-    for name in ("colours", "places"):
-        loss = loss + F.cross_entropy(logits[name].flatten(0, 1), labels[name].flatten(), ignore_index=NOWHERE)
+    where, cells = logits["where"].flatten(2), labels["cells"]
+    there = (cells != NOWHERE).float()
+    loss = 2 * F.binary_cross_entropy_with_logits(where.amax(2), there) * len(KINDS) / 3
+    for values, targets in ((where, cells), (logits["colours"], labels["colours"])):
+        loss = loss + F.cross_entropy(values.flatten(0, 1), targets.flatten(), ignore_index=NOWHERE)
     return loss + sum(F.cross_entropy(logits[name], labels[name]) for name in FIELDS) / 2
+
+
+def mirrored_half(x: Tensor, labels: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    """Every second picture as in a mirror."""
+    cells, half = labels["cells"].clone(), slice(0, None, 2)
+    cells[half] = torch.where(cells[half] == NOWHERE, NOWHERE, cells[half] + CELLS - 1 - 2 * (cells[half] % CELLS))
+    x = x.clone()
+    x[half] = x[half].flip(3)
+    return x, labels | {"cells": cells}
 
 
 def disturb(x: Tensor) -> Tensor:
@@ -93,6 +106,13 @@ def tensor_of(pictures: np.ndarray) -> Tensor:
     return torch.from_numpy(pictures).permute(0, 3, 1, 2).float() / 255
 
 
+def place_of(where: Tensor) -> str:
+    """Of one kind's cells [8, 8]: the third in which its middle lies."""
+    columns = where.flatten().softmax(0).view(CELLS, CELLS).sum(0)
+    x = float((columns * (torch.arange(CELLS) + 0.5)).sum() / CELLS)
+    return PLACES[0] if x < 0.36 else PLACES[2] if x > 0.64 else PLACES[1]
+
+
 @torch.no_grad()
 def read(reader: Reader, pictures: list[np.ndarray]) -> list[Reading]:
     """Of pictures [128, 128, 3] u8."""
@@ -100,10 +120,11 @@ def read(reader: Reader, pictures: list[np.ndarray]) -> list[Reading]:
     readings = []
     for row in range(len(pictures)):
         fields = {n: values[int(logits[n][row].argmax())] for n, values in FIELDS.items()}
+        where, colours = logits["where"][row], logits["colours"][row]
         things = {
-            kind: (COLOURS[int(logits["colours"][row, k].argmax())], PLACES[int(logits["places"][row, k].argmax())])
+            kind: (COLOURS[int(colours[k].argmax())], place_of(where[k]))
             for k, kind in enumerate(KINDS)
-            if logits["kinds"][row, k] > 0
+            if where[k].max() > 0
         }
         readings.append(Reading(fields, things))
     return readings
@@ -119,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--pictures", type=int, default=16000)
-    parser.add_argument("--minutes", type=float, default=12)
+    parser.add_argument("--steps", type=int, default=1500)
     args = parser.parse_args()
     rng = random.Random(91)
     scenes = [draw_scene(rng, rng.choices(range(4), (0.1, 0.4, 0.3, 0.2))[0]) for _ in range(args.pictures)]
@@ -127,18 +148,17 @@ def main() -> None:
     torch.manual_seed(4)
     reader = Reader().to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(reader.parameters(), lr=2e-3, weight_decay=0.05)
-    began, step, progress = time.time(), 0, 0.0
-    while progress < 1:
+    for step in range(args.steps):
         rows = torch.randint(0, len(scenes), (64,))
-        x = disturb(tensor_of(pictures[rows.numpy()])).contiguous(memory_format=torch.channels_last)
-        loss = loss_of(reader(x), {n: values[rows] for n, values in labels.items()})
+        x, wanted = mirrored_half(tensor_of(pictures[rows.numpy()]), {n: values[rows] for n, values in labels.items()})
+        loss = loss_of(reader(disturb(x).contiguous(memory_format=torch.channels_last)), wanted)
         optimizer.zero_grad()
         loss.backward()
-        progress, step = (time.time() - began) / (60 * args.minutes), step + 1
-        optimizer.param_groups[0]["lr"] = 2e-3 * min(1.0, step / 100, max(0.01, 1.6 * (1 - progress)))
+        progress = step / args.steps
+        optimizer.param_groups[0]["lr"] = 2e-3 * min(1.0, (step + 1) / 100, max(0.01, 1.6 * (1 - progress)))
         optimizer.step()
-        if step % 200 == 0:
-            print(f"step {step} loss {loss.item():.3f} run {progress:.2f}", flush=True)
+        if step % 100 == 99:
+            print(f"step {step + 1} loss {loss.item():.3f}", flush=True)
     torch.save(reader.state_dict(), args.state / "reader.pt")
 
 
