@@ -41,8 +41,8 @@ const COPY_BYTES = 2 ** 23;
 const STAGING_BYTES = 2 ** 27;
 /** Pages read from storage at a time. */
 const READS = 8;
-/** Milliseconds that a request waits for storage. */
-const FETCH_TIME = 2000;
+/** Milliseconds that a request waits for storage to bring the next pages. */
+const STALL_TIME = 2000;
 /** Milliseconds that closing waits for pages on their way to storage. */
 const CLOSE_TIME = 3000;
 /** Share of the host's bytes that stays when they are too many. */
@@ -137,7 +137,11 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     return page;
   };
 
-  const fetchPages = async (sequence: Sequence, isOver: () => boolean): Promise<void> => {
+  const fetchPages = async (
+    sequence: Sequence,
+    isOver: () => boolean,
+    onProgress: () => void,
+  ): Promise<void> => {
     const { scope } = sequence.prefix;
     const most = shareablePages(sequence);
     const keys = keysOf(sequence, most);
@@ -150,6 +154,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     sequence.prefix.fetched = [first, first];
     for (let at = first; at < end; at += READS) {
       const pages = await Promise.all(all.slice(at, Math.min(at + READS, end)).map(read));
+      onProgress();
       for (const bytes of pages) {
         const next = sequence.prefix.fetched[1];
         const path = tree.find(scope, keys, next);
@@ -177,9 +182,16 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
       if (!storage || isClosed()) return;
       let isOver = false;
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, FETCH_TIME)));
-      const work = fetchPages(sequence, () => isOver || isClosed() || sequence.finished).catch(() => {});
-      await Promise.race([work, late]).finally(() => clearTimeout(timer));
+      let stalled!: () => void;
+      const stall = new Promise<void>((resolve) => (stalled = resolve));
+      const wait = (): void => {
+        clearTimeout(timer);
+        if (!isOver) timer = setTimeout(stalled, STALL_TIME);
+      };
+      wait();
+      const ends = (): boolean => isOver || isClosed() || sequence.finished;
+      await Promise.race([fetchPages(sequence, ends, wait).catch(() => {}), stall]);
+      clearTimeout(timer);
       isOver = true;
     },
     async close() {
