@@ -86,20 +86,36 @@ function wrongEndpoint({ kind }: Slot, requested: string): RequestError {
   });
 }
 
-/** Those that are ready. */
-export function modelList(service: Service) {
+/** Those that are ready, and the adapters loaded beside them. */
+export async function modelList(service: Service) {
   requireRunning(service);
-  const data = service.slots.flatMap(({ names, phase }) =>
-    phase.name === 'ready' ? names.map((name) => entryOf(phase.ready, names, name, service.startedAt)) : [],
-  );
-  return { object: 'list', data };
+  const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));
+  return { object: 'list', data: data.flat() };
+}
+
+async function entriesOf({ names, phase }: Slot, created: number) {
+  if (phase.name !== 'ready') return [];
+  const { ready } = phase;
+  const adapters = ready.kind === 'text' ? await ready.model.loadedAdapters() : [];
+  const [base = ''] = names;
+  return [
+    ...names.map((name) => entryOf(ready, names, name, created)),
+    ...adapters.map(({ name, path }) => ({
+      ...entryOf(ready, names, `${base}:${name}`, created),
+      root: path,
+      parent: base,
+    })),
+  ];
 }
 
 /** GET /v1/models/…: names have slashes. */
-export function modelEntry(service: Service, { url }: H3Event) {
+export async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
   const requested = decode(url.pathname.slice('/v1/models/'.length));
   const { slots, startedAt } = service;
+  const adapters = await Promise.all(slots.map((one) => entriesOf(one, startedAt)));
+  const adapter = adapters.flat().find(({ id, parent }) => parent !== null && id === requested);
+  if (adapter) return adapter;
   const slot = slotNamed(slots, requested) ?? (requested === 'default' ? slots[0] : undefined);
   if (!slot) throw noModel(slots, slots[0]?.kind ?? 'text', requested);
   if (slot.phase.name !== 'ready') throw notReady(slot);
@@ -119,7 +135,7 @@ function entryOf(ready: Ready, names: string[], id: string, created: number) {
     created,
     owned_by: 'svc-engine',
     root: names[0],
-    parent: null,
+    parent: null as string | null,
     ...ownEntry(ready),
   };
 }

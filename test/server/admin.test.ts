@@ -83,6 +83,18 @@ describe('LoRA adapters', () => {
     expect(asked).toEqual([['poet', '/adapters/poet'], ['poet']]);
   });
 
+  it('are among the models, under the model they belong to', async () => {
+    const { url, model } = await startAdmin();
+    model.adapters = [poet];
+    const { data } = (await (await fetch(`${url}/v1/models`)).json()) as {
+      data: { id: string; root: string; parent: string | null }[];
+    };
+    const entry = data.find(({ id }) => id === 'one:poet');
+    expect(entry).toMatchObject({ root: '/adapters/poet', parent: 'one' });
+    expect(await (await fetch(`${url}/v1/models/one:poet`)).json()).toEqual(entry);
+    expect((await fetch(`${url}/v1/models/one:painter`)).status).toBe(404);
+  });
+
   it.each([
     ['/load_lora_adapter', { lora_path: 'x' }, 'lora_name'],
     ['/load_lora_adapter', { lora_name: 'x' }, 'lora_path'],
