@@ -32,16 +32,17 @@ function setBits(sequence: Sequence, into: Uint32Array): void {
 export function acceptForced(sequence: Sequence): boolean {
   const { constraint, sampling, stopIds } = sequence;
   if (constraint === null) return false;
+  // Log probabilities and hidden states come from the forward pass of each token.
+  const needsPass = sampling.logprobs !== null || sequence.recorder?.wantsStates === true;
   const before = sequence.ids.length;
   while (!sequence.finished) {
     if (constraint.ended) {
       const [end] = stopIds;
       if (end === undefined) finish(sequence, 'stop', null);
-      else if (sampling.logprobs === null) acceptToken(sequence, end);
+      else if (!needsPass) acceptToken(sequence, end);
       else break;
     }
-    // Log probabilities come from the forward pass of each token.
-    const run = sampling.logprobs === null ? constraint.forced() : [];
+    const run = needsPass ? [] : constraint.forced();
     if (run.length === 0) break;
     for (const id of run) if (!sequence.finished) acceptToken(sequence, id);
   }

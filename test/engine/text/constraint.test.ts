@@ -137,6 +137,24 @@ it('runs of tokens that must follow take one forward pass together', async () =>
   expect(engine.steps().length).toBeLessThan(55);
 });
 
+it('each token has a pass of its own where its state is asked for', async () => {
+  const rule = { seed: 3, forcedIn: 1 };
+  const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
+  const sequence = constrained([1, 2, 3], 10, 4, rule);
+  sequence.recorder = {
+    wantsStates: true,
+    wantsRoutes: false,
+    state: () => {},
+    route: () => {},
+    routeAt: () => undefined,
+    told: () => ({}),
+  };
+  engine.start(sequence);
+  await until(() => sequence.finished);
+  expect(generated(sequence)).toEqual(constrainedTokens([1, 2, 3], 10, 4, rule));
+  expect(engine.steps().length).toBeGreaterThanOrEqual(generated(sequence).length);
+});
+
 it('ends where only an end token is left', async () => {
   const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
   const rule = { seed: 8, forcedIn: 5, length: 9 };
