@@ -25,6 +25,7 @@ it('is these names and no more', () => {
     'probeAdapter',
     'removeModel',
     'resolveModel',
+    'sameProportions',
     'shippedImageModelPath',
     'shippedModelPath',
     'sizeFrom',
