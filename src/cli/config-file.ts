@@ -70,6 +70,6 @@ function parseYaml(path: string, text: string): unknown {
 function unknownKey(key: string, path: string, table: OptionTable): UsageError {
   const near = nearest(key, namesIn(table).map(keyOf));
   return new UsageError(
-    `there is no key ${key}, in ${path}${near === null ? '' : `; did you mean ${near}?`}`,
+    `${path} has the key ${JSON.stringify(key)}, which is no option${near === null ? '' : `; did you mean ${near}?`}`,
   );
 }

@@ -45,6 +45,15 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
   const emit = (type: string, members: object) => {
     if (json) writeLine(JSON.stringify({ type, ...members }));
   };
+  /** Hundredths of what is being loaded that were told. */
+  let told = -1;
+  const isNews = (event: OpenEvent): boolean => {
+    if (event.type !== 'load') return true;
+    const share = Math.floor((100 * event.bytes) / event.totalBytes);
+    const news = share !== told;
+    told = share;
+    return news;
+  };
   let where = '';
   let spent = 0;
   const showStep = ({ sample, step, steps: total, milliseconds }: Extract<ImageEvent, { type: 'step' }>) => {
@@ -65,7 +74,7 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
     opening(event) {
       opening.event(event);
       if (event.type === 'load') showLoaded(event);
-      emit(event.type, event);
+      if (isNews(event)) emit(event.type, event);
     },
     opened(info, milliseconds) {
       opening.end();
@@ -98,7 +107,9 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       if (event.type === 'step') showStep(event);
       if (event.type === 'note') log.info(event.message);
       if (event.type === 'unknown-words') {
-        log.warn(`The model does not know: ${event.words.join(', ')}; use --model-path for others.`);
+        log.warn(
+          `The model does not know: ${event.words.join(', ')}; a larger model, given with --model-path, knows more words.`,
+        );
       }
       emit(event.type, event);
     },

@@ -58,7 +58,7 @@ export async function makePlan(given: Given): Promise<Plan> {
   if (model === undefined || prompts === null) throw missing(given, model === undefined, prompts === null);
   checkModelPath(given, model);
   checkDenoiserPath(given);
-  checkFolder(given);
+  checkFolders(given);
   const names = namePattern({
     nameOf,
     fileName: options['output-file-name'],
@@ -163,18 +163,21 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   }
 }
 
-/** A folder that cannot be made or written to is known before the model is opened. */
-function checkFolder({ options, nameOf }: Given): void {
-  const folder = options['output-path'];
+/** What cannot be made or written to is known before the model is opened. */
+function checkFolders({ options, nameOf }: Given): void {
+  checkFolder(options['output-path'], nameOf('output-path'));
+  const dump = options['perf-dump-path'];
+  if (dump !== undefined) checkFolder(dirname(dump), nameOf('perf-dump-path'));
+}
+
+function checkFolder(folder: string, name: string): void {
   let above = resolve(folder);
   while (!existsSync(above)) above = dirname(above);
-  if (!statSync(above).isDirectory()) {
-    throw new UsageError(`${nameOf('output-path')} is a folder, and ${above} is a file`);
-  }
+  if (!statSync(above).isDirectory()) throw new UsageError(`${name} needs a folder, and ${above} is a file`);
   try {
     accessSync(above, constants.W_OK);
   } catch {
-    throw new UsageError(`${nameOf('output-path')} ${folder} cannot be written to: name another folder`);
+    throw new UsageError(`${name} ${folder} cannot be written to: name another folder`);
   }
 }
 

@@ -2,6 +2,7 @@
 // owns the plan: pipelines, bind groups, arguments, and where each intermediate lives. Replaying costs a few
 // microseconds a dispatch and computes only what the step's sizes ask for.
 
+import { EngineError } from '../files/error.ts';
 import { argsSize, createArgs, sameNames } from './args.ts';
 import type { Life } from './arena.ts';
 import type { Device, Pipeline } from './device.ts';
@@ -261,7 +262,10 @@ export class Tape {
         throw new Error(`${name}: ${key} lies on another device`);
       const size = spanOf(operand, this.capacity);
       const limit = this.device.capabilities.bindingLimit;
-      if (size > limit) throw new Error(`${name}: ${key} spans ${size} bytes, a binding at most ${limit}`);
+      if (size > limit) {
+        const message = `${name}: ${key} spans ${size} bytes, a binding here at most ${limit}: choose a smaller size`;
+        throw new EngineError('out_of_memory', message);
+      }
     }
   }
 

@@ -19,8 +19,8 @@ function textModels(service: Service, name: string | undefined): TextModel[] {
 
 /** A body of these routes may be left out altogether. */
 async function readOptional(event: H3Event): Promise<unknown> {
-  const length = event.req.headers.get('content-length');
-  const isEmpty = event.req.body === null || length === '0';
+  const { headers } = event.req;
+  const isEmpty = Number(headers.get('content-length')) === 0 && !headers.has('transfer-encoding');
   return isEmpty ? {} : readJson(event.req);
 }
 

@@ -107,10 +107,10 @@ describe('a value comes from', () => {
     ['list.json', '[]', 'list.json must hold keys and values'],
     ['x.toml', 'a = 1', 'x.toml is no configuration file: give a .json, .yaml or .yml file'],
     ['x.png', 'no picture', 'x.png does not say how it was drawn'],
-    ['a.json', { num_inference_step: 4 }, 'there is no key num_inference_step, in '],
+    ['a.json', { num_inference_step: 4 }, 'has the key "num_inference_step", which is no option'],
     ['a.json', { num_inference_step: 4 }, '; did you mean num_inference_steps?'],
-    ['a.json', { 'num-samples': 4 }, 'there is no key num-samples, in '],
-    ['a.json', { config: 'b.json' }, 'there is no key config, in '],
+    ['a.json', { 'num-samples': 4 }, 'has the key "num-samples", which is no option'],
+    ['a.json', { config: 'b.json' }, 'has the key "config", which is no option'],
     ['a.json', { zzz: 4 }, 'a.json'],
     [
       'a.json',

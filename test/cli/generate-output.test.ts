@@ -29,7 +29,7 @@ describe('streams', () => {
       'Opened fake-scenes in ',
       'Options: ',
       'Prompt 1/2: knows cat',
-      'does not know: cat; use --model-path for others',
+      'does not know: cat; a larger model, given with --model-path, knows more words',
       'Prompt 1/2: step 10/20 (50 %), 0.01 s/it',
       'Saved ',
       'Drew 2 pictures in ',

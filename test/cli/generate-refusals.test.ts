@@ -105,9 +105,15 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   it.each(['one.json', 'one.json/inside'])('%s in place of the output folder', (name) =>
     refused(
       [...BASE, '--output-path', join(folder, name)],
-      `--output-path is a folder, and ${join(folder, 'one.json')} is a file`,
+      `--output-path needs a folder, and ${join(folder, 'one.json')} is a file`,
     ),
   );
+
+  it('a performance file below a file', () =>
+    refused(
+      [...BASE, '--perf-dump-path', join(folder, 'one.json', 'perf.json')],
+      '--perf-dump-path needs a folder, and ',
+    ));
 
   it('a file without prompts', () =>
     refused(['--model-path', 'm', '--prompt-path', join(folder, 'empty.txt')], 'holds no prompt'));
