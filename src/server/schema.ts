@@ -11,12 +11,12 @@ const MOST_LOGPROBS = 20;
 
 export const FIELDS = {
   ...by('files/template.ts', {
-    messages: honoured(messagesSchema, 'The conversation.'),
+    messages: honoured(messagesSchema, 'Required: the conversation.'),
   }),
   ...by('server/models.ts', {
     model: honoured(
       z.string().min(1),
-      'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+      'Required: a served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
       undefined,
       { stricter: 'an unknown name is 404' },
     ),
