@@ -263,7 +263,7 @@ export class Tape {
       const size = spanOf(operand, this.capacity);
       const limit = this.device.capabilities.bindingLimit;
       if (size > limit) {
-        const message = `${name}: ${key} spans ${size} bytes, a binding here at most ${limit}: choose a smaller size`;
+        const message = `${name}: ${key} spans ${size} bytes, a binding at most ${limit} here: choose a smaller size`;
         throw new EngineError('out_of_memory', message);
       }
     }
