@@ -20,6 +20,8 @@ export interface Tokenizer extends TokenPieces {
   /** The same as text; U+FFFD where the bytes are part of a character. */
   tokenText(id: number): string;
   tokenToId(text: string): number | null;
+  /** Added tokens that mark parts of a conversation, special or not: no part of what is quoted. */
+  markIds: ReadonlySet<number>;
   eosId: number | null;
   /** bos_token, eos_token and their kin, as chat templates name them. */
   specials: SpecialTokens;
@@ -32,6 +34,9 @@ interface TokenizerFiles {
   vocab?: Record<string, unknown>;
   merges?: string;
 }
+
+/** As <think>, </tool_call>, <|im_end|>, [INST]; runs of spaces are added tokens too, and text. */
+const MARK = /^[<[].*[>\]]$/s;
 
 /** UTF-16 units. Two million take up to half a minute where nothing cuts the text before merging (the Llama 2 family). */
 export const MAX_TEXT_LENGTH = 2_000_000;
@@ -46,6 +51,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const pieces = openPieces({ ...json, added_tokens: added }, config, specials);
   const addedText = new Map(added.map(({ id, content }) => [id, content]));
   const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
+  const markIds = new Set(added.filter(({ content }) => MARK.test(content)).map(({ id }) => id));
   const decoder = pieces.model?.end_of_word_suffix ? null : tokenDecoder(json['decoder']);
   const utf8 = new TextEncoder();
 
@@ -61,6 +67,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const tokenizer: Tokenizer = {
     vocabSize: pieces.model?.vocab.length ?? 0,
     specialIds,
+    markIds,
     specials,
     leadingSpaces: decoder?.leadingSpaces ?? 0,
     eosId: typeof eos === 'string' ? tokenToId(eos) : null,

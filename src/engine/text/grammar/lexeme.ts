@@ -5,6 +5,8 @@ import { checkLimits, dfa, isEmpty, states, TooLarge, type Dfa, type Limits } fr
 import { createSpelling, type Spelling, type SpellingKind } from './spelling.ts';
 
 export interface Lexeme {
+  /** A JSON string. */
+  quoted: boolean;
   /** The same for the same content. */
   key: string;
   /** Of the automaton; those of a quoted text have one more for the quote. */
@@ -36,7 +38,7 @@ export function lexemeOf(text: Dfa, kind: SpellingKind, available: Uint8Array, b
   }
   const quoted = kind === 'plain' ? spelled : withQuotes(spelled, available);
   checkLimits(bounds, states(quoted), quoted.classCount);
-  return assemble(quoted, spelling);
+  return assemble(quoted, spelling, kind !== 'plain');
 }
 
 /** A quote, the text, a quote; the quote is the last class. No ranges lead to it: the spelling alone does. */
@@ -60,7 +62,11 @@ function withQuotes(text: Dfa, available: Uint8Array): Dfa {
   return { ...text, classCount, next, accept };
 }
 
-function assemble({ classCount, next, accept }: Dfa, { places, bytes, reach }: Spelling): Lexeme {
+function assemble(
+  { classCount, next, accept }: Dfa,
+  { places, bytes, reach }: Spelling,
+  quoted: boolean,
+): Lexeme {
   const rows = new Map<string, number>();
   const live: boolean[][] = [];
   const liveClasses = Int32Array.from(accept, (_, state) => {
@@ -77,8 +83,8 @@ function assemble({ classCount, next, accept }: Dfa, { places, bytes, reach }: S
       if (reach[place]!.some((c) => takes[c])) viable[row * places + place] = 1;
     }
   });
-  const key = contentKey([next, accept, bytes]);
-  return { key, classCount, next, accept, places, bytes, liveClasses, viable };
+  const key = contentKey([[Number(quoted)], next, accept, bytes]);
+  return { quoted, key, classCount, next, accept, places, bytes, liveClasses, viable };
 }
 
 /** A fingerprint of 106 bits, and the sizes. */

@@ -26,7 +26,10 @@ export interface Vocabulary {
 
 /** Some 0.4 s for 150,000 tokens. */
 export function createVocabulary(
-  tokenizer: Pick<Tokenizer, 'specialIds' | 'vocabSize' | 'leadingSpaces' | 'tokenBytes' | 'encode'>,
+  tokenizer: Pick<
+    Tokenizer,
+    'specialIds' | 'markIds' | 'vocabSize' | 'leadingSpaces' | 'tokenBytes' | 'encode'
+  >,
   size: number,
   endIds: readonly number[],
 ): Vocabulary {
@@ -55,8 +58,8 @@ export function createVocabulary(
   for (let node = 1; node < trie.nodes; node = trie.end[node]!) {
     if (trie.token[node]! >= 0) available[trie.byte[node]!] = 1;
   }
-  const walker = createWalker(trie, size);
-  const firstWalker = changes ? createWalker(firstTrie, size) : walker;
+  const walker = createWalker(trie, size, tokenizer.markIds);
+  const firstWalker = changes ? createWalker(firstTrie, size, tokenizer.markIds) : walker;
   // Inside any JSON string: the widest walk there is, and wanted by most grammars.
   const anyString = lexemeOf(ANY_TEXT, 'string', available, limits());
   if (anyString.accept.length > 0) walker.walks(anyString, anyString.places);

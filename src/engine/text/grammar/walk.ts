@@ -31,8 +31,8 @@ const LONGER = 24;
 /** Lexemes whose states have been compared. */
 const MOST_COMPARED = 256;
 
-/** `size`: tokens of the vocabulary. */
-export function createWalker(trie: Trie, size: number): Walker {
+/** `size`: tokens of the vocabulary. `marks`: tokens that JSON strings do without, though their characters may stand there. */
+export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number>): Walker {
   const words = Math.ceil(size / 32);
   const { byte, depth, end, token, same, longest } = trie;
   const apart = [SHORT, LONGER, trie.deepest];
@@ -107,6 +107,7 @@ export function createWalker(trie: Trie, size: number): Walker {
     const few: number[] = [];
     for (let i = 0; i < tokens; i++) {
       for (let id = token[taken[i]!]!; id >= 0; id = same[id]!) {
+        if (lexeme.quoted && marks.has(id)) continue;
         if (bits) bits[id >>> 5]! |= 1 << (id & 31);
         else few.push(id);
       }

@@ -3,7 +3,10 @@
 import { describe, expect, test } from 'vitest';
 import { regexDfa } from '../../../../src/engine/text/grammar/regex.ts';
 import { anyJson, array, object, regular, string, text } from '../../../../src/engine/text/grammar/rule.ts';
-import { random } from './small-vocabulary.ts';
+import { compile } from '../../../../src/engine/text/grammar/compile.ts';
+import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
+import { createGrammar } from '../../../../src/engine/text/grammar/grammar.ts';
+import { idsOf, random, smallVocabulary } from './small-vocabulary.ts';
 import { grammarFor, grammarOf, takes, walk } from './texts.ts';
 
 describe('JSON', () => {
@@ -121,4 +124,19 @@ describe('JSON', () => {
       expect([whole, takes(exact, whole)]).toEqual([whole, false]);
     expect(() => grammarOf(array({ rest: null, min: 1 }))).toThrow(/no text/);
   });
+});
+
+test('marks of a conversation are no part of a JSON string, and their characters are', () => {
+  const marked = smallVocabulary(['"', '<think>', 'a'], { marks: [1] });
+  const masks = (rule: Parameters<typeof compile>[0], said: string): number[] => {
+    const constraint = createGrammar(compile(rule, marked.available, limits()), marked).start();
+    for (const id of marked.encode(said)) constraint.accept(id);
+    const bits = new Uint32Array(Math.ceil(marked.size / 32));
+    constraint.mask(bits);
+    return idsOf(bits);
+  };
+  const inside = masks(string(), '"');
+  expect(inside).not.toContain(1);
+  expect(inside).toEqual(expect.arrayContaining([0, 2, 3 + '<'.charCodeAt(0)]));
+  expect(masks(regular(regexDfa('"[^"]*"', { whole: true })), '"')).toContain(1);
 });

@@ -18,7 +18,7 @@ const utf8 = new TextEncoder();
 /** Ids: the tokens in their order, then bytes, then special tokens; the last is the end token. */
 export function smallVocabulary(
   tokens: readonly (string | Uint8Array)[],
-  { bytes = true, specials = 0, leadingSpaces = 0 } = {},
+  { bytes = true, specials = 0, leadingSpaces = 0, marks = [] as number[] } = {},
 ): Vocabulary & { end: number; special: number } {
   const all = tokens.map((token) => (typeof token === 'string' ? utf8.encode(token) : token));
   if (bytes) for (let byte = 0; byte < 256; byte++) all.push(Uint8Array.of(byte));
@@ -43,6 +43,7 @@ export function smallVocabulary(
   };
   const tokenizer = {
     specialIds,
+    markIds: new Set(marks),
     leadingSpaces,
     vocabSize: all.length,
     tokenBytes: (id: number) => all[id] ?? new Uint8Array(0),
