@@ -61,6 +61,11 @@ export function noEffect(help: string): Field<'no-effect'> {
   return { status: 'no-effect', help, schema: z.unknown(), neutral: [] };
 }
 
+/** Some fields of a table, for another interface that has them too. */
+export function pickFields<T extends FieldTable, K extends keyof T>(table: T, ...names: K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<T, K>;
+}
+
 type HonouredShape<T extends FieldTable> = {
   -readonly [K in keyof T as T[K]['status'] extends 'honoured' ? K : never]: z.ZodOptional<T[K]['schema']>;
 };

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { bodyChecker } from './body.ts';
-import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from './fields.ts';
+import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, pickFields } from './fields.ts';
 import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
 import { inputItem } from './response-items.ts';
 
@@ -44,53 +44,30 @@ const format = z.looseObject({
 
 const INCLUDES = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
 
-const {
-  temperature,
-  top_p,
-  top_k,
-  min_p,
-  seed,
-  frequency_penalty,
-  presence_penalty,
-  repetition_penalty,
-  logit_bias,
-  stop,
-  stop_token_ids,
-  stop_regex,
-  min_tokens,
-  ignore_eos,
-  regex,
-  ebnf,
-  lora_path,
-  priority,
-  cache_salt,
-  extra_key,
-  stream,
-} = GENERATION_FIELDS;
-
 /** They mean the same as in a chat completion, by the same name. */
-export const SHARED_FIELDS = {
-  temperature,
-  top_p,
-  top_k,
-  min_p,
-  seed,
-  frequency_penalty,
-  presence_penalty,
-  repetition_penalty,
-  logit_bias,
-  stop,
-  stop_token_ids,
-  stop_regex,
-  min_tokens,
-  ignore_eos,
-  regex,
-  ebnf,
-  lora_path,
-  priority,
-  cache_salt,
-  extra_key,
-} satisfies FieldTable;
+export const SHARED_FIELDS = pickFields(
+  GENERATION_FIELDS,
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'stop',
+  'stop_token_ids',
+  'stop_regex',
+  'min_tokens',
+  'ignore_eos',
+  'regex',
+  'ebnf',
+  'lora_path',
+  'priority',
+  'cache_salt',
+  'extra_key',
+);
 
 export const RESPONSE_FIELDS = {
   input: honoured(
@@ -137,7 +114,7 @@ export const RESPONSE_FIELDS = {
   ),
   metadata: honoured(z.record(z.string(), z.string()), 'Labels, sent back with the response.'),
   ...SHARED_FIELDS,
-  stream,
+  stream: GENERATION_FIELDS.stream,
   stream_options: noEffect('Nothing is padded here.'),
   truncation: neutralOnly('Drop the beginning of a conversation that is too long.', 'disabled'),
   background: neutralOnly('Answer later.', false),
