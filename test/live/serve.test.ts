@@ -119,10 +119,10 @@ describe('the openai client', () => {
     await expect(missing).rejects.toThrow('svc-chat-mini');
   });
 
-  it('lists the model, with the sampling values in force', async () => {
+  it('lists the two models that ship, and tells of each alone the same', async () => {
     const { data } = await client.models.list();
-    expect(data.map(({ id }) => id)).toEqual(['svc-chat-mini']);
-    expect(await client.models.retrieve('svc-chat-mini')).toEqual(data[0]);
+    expect(data.map(({ id }) => id)).toEqual(['svc-chat-mini', 'svc-scenes-mini']);
+    for (const model of data) expect(await client.models.retrieve(model.id)).toEqual(model);
   });
 });
 
