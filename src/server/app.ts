@@ -4,7 +4,8 @@ import { H3, type H3Event, onDispose } from 'h3';
 import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './access.ts';
 import { isUnforeseen, RequestError, toAnthropicError, toErrorReply } from './errors.ts';
 import { logCall, startCall } from './request-log.ts';
-import { type Method, type Route, routeList, routeOf, ROUTES } from './routes.ts';
+import type { Method, Route } from './route.ts';
+import { routeList, routeOf, ROUTES } from './routes.ts';
 import type { Service } from './service.ts';
 
 export function createApp(service: Service): H3 {

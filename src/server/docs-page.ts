@@ -7,12 +7,20 @@ interface Entry {
   path: string;
   method: string;
   operation: Operation;
+  /** Other spellings of the path. */
+  aliases: string[];
 }
 
 export function docsPage({ info, tags, paths }: OpenApi): string {
-  const entries = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): Entry => ({ path, method, operation })),
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
+  const entries = all
+    .filter(({ operation }) => operation['x-svc-alias-of'] === undefined)
+    .map((entry): Entry => {
+      const same = all.filter(({ operation }) => operation['x-svc-alias-of'] === entry.path);
+      return { ...entry, aliases: same.map(({ path }) => path) };
+    });
   const groups = tags.map(({ name }) => ({
     name,
     entries: entries.filter(({ operation }) => operation.tags.includes(name)),
@@ -54,7 +62,8 @@ const idOf = ({ operation }: Entry): string => operation.operationId;
 const badge = ({ method }: Entry): string => `<b class="${method}">${method.toUpperCase()}</b>`;
 
 function entryText(entry: Entry): string {
-  const { path, operation } = entry;
+  const { path, operation, aliases } = entry;
+  const also = aliases.length > 0 ? ` Also ${aliases.join(', ')}.` : '';
   const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const parameters = (operation.parameters ?? []).map(({ name, schema, required, description, in: place }) =>
     row(name, { ...schema, description: `${description} In the ${place}.` }, required),
@@ -65,7 +74,7 @@ function entryText(entry: Entry): string {
     ...parameters,
     ...properties.map(([name, schema]) => row(name, schema, required.includes(name))),
   ];
-  return `<details id="${idOf(entry)}"><summary>${badge(entry)}<code>${text(path)}</code><span>${text(operation.summary)}</span></summary>
+  return `<details id="${idOf(entry)}"><summary>${badge(entry)}<code>${text(path)}</code><span>${text(operation.summary + also)}</span></summary>
 ${rows.length > 0 ? `<table><thead><tr><th>Field</th><th>Value</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table>` : ''}
 ${type === 'multipart/form-data' ? '<p class="note">As a form.</p>' : tryBox(entry, required, properties)}
 </details>`;

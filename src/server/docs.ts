@@ -1,11 +1,11 @@
-// GET /openapi.json and /docs: the interface for programs, and the same as a page that needs no network and no scripts of others.
+// GET /, /openapi.json and /docs: the interface for programs, and the same as a page that needs no network and no scripts of others.
 
 import { createHash } from 'node:crypto';
 import type { H3Event } from 'h3';
 import { docsPage } from './docs-page.ts';
 import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
 import { openApi, type OpenApi } from './openapi.ts';
-import type { RouteTable } from './routes.ts';
+import type { RouteTable } from './route.ts';
 import type { Service } from './service.ts';
 
 const made = new WeakMap<Service, OpenApi>();
@@ -37,4 +37,15 @@ export function docs(service: Service, event: H3Event, routes: RouteTable): stri
   event.res.headers.set('content-type', 'text/html; charset=utf-8');
   event.res.headers.set('content-security-policy', POLICY);
   return docsPage(interfaceOf(service, routes));
+}
+
+/** What asks for a page gets one; what probes an address sees that it is alive. */
+export function home({ options }: Service, { req, res }: H3Event): unknown {
+  if (req.headers.get('accept')?.includes('text/html')) {
+    res.status = 302;
+    res.headers.set('location', '/docs');
+    return '';
+  }
+  const { version } = options;
+  return { name: 'svc-engine', version, docs: '/docs', openapi: '/openapi.json', models: '/v1/models' };
 }

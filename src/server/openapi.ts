@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { Field, FieldTable } from './fields.ts';
-import type { Method, Route, RouteTable } from './routes.ts';
+import type { Method, Route, RouteTable } from './route.ts';
 
 export interface JsonSchema {
   description?: string;
@@ -19,6 +19,8 @@ export interface Operation {
   parameters?: { name: string; in: string; required: boolean; description: string; schema: JsonSchema }[];
   requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
   responses: Record<string, object>;
+  /** The address that this is another spelling of. */
+  'x-svc-alias-of'?: string;
 }
 
 export interface OpenApi {
@@ -66,7 +68,6 @@ export function openApi(routes: RouteTable, version: string): OpenApi {
   const paths: OpenApi['paths'] = {};
   for (const [path, methods] of Object.entries(routes)) {
     for (const [method, route] of Object.entries(methods)) {
-      if (route.isAlias) continue;
       groups.add(route.group);
       const at = pathOf(path);
       paths[at] = { ...paths[at], [method.toLowerCase()]: operationOf(path, method, route) };
@@ -96,7 +97,7 @@ export function openApi(routes: RouteTable, version: string): OpenApi {
 const pathOf = (path: string): string => path.replace('**', '{name}').replace(/:(\w+)/g, '{$1}');
 
 function operationOf(path: string, method: string, route: Route): Operation {
-  const { summary, group, fields, form, required = [], access, envelope } = route;
+  const { summary, group, fields, form, required = [], access, envelope, aliasOf } = route;
   const body = fields ?? form;
   const inPath = [...pathOf(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name!, 'path', ''));
   const inQuery = Object.entries(route.query ?? {}).map(([name, help]) => parameter(name, 'query', help));
@@ -106,6 +107,7 @@ function operationOf(path: string, method: string, route: Route): Operation {
     summary,
     tags: [group],
     operationId: `${method.toLowerCase()}${pathOf(path).replace(/[^a-z0-9]+(\w)?/gi, (_, next: string = '') => next.toUpperCase())}`,
+    ...(aliasOf !== undefined && { 'x-svc-alias-of': aliasOf }),
     ...(access === 'open' && { security: [] }),
     ...(access === 'admin' && { security: [{ admin: [] }, {}] }),
     ...(parameters.length > 0 && { parameters }),

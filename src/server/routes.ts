@@ -1,6 +1,5 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
-import type { H3Event } from 'h3';
 import { loadAdapter, unloadAdapter } from './adapters.ts';
 import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin-schema.ts';
 import { abortRequest, flushCache } from './admin.ts';
@@ -9,10 +8,9 @@ import { anthropicMessages, countTokens } from './anthropic.ts';
 import { chatCompletions } from './chat.ts';
 import { COMPLETION_FIELDS } from './completion-schema.ts';
 import { completions } from './completions.ts';
-import { docs, openApiFile } from './docs.ts';
+import { docs, home, openApiFile } from './docs.ts';
 import { EMBEDDING_FIELDS } from './embedding-schema.ts';
 import { embeddings } from './embeddings.ts';
-import type { FieldTable } from './fields.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { metricsPage } from './metrics.ts';
@@ -20,38 +18,13 @@ import { modelEntry, modelList } from './models.ts';
 import { readiness } from './readiness.ts';
 import { RESPONSE_FIELDS } from './response-schema.ts';
 import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
+import type { Method, Route, RouteTable } from './route.ts';
 import { FIELDS } from './schema.ts';
-import type { Service } from './service.ts';
 import { modelInfo, serverInfo } from './server-info.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokenize-schema.ts';
 import { detokenize, tokenize } from './tokenize.ts';
 
-export type Method = 'GET' | 'POST' | 'DELETE';
-
-export interface Route {
-  handle(service: Service, event: H3Event): unknown;
-  /** One sentence. */
-  summary: string;
-  group: 'Text' | 'Embeddings' | 'Images' | 'Models' | 'Server' | 'Administration';
-  /** Fields of the JSON body. */
-  fields?: FieldTable;
-  /** Those that have no default and cannot be left out. */
-  required?: readonly string[];
-  /** The body is a form with these fields. */
-  form?: FieldTable;
-  /** Names of the query. */
-  query?: Readonly<Record<string, string>>;
-  /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
-  access?: 'open' | 'admin';
-  /** Form of its errors; left out: OpenAI's. */
-  envelope?: 'anthropic';
-  /** Another spelling of a route that stands in the table. */
-  isAlias?: boolean;
-}
-
-export type RouteTable = Readonly<Record<string, Partial<Record<Method, Route>>>>;
-
-const alias = (route: Route): Route => ({ ...route, isAlias: true });
+const alias = (aliasOf: string, route: Route): Route => ({ ...route, aliasOf });
 
 const CHAT: Route = {
   handle: chatCompletions,
@@ -163,9 +136,9 @@ export const ROUTES: RouteTable = {
       required: ['input', 'model'],
     },
   },
-  '/tokenize': { POST: alias(TOKENIZE) },
+  '/tokenize': { POST: alias('/v1/tokenize', TOKENIZE) },
   '/v1/tokenize': { POST: TOKENIZE },
-  '/detokenize': { POST: alias(DETOKENIZE) },
+  '/detokenize': { POST: alias('/v1/detokenize', DETOKENIZE) },
   '/v1/detokenize': { POST: DETOKENIZE },
   '/v1/images/generations': {
     POST: {
@@ -201,9 +174,9 @@ export const ROUTES: RouteTable = {
     GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models' },
   },
   '/model_info': { GET: MODEL_INFO },
-  '/get_model_info': { GET: alias(MODEL_INFO) },
+  '/get_model_info': { GET: alias('/model_info', MODEL_INFO) },
   '/server_info': { GET: SERVER_INFO },
-  '/get_server_info': { GET: alias(SERVER_INFO) },
+  '/get_server_info': { GET: alias('/server_info', SERVER_INFO) },
   '/flush_cache': { POST: FLUSH },
   '/abort_request': {
     POST: {
@@ -238,6 +211,14 @@ export const ROUTES: RouteTable = {
     GET: {
       handle: metricsPage,
       summary: 'Counters, gauges and histograms, in the form that Prometheus reads.',
+      group: 'Server',
+      access: 'open',
+    },
+  },
+  '/': {
+    GET: {
+      handle: home,
+      summary: 'What this is, and where to go on; a browser is sent to /docs.',
       group: 'Server',
       access: 'open',
     },
@@ -285,7 +266,7 @@ export function routeOf(method: string, pathname: string): Route | null {
 export function routeList(): string {
   return Object.entries(ROUTES)
     .flatMap(([path, methods]) => {
-      const own = Object.entries(methods).filter(([, route]) => !route.isAlias);
+      const own = Object.entries(methods).filter(([, route]) => route.aliasOf === undefined);
       return own.length > 0 && !path.endsWith('/**')
         ? [`${own.map(([method]) => method).join(' and ')} ${path}`]
         : [];

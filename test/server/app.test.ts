@@ -6,7 +6,7 @@ const CHAT = '/v1/chat/completions';
 
 describe('refusals', () => {
   it.each([
-    ['GET', '/', 404, 'not_found'],
+    ['POST', '/', 405, 'method_not_allowed'],
     ['GET', '/v2/models', 404, 'not_found'],
     ['GET', '/v1/%zz', 404, 'not_found'],
     ['GET', '/v1/models/%zz', 404, 'model_not_found'],

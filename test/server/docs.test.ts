@@ -33,16 +33,16 @@ const bodyOf = (operation: Operation, type = 'application/json'): Schema =>
   operation.requestBody!.content[type]!.schema;
 
 describe('/openapi.json', () => {
-  it('has every route, by its own name', async () => {
+  it('has every route and no other, by its own name', async () => {
     const { openapi, info, paths } = await read();
     expect([openapi, info.version]).toEqual(['3.1.0', '1.2.3']);
     const written = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
     const known = Object.entries(ROUTES).flatMap(([path, methods]) =>
-      Object.entries(methods)
-        .filter(([, { isAlias }]) => !isAlias)
-        .map(([method]) => `${method.toLowerCase()} ${path.replace('**', '{name}').replace(':id', '{id}')}`),
+      Object.keys(methods).map(
+        (method) => `${method.toLowerCase()} ${path.replace('**', '{name}').replace(':id', '{id}')}`,
+      ),
     );
     expect(written.toSorted()).toEqual(known.toSorted());
     const ids = Object.values(paths).flatMap((methods) =>
@@ -67,10 +67,13 @@ describe('/openapi.json', () => {
     expect(chat.properties['user']).toMatchObject({ 'x-svc-status': 'no-effect' });
     expect(chat.properties['messages']).toMatchObject({ type: 'array', minItems: 1 });
     for (const [path, methods] of Object.entries(ROUTES)) {
-      const route = methods.POST;
-      if (!route?.fields || route.isAlias) continue;
-      const { properties } = bodyOf(paths[path]!['post']!);
-      expect(Object.keys(properties)).toEqual(Object.keys(route.fields));
+      const { fields, form, required } = methods.POST ?? {};
+      const table = fields ?? form;
+      if (!table) continue;
+      const type = form ? 'multipart/form-data' : 'application/json';
+      const body = bodyOf(paths[path]!['post']!, type);
+      expect(Object.keys(body.properties), path).toEqual(Object.keys(table));
+      expect(body.required, path).toEqual(required);
     }
   });
 
@@ -88,6 +91,19 @@ describe('/openapi.json', () => {
   });
 });
 
+describe('/', () => {
+  it('sends a browser to /docs and tells others what is here, without a key', async () => {
+    const { url } = await start({ apiKey: 'k', version: '1.2.3' });
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const page = await fetch(url, { headers, redirect: 'manual' });
+    expect([page.status, page.headers.get('location')]).toEqual([302, '/docs']);
+    const probe = await fetch(url);
+    expect(probe.status).toBe(200);
+    expect(await probe.json()).toMatchObject({ name: 'svc-engine', version: '1.2.3', docs: '/docs' });
+    expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
+  });
+});
+
 describe('/docs', () => {
   it('is one page that loads nothing', async () => {
     const { url } = await start({ apiKey: 'k', version: '1.2.3' });
@@ -101,6 +117,8 @@ describe('/docs', () => {
       expect(page).toContain(path);
     for (const field of ['custom_logit_processor', 'previous_response_id', 'encoding_format'])
       expect(page).toContain(`<code>${field}</code>`);
+    expect(page.match(/<code>\/v1\/tokenize</g)).toHaveLength(1);
+    expect(page).toContain('Also /tokenize.');
     // Every link of the menu leads to its part.
     for (const [, id] of page.matchAll(/href="#(\w+)"/g)) expect(page).toContain(`<details id="${id}">`);
   });

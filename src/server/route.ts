@@ -1,0 +1,30 @@
+// What a route is: who answers it, who may ask, and what the API page says of it.
+
+import type { H3Event } from 'h3';
+import type { FieldTable } from './fields.ts';
+import type { Service } from './service.ts';
+
+export type Method = 'GET' | 'POST' | 'DELETE';
+
+export interface Route {
+  handle(service: Service, event: H3Event): unknown;
+  /** One sentence. */
+  summary: string;
+  group: 'Text' | 'Embeddings' | 'Images' | 'Models' | 'Server' | 'Administration';
+  /** Fields of the JSON body. */
+  fields?: FieldTable;
+  /** Those that have no default and cannot be left out. */
+  required?: readonly string[];
+  /** The body is a form with these fields. */
+  form?: FieldTable;
+  /** Names of the query. */
+  query?: Readonly<Record<string, string>>;
+  /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
+  access?: 'open' | 'admin';
+  /** Form of its errors; left out: OpenAI's. */
+  envelope?: 'anthropic';
+  /** The address of the table that this is another spelling of. */
+  aliasOf?: string;
+}
+
+export type RouteTable = Readonly<Record<string, Partial<Record<Method, Route>>>>;
