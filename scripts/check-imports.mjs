@@ -1,4 +1,5 @@
-// The house rules that a compiler does not know: which room may import what, and which words belong to one room.
+// The house rules that a compiler does not know: which room may import what, that no file imports itself by way of others, and which
+// words belong to one room.
 //   node scripts/check-imports.mjs        prints file:line for each breach; exit code 1 if there is one
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -66,20 +67,54 @@ export const WORDS = [
 
 /** @param {Record<string, string>} sources path below src/ (with /) to text; @returns {string[]} breaches as `src/path:line message` */
 export function checkImports(sources) {
-  return Object.entries(sources).flatMap(([file, text]) => {
+  const breaches = Object.entries(sources).flatMap(([file, text]) => {
     const name = roomOf(file);
     if (!(name in ROOMS)) return [`src/${file}:1 is in no room: ${Object.keys(ROOMS).join(', ')}`];
     const code = withoutComments(text);
-    const breaches = [
+    const found = [
       ...importsIn(code).map((found) => ({ at: found.at, message: breachOf(file, found) })),
       ...WORDS.filter(({ room }) => room !== name).flatMap(({ word, message }) =>
         [...code.matchAll(new RegExp(word, 'g'))].map((match) => ({ at: match.index, message })),
       ),
     ];
-    return breaches
+    return found
       .filter(({ message }) => message !== null)
       .map(({ at, message }) => `src/${file}:${code.slice(0, at).split('\n').length} ${message}`);
   });
+  return [...breaches, ...circlesIn(sources)];
+}
+
+/** Files that import each other's values in a circle: one line a circle, at the file whose name comes first. Types may. */
+function circlesIn(sources) {
+  const imports = new Map(
+    Object.entries(sources).map(([file, text]) => [
+      file,
+      importsIn(withoutComments(text))
+        .filter(({ target, typeOnly }) => target.startsWith('.') && !typeOnly)
+        .map(({ target }) => posix.join(posix.dirname(file), target)),
+    ]),
+  );
+  const seen = new Set();
+  return [...imports.keys()].toSorted().flatMap((start) => {
+    const circle = wayBack(start, imports);
+    if (circle === null || circle.some((file) => seen.has(file))) return [];
+    for (const file of circle) seen.add(file);
+    return [`src/${start}:1 imports itself by way of ${circle.slice(1).join(', ') || 'nothing else'}`];
+  });
+}
+
+/** The shortest way along imports from a file to itself, without its end; null where there is none. */
+function wayBack(start, imports) {
+  const ways = [[start]];
+  const reached = new Set();
+  for (const way of ways) {
+    for (const next of imports.get(way.at(-1)) ?? []) {
+      if (next === start) return way;
+      if (!reached.has(next)) ways.push([...way, next]);
+      reached.add(next);
+    }
+  }
+  return null;
 }
 
 function breachOf(file, { target, typeOnly }) {

@@ -44,6 +44,23 @@ describe('imports only go down', () => {
   });
 });
 
+describe('circles', () => {
+  const twoFiles = (first, second) => checkImports({ 'gpu/a.ts': first, 'gpu/b.ts': second });
+
+  it('of values are told once', () => {
+    expect(twoFiles("import { b } from './b.ts';", "import { a, type T } from './a.ts';")).toEqual([
+      'src/gpu/a.ts:1 imports itself by way of gpu/b.ts',
+    ]);
+    expect(check('gpu/a.ts', "import { b } from './a.ts';")).toEqual([
+      'src/gpu/a.ts:1 imports itself by way of nothing else',
+    ]);
+  });
+
+  it('of types are none', () => {
+    expect(twoFiles("import { b } from './b.ts';", "import type { A } from './a.ts';")).toEqual([]);
+  });
+});
+
 describe('words that belong to one room', () => {
   it('keeps GPUDevice in gpu/ and shader names in kernels/', () => {
     expect(check('gpu/a.ts', 'let d: GPUDevice;')).toEqual([]);

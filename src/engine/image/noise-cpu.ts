@@ -4,7 +4,7 @@
 // C library, and its own numbers differ from these in the last places.
 
 import { logarithm, sineCosine } from './noise-cephes.ts';
-import type { NoiseStream } from './noise.ts';
+import type { NoiseStream } from './noise-stream.ts';
 
 const round = Math.fround;
 const TWO_PI = round(2 * Math.PI);

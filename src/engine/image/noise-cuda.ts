@@ -1,7 +1,7 @@
 // torch.randn on CUDA in f32: Philox 4x32-10 and curand's Box–Muller. Words and uniforms are the GPU's bit for bit. The GPU
 // takes its sine from a table in hardware (about 1e-6 off); here it is the f64 sine, rounded.
 
-import type { NoiseStream } from './noise.ts';
+import type { NoiseStream } from './noise-stream.ts';
 
 const round = Math.fround;
 

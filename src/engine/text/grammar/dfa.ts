@@ -1,22 +1,9 @@
-// Deterministic automata over characters: the regular part of every grammar. Plain data, always trimmed and minimal: each
-// state is reached by some text and leads on to some match, so an empty language has no states and no text leads to a dead end.
+// Operations on deterministic automata over characters. What they make is always trimmed and minimal, so that no text leads to a dead end.
 
+import { classOf, NO_CLASS, NOTHING, states, step, type Dfa, type RawDfa } from './dfa-table.ts';
 import { minimize } from './minimize.ts';
 
-export interface Dfa {
-  /** The characters are cut into ranges; the first character of each, ascending, from 0 on. */
-  readonly starts: Uint32Array;
-  /** Of each range: its class, or NO_CLASS. Characters of one class are never told apart. */
-  readonly classes: Uint16Array;
-  readonly classCount: number;
-  /** [states][classes] → state, -1 where no match begins so. The start is state 0. */
-  readonly next: Int32Array;
-  /** [states]: 1 where a match may end. */
-  readonly accept: Uint8Array;
-}
-
-/** Class of characters that no state takes. */
-export const NO_CLASS = 0xffff;
+export { classOf, NO_CLASS, NOTHING, states, step, type Dfa, type RawDfa } from './dfa-table.ts';
 
 /** What building automata may cost; they share one where they belong to one grammar. */
 export interface Limits {
@@ -40,27 +27,10 @@ export function checkLimits({ cells, deadline }: Limits, states: number, classes
   if (states % 256 === 0 && performance.now() > deadline) throw new TooLarge('out of time');
 }
 
-/** An automaton before it is trimmed: state 0 is the start, -1 nothing. */
-export interface RawDfa {
-  starts: ArrayLike<number>;
-  classes: ArrayLike<number>;
-  classCount: number;
-  next: ArrayLike<number>;
-  accept: ArrayLike<number | boolean>;
-}
-
 /** Trims, minimises, and joins classes that no state tells apart. */
 export function dfa(raw: RawDfa): Dfa {
   return minimize(raw);
 }
-
-export const NOTHING: Dfa = {
-  starts: new Uint32Array(1),
-  classes: new Uint16Array([NO_CLASS]),
-  classCount: 0,
-  next: new Int32Array(0),
-  accept: new Uint8Array(0),
-};
 
 const ONE_CLASS = {
   starts: new Uint32Array([0, 0xd800, 0xe000]),
@@ -149,25 +119,6 @@ export function accepts(a: Dfa, text: string): boolean {
     state = step(a, state, classOf(a, character.codePointAt(0)!));
   }
   return a.accept[state] === 1;
-}
-
-export function classOf({ starts, classes }: Dfa, code: number): number {
-  let low = 0;
-  let high = starts.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (starts[middle]! <= code) low = middle;
-    else high = middle - 1;
-  }
-  return classes[low]!;
-}
-
-export function states(a: Dfa): number {
-  return a.accept.length;
-}
-
-export function step(a: Dfa, state: number, of: number): number {
-  return state < 0 || of === NO_CLASS ? -1 : a.next[state * a.classCount + of]!;
 }
 
 /** Ranges and classes that tell apart what either tells apart; each new class with the old ones it stands for. */

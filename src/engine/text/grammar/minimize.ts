@@ -1,6 +1,6 @@
 // The smallest automaton for a language, by Hopcroft's partition refinement.
 
-import { NOTHING, NO_CLASS, type Dfa, type RawDfa } from './dfa.ts';
+import { NOTHING, NO_CLASS, type Dfa, type RawDfa } from './dfa-table.ts';
 
 export function minimize(raw: RawDfa): Dfa {
   const live = liveStates(raw);

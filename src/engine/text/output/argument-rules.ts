@@ -2,12 +2,19 @@
 
 import { EngineError } from '../../../files/error.ts';
 import { intersect, type Dfa } from '../grammar/dfa.ts';
-import { choice, reference, regular, scope, sequence, text, type Rule } from '../grammar/rule.ts';
+import { choice, reference, regular, repeat, scope, sequence, text, type Rule } from '../grammar/rule.ts';
 import { textWithout } from '../grammar/structural-tag.ts';
+import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
 
 /** JSON of the values that a schema allows. Throws bad_request for what it cannot enforce. */
 export type SchemaRule = (schema: unknown, path: string) => Rule;
+
+export interface PlacedTool {
+  tool: Tool;
+  /** Of its parameters, for messages. */
+  path: string;
+}
 
 export interface Parameter {
   name: string;
@@ -91,4 +98,19 @@ export function stringTexts(rule: Rule): Dfa | 'any' | null {
 export function bareString(texts: Dfa | 'any', end: string): Rule {
   const free = textWithout([end]);
   return regular(texts === 'any' ? free : intersect(texts, free));
+}
+
+/** What `make` makes; `otherwise` where that is refused and nothing strict was asked for. */
+export function lenient(strict: boolean, make: () => Rule, otherwise: Rule): Rule {
+  if (strict) return make();
+  try {
+    return make();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Several of one kind. */
+export function several(rule: Rule, between: Rule, single: boolean): Rule {
+  return single ? rule : sequence(rule, repeat(sequence(between, rule), 0));
 }

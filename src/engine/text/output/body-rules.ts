@@ -1,14 +1,15 @@
 // One call in each syntax, as a grammar: the counterpart of bodies.ts.
 
-import { anyJson, object, regular, repeat, sequence, text, type Rule } from '../grammar/rule.ts';
+import { anyJson, object, regular, sequence, text, type Rule } from '../grammar/rule.ts';
 import { regexDfa } from '../grammar/regex.ts';
-import type { Tool } from '../text-model.ts';
 import {
   bareString,
   inAnyOrder,
+  lenient,
   parametersOf,
   stringTexts,
   type Parameter,
+  type PlacedTool,
   type SchemaRule,
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
@@ -19,12 +20,6 @@ export interface BodyContext {
   /** Markers as rules: special tokens by id. */
   mark: (text: string) => Rule;
   schemaRule: SchemaRule;
-}
-
-export interface PlacedTool {
-  tool: Tool;
-  /** Of its parameters, for messages. */
-  path: string;
 }
 
 export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): Rule {
@@ -50,16 +45,6 @@ export function argumentsRule({ tool, path }: PlacedTool, schemaRule: SchemaRule
   const { parameters, strict } = tool.function;
   if (parameters === undefined) return object();
   return lenient(strict === true, () => schemaRule({ type: 'object', ...parameters }, path), object());
-}
-
-/** What `make` makes; `otherwise` where that is refused and nothing strict was asked for. */
-export function lenient(strict: boolean, make: () => Rule, otherwise: Rule): Rule {
-  if (strict) return make();
-  try {
-    return make();
-  } catch {
-    return otherwise;
-  }
 }
 
 function jsonRule(body: JsonBody, placed: PlacedTool, { schemaRule }: BodyContext): Rule {
@@ -131,9 +116,4 @@ function pythonRule({ tool, path }: PlacedTool, { schemaRule }: BodyContext): Ru
     ', ',
   );
   return sequence(text(`${tool.function.name}(`), values, text(')'));
-}
-
-/** Several of one kind. */
-export function several(rule: Rule, between: Rule, single: boolean): Rule {
-  return single ? rule : sequence(rule, repeat(sequence(between, rule), 0));
 }

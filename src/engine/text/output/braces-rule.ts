@@ -3,8 +3,16 @@
 import { EngineError } from '../../../files/error.ts';
 import { regexDfa } from '../grammar/regex.ts';
 import { choice, reference, regular, scope, sequence, text, type Rule } from '../grammar/rule.ts';
-import { bareString, inAnyOrder, parametersOf, stringTexts, type SchemaRule } from './argument-rules.ts';
-import { lenient, several, type PlacedTool } from './body-rules.ts';
+import {
+  bareString,
+  inAnyOrder,
+  lenient,
+  parametersOf,
+  several,
+  stringTexts,
+  type PlacedTool,
+  type SchemaRule,
+} from './argument-rules.ts';
 import { isObject } from './typed-value.ts';
 
 interface Syntax {

@@ -2,8 +2,7 @@
 // recipient makes it a call, whose arguments are the whole message.
 
 import type { ChannelFormat } from './format.ts';
-import type { ParserState } from './parser.ts';
-import { closeReasoning } from './parser.ts';
+import { closeReasoning, type ParserState } from './parser-state.ts';
 import { firsts, forget, isOneOf, match, peek, sees, textUntil, type Parse } from './reader.ts';
 
 interface Message {

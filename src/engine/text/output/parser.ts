@@ -6,8 +6,8 @@ import { beginsBare, callOpeners, readCalls, type CallsOptions } from './calls.t
 import { readChannels } from './channels.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 import type { OutputParser } from './output-parser.ts';
-import { createParts, type Parts } from './parts.ts';
-import type { Begins } from './reply-start.ts';
+import { closeReasoning, type OutputParserOptions, type ParserState } from './parser-state.ts';
+import { createParts } from './parts.ts';
 import {
   createReader,
   firsts,
@@ -20,33 +20,7 @@ import {
   textUntil,
   type Marker,
   type Parse,
-  type Reader,
 } from './reader.ts';
-
-export interface OutputParserOptions {
-  /** Those whose calls are looked for; null: calls are text. */
-  tools: readonly Tool[] | null;
-  /** The prompt has opened the reasoning, or the answer, already. */
-  begins: Begins;
-  separateReasoning: boolean;
-  streamReasoning: boolean;
-  /** The reply is over with its first call. */
-  singleCall: boolean;
-  /** See markerMaker. */
-  marker(text: string): Marker;
-  /** Left out: random ones. */
-  callId?: () => string;
-}
-
-export interface ParserState {
-  reader: Reader;
-  parts: Parts;
-  marker(text: string): Marker;
-  options: OutputParserOptions;
-  /** Token at which the reasoning that is open began. */
-  reasoningFrom: number | null;
-  reasoningTokens: number;
-}
 
 export function createOutputParser(format: OutputFormat, options: OutputParserOptions): OutputParser {
   const reader = createReader();
@@ -189,10 +163,4 @@ function* readReasoning(
     }
     parts.reasoning(textUntil(reader, stops));
   }
-}
-
-/** `next` is the first token behind it. */
-export function closeReasoning(state: ParserState, next: number): void {
-  state.reasoningTokens += next - (state.reasoningFrom ?? next);
-  state.reasoningFrom = null;
 }

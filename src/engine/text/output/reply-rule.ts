@@ -6,8 +6,8 @@ import { choice, optional, regular, sequence, text, token, type Rule } from '../
 import { textWithout } from '../grammar/structural-tag.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { Tool } from '../text-model.ts';
-import type { SchemaRule } from './argument-rules.ts';
-import { argumentsRule, bodyRule, several, type BodyContext, type PlacedTool } from './body-rules.ts';
+import { several, type PlacedTool, type SchemaRule } from './argument-rules.ts';
+import { argumentsRule, bodyRule, type BodyContext } from './body-rules.ts';
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
 import { markerMaker } from './reader.ts';

@@ -2,7 +2,8 @@
 
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
 import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
-import { createOutputParser, type OutputParserOptions } from '../../../../src/engine/text/output/parser.ts';
+import type { OutputParserOptions } from '../../../../src/engine/text/output/parser-state.ts';
+import { createOutputParser } from '../../../../src/engine/text/output/parser.ts';
 import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';
 import { toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
