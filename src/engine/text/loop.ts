@@ -87,7 +87,12 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
 
   /** Masks follow from all tokens before, some of which may still be on their way: those are taken in first. */
   const draw = async (step: Step, before: Step[]): Promise<void> => {
-    while (before.length > 0 && step.parts.some(waits)) await takeIn(before.shift()!, step);
+    try {
+      while (before.length > 0 && step.parts.some(waits)) await takeIn(before.shift()!, step);
+    } catch (error) {
+      step.launched.drop();
+      throw error;
+    }
     step.drawn = step.launched.draw();
     step.drawn.catch(() => {}); // read when its turn comes
   };

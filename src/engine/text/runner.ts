@@ -24,6 +24,7 @@ import {
   usefulPages,
   type PageCleaner,
 } from './kv-pages.ts';
+import { hasMask } from './constrained.ts';
 import { createLoraHost } from './lora-host.ts';
 import { createPace } from './pace.ts';
 import { createPageMover, type PageMover } from './page-mover.ts';
@@ -82,6 +83,8 @@ export interface Runner {
 export interface Launched {
   /** Resolves with what was sampled. */
   draw(): Promise<Drawn>;
+  /** In place of `draw`, where sampling was to wait and nobody wants it any more. */
+  drop(): void;
 }
 
 /** By sampled row, in order. */
@@ -181,11 +184,12 @@ export async function openRunner(
         ({ tape: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;
       const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
+      const masked = sampled.filter(hasMask);
       const asked = sampled.some(({ sampling }) => sampling.logprobs !== null);
       const started = performance.now();
       let read!: () => Promise<Uint32Array[]>;
       const draw = (encoder: GPUCommandEncoder): void => {
-        if (sampled.length > 0) drawing.encode(encoder, sampled);
+        if (sampled.length > 0) drawing.encode(encoder, sampled, masked);
         read = readback.copy(encoder, [4 * sampled.length, asked ? 4 * LOGPROB_WORDS * sampled.length : 0]);
       };
       const finish = async (): Promise<Drawn> => {
@@ -200,17 +204,21 @@ export async function openRunner(
       const recorded = records.take(parts, sizes);
       if (!drawLater) {
         const drawn = finish();
-        return { draw: () => drawn };
+        return { draw: () => drawn, drop: () => {} };
       }
       const settled = loras.hold();
       return {
         draw() {
-          const encoder = device.gpu.createCommandEncoder();
-          draw(encoder);
-          device.gpu.queue.submit([encoder.finish()]);
-          settled();
+          try {
+            const encoder = device.gpu.createCommandEncoder();
+            draw(encoder);
+            device.gpu.queue.submit([encoder.finish()]);
+          } finally {
+            settled();
+          }
           return finish();
         },
+        drop: settled,
       };
     },
   };

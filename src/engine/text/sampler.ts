@@ -9,7 +9,7 @@ import { maskLogits, maskWords } from '../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../kernels/logprobs.ts';
 import { process } from '../../kernels/process.ts';
 import { sample } from '../../kernels/sample.ts';
-import { hasMask, writeMask } from './constrained.ts';
+import { writeMask } from './constrained.ts';
 import type { Sequence } from './sequence.ts';
 import { createWgslProcessors, type WgslProcessors } from './wgsl-processor.ts';
 
@@ -25,8 +25,11 @@ export interface Sampler {
 export interface Drawing {
   /** What there is to compile. */
   tapes: Tape[];
-  /** Adds it to a command buffer, for the rows of these sequences; their masks are made here. */
-  encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[]): void;
+  /**
+   * Adds it to a command buffer, for the rows of these sequences. The masks of `masked` are made here, in the order that the step
+   * has numbered them; one whose constraint has ended since is let go with a mask of everything.
+   */
+  encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[], masked: readonly Sequence[]): void;
   destroy(): void;
 }
 
@@ -52,8 +55,7 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
   const masks = held('token masks', 4 * host.length);
   const results = held('log probabilities', 4 * slots * LOGPROB_WORDS);
 
-  const uploadMasks = (sampled: readonly Sequence[]): void => {
-    const masked = sampled.filter(hasMask);
+  const uploadMasks = (masked: readonly Sequence[]): void => {
     masked.forEach((sequence, i) => writeMask(sequence, host.subarray(i * words, (i + 1) * words)));
     if (masked.length > 0) device.gpu.queue.writeBuffer(masks.buffer, 0, host, 0, masked.length * words);
   };
@@ -92,13 +94,13 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
       const tapes = [plain, edit, draw];
       return {
         tapes,
-        encode(encoder, sampled) {
+        encode(encoder, sampled, masked) {
           const sizes = { sampled: sampled.length };
-          if (!sampled.some(isEdited)) {
+          if (masked.length === 0 && !sampled.some(isEdited)) {
             plain.encode(encoder, sizes);
             return;
           }
-          uploadMasks(sampled);
+          uploadMasks(masked);
           edit.encode(encoder, sizes);
           const sources = new Set(sampled.map(({ processor }) => processor));
           for (const source of sources)
@@ -111,7 +113,7 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
   };
 }
 
-/** Whether its row needs more than its logits in place. */
-function isEdited(sequence: Sequence): boolean {
-  return hasMask(sequence) || sequence.sampling.logprobs !== null || sequence.processor !== null;
+/** Whether its row needs more than its logits in place, mask or not. */
+function isEdited({ sampling, processor }: Sequence): boolean {
+  return sampling.logprobs !== null || processor !== null;
 }

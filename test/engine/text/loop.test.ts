@@ -8,6 +8,7 @@ import { createScheduler } from '../../../src/engine/text/scheduler.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, until } from './paper-engine.ts';
+import { paperConstraint } from './paper-constraint.ts';
 import { createPaperRunner, paperTokens } from './paper-runner.ts';
 import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
 
@@ -126,6 +127,22 @@ describe('where a step fails', () => {
     const next = engine.start(paperSequence([4], 6));
     await allFinished([next]);
     expect(generated(next)).toEqual(paperTokens([4], 6, 0));
+  });
+
+  it('the step that waits for its tokens is let go', async () => {
+    const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
+    const { launch } = engine.runner;
+    engine.runner.launch = (parts, options) => {
+      const isFirst = engine.runner.steps.length === 0;
+      const launched = launch(parts, options);
+      const fails = (): Promise<never> => Promise.reject(new EngineError('internal', 'broken'));
+      return isFirst ? { ...launched, draw: fails } : launched;
+    };
+    const sequence = paperSequence([1], 50);
+    sequence.constraint = paperConstraint({ seed: 1, forcedIn: 1000 });
+    await allFinished([engine.start(sequence)]);
+    await until(() => engine.runner.dropped > 0);
+    expect(engine.runner.steps).toHaveLength(2);
   });
 });
 

@@ -18,6 +18,8 @@ export interface PaperRunner extends Runner {
   readonly steps: { sequence: number; first: number; rows: number; samples: boolean }[][];
   /** What each of them told the device. */
   readonly sizes: StepSizes[];
+  /** Steps whose sampling never came. */
+  dropped: number;
   /** The next launches fail. */
   broken: Error | null;
 }
@@ -86,7 +88,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
 
   const launch: Runner['launch'] = (parts, { drawLater = false } = {}) => {
     const { broken } = runner;
-    if (broken) return { draw: () => Promise.reject(broken) };
+    if (broken) return { draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots);
     const sizes = writeStep(buffers, parts, { of: () => 0, count: 1, clear: () => {} });
     runner.sizes.push(sizes);
@@ -106,9 +108,9 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
       queue = done.then(() => {});
       return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));
     };
-    if (drawLater) return { draw };
+    if (drawLater) return { draw, drop: () => void runner.dropped++ };
     const drawn = draw();
-    return { draw: () => drawn };
+    return { draw: () => drawn, drop: () => {} };
   };
 
   const runner: PaperRunner = {
@@ -119,6 +121,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     parameters: 0,
     steps: [],
     sizes: [],
+    dropped: 0,
     broken: null,
     warmUp: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {} },

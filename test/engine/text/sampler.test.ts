@@ -1,0 +1,34 @@
+// Sampling of a batch whose constraints come and go: each row keeps its own mask.
+
+import { expect, it } from 'vitest';
+import { throttlePolling } from '../../../src/gpu/polling.ts';
+import { collect, openGolden } from '../fixture.ts';
+
+throttlePolling();
+
+it('a constraint that has no say any more leaves the masks of the others where they are', async () => {
+  const model = await openGolden('qwen3', { reasoningParser: 'think' });
+  try {
+    // Its thinking is ended within the other's text; from then on nothing holds it.
+    const thinking = model.generate({
+      prompt: { text: '<think>' },
+      reasoning: { budget: 40 },
+      temperature: 0,
+      maxTokens: 80,
+      ignoreEos: true,
+    });
+    await thinking.next(); // it is the first of each step
+    const counting = model.generate({
+      prompt: { ids: [5, 9, 40] },
+      constraint: { type: 'regex', pattern: '([a-m][0-4]){55}' },
+      temperature: 1,
+      seed: 3,
+      maxTokens: 120,
+    });
+    const [free, held] = await Promise.all([collect(thinking), collect(counting)]);
+    expect(free.ends[0]).toMatchObject({ finishReason: 'length', completionTokens: 80 });
+    expect(held.text[0]).toMatch(/^([a-m][0-4]){55}$/);
+  } finally {
+    await model.close();
+  }
+});
