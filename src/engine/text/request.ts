@@ -21,6 +21,7 @@ import { stopPattern, stopText } from './stop-automaton.ts';
 import { createStopMatcher } from './stops.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt, checkTextRequest } from './text-rules.ts';
+import { createTokenCounts } from './token-counts.ts';
 
 export interface RequestContext extends ReplyContext {
   /** For texts that would hold up the thread; null: there is no other. */
@@ -160,7 +161,7 @@ export function createSequences(
     }),
     allowed,
     processor,
-    counts: counts ? new Map() : null,
+    counts: counts ? createTokenCounts() : null,
     pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
     stops: createStopMatcher({
       stops: stops.map((stop) => stop.begin()),

@@ -10,6 +10,7 @@ import type { SequencePrefix } from './sequence-pages.ts';
 import type { Recorder } from './recorder.ts';
 import { splitPieces, textOf, type StopMatcher } from './stops.ts';
 import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from './text-model.ts';
+import type { TokenCounts } from './token-counts.ts';
 
 export interface SequenceSampling extends Required<SamplingOptions> {
   seedLow: number;
@@ -60,8 +61,8 @@ export interface Sequence {
   allowed: Uint32Array | null;
   /** Its own function on logits, in WGSL. */
   processor: string | null;
-  /** How often each token was generated; null: nobody asks. */
-  counts: Map<number, number> | null;
+  /** null: nobody asks. */
+  counts: TokenCounts | null;
   pieces: Pieces;
   stops: StopMatcher;
   output: OutputParser;
@@ -92,7 +93,7 @@ export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogpr
   sequence.constraint?.accept(id);
   if (sequence.constraint?.free) sequence.constraint = null;
   sequence.ids.push(id);
-  sequence.counts?.set(id, (sequence.counts.get(id) ?? 0) + 1);
+  sequence.counts?.add(id);
   const generated = sequence.ids.length - sequence.promptTokens;
   const piece = sequence.pieces.of(id, logprob);
   const { pieces, matched } = sequence.stops.push(piece, generated > sequence.minTokens);

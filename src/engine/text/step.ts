@@ -1,7 +1,9 @@
 // Writes a planned step into the step buffers: rows, rotary frequencies, tiles, page tables, and what is sampled how.
 
+import { EngineError } from '../../files/error.ts';
 import {
   CHOICE_WORDS,
+  COUNT_WORDS,
   FROM_SLOT,
   NO_ADAPTER,
   PAGE_TOKENS,
@@ -12,7 +14,7 @@ import {
 import type { RopeSets } from '../../models/rope.ts';
 import type { Part } from './scheduler.ts';
 import { hasMask } from './constrained.ts';
-import type { Sequence, TokenBias } from './sequence.ts';
+import { fail, type Sequence, type TokenBias } from './sequence.ts';
 import type { StepBuffers } from './step-buffers.ts';
 
 export type StepSizes = {
@@ -23,58 +25,99 @@ export type StepSizes = {
   tileRows: number;
 };
 
+/** How much of each region is written. */
+interface Written extends StepSizes {
+  pages: number;
+  biases: number;
+  /** Pairs. */
+  counts: number;
+  masks: number;
+}
+
 /** Fills and uploads; `rope` writes into the buffers' `turns`. */
 export function writeStep(
-  buffers: StepBuffers,
+  { words, upload }: StepBuffers,
   parts: readonly Part[],
   rope: RopeSets,
   processorId: (source: string) => number = () => 0,
 ): StepSizes {
-  const { words } = buffers;
-  let rows = 0;
-  let tiles = 0;
-  let pages = 0;
-  let sampled = 0;
-  let biases = 0;
-  let counts = 0;
-  let masks = 0;
-  let tileRows = 0;
+  const at: Written = {
+    rows: 0,
+    sampled: 0,
+    tiles: 0,
+    tileRows: 0,
+    pages: 0,
+    biases: 0,
+    counts: 0,
+    masks: 0,
+  };
   const isAdapted = parts.some(({ sequence }) => sequence.adapter !== null);
   rope.clear();
   for (const part of parts) {
-    const { sequence } = part;
-    for (let row = 0; row < part.rows; row += TILE_ROWS) {
-      const count = Math.min(TILE_ROWS, part.rows - row);
-      words.tiles.set([rows + row, count, pages, 0], TILE_WORDS * tiles++);
-      tileRows = Math.max(tileRows, count);
-    }
-    words.pages.set(sequence.pages, pages);
-    pages += sequence.pages.length;
-    if (isAdapted) words.adapters.fill(sequence.adapter?.number ?? NO_ADAPTER, rows, rows + part.rows);
-    for (let i = 0; i < part.rows; i++, rows++) {
-      const position = part.first + i;
-      writeRow(words.rows, rows, sequence, position, rope.of(ropeLength(sequence, position)));
-    }
-    if (part.samples) {
-      words.wanted[sampled] = rows - 1;
-      const position = part.first + part.rows;
-      const bias = biasAt(sequence, position);
-      const counted = [...(sequence.counts ?? [])];
-      // A processor's kernel looks them up.
-      if (sequence.processor !== null) counted.sort(([a], [b]) => a - b);
-      const processor = sequence.processor === null ? 0 : processorId(sequence.processor);
-      const mask = hasMask(sequence) ? ++masks : 0;
-      writeChoice(words.choices, sampled++, sequence, { position, biases, bias, counts, mask, processor });
-      for (const [token, value] of bias) {
-        words.biases.setUint32(8 * biases, token, true);
-        words.biases.setFloat32(8 * biases++ + 4, value, true);
-      }
-      for (const entry of counted) words.counts.set(entry, 2 * counts++);
-    }
+    const { sequence, first, rows } = part;
+    if (isAdapted) words.adapters.fill(sequence.adapter?.number ?? NO_ADAPTER, at.rows, at.rows + rows);
+    writeTiles(words, part, at);
+    for (let position = first; position < first + rows; position++)
+      writeRow(words.rows, at.rows++, sequence, position, rope.of(ropeLength(sequence, position)));
+    if (part.samples) writeSampled(words, part, at, processorId);
   }
-  const adapters = isAdapted ? rows : 0;
-  buffers.upload({ rows, frequencies: rope.count, tiles, pages, sampled, biases, counts, adapters });
+  upload({ ...at, frequencies: rope.count, adapters: isAdapted ? at.rows : 0 });
+  const { rows, sampled, tiles, tileRows } = at;
   return { rows, sampled, tiles, tileRows };
+}
+
+function writeTiles(words: StepBuffers['words'], { sequence, rows }: Part, at: Written): void {
+  for (let row = 0; row < rows; row += TILE_ROWS) {
+    const count = Math.min(TILE_ROWS, rows - row);
+    words.tiles.set([at.rows + row, count, at.pages, 0], TILE_WORDS * at.tiles++);
+    at.tileRows = Math.max(at.tileRows, count);
+  }
+  words.pages.set(sequence.pages, at.pages);
+  at.pages += sequence.pages.length;
+}
+
+/** How the token after the part's last row is drawn. */
+function writeSampled(
+  words: StepBuffers['words'],
+  { sequence, first, rows }: Part,
+  at: Written,
+  processorId: (source: string) => number,
+): void {
+  const position = first + rows;
+  const bias = biasAt(sequence, position);
+  const pairs = countedPairs(sequence, words.counts.length - at.counts * COUNT_WORDS);
+  words.wanted[at.sampled] = at.rows - 1;
+  writeChoice(words.choices, at.sampled++, sequence, {
+    position,
+    bias,
+    biases: at.biases,
+    counts: at.counts,
+    counted: pairs.length / COUNT_WORDS,
+    mask: hasMask(sequence) ? ++at.masks : 0,
+    processor: sequence.processor === null ? 0 : processorId(sequence.processor),
+  });
+  for (const [token, value] of bias) {
+    words.biases.setUint32(8 * at.biases, token, true);
+    words.biases.setFloat32(8 * at.biases++ + 4, value, true);
+  }
+  words.counts.set(pairs, at.counts * COUNT_WORDS);
+  at.counts += pairs.length / COUNT_WORDS;
+}
+
+const NO_PAIRS = new Uint32Array(0);
+
+/** Choices that say the same share their pages, but not what is counted of them: one for which there is no room left ends. */
+function countedPairs(sequence: Sequence, room: number): Uint32Array {
+  const pairs = sequence.counts?.pairs ?? NO_PAIRS;
+  if (pairs.length <= room) return pairs;
+  fail(
+    sequence,
+    new EngineError(
+      'out_of_memory',
+      `of the tokens that penalties count there are more than the step holds (${pairs.length / COUNT_WORDS} of this choice): ask for fewer choices, or leave penalties out`,
+    ),
+  );
+  return NO_PAIRS;
 }
 
 /**
@@ -116,6 +159,7 @@ interface Place {
   /** Where its biases and counts begin. */
   biases: number;
   counts: number;
+  counted: number;
   /** Row of the masks, from 1; 0: none. */
   mask: number;
   /** 0: none. */
@@ -139,7 +183,7 @@ function writeChoice(view: DataView, index: number, sequence: Sequence, place: P
   view.setFloat32(at + 44, sampling.presencePenalty, true);
   view.setFloat32(at + 48, sampling.repetitionPenalty, true);
   view.setUint32(at + 52, place.counts, true);
-  view.setUint32(at + 56, counts?.size ?? 0, true);
+  view.setUint32(at + 56, place.counted, true);
   // The last token may still be on its way back: the device knows it.
   view.setUint32(at + 60, Number(counts !== null && ids.length < place.position), true);
   view.setUint32(at + 64, place.mask, true);

@@ -36,3 +36,21 @@ test('no queue at all still fills every slot', async () => {
   );
   await model.close();
 });
+
+test('choices whose counted tokens have no room end by themselves', async () => {
+  const model = await openGolden('llama', { maxTotalTokens: 608 });
+  // All of them say the same, so their pages are shared, and each token is new.
+  const many = model.generate({
+    ...greedy([7], 120),
+    n: 16,
+    presencePenalty: 0.1,
+    processors: [{ name: 'no_repeat_ngram', size: 1 }],
+  });
+  const [ended, other] = await Promise.all([
+    collect(many).catch((error: EngineError) => error.code),
+    collect(model.generate(greedy([5, 9], 100))),
+  ]);
+  expect(ended).toBe('out_of_memory');
+  expect(other.ids[0]).toHaveLength(100);
+  await model.close();
+});
