@@ -64,6 +64,8 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
     counters.steps++;
     if (parts.length > 1) counters.sharedSteps++;
     for (const { sequence, processed, first: from } of parts) {
+      // Only here: which rows have a mask is settled when a step is launched, and must still hold when it draws.
+      if (sequence.constraint?.free) sequence.constraint = null;
       if (processed === null || sequence.leader) continue;
       counters.promptTokens += Math.max(0, processed - from);
       const cached = sequence.prefix.found!;

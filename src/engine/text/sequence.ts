@@ -91,7 +91,6 @@ export function mayGrow(sequence: Sequence): boolean {
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
 export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
   sequence.constraint?.accept(id);
-  if (sequence.constraint?.free) sequence.constraint = null;
   sequence.ids.push(id);
   sequence.counts?.add(id);
   const generated = sequence.ids.length - sequence.promptTokens;

@@ -65,7 +65,10 @@ describe('tokens are those of the constrained request alone', () => {
       const all: { sequence: PaperSequence; rule: PaperRule | null }[] = [];
       for (let i = 0; i < 40; i++) {
         const prompt = Array.from({ length: 1 + random(100) }, () => random(250));
-        const rule = random(3) === 0 ? null : { seed: random(1000), forcedIn: 1 + random(6) };
+        const rule =
+          random(3) === 0
+            ? null
+            : { seed: random(1000), forcedIn: 1 + random(6), ...(i % 4 === 0 && { freeAfter: random(60) }) };
         const [length, own] = [1 + random(100), random(1000)];
         const sequence = rule
           ? constrained(prompt, length, own, rule)
@@ -119,6 +122,22 @@ it('submits the forward pass of the next step before the token that its mask nee
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   expect(generated(sequence)).toEqual(constrainedTokens([1, 2, 3], 6, 4, { seed: 9, forcedIn: 1000 }));
+});
+
+it('one that has no say any more leaves the masks of the others where they are', async () => {
+  const engine = createEngine({ pages: 12, slots: 4, rows: 32 });
+  const rules = [3, 8, undefined].map((freeAfter, i) => ({
+    seed: 20 + i,
+    forcedIn: 1000,
+    ...(freeAfter !== undefined && { freeAfter }),
+  }));
+  const all = rules.map((rule, i) => engine.start(constrained([i], 20, 4, rule)));
+  await until(() => all.every(({ finished }) => finished));
+  for (const [i, rule] of rules.entries()) {
+    expect(all[i]!.events.at(-1)).not.toHaveProperty('error');
+    expect(generated(all[i]!)).toEqual(constrainedTokens([i], 20, 4, rule));
+    expect(all[i]!.constraint === null).toBe('freeAfter' in rule);
+  }
 });
 
 it('runs of tokens that must follow take one forward pass together', async () => {

@@ -9,10 +9,13 @@ export interface PaperRule {
   forcedIn: number;
   /** Tokens after which it is over. */
   length?: number;
+  /** Tokens after which it has no say. */
+  freeAfter?: number;
 }
 
 /** Tokens that may follow; null: all of them. */
-function allowedAfter(history: readonly number[], { seed, forcedIn }: PaperRule): number[] | null {
+function allowedAfter(history: readonly number[], { seed, forcedIn, freeAfter }: PaperRule): number[] | null {
+  if (history.length >= (freeAfter ?? Infinity)) return null;
   const hash = paperToken(history, seed ^ 0x5bd1e995);
   if (hash % forcedIn === 0) return [(hash * 7) % PAPER_VOCABULARY];
   if (hash % 3 === 0) return null;
@@ -46,6 +49,9 @@ export function paperConstraint(rule: PaperRule, history: readonly number[] = []
     },
     get ended() {
       return taken.length >= (rule.length ?? Infinity);
+    },
+    get free() {
+      return taken.length >= (rule.freeAfter ?? Infinity);
     },
     fork: () => paperConstraint(rule, taken),
   };

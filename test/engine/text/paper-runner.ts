@@ -103,7 +103,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     const step = compute(buffers.words, sizes, kv, last);
     const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
     const draw = (): Promise<Drawn> => {
-      const ids = step(sampled.map((sequence) => (hasMask(sequence) ? maskOf(sequence) : null)));
+      const ids = step(sampled.filter(hasMask).map(maskOf));
       const done = queue.then(() => pause?.());
       queue = done.then(() => {});
       return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));
@@ -167,7 +167,7 @@ function compute(
   sizes: StepSizes,
   kv: Map<number, { position: number; token: number }>,
   last: number[],
-): (masks: (Uint32Array | null)[]) => Uint32Array {
+): (masks: Uint32Array[]) => Uint32Array {
   const row = (index: number) => {
     const [source, position, place] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 3);
     const token = source! >= FROM_SLOT ? last[source! - FROM_SLOT]! : source!;
@@ -186,7 +186,7 @@ function compute(
     written.add(place);
     kv.set(place, { position, token });
   }
-  // Sampling, once the masks are there.
+  // Sampling, once the masks are there: a choice says which of them is its own.
   return (masks) =>
     Uint32Array.from({ length: sizes.sampled }, (_, i) => {
       const index = words.wanted[i]!;
@@ -197,9 +197,10 @@ function compute(
           throw new Error(`position ${position} of page ${page} holds ${entry?.position}`);
         return entry.token;
       });
-      const free = paperToken(history, words.choices.getUint32(i * CHOICE_WORDS * 4 + 16, true));
-      const token = paperChoice(free, masks[i]!);
-      last[words.choices.getUint32(i * CHOICE_WORDS * 4 + 28, true)] = token;
+      const choice = (offset: number): number => words.choices.getUint32(i * CHOICE_WORDS * 4 + offset, true);
+      const mask = choice(64);
+      const token = paperChoice(paperToken(history, choice(16)), mask === 0 ? null : masks[mask - 1]!);
+      last[choice(28)] = token;
       return token;
     });
 }
