@@ -4,17 +4,20 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { root } from './setup/packages.mjs';
 
-/** Starts the built server. `log` receives what it prints. */
-export function startServer(args, { log, env = {} }) {
-  const child = spawn(process.execPath, [join(root, 'dist/cli/main.js'), 'serve', ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+/** Starts the built server. `log` receives what it prints; `preload` is a module that runs in it and may talk to this process. */
+export function startServer(args, { log, env = {}, preload }) {
+  const nodeArgs = preload ? ['--import', pathToFileURL(preload).href] : [];
+  const child = spawn(process.execPath, [...nodeArgs, join(root, 'dist/cli/main.js'), 'serve', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe', ...(preload ? ['ipc'] : [])],
     env: { ...process.env, ...env },
     detached: process.platform !== 'win32', // out of the terminal's group: Ctrl-C comes through here, once
   });
   const server = {
     pid: child.pid,
+    child,
     left: false,
     /** The exit code; 1 where a signal ended it. */
     ended: new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1))),

@@ -1,52 +1,43 @@
 // npm run soak: `svc serve` under the loads that wear a server out, driven over HTTP. Prints a line a load; exit code 1 if one fails.
-//   npm run soak -- --minutes 30             how long the mixed load at the end lasts (default 30; 0 leaves it out)
-//   npm run soak -- --short                  a minute or two in all, as npm test runs it
+//   npm run soak -- --minutes 10             how long the mixed load at the end lasts (default 10; 0 leaves it out)
+//   npm run soak -- --short                  a few seconds of each, as npm test runs it
+//   npm run soak -- --only-mixed             without the loads before it
+//   npm run soak -- --seed 7                 the same random requests again (default: drawn, and printed)
 //   npm run soak -- --model-path <folder>    another model than the shipped one
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
 import { root } from './setup/packages.mjs';
+import { createClient } from './soak/client.mjs';
+import { MALFORMED, malformedBody } from './soak/fuzz.mjs';
+import { mixedLoad } from './soak/mixed.mjs';
 
 const { values: options } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     minutes: { type: 'string' },
+    seed: { type: 'string' },
+    'only-mixed': { type: 'boolean', default: false },
     'model-path': { type: 'string' },
   },
 });
 const short = options.short;
-const minutes = Number(options.minutes ?? (short ? 0 : 30));
+const minutes = Number(options.minutes ?? (short ? 0.15 : 10));
+const seed = Number(options.seed ?? Math.floor(Math.random() * 1e6));
+/** Clients of the mixed load. */
+const CLIENTS = short ? 12 : 24;
 const STREAMS = 64;
 const ABORTS = short ? 50 : 200;
 // ms, 99th percentile. The short form runs beside other work, where only a blocked event loop is news.
 const LIVEZ_LIMIT = short ? 250 : 20;
 // s until the first request is answered, all kernels compiled anew.
-const COLD_LIMIT = short ? 90 : 30;
+const COLD_LIMIT = short ? 180 : 30;
 const TOPICS = ['cats', 'Paris', 'the sea', 'Monday', 'iron', 'bread', 'the moon', 'seven'];
-
-const user = (content) => [{ role: 'user', content }];
-/** None of these is a request; each must be refused in the terms of the interface. */
-const MALFORMED = [
-  ...['', '{', '[]', 'null', '"text"', '{"messages":[]}', '{"messages":"hi"}', '\u0000', '[['.repeat(50_000)],
-  ...[null, 7, [], [null], [{}], [{ role: 'user' }], [{ role: 'robot', content: 'x' }]].map((messages) =>
-    JSON.stringify({ model: 'default', messages }),
-  ),
-  ...[
-    { max_tokens: -1 },
-    { temperature: 'hot' },
-    { n: 1e9 },
-    { stop: [''] },
-    { logit_bias: { x: 1 } },
-    { model: 'nobody' },
-    { messages: user([{ type: 'image_url', image_url: { url: 'http://localhost/x' } }]) },
-    { messages: user('x'.repeat(2 ** 20)) },
-  ].map((field) => JSON.stringify({ model: 'default', messages: user('hi'), ...field })),
-];
 
 /** Greedy, so that the same request has one right answer. */
 const requestFor = (i) => ({
@@ -61,32 +52,36 @@ const singles = [];
 
 const port = await freePort('127.0.0.1', 31000);
 base = `http://127.0.0.1:${port}`;
-// A cache of its own makes the start a cold one.
-const shaderCache = mkdtempSync(join(tmpdir(), 'svc-soak-'));
+/** A shader cache of its own makes the start a cold one; prompts are kept in files beside it. */
+const folder = mkdtempSync(join(tmpdir(), 'svc-soak-'));
+const args = ['--port', String(port), '--enable-return-hidden-states', '--host-cache', '16MiB'];
+args.push('--log-level', 'warn', '--storage-cache', join(folder, 'prompts'), '--storage-cache-size', '64MiB');
+if (options['model-path']) args.push('--model-path', options['model-path']);
 let log = '';
-const server = startServer(
-  ['--port', String(port), ...(options['model-path'] ? ['--model-path', options['model-path']] : [])],
-  {
-    log: (bytes) => (log = (log + bytes).slice(-2000)),
-    env: { MESA_SHADER_CACHE_DIR: shaderCache },
-  },
-);
+const server = startServer(args, {
+  log: (bytes) => (log = (log + bytes).slice(-4000)),
+  env: options['only-mixed'] ? {} : { MESA_SHADER_CACHE_DIR: join(folder, 'shaders') },
+  preload: join(root, 'scripts/soak/probe.mjs'),
+});
 try {
-  await load('/livez during a cold start', coldStart);
+  if (options['only-mixed']) await whenReady(base, server);
+  else await load('/livez during a cold start', coldStart);
   await load(`${TOPICS.length} answers one by one`, oneByOne);
-  await load(`${STREAMS} streams at once equal them`, manyStreams);
-  await load(`${ABORTS} streams given up by the client`, givenUp);
-  await load('as many streams again', manyStreams);
-  await load('/livez during a long prompt', longPrompt);
-  await load(`${MALFORMED.length} bodies that are no request`, allMalformed);
-  if (minutes > 0) await load(`mixed load for ${minutes} minutes`, mixedLoad);
+  if (!options['only-mixed']) {
+    await load(`${STREAMS} streams at once equal them`, manyStreams);
+    await load(`${ABORTS} streams given up by the client`, givenUp);
+    await load('as many streams again', manyStreams);
+    await load('/livez during a long prompt', longPrompt);
+    await load(`${MALFORMED.length} bodies that are no request`, allMalformed);
+  }
+  if (minutes > 0) await load(`mixed load for ${minutes} minutes`, mixed);
   await load('SIGTERM ends it with code 0', stopped);
-  if (!short) await load('memory of loading 500 MB', loadLarge);
+  if (!short && !options['only-mixed']) await load('memory of loading 500 MB', loadLarge);
 } finally {
   await server.stop();
-  rmSync(shaderCache, { recursive: true });
+  rmSync(folder, { recursive: true });
 }
-if (failures > 0) console.log(`The server's last lines:\n${log}`);
+if (failures > 0) console.log(`What the server said:\n${log}`);
 process.exitCode = failures > 0 ? 1 : 0;
 
 /** Runs one load; its value, if it has one, is a remark for the line. */
@@ -175,48 +170,14 @@ async function livezDuring(work) {
   return said;
 }
 
-/** Clients of every kind at once; whoever asks greedily gets the same text as ever, and memory does not grow. */
-async function mixedLoad() {
-  const end = Date.now() + minutes * 60_000;
-  const count = { right: 0, refused: 0, left: 0, free: 0 };
-  const rss = [];
-  const client = async (seed) => {
-    for (let i = seed; Date.now() < end; i += 7) {
-      if (i % 5 === 0) count.left += (await giveUp(i, i % 3), 1);
-      else if (i % 5 === 1) count.refused += (await malformed(MALFORMED[i % MALFORMED.length]), 1);
-      else if (i % 5 === 2)
-        count.free += (await streamChat(base, { ...requestFor(i), temperature: 1, seed: i }), 1);
-      else {
-        const text = await streamChat(base, requestFor(i));
-        if (text !== singles[i % TOPICS.length])
-          throw new Error(
-            `said ${JSON.stringify(text)}, alone ${JSON.stringify(singles[i % TOPICS.length])}`,
-          );
-        count.right += 1;
-      }
-    }
-  };
-  const watch = async () => {
-    for (; Date.now() < end; await sleep(2000)) rss.push(residentMegabytes(server.pid));
-  };
-  await Promise.all([watch(), ...Array.from({ length: 24 }, (_, i) => client(i))]);
-  const [early, late] = [rss[Math.floor(rss.length / 5)], rss.at(-1)];
-  const said = `${JSON.stringify(count)}, memory ${early} to ${late} MB`;
-  if (late > early * 1.2 + 32) throw new Error(said);
-  return said;
+function mixed() {
+  const answers = singles.map((text, i) => ({ text, body: requestFor(i) }));
+  return mixedLoad({ base, server, minutes, clients: CLIENTS, seed, singles: answers });
 }
 
 async function allMalformed() {
-  for (const body of MALFORMED) await malformed(body);
-}
-
-async function malformed(body) {
-  const headers = { 'content-type': 'application/json' };
-  const reply = await fetch(`${base}/v1/chat/completions`, { method: 'POST', headers, body });
-  const { error } = await reply.json();
-  const envelope = ['message', 'type', 'param', 'code'].every((name) => name in (error ?? {}));
-  if (reply.status < 400 || reply.status > 499 || !envelope)
-    throw new Error(`${body.slice(0, 100)} was answered with ${reply.status}: ${JSON.stringify(error)}`);
+  const client = createClient(base);
+  for (const body of MALFORMED) await malformedBody({ client }, body);
 }
 
 /** In a process of its own, which is over once it has been measured. */
@@ -228,12 +189,6 @@ function loadLarge() {
   });
   if (status !== 0) throw new Error(stdout + stderr);
   return stdout.trim();
-}
-
-/** Resident memory, where the system tells (Linux); 0 elsewhere. */
-function residentMegabytes(pid) {
-  if (process.platform !== 'linux') return 0;
-  return Math.round(Number(readFileSync(`/proc/${pid}/status`, 'utf8').match(/VmRSS:\s+(\d+)/)[1]) / 1024);
 }
 
 async function stopped() {

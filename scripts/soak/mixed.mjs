@@ -1,0 +1,135 @@
+// The mixed load: clients of every kind at once, in rounds. After each round nothing may run and no page may be held, and what
+// memory is left in use then is the measure for leaks.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CHAT_LOADS } from './chat-loads.mjs';
+import { createClient, createRandom, Refused } from './client.mjs';
+import { CONSTRAINED_LOADS } from './constrained-loads.mjs';
+import { FUZZ_LOADS } from './fuzz.mjs';
+import { IMAGE_LOADS, OTHER_LOADS } from './other-loads.mjs';
+
+const ROUND = 30; // s
+const MOST_FAILURES = 12; // shown before it gives up
+const SETTLE = 20_000; // ms until nothing runs
+/** MB a minute that a slope may be; measured slopes of a server without a leak stay well below. */
+const LIMITS = { heap: 1, rss: 12 };
+
+/** `minutes` of it with so many clients; returns a remark. */
+export async function mixedLoad({ base, server, minutes, clients, seed, singles }) {
+  const client = createClient(base);
+  const { models } = await client.get('/server_info');
+  const hasImages = models.some(({ kind }) => kind === 'image');
+  const loads = {
+    ...CHAT_LOADS,
+    ...CONSTRAINED_LOADS,
+    ...OTHER_LOADS,
+    ...FUZZ_LOADS,
+    ...(hasImages && IMAGE_LOADS),
+  };
+  const names = Object.keys(loads);
+  const counts = Object.fromEntries(names.map((name) => [name, 0]));
+  let refused = 0;
+  const failures = [];
+  const samples = [];
+  const end = performance.now() + minutes * 60_000;
+  const drive = async (number, until) => {
+    const random = createRandom(seed + number * 7919 + samples.length * 104_729);
+    while (performance.now() < until && failures.length < MOST_FAILURES) {
+      // Pictures take long, and one is drawn at a time.
+      const kinds =
+        number === 0 && hasImages ? Object.keys(IMAGE_LOADS) : names.filter((name) => !(name in IMAGE_LOADS));
+      const name = random.pick(kinds);
+      const at = { base, client, random, singles, hasImages, said: null };
+      await loads[name](at).catch((error) => {
+        if (error instanceof Refused) refused += 1;
+        else failures.push(explained(error, name, at.said));
+      });
+      counts[name] += 1;
+    }
+  };
+
+  while (performance.now() < end && failures.length < MOST_FAILURES) {
+    const until = Math.min(end, performance.now() + ROUND * 1000);
+    await Promise.all(Array.from({ length: clients }, (_, number) => drive(number, until)));
+    await settled(client);
+    samples.push({ minute: (performance.now() - end) / 60_000 + minutes, ...(await measured(server)) });
+  }
+  if (failures.length > 0)
+    throw new Error(`${failures.length} failures, seed ${seed}\n${failures.join('\n')}`);
+  const requests = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const unused = names.filter((name) => counts[name] === 0);
+  return `${requests} requests of ${names.length - unused.length} kinds, ${refused} refused; ${memoryText(samples)}; seed ${seed}`;
+}
+
+function explained(error, name, said) {
+  const text = JSON.stringify(said) ?? '';
+  const where = /scripts\/soak\/[\w-]+\.mjs:\d+/.exec(error.stack ?? '')?.[0] ?? '';
+  return `        ${name}: ${error.message.replaceAll('\n', ' ')} (${where}): ${text.slice(0, 1500)}`;
+}
+
+/** Waits until nothing runs; then every page is free, and once the cache is flushed no page is held at all. */
+async function settled(client) {
+  const deadline = performance.now() + SETTLE;
+  const texts = async () => {
+    const info = await client.get('/server_info');
+    return {
+      open: info.open_replies,
+      all: info.models.filter(({ kind }) => kind === 'text').map(({ metrics }) => metrics),
+    };
+  };
+  for (;;) {
+    const { open, all } = await texts();
+    // The one that asks is open.
+    if (open === 1 && all.every(({ running, waiting, pages }) => running + waiting + pages.used === 0)) break;
+    assert.ok(
+      performance.now() < deadline,
+      `after all clients have left: ${open - 1} replies open, ${JSON.stringify(all)}`,
+    );
+    await sleep(50);
+  }
+  assert.deepEqual(await client.post('/flush_cache', {}), { flushed: true });
+  for (const { pages } of (await texts()).all)
+    assert.equal(pages.used + pages.cached, 0, 'pages are held after a flush');
+}
+
+/** MB. */
+async function measured(server) {
+  const answered = once(server.child, 'message', { signal: AbortSignal.timeout(30_000) });
+  server.child.send('measure');
+  const [{ rss, threads }] = await answered;
+  const heap = threads.reduce((sum, { heapUsed, arrayBuffers }) => sum + heapUsed + arrayBuffers, 0);
+  return { rss: rss / 1e6, heap: heap / 1e6, files: openFiles(server.pid) };
+}
+
+/** Where the system tells (Linux). */
+function openFiles(pid) {
+  return process.platform === 'linux'
+    ? Number(/FDSize:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1])
+    : 0;
+}
+
+/** Slopes over what comes after the first third, in which caches fill. Throws where one is a leak's. */
+function memoryText(samples) {
+  const late = samples.slice(Math.ceil(samples.length / 3));
+  const said = ['heap', 'rss'].map((name) => {
+    const [first, last] = [samples[0], samples.at(-1)];
+    const range = `${name} ${first[name].toFixed(0)} to ${last[name].toFixed(0)} MB`;
+    if (late.length < 3) return [range, false];
+    const slope = slopeOf(late.map((sample) => [sample.minute, sample[name]]));
+    return [`${range}, ${slope.toFixed(2)} MB a minute after the first third`, slope > LIMITS[name]];
+  });
+  const text = said.map(([part]) => part).join('; ');
+  if (said.some(([, isLeak]) => isLeak)) throw new Error(`memory grows: ${text}`);
+  return text;
+}
+
+/** Least squares. */
+function slopeOf(points) {
+  const mean = (at) => points.reduce((sum, point) => sum + point[at], 0) / points.length;
+  const [x, y] = [mean(0), mean(1)];
+  const above = points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0);
+  return above / points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
+}

@@ -1,0 +1,32 @@
+// Loaded into the server before anything else (node --import): asked by its parent, it says how much heap each of its threads
+// holds once garbage is gone.
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
+
+const WAIT = 2000; // ms that busy threads get to answer
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc');
+const channel = new BroadcastChannel('svc-soak-heap');
+channel.unref();
+
+function measure() {
+  gc();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return { thread: threadId, heapUsed, arrayBuffers };
+}
+
+if (isMainThread) {
+  process.on('message', async () => {
+    const threads = [measure()];
+    channel.onmessage = ({ data }) => data !== 'measure' && threads.push(data);
+    channel.postMessage('measure');
+    await new Promise((resolve) => setTimeout(resolve, WAIT));
+    process.send({ rss: process.memoryUsage.rss(), threads });
+  });
+  process.channel?.unref();
+} else {
+  channel.onmessage = ({ data }) => data === 'measure' && channel.postMessage(measure());
+}
