@@ -54,14 +54,16 @@ function fits(key: keyof SamplingOptions, value: number): boolean {
   }
 }
 
-/** Every token that ends a reply: generation_config.json, config.json and the tokenizer each name some. */
-export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer): number[] {
+/** Every token that ends a reply, of those the model has: generation_config.json, config.json and the tokenizer each name some. */
+export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer, vocabulary: number): number[] {
   const named = [
     checkpoint.generationConfig['eos_token_id'],
     checkpoint.config['eos_token_id'],
     tokenizer.eosId,
   ].flat();
-  return [...new Set(named.filter((id): id is number => typeof id === 'number'))];
+  const isToken = (id: unknown): id is number =>
+    typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < vocabulary;
+  return [...new Set(named.filter(isToken))];
 }
 
 /** Bytes of a weight as int8 and int4, their scales included. */

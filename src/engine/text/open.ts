@@ -29,6 +29,7 @@ import type { RequestContext } from './request.ts';
 import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
+import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
@@ -75,6 +76,7 @@ async function openModel(
     detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null),
   );
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
+  const endIds = endTokens(checkpoint, tokenizer, config.vocabulary);
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
   const adapters = createAdapters(platform, options);
@@ -87,7 +89,7 @@ async function openModel(
         device,
         checkpoint,
         config,
-        { ...options, slots, packed: platform.packed, adapters },
+        { ...options, slots, endTokens: endIds.length, packed: platform.packed, adapters },
         onEvent,
       );
     } catch (error) {
@@ -139,7 +141,6 @@ async function openModel(
   if (template.problem) onEvent({ type: 'note', message: `${checkpoint.path}: ${template.problem.message}` });
   const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
   const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
-  const endIds = endTokens(checkpoint, tokenizer);
   const context: RequestContext = {
     tokenizer,
     output,
@@ -248,7 +249,12 @@ async function loadOnto(
   device: Device,
   checkpoint: Checkpoint,
   config: LlamaConfig,
-  options: TextModelOptions & { slots: number; packed: Platform['packed']; adapters: Adapters },
+  options: TextModelOptions & {
+    slots: number;
+    endTokens: number;
+    packed: Platform['packed'];
+    adapters: Adapters;
+  },
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const { slots } = options;
@@ -259,6 +265,7 @@ async function loadOnto(
     contextLength: Math.min(options.contextLength ?? config.context, config.context),
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
+    biases: MOST_BIASES + MOST_STOP_IDS + options.endTokens,
     packed: options.packed,
     adapters: options.adapters.attach,
     hiddenStates: options.enableHiddenStates ?? false,

@@ -13,7 +13,6 @@ import { ropeSets } from '../../models/rope.ts';
 import { LOGPROB_WORDS } from '../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../platform.ts';
 import type { AdapterHost } from './adapters.ts';
-import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 import { openWeights, type LoadOptions } from '../weights.ts';
 import { weightBytes } from './defaults.ts';
 import {
@@ -46,6 +45,8 @@ export interface RunnerOptions {
   slots: number;
   /** Rows of the largest step. */
   rows: number;
+  /** Biases of one choice, those on its end tokens included. */
+  biases: number;
   /** Kept of each step for those who ask. */
   hiddenStates: boolean;
   routedExperts: boolean;
@@ -125,7 +126,7 @@ export async function openRunner(
     tiles: options.rows,
     pages: options.slots * Math.min(mostPages, pagesFor(options.contextLength)),
     sampled: slots,
-    biases: (MOST_BIASES + MOST_STOP_IDS) * slots,
+    biases: options.biases * slots,
     counts: Math.min(2 * Math.max(mostPages, 1) * PAGE_TOKENS, config.vocabulary * slots),
     slots,
     dims,

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { throttlePolling } from '../../../src/gpu/polling.ts';
-import { collect, openGolden } from '../fixture.ts';
+import { collect, greedy, openGolden } from '../fixture.ts';
 
 throttlePolling();
 
@@ -31,4 +31,25 @@ it('a constraint that has no say any more leaves the masks of the others where t
   } finally {
     await model.close();
   }
+});
+
+it('an end token that the model does not have is none', async () => {
+  const prompts = [
+    [5, 9, 40],
+    [7, 3],
+  ];
+  const beyond = 288; // where the next row of logits begins
+  const texts = async (end: number | null): Promise<number[][]> => {
+    const model = await openGolden('llama', { config: { eos_token_id: end }, samplingDefaults: 'contract' });
+    try {
+      const all = prompts.map((ids) =>
+        collect(model.generate({ ...greedy(ids, 12), ignoreEos: false, minTokens: 12 })),
+      );
+      return (await Promise.all(all)).map(({ ids }) => ids[0]!);
+    } finally {
+      await model.close();
+    }
+  };
+  const wanted = await texts(null);
+  expect(await texts(beyond + wanted[1]![0]!)).toEqual(wanted);
 });
