@@ -54,6 +54,7 @@ export type {
   FinishReason,
   LogitProcessor,
   OpenEvent,
+  PromptToken,
   Quantization,
   ReasoningEffort,
   ReasoningOptions,

@@ -27,7 +27,7 @@ export async function measureSteps(device, folder, quantization) {
   const config = readLlamaConfig(checkpoint.config, checkpoint.config.architectures[0]);
   const pipelines = countPipelines(device.gpu);
   const weights = openWeights(device, checkpoint.tensors, quantization === 'none' ? null : quantization);
-  const forward = llama(config, weights);
+  const model = llama(config, weights);
   await weights.load();
   await checkpoint.close();
   const packing = pipelines.count;
@@ -50,7 +50,7 @@ export async function measureSteps(device, folder, quantization) {
     keys: zeros(device, pages * PAGE_TOKENS * kvHeads * dims * 2),
     values: zeros(device, pages * PAGE_TOKENS * kvHeads * dims * 2),
   }));
-  const [tape] = CAPACITIES.map((capacity) => record(device, forward, buffers.batch, kv, capacity));
+  const [tape] = CAPACITIES.map((capacity) => record(device, model, buffers.batch, kv, capacity));
 
   const rope = ropeSets(config.rope, buffers.words.turns);
   const sequence = fabricate();
@@ -71,14 +71,14 @@ export async function measureSteps(device, folder, quantization) {
   };
 }
 
-function record(device, forward, batch, kv, rows) {
+function record(device, { states, head }, batch, kv, rows) {
   const tape = new Tape(device, {
     rows,
     sampled: Math.min(rows, TILE_ROWS),
     tiles: rows,
     tileRows: TILE_ROWS,
   });
-  const logits = forward(tape, batch, kv);
+  const logits = head(states(tape, batch, kv), batch);
   tape.cut();
   sample(logits, batch);
   tape.finish();

@@ -39,15 +39,15 @@ export interface Encodable {
 export interface TapeOptions {
   /** Launchers compose their plain f32 kernels: the reference path. */
   plain?: boolean;
-  /** u32: which low-rank adapter each row has; null: none has one, and launchers record nothing for them. */
-  rowAdapters?: Region | null;
+  /** u32: which low-rank adapter each row has, by the name of the rows; null: none has one, and launchers record nothing for them. */
+  rowAdapters?: Readonly<Record<string, Region>> | null;
 }
 
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
   readonly plain: boolean;
-  readonly rowAdapters: Region | null;
+  readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();

@@ -24,8 +24,8 @@ export interface TextBatch {
   sampled: Region;
   /** u32[sampled]: this step's tokens. */
   ids: Region;
-  /** u32[rows]: which LoRA adapter a row has; read in steps in which some row has one. */
-  adapters: Region;
+  /** u32[rows], u32[sampled]: which LoRA adapter a row has; read in steps in which some row has one. */
+  adapters: { rows: Region; sampled: Region };
   /** [sampled, hidden]: what the head is told, where it is asked for. */
   states?: Region;
   /** u32[rows][layers with experts][experts a row goes to], where they are asked for. */

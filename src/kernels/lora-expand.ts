@@ -1,6 +1,6 @@
 // What low-rank adapters add to y = x · Wᵀ, for the rows that have one: laid into y, or added to it, before the matmul adds the rest.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
 import { loraShrink } from './lora-shrink.ts';
 import type { Matrix } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
@@ -12,10 +12,18 @@ export function isAdapted(x: Tensor, { lora }: Matrix): boolean {
   return lora !== null && tapeOf(x).rowAdapters !== null;
 }
 
+function adaptersOf(x: Tensor): Region {
+  const [rows] = x.shape;
+  const adapters = tapeOf(x).rowAdapters?.[String(rows)];
+  if (!adapters)
+    throw new Error(`lora: nothing says which adapters the rows of [${x.shape.join(', ')}] have`);
+  return adapters;
+}
+
 /** y = scale · B · A · x, or y += it, in place; zeros for a row without an adapter; x [rows, k], y [rows, columns] → y */
 export function loraExpand(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
   const tape = tapeOf(x);
-  const adapters = tape.rowAdapters!;
+  const adapters = adaptersOf(x);
   const shrunk = loraShrink(x, weight, adapters);
   for (const strip of stripsOf(tape, [shrunk, y])) {
     tape.dispatch('lora-expand.wgsl', {

@@ -18,18 +18,27 @@ import type { WeightTable } from './weights.ts';
 /** Records one step on a tape; see who makes it for what it gives. */
 export type TextForward = (tape: Tape, batch: TextBatch, kv: readonly KvPages[]) => Tensor;
 
-/** Logits of the wanted rows, [sampled, vocabulary]. */
-export function llama(config: LlamaConfig, weights: WeightTable): TextForward {
+/** A language model in its two halves. */
+export interface LanguageModel {
+  /** States of all rows, [rows, hidden]. */
+  states: TextForward;
+  /** states [rows, hidden] → logits of the wanted rows, [sampled, vocabulary] */
+  head: (states: Tensor, batch: Pick<TextBatch, 'wanted' | 'states'>) => Tensor;
+}
+
+export function llama(config: LlamaConfig, weights: WeightTable): LanguageModel {
   const { vocabulary, hidden, eps, tied } = config;
   const { embedding, name, run } = decoder(config, weights, config.windows.length);
   const norm = weights.vector(`${name}norm.weight`, hidden);
   const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden);
   if (tied) weights.ignore(/^lm_head\.weight$/);
 
-  return (tape, batch, kv) => {
-    const x = run(tape, batch, kv); //                            [rows, hidden]
-    const last = rmsnormRows(x, norm, eps, batch.wanted, 'sampled', batch.states); // [sampled, hidden]
-    return linear(last, head); //                                 [sampled, vocabulary]
+  return {
+    states: run,
+    head(x, { wanted, states }) {
+      const last = rmsnormRows(x, norm, eps, wanted, 'sampled', states); // [sampled, hidden]
+      return linear(last, head); //                               [sampled, vocabulary]
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 // Text completions and the chunks of their streams. Choices of several prompts are counted through.
 
-import type { TokenLogprob } from '../index.ts';
+import type { PromptToken, TokenLogprob } from '../index.ts';
 import type { CompletionBody } from './completion-schema.ts';
 import { toErrorReply } from './errors.ts';
 import { type Choice, extensionsOf, type Fold, usageOf } from './reply-fold.ts';
@@ -18,22 +18,38 @@ export interface CompletionReply {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+type Told = TokenLogprob | PromptToken;
+
 /** The older form of log probabilities: parallel lists, tokens as text. */
-function legacyLogprobs(tokens: readonly TokenLogprob[], firstOffset: number) {
+function legacyLogprobs(tokens: readonly Told[], firstOffset: number) {
   let offset = firstOffset;
   const texts = tokens.map(({ bytes }) => tokenText(bytes));
   return {
     tokens: texts,
     token_logprobs: tokens.map(({ logprob }) => logprob),
     // Of equal texts the better one stays.
-    top_logprobs: tokens.map(({ top }) =>
-      Object.fromEntries(top.map(({ bytes, logprob }) => [tokenText(bytes), logprob] as const).toReversed()),
-    ),
-    text_offset: texts.map((text) => {
+    top_logprobs: tokens.map(({ logprob: own, top }) => {
+      const entries = top.map(({ bytes, logprob }) => [tokenText(bytes), logprob] as const);
+      return own === null ? null : Object.fromEntries(entries.toReversed());
+    }),
+    text_offset: tokens.map((token, i) => {
       const at = offset;
-      offset += text.length;
+      // Special tokens of a prompt are not in its text.
+      offset += ('text' in token ? token.text : texts[i]!).length;
       return at;
     }),
+  };
+}
+
+/** Those of an echoed prompt, then those of what was generated. */
+function allLogprobs(prompt: readonly PromptToken[], echo: string, generated: readonly TokenLogprob[]) {
+  const first = legacyLogprobs(prompt, 0);
+  const then = legacyLogprobs(generated, echo.length);
+  return {
+    tokens: [...first.tokens, ...then.tokens],
+    token_logprobs: [...first.token_logprobs, ...then.token_logprobs],
+    top_logprobs: [...first.top_logprobs, ...then.top_logprobs],
+    text_offset: [...first.text_offset, ...then.text_offset],
   };
 }
 
@@ -52,7 +68,8 @@ export function textCompletion(reply: CompletionReply) {
     fold.choices.map((choice, index) => ({
       index: offsetOf(call, run) + index,
       text: echoes[run] + choice.reasoning + choice.text,
-      logprobs: body.logprobs === undefined ? null : legacyLogprobs(choice.logprobs, 0),
+      logprobs:
+        body.logprobs === undefined ? null : allLogprobs(fold.prompt ?? [], echoes[run]!, choice.logprobs),
       finish_reason: choice.finishReason,
       matched_stop: choice.matchedStop,
       ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
@@ -93,7 +110,7 @@ function totalUsage({ runs }: TextCall): Usage {
 
 interface Said {
   text: string;
-  logprobs?: TokenLogprob[];
+  logprobs?: readonly Told[];
   ids?: number[];
 }
 
@@ -131,16 +148,21 @@ export function completionForm(reply: CompletionReply, write: Send): StreamForm 
     ]);
   };
 
+  const echo = (run: number) => {
+    const { choices, promptIds, prompt = [] } = call.runs[run]!.fold;
+    const ids = promptIds && { prompt_token_ids: promptIds };
+    const said = { text: echoes[run]!, logprobs: prompt };
+    if (said.text === '' && !ids && prompt.length === 0) return;
+    for (const index of choices.keys()) say(offsetOf(call, run) + index, said, ids);
+  };
+
   return {
     marker: true,
     begin() {
-      call.runs.forEach(({ fold }, run) =>
-        fold.choices.forEach((_, index) => {
-          const prompt = fold.promptIds && { prompt_token_ids: fold.promptIds };
-          if (echoes[run] !== '' || prompt) say(offsetOf(call, run) + index, { text: echoes[run]! }, prompt);
-        }),
-      );
+      // An echo with log probabilities waits for those.
+      if (!body.echo || body.logprobs === undefined) for (const run of call.runs.keys()) echo(run);
     },
+    prompt: echo,
     part(index, part: Part) {
       const text = part.kind === 'call' ? '' : part.text;
       const shows =

@@ -24,10 +24,12 @@ export async function toCompletions(
 ): Promise<Completion[]> {
   const maxTokens = body.max_tokens ?? MAX_TOKENS;
   checkGeneration(body, ['max_tokens', maxTokens]);
-  checkTokenIds(body, model.info.vocabSize);
   checkTogether(body);
+  checkTokenIds(body, model.info.vocabSize);
   const prompts = listInputs(body.prompt);
-  const common = { ...toGeneration(body, adapter), maxTokens, logprobs: body.logprobs };
+  const { logprobs } = body;
+  const promptLogprobs = body.echo ? logprobs : undefined;
+  const common = { ...toGeneration(body, adapter), maxTokens, logprobs, promptLogprobs };
   return Promise.all(
     prompts.map(async (prompt, at): Promise<Completion> => {
       const path = isOneInput(body.prompt) ? 'prompt' : `prompt.${at}`;
@@ -67,15 +69,19 @@ function checkIds(prompt: TokenInput, path: string, vocabSize: number): void {
   );
 }
 
-function checkTogether({ echo, logprobs, suffix, prompt }: KnownCompletion): void {
-  const refuse = (param: string, message: string): never => {
-    throw new RequestError('unsupported', message, { param });
+function checkTogether({ echo, logprobs, suffix, prompt, max_tokens }: KnownCompletion): void {
+  const refuse = (code: 'invalid_value' | 'unsupported', param: string, message: string): never => {
+    throw new RequestError(code, `${param} ${message}`, { param });
   };
-  if (echo && logprobs !== undefined)
+  if (max_tokens === 0 && !echo)
     refuse(
-      'echo',
-      'echo with logprobs asks for those of the prompt, which are not computed; send one of them',
+      'invalid_value',
+      'max_tokens',
+      'must be at least 1 without echo, got 0; send echo or ask for more',
     );
-  if (suffix !== undefined && typeof listInputs(prompt)[0] !== 'string')
-    refuse('suffix', 'suffix goes with a prompt that is text, and this one is token ids; send text');
+  if (suffix === undefined) return;
+  if (typeof listInputs(prompt)[0] !== 'string')
+    refuse('unsupported', 'suffix', 'goes with a prompt that is text, and this one is token ids; send text');
+  if (echo && logprobs !== undefined)
+    refuse('unsupported', 'suffix', 'goes with echo or with logprobs, not with both; leave one out');
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from './fields.ts';
-import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
+import { GENERATION_FIELDS } from './generation-fields.ts';
 import { tokenInputs } from './token-input.ts';
 
 const MOST_PROMPTS = 128;
@@ -18,7 +18,11 @@ export const COMPLETION_FIELDS = {
     z.string().min(1),
     'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
   ),
-  max_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.', 16),
+  max_tokens: honoured(
+    z.int().min(0),
+    'Most tokens to generate; clamped to what the context leaves. 0 with echo: only the prompt.',
+    16,
+  ),
   ...GENERATION_FIELDS,
   echo: honoured(z.boolean(), 'The text begins with the prompt.', false),
   suffix: honoured(
@@ -27,7 +31,7 @@ export const COMPLETION_FIELDS = {
   ),
   logprobs: honoured(
     z.int().min(0).max(MOST_LOGPROBS),
-    `Log probability of every generated token, and of up to ${MOST_LOGPROBS} best ones at its place.`,
+    `Log probability of every generated token, with echo of the prompt's too, and of up to ${MOST_LOGPROBS} best ones at its place.`,
   ),
   best_of: neutralOnly('Choices to choose from.', 1),
   user: noEffect('Who asks.'),

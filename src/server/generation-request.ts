@@ -124,6 +124,7 @@ function fieldPaths(
     ['logitBias', 'logit_bias'],
     ['stopTokenIds', 'stop_token_ids'],
     ['stopRegex', 'stop_regex'],
+    ['promptLogprobs', 'logprobs'],
     ['minTokens', 'min_tokens'],
     ['ignoreEos', 'ignore_eos'],
     ['noStopTrim', 'no_stop_trim'],

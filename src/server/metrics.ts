@@ -144,7 +144,7 @@ async function* watchText(to: Instruments, events: Events<TextEvent>): Events<Te
       } else if (event.type === 'done') {
         to.observe('generation_tokens_histogram', event.completionTokens);
         isCut ||= event.finishReason === 'abort';
-      } else if (event.ids.length > 0) {
+      } else if (event.type !== 'prompt' && event.ids.length > 0) {
         if (lastAt.size === 0) to.observe('time_to_first_token_seconds', secondsSince(startedAt));
         const before = lastAt.get(event.choice);
         const each = before === undefined ? 0 : secondsSince(before) / event.ids.length;

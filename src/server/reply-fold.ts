@@ -4,6 +4,7 @@ import {
   type CachedTokens,
   EngineError,
   type FinishReason,
+  type PromptToken,
   type TextEvent,
   type TokenLogprob,
 } from '../index.ts';
@@ -35,6 +36,8 @@ export interface Fold {
   choices: Choice[];
   promptTokens: number;
   promptIds?: number[];
+  /** Its tokens with log probabilities, where asked for. */
+  prompt?: PromptToken[];
   cachedTokens: number;
   cached?: CachedTokens;
   /** Why a choice was cut short, where the fault is ours. */
@@ -63,6 +66,8 @@ export function applyEvent(fold: Fold, event: TextEvent): void {
   } else if (event.type === 'prefill') {
     fold.cachedTokens = event.cachedTokens;
     if (event.cached) fold.cached = event.cached;
+  } else if (event.type === 'prompt') {
+    fold.prompt = event.tokens;
   } else if (event.type === 'done') {
     applyDone(fold, choiceAt(fold, event.choice), event);
   } else {

@@ -18,6 +18,8 @@ export interface StreamForm {
   begin(): void;
   /** So much of a request's prompt is read; its fold says of how much. */
   progress?(run: number, processed: number): void;
+  /** A request's fold has its prompt's log probabilities. */
+  prompt?(run: number): void;
   part(choice: number, part: Part): void;
   /** A choice ended; its fold says how. */
   end(choice: number): void;
@@ -58,6 +60,7 @@ export function streamText(
     for await (const textEvent of events) {
       applyEvent(fold, textEvent);
       if (textEvent.type === 'prefill' && stream.room()) form.progress?.(index, textEvent.processed);
+      else if (textEvent.type === 'prompt') form.prompt?.(index);
       else if (textEvent.type === 'done') end(offset + textEvent.choice);
       else if (isGenerated(textEvent)) {
         held.add(shifted(textEvent, offset));

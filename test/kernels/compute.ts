@@ -86,7 +86,7 @@ export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
     counts: unused,
     sampled: unused,
     ids: unused,
-    adapters: unused,
+    adapters: { rows: unused, sampled: unused },
     ...given,
   };
 }

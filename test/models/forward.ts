@@ -10,9 +10,10 @@ import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
-import { LLAMA_ARCHITECTURES, readLlamaConfig } from '../../src/models/llama-config.ts';
-import { llama, llamaStates } from '../../src/models/llama.ts';
+import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../src/models/llama-config.ts';
+import { llama, llamaStates, type TextForward } from '../../src/models/llama.ts';
 import { ropeSets } from '../../src/models/rope.ts';
+import type { WeightTable } from '../../src/models/weights.ts';
 
 export interface ForwardOptions {
   /** Laid over config.json. */
@@ -39,6 +40,11 @@ export interface Forward {
   close(): void;
 }
 
+function wholeModel(config: LlamaConfig, weights: WeightTable): TextForward {
+  const { states, head } = llama(config, weights);
+  return (tape, batch, kv) => head(states(tape, batch, kv), batch);
+}
+
 /** Pages in an order of their own, so that a page table ignored shows. */
 const PAGES = [1, 3, 0, 2];
 
@@ -57,7 +63,7 @@ export async function openForward(
   const config = readLlamaConfig(json, (json['architectures'] as string[])[0]!);
   const weights = openWeights(device, checkpoint.tensors, options.format ?? null);
   const { depth } = options;
-  const model = depth === undefined ? llama(config, weights) : llamaStates(config, weights, depth);
+  const model = depth === undefined ? wholeModel(config, weights) : llamaStates(config, weights, depth);
   await weights.load();
   const loras = createLoraStore(device, weights.adaptable);
   for (const path of options.loras ?? []) {
@@ -106,7 +112,7 @@ export async function openForward(
         const frequencies = rope.of(length(position));
         words.rows.set([id, position, page * PAGE_TOKENS + (position % PAGE_TOKENS), frequencies], i * 4);
         words.wanted[i] = i;
-        words.adapters[i] = adapterOf(i) ?? NO_ADAPTER;
+        words.adapters[i] = words.sampledAdapters[i] = adapterOf(i) ?? NO_ADAPTER;
       });
       let tiles = 0;
       for (let row = 0; row < ids.length; row += TILE_ROWS) {
@@ -119,7 +125,7 @@ export async function openForward(
         pages: PAGES.length,
         sampled: ids.length,
         biases: 0,
-        adapters: ids.length,
+        adapted: true,
       });
       tape.run({
         rows: ids.length,

@@ -1,62 +1,9 @@
-// POST /v1/completions on a fake model: prompts, echo, suffix, log probabilities, several choices, streams, errors.
+// POST /v1/completions on a fake model: prompts, echo, suffix, several choices, streams, errors.
 
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { ServerOptions } from '../../src/server/service.ts';
-import { start } from './harness.ts';
-import { readEvents, script } from './scripted.ts';
-
-interface Choice {
-  index: number;
-  text: string;
-  finish_reason: string | null;
-  matched_stop: unknown;
-  logprobs: Record<string, unknown> | null;
-  token_ids?: number[];
-  prompt_token_ids?: number[];
-}
-
-interface Reply {
-  id: string;
-  object: string;
-  choices: Choice[];
-  usage?: Record<string, number>;
-  error?: { code: string; param: string | null; message: string };
-}
-
-async function startCompleting(options: Partial<ServerOptions> = {}) {
-  const harness = await start(options);
-  script(harness.model, (request) => {
-    const { prompt } = request;
-    const name = 'text' in prompt ? prompt.text : 'ids' in prompt ? `ids ${prompt.ids.length}` : '?';
-    return [{ say: `<${name}>` }, { say: ' two' }, { say: ' three' }, { end: 'stop' }];
-  });
-  const send = (body: object) =>
-    fetch(`${harness.url}/v1/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'default', ...body }),
-    });
-  const post = async (body: object) => {
-    const response = await send(body);
-    return { status: response.status, headers: response.headers, body: (await response.json()) as Reply };
-  };
-  const stream = async (body: object) => {
-    const response = await send({ stream: true, ...body });
-    expect(response.headers.get('content-type')).toContain('text/event-stream');
-    const events = readEvents(await response.text());
-    expect(events.at(-1)!.data).toBe('[DONE]');
-    return events.slice(0, -1).map(({ data }) => data as Reply);
-  };
-  return { ...harness, post, stream };
-}
-
-const textsOf = (chunks: Reply[]): string[] => {
-  const texts: string[] = [];
-  for (const { choices } of chunks)
-    for (const { index, text } of choices) texts[index] = (texts[index] ?? '') + text;
-  return texts;
-};
+import { startCompleting, textsOf } from './completion-harness.ts';
+import { script } from './scripted.ts';
 
 describe('prompt', () => {
   it.each([
@@ -105,7 +52,8 @@ describe('prompt', () => {
     [{ prompt: 'a', logprobs: 21 }, 'invalid_value', 'logprobs'],
     [{ prompt: 'a', logprobs: true }, 'invalid_type', 'logprobs'],
     [{ prompt: 'a', best_of: 2 }, 'unsupported', 'best_of'],
-    [{ prompt: 'a', echo: true, logprobs: 1 }, 'unsupported', 'echo'],
+    [{ prompt: 'a', suffix: 'b', echo: true, logprobs: 1 }, 'unsupported', 'suffix'],
+    [{ prompt: 'a', echo: true, max_tokens: -1 }, 'invalid_value', 'max_tokens'],
     [{ prompt: 'a', suffix: 'b' }, 'unsupported', 'suffix'],
     [{ prompt: [97], suffix: 'b' }, 'unsupported', 'suffix'],
     [{ prompt: 'a', min_tokens: 20 }, 'invalid_value', 'min_tokens'],
@@ -155,53 +103,6 @@ describe('suffix', () => {
       marks.includes(given) ? Promise.resolve([200]) : plain(given, options);
     expect((await post({ prompt: 'a', suffix: 'z' })).status).toBe(200);
     expect(model.requests[0]!.prompt).toEqual({ text });
-  });
-});
-
-describe('logprobs', () => {
-  const wanted = {
-    tokens: ['<a>', ' two', ' three'],
-    token_logprobs: [-0.25, -0.25, -0.25],
-    top_logprobs: [
-      { '<a>': -0.25, '<a>!': -0.5 },
-      { ' two': -0.25, ' two!': -0.5 },
-      { ' three': -0.25, ' three!': -0.5 },
-    ],
-    text_offset: [0, 3, 7],
-  };
-
-  it('are lists side by side', async () => {
-    const { post, model } = await startCompleting();
-    const { body } = await post({ prompt: 'a', logprobs: 2 });
-    expect(model.requests[0]!.logprobs).toBe(2);
-    expect(body.choices[0]!.logprobs).toEqual(wanted);
-    expect((await post({ prompt: 'a' })).body.choices[0]!.logprobs).toBeNull();
-    expect((await post({ prompt: 'a', logprobs: 0 })).body.choices[0]!.logprobs).toMatchObject({
-      top_logprobs: [{}, {}, {}],
-    });
-  });
-
-  it('come with the text they are of in a stream', async () => {
-    const { stream } = await startCompleting();
-    const parts = (await stream({ prompt: 'a', logprobs: 2 })).flatMap(({ choices }) =>
-      choices.flatMap(({ logprobs }) => (logprobs ? [logprobs] : [])),
-    );
-    for (const [name, values] of Object.entries(wanted))
-      expect(parts.flatMap((part) => part[name])).toEqual(values);
-  });
-
-  it('spell bytes that are no character', async () => {
-    const { post, model } = await startCompleting();
-    script(model, () => [{ say: 'x' }, { end: 'stop' }]);
-    const { generate } = model;
-    model.generate = async function* (request) {
-      for await (const event of generate(request))
-        yield event.type === 'delta'
-          ? { ...event, logprobs: [{ id: 1, bytes: [0xe2, 0x80], logprob: -1, top: [] }] }
-          : event;
-    };
-    const { body } = await post({ prompt: 'a', logprobs: 1 });
-    expect(body.choices[0]!.logprobs).toMatchObject({ tokens: ['bytes:\\xe2\\x80'] });
   });
 });
 

@@ -1,6 +1,6 @@
 // A fake model that says what a test tells it to, word for word, with log probabilities where they are asked for.
 
-import { type TextEvent, type TextRequest, type TokenLogprob } from '../../src/index.ts';
+import { type PromptToken, type TextEvent, type TextRequest, type TokenLogprob } from '../../src/index.ts';
 import type { FakeModel } from './fake-model.ts';
 
 type Said =
@@ -26,6 +26,13 @@ function logprob(id: number, text: string, top: number): TokenLogprob {
   };
 }
 
+/** A special token, and one for each character. */
+function toldPrompt({ prompt, promptLogprobs = 0 }: TextRequest): PromptToken[] {
+  const text = 'text' in prompt ? prompt.text : 'ids' in prompt ? String.fromCharCode(...prompt.ids) : '';
+  const told = Array.from(text, (letter, i) => ({ ...logprob(i, letter, promptLogprobs), text: letter }));
+  return [{ id: 1, bytes: [...Buffer.from('<s>')], logprob: null, top: [], text: '' }, ...told];
+}
+
 /** Seven prompt tokens, of which two are cached. */
 export function script(model: FakeModel, of: Script): void {
   model.generate = async function* (request): AsyncGenerator<TextEvent, void, void> {
@@ -35,6 +42,7 @@ export function script(model: FakeModel, of: Script): void {
     const promptIds = request.promptIds ? { promptIds: [5, 6, 7] } : {};
     yield { type: 'accepted', promptTokens: 7, maxTokens: request.maxTokens ?? 100, ...promptIds };
     yield { type: 'prefill', processed: 7, promptTokens: 7, cachedTokens: 2 };
+    if (request.promptLogprobs !== undefined) yield { type: 'prompt', tokens: toldPrompt(request) };
     const choices = Array.from({ length: request.n ?? 1 }, (_, choice) => choice);
     let id = 0;
     let calls = 0;

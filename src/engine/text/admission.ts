@@ -4,7 +4,7 @@
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { PageNode } from './prefix-tree.ts';
 import { expectedLength, type Sequence } from './sequence.ts';
-import { keysOf, shareablePages, type SequencePages } from './sequence-pages.ts';
+import { keysOf, findablePages, type SequencePages } from './sequence-pages.ts';
 
 export interface Candidate {
   sequence: Sequence;
@@ -45,7 +45,7 @@ function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly
   const { leader } = sequence;
   if (leader && !leader.finished && leader.prefix.processed < leader.promptTokens) return true;
   if (path.some(({ loading }) => loading)) return true;
-  const most = shareablePages(sequence);
+  const most = findablePages(sequence);
   if (path.length >= most) return false;
   const keys = keysOf(sequence, most);
   return running.some((other) => {

@@ -7,7 +7,7 @@ import type { PageStorage } from '../platform.ts';
 import { leastRecent, type PageNode } from './prefix-tree.ts';
 import type { Runner } from './runner.ts';
 import type { Sequence } from './sequence.ts';
-import { keysOf, shareablePages, type SequencePages } from './sequence-pages.ts';
+import { keysOf, findablePages, type SequencePages } from './sequence-pages.ts';
 
 export interface CacheTiers {
   readonly counters: Readonly<TierCounters>;
@@ -143,7 +143,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     onProgress: () => void,
   ): Promise<void> => {
     const { scope } = sequence.prefix;
-    const most = shareablePages(sequence);
+    const most = findablePages(sequence);
     const keys = keysOf(sequence, most);
     const first = tree.find(scope, keys, most).length;
     if (first === most) return;

@@ -30,10 +30,10 @@ function setBits(sequence: Sequence, into: Uint32Array): void {
 
 /** Takes in the tokens that must follow, as they need no forward pass to be known; true where there were some. */
 export function acceptForced(sequence: Sequence): boolean {
-  const { constraint, sampling, stopIds } = sequence;
-  if (constraint === null) return false;
+  const { constraint, sampling, stopIds, recorder } = sequence;
+  if (constraint === null || sequence.maxTokens === 0) return false;
   // Log probabilities and hidden states come from the forward pass of each token.
-  const needsPass = sampling.logprobs !== null || sequence.recorder?.wantsStates === true;
+  const needsPass = sampling.logprobs !== null || recorder?.wantsStates || recorder?.promptTop != null;
   const before = sequence.ids.length;
   while (!sequence.finished) {
     if (constraint.ended) {

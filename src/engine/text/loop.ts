@@ -8,7 +8,7 @@ import { readLogprob } from './logprobs.ts';
 import type { Drawn, Launched, Runner } from './runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
 import type { TokenLogprob } from './text-model.ts';
-import { acceptToken, asEngineError, fail, finish, type Sequence } from './sequence.ts';
+import { acceptPrompt, acceptToken, asEngineError, fail, finish, type Sequence } from './sequence.ts';
 
 export interface LoopCounters {
   steps: number;
@@ -101,6 +101,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
 
   const takeIn = async (step: Step, next: Step | null = null): Promise<void> => {
     const { ids, logprobs } = await step.drawn!;
+    step.parts.filter(endsPrompt).forEach(({ sequence }) => acceptPrompt(sequence));
     step.parts
       .filter(({ samples }) => samples)
       .forEach((part, row) => {
@@ -235,6 +236,10 @@ function notNumbers(): EngineError {
     'internal',
     'the logits are not numbers: the weights or their precision do not fit this adapter; try --quantization none',
   );
+}
+
+function endsPrompt({ sequence: { promptTokens }, first, rows }: Part): boolean {
+  return first < promptTokens && first + rows >= promptTokens;
 }
 
 /** Whether the token before the one to be drawn is not known yet, and has to be. */

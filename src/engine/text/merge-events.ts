@@ -6,8 +6,8 @@ import type { TextEvent } from './text-model.ts';
 /** Both as one event; null: they stay apart; undefined: they do not meet, an earlier one may. */
 export function mergeEvents(before: TextEvent, next: TextEvent): TextEvent | null | undefined {
   if (next.type === 'prefill') return before.type === 'prefill' ? next : undefined;
-  if (next.type === 'accepted') return null;
-  if (before.type === 'accepted' || before.type === 'prefill') return undefined;
+  if (next.type === 'accepted' || next.type === 'prompt') return null;
+  if (before.type === 'accepted' || before.type === 'prefill' || before.type === 'prompt') return undefined;
   if (before.choice !== next.choice) return undefined;
   const generated = {
     ids: [...idsOf(before), ...idsOf(next)],

@@ -1,7 +1,10 @@
-// What a request asks to know of the model's inside: the states its tokens were drawn from, the experts that rows went to.
+// What a request asks to know beside its tokens: the states they were drawn from, the experts that rows went to, log probabilities
+// of the prompt.
 
 import { EngineError } from '../../files/error.ts';
-import type { TextEvent } from './text-model.ts';
+import { readPrompt } from './logprobs.ts';
+import type { Pieces } from './piece.ts';
+import type { PromptToken, TextEvent } from './text-model.ts';
 import type { TextRequest } from './text-request.ts';
 
 /** What steps leave behind for those who ask, beyond tokens. */
@@ -22,25 +25,32 @@ export interface Recorder {
   /** Where the token at a position went: layer by layer. */
   route(position: number, experts: Uint32Array): void;
   routeAt(position: number): Uint32Array | undefined;
+  /** Best tokens to tell with each token of the prompt; null: it is not asked for, or another choice tells it. */
+  promptTop: number | null;
+  /** LOGPROB_WORDS of the prompt's token at a position. */
+  prompt(position: number, words: Uint32Array): void;
+  /** The same, once; undefined where they are told already. */
+  takePrompt(): PromptToken[] | undefined;
   /** For the event that ends it, with so many generated tokens. */
   told(promptTokens: number, tokens: number): Told;
 }
 
-/** null: the request asks for nothing. What the first choice knows of the prompt, the others know by it. */
+/** null: the request asks for nothing. `pieces`: of the prompt's tokens, in their order. What the first choice knows of the prompt, the others know by it. */
 export function createRecorder(
   request: TextRequest,
   recording: Recording,
-  promptTokens: number,
+  { ids, pieces }: { ids: readonly number[]; pieces: Pieces },
   first: Recorder | null,
 ): Recorder | null {
-  checkRequest(request, recording, promptTokens);
-  const { hiddenStates, routedExperts } = request;
-  if (hiddenStates === undefined && routedExperts === undefined) return null;
+  checkRequest(request, recording, ids.length);
+  const { hiddenStates, routedExperts, promptLogprobs } = request;
+  if ((hiddenStates ?? routedExperts ?? promptLogprobs) === undefined) return null;
   const states = new Map<number, Float32Array>();
   const routes = new Map<number, Uint32Array>();
+  const prompt = new Map<number, Uint32Array>();
   const from = routedExperts?.from ?? Infinity;
   const routeAt = (position: number) => routes.get(position) ?? first?.routeAt(position);
-  return {
+  const recorder: Recorder = {
     wantsStates: hiddenStates !== undefined,
     wantsRoutes: routedExperts !== undefined,
     state: (position, values) => void states.set(position, values),
@@ -48,6 +58,14 @@ export function createRecorder(
       if (position >= from) routes.set(position, experts);
     },
     routeAt,
+    promptTop: first === null ? (promptLogprobs ?? null) : null,
+    prompt: (position, words) => void prompt.set(position, words),
+    takePrompt() {
+      const { promptTop } = recorder;
+      if (promptTop === null) return undefined;
+      recorder.promptTop = null;
+      return readPrompt(ids, prompt, pieces, promptTop);
+    },
     told(promptTokens, tokens) {
       const length = promptTokens + tokens;
       return {
@@ -56,6 +74,7 @@ export function createRecorder(
       };
     },
   };
+  return recorder;
 }
 
 function checkRequest(

@@ -134,8 +134,8 @@ export function createSequences(
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
   ];
   const sequences: Sequence[] = [];
-  // What is told of each prompt token has to be computed.
-  const untold = request.routedExperts?.from ?? Infinity;
+  // What is told of each prompt token has to be computed, by the first choice.
+  const untold = request.promptLogprobs === undefined ? (request.routedExperts?.from ?? Infinity) : 0;
   const scope = sharingScope(request, adapter, context, ids.length);
   const create = (choice: number): Sequence => ({
     choice,
@@ -143,7 +143,11 @@ export function createSequences(
     priority: request.priority ?? 0,
     arrival: 0,
     passed: 0,
-    prefix: createPrefix(scope, Math.min(untold, sameFrequenciesUntil(context.rope, ids.length))),
+    prefix: createPrefix(
+      scope,
+      sameFrequenciesUntil(context.rope, ids.length),
+      choice === 0 ? untold : Infinity,
+    ),
     promptTokens: ids.length,
     ids: [...ids],
     computed: 0,
@@ -170,7 +174,12 @@ export function createSequences(
     output: createOutput(plan, begins, context),
     held: null,
     adapter,
-    recorder: createRecorder(request, context.recording, ids.length, sequences[0]?.recorder ?? null),
+    recorder: createRecorder(
+      request,
+      context.recording,
+      { ids, pieces: createPieces(tokenizer, { skipSpecialTokens: true }) },
+      sequences[0]?.recorder ?? null,
+    ),
     finished: false,
     losses: 0,
     emit,

@@ -3,12 +3,10 @@
 
 import type { Checkpoint } from '../../files/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
-import { Tape } from '../../gpu/tape.ts';
-import type { Region } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
-import { llama, type TextForward } from '../../models/llama.ts';
+import { llama } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
 import { LOGPROB_WORDS } from '../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../platform.ts';
@@ -27,11 +25,13 @@ import { hasMask } from './constrained.ts';
 import { createLoraHost } from './lora-host.ts';
 import { createPace } from './pace.ts';
 import { createPageMover, type PageMover } from './page-mover.ts';
+import { asksForPrompt, createPromptReader } from './prompt-logprobs.ts';
 import { createReadback } from './readback.ts';
 import { pagesFor, type Part } from './scheduler.ts';
 import { createStepBuffers } from './step-buffers.ts';
 import { createStepRecords } from './step-records.ts';
-import { createSampler, type Drawing, type Sampler } from './sampler.ts';
+import { forget, recordStep, tapesOf, type StepTapes } from './step-tapes.ts';
+import { createSampler } from './sampler.ts';
 import { writeStep } from './step.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -107,7 +107,7 @@ export async function openRunner(
   const quantized = options.quantization === 'none' ? null : options.quantization;
   await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, quantized);
-  const forward = llama(config, weights);
+  const model = llama(config, weights);
   await weights.load({
     slot: await packedSlot(options.packed, checkpoint, device, quantized),
     onProgress,
@@ -136,11 +136,14 @@ export async function openRunner(
   const records = createStepRecords(device, buffers.batch, { hidden: config.hidden, routeWords });
   const capacities = [...SMALL_CAPACITIES.filter((rows) => rows < options.rows), options.rows];
   const sampler = createSampler(device, buffers.batch, { ...options, slots, vocabulary: config.vocabulary });
+  const prompts = createPromptReader(device, model, { rows: options.rows, slots });
   const { batch } = buffers;
-  const record = (kv: KvPages[], rowAdapters: Region | null): Recording[] =>
-    capacities.map((rows) => recordStep(device, { forward, sampler, batch, kv, rows, slots, rowAdapters }));
+  const record = (kv: KvPages[], rowAdapters: TextBatch['adapters'] | null): StepTapes[] =>
+    capacities.map((rows) =>
+      recordStep(device, { model, sampler, prompts, batch, kv, rows, slots, rowAdapters }),
+    );
   /** Of steps in which some row has an adapter: others must not pay for them. */
-  const recordAdapted = (kv: KvPages[]): Recording[] =>
+  const recordAdapted = (kv: KvPages[]): StepTapes[] =>
     loras.store.keys.length > 0 ? record(kv, batch.adapters) : [];
   // A first recording, on one page, tells what the arena needs; the rest of the budget is for pages.
   const probe = allocateKv(device, config, kvFormat, 1);
@@ -181,8 +184,9 @@ export async function openRunner(
     launch(parts, { drawLater = false } = {}) {
       const sizes = writeStep(buffers, parts, rope, (source) => sampler.processors.of(source).id);
       const isAdapted = parts.some(({ sequence }) => sequence.adapter !== null);
-      const { tape, drawing } = (isAdapted ? adapted : recordings).find(
-        ({ tape: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
+      const { forward, drawing, head } = (isAdapted ? adapted : recordings).find(
+        ({ forward: { capacity } }) =>
+          capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;
       const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
       const masked = sampled.filter(hasMask);
@@ -195,13 +199,23 @@ export async function openRunner(
       };
       const finish = async (): Promise<Drawn> => {
         const [ids, logprobs] = await read();
+        await told?.();
         await recorded?.();
-        pace.took(sizes.rows, tape.segmentCount, performance.now() - started);
+        if (!told) pace.took(sizes.rows, forward.segmentCount, performance.now() - started);
         const error = device.takeError();
         if (error !== null) throw error;
         return { ids: ids!, logprobs: logprobs! };
       };
-      tape.run(sizes, { submitEvery: pace.segments(sizes.rows), ...(drawLater ? {} : { last: draw }) });
+      const drawAlone = (): void => {
+        const encoder = device.gpu.createCommandEncoder();
+        draw(encoder);
+        device.gpu.queue.submit([encoder.finish()]);
+      };
+      // The states that a prompt's tokens are told from make room for what drawing needs.
+      const together = !drawLater && !asksForPrompt(parts);
+      forward.run(sizes, { submitEvery: pace.segments(sizes.rows), ...(together ? { last: draw } : {}) });
+      const told = prompts.take(head, parts);
+      if (!drawLater && !together) drawAlone();
       const recorded = records.take(parts, sizes);
       if (!drawLater) {
         const drawn = finish();
@@ -211,9 +225,7 @@ export async function openRunner(
       return {
         draw() {
           try {
-            const encoder = device.gpu.createCommandEncoder();
-            draw(encoder);
-            device.gpu.queue.submit([encoder.finish()]);
+            drawAlone();
           } finally {
             settled();
           }
@@ -254,38 +266,6 @@ async function packedSlot(
   if (quantized === null || packed === null) return null;
   const layout = `${PACKED_LAYOUT}-${device.capabilities.bindingLimit}`;
   return packed.slot({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
-}
-
-interface Recording {
-  tape: Tape;
-  drawing: Drawing;
-}
-
-const tapesOf = ({ tape, drawing }: Recording): Tape[] => [tape, ...drawing.tapes];
-
-function forget({ tape, drawing }: Recording): void {
-  tape.destroy();
-  drawing.destroy();
-}
-
-interface StepRecipe {
-  forward: TextForward;
-  sampler: Sampler;
-  batch: TextBatch;
-  kv: KvPages[];
-  rows: number;
-  slots: number;
-  rowAdapters: Region | null;
-}
-
-/** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
-function recordStep(device: Device, recipe: StepRecipe): Recording {
-  const { forward, sampler, batch, kv, rows, slots, rowAdapters } = recipe;
-  const sampled = Math.min(rows, slots);
-  const tape = new Tape(device, { rows, sampled, tiles: rows, tileRows: TILE_ROWS }, { rowAdapters });
-  const logits = tape.keep(forward(tape, batch, kv));
-  tape.finish();
-  return { tape, drawing: sampler.record(tape, logits) };
 }
 
 function storedAsF32(checkpoint: Checkpoint): boolean {

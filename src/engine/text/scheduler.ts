@@ -4,7 +4,7 @@
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
-import { expectedLength, mayGrow, type Sequence } from './sequence.ts';
+import { expectedLength, mayGrow, needsRow, type Sequence } from './sequence.ts';
 import { createSequencePages, type PageMoves, type SequencePages } from './sequence-pages.ts';
 import type { CachedTokens } from './text-model.ts';
 
@@ -212,7 +212,7 @@ export function createScheduler(
       const ready = (sequence: Sequence): boolean =>
         room > 0 && sequence.prefix.loads.length === 0 && running.includes(sequence);
       for (const sequence of [...running]) {
-        if (ready(sequence) && left(sequence) === 1 && mayGrow(sequence)) take(sequence, 1);
+        if (ready(sequence) && left(sequence) === 1 && needsRow(sequence)) take(sequence, 1);
       }
       for (const sequence of [...running]) {
         if (ready(sequence) && left(sequence) > 1) take(sequence, Math.min(room, left(sequence)));

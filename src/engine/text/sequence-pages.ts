@@ -13,6 +13,8 @@ export interface SequencePrefix {
   scope: string;
   /** Positions from here on are nobody else's: their frequencies differ from the prompt's. */
   shareable: number;
+  /** Positions from here on are computed, whoever has them. */
+  findable: number;
   /** Keys of its full pages, as far as somebody asked. */
   keys: string[];
   /** Nodes of its shared pages. */
@@ -58,8 +60,9 @@ export interface SequencePages {
   reset(): void;
 }
 
-export function createPrefix(scope: string, shareable: number): SequencePrefix {
-  return { scope, shareable, keys: [], nodes: [], loads: [], found: null, fetched: [0, 0], processed: 0 };
+export function createPrefix(scope: string, shareable: number, findable = Infinity): SequencePrefix {
+  const nothing = { keys: [], nodes: [], loads: [], found: null, processed: 0 };
+  return { scope, shareable, findable, ...nothing, fetched: [0, 0] };
 }
 
 /** Keys of the first `count` pages, which must be full. */
@@ -69,9 +72,9 @@ export function keysOf({ ids, prefix }: Sequence, count: number): readonly strin
   return prefix.keys;
 }
 
-/** Pages that a sequence can share of those it may find: the last known token is computed in any case. */
-export function shareablePages({ ids, prefix }: Sequence): number {
-  return Math.floor(Math.min(ids.length - 1, prefix.shareable) / PAGE_TOKENS);
+/** Pages that a sequence may find: the last known token is computed in any case. */
+export function findablePages({ ids, prefix }: Sequence): number {
+  return Math.floor(Math.min(ids.length - 1, prefix.shareable, prefix.findable) / PAGE_TOKENS);
 }
 
 export function createSequencePages(total: number): SequencePages {
@@ -116,7 +119,7 @@ export function createSequencePages(total: number): SequencePages {
     },
     tree,
     match(sequence) {
-      const most = shareablePages(sequence);
+      const most = findablePages(sequence);
       return tree.find(sequence.prefix.scope, keysOf(sequence, most), most);
     },
     claim(sequence, path, spare) {

@@ -88,6 +88,19 @@ export function mayGrow(sequence: Sequence): boolean {
   return expectedLength(sequence) - sequence.promptTokens < sequence.maxTokens;
 }
 
+/** Whether its last known token is to be computed: for the next one, or because the prompt is. */
+export function needsRow(sequence: Sequence): boolean {
+  return mayGrow(sequence) || sequence.computed < sequence.promptTokens;
+}
+
+/** Takes in that the prompt is computed: what is asked of it is told, and it is all where no token is to follow. */
+export function acceptPrompt(sequence: Sequence): void {
+  if (sequence.finished) return;
+  const tokens = sequence.recorder?.takePrompt();
+  if (tokens) sequence.emit({ type: 'prompt', tokens });
+  if (sequence.maxTokens === 0) finish(sequence, 'length', null);
+}
+
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
 export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
   sequence.constraint?.accept(id);

@@ -43,6 +43,7 @@ export interface StepBuffers {
     biases: DataView;
     counts: Uint32Array;
     adapters: Uint32Array;
+    sampledAdapters: Uint32Array;
   };
   /** Writes what the step uses of each region. */
   upload(used: {
@@ -53,8 +54,8 @@ export interface StepBuffers {
     sampled: number;
     biases: number;
     counts?: number;
-    /** Rows whose adapter is told. */
-    adapters?: number;
+    /** Whether adapters are told, too. */
+    adapted?: boolean;
   }): void;
   destroy(): void;
 }
@@ -72,6 +73,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     biases: Math.max(capacity.biases, 1) * BIAS_WORDS,
     counts: Math.max(capacity.counts ?? 0, 1) * COUNT_WORDS,
     adapters: capacity.rows,
+    sampledAdapters: capacity.sampled,
   };
   const names = Object.keys(lengths) as (keyof typeof lengths)[];
   const offsets = {} as Record<keyof typeof lengths, number>;
@@ -116,7 +118,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       choices: region('choices'),
       biases: region('biases'),
       counts: region('counts'),
-      adapters: region('adapters'),
+      adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
       sampled: whole(results),
       ids: whole(ids),
       ...(states && { states: whole(states) }),
@@ -132,6 +134,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       biases: view('biases'),
       counts: u32('counts'),
       adapters: u32('adapters'),
+      sampledAdapters: u32('sampledAdapters'),
     },
     upload(used) {
       const words = {
@@ -143,7 +146,8 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
         choices: used.sampled * CHOICE_WORDS,
         biases: used.biases * BIAS_WORDS,
         counts: (used.counts ?? 0) * COUNT_WORDS,
-        adapters: used.adapters ?? 0,
+        adapters: used.adapted ? used.rows : 0,
+        sampledAdapters: used.adapted ? used.sampled : 0,
       };
       for (const name of names) {
         if (words[name] > lengths[name])

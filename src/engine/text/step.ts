@@ -51,19 +51,24 @@ export function writeStep(
     counts: 0,
     masks: 0,
   };
-  const isAdapted = parts.some(({ sequence }) => sequence.adapter !== null);
+  const adapted = parts.some(({ sequence }) => sequence.adapter !== null);
   rope.clear();
   for (const part of parts) {
     const { sequence, first, rows } = part;
-    if (isAdapted) words.adapters.fill(sequence.adapter?.number ?? NO_ADAPTER, at.rows, at.rows + rows);
+    if (adapted) words.adapters.fill(adapterOf(sequence), at.rows, at.rows + rows);
     writeTiles(words, part, at);
     for (let position = first; position < first + rows; position++)
       writeRow(words.rows, at.rows++, sequence, position, rope.of(ropeLength(sequence, position)));
+    if (adapted && part.samples) words.sampledAdapters[at.sampled] = adapterOf(sequence);
     if (part.samples) writeSampled(words, part, at, processorId);
   }
-  upload({ ...at, frequencies: rope.count, adapters: isAdapted ? at.rows : 0 });
+  upload({ ...at, frequencies: rope.count, adapted });
   const { rows, sampled, tiles, tileRows } = at;
   return { rows, sampled, tiles, tileRows };
+}
+
+export function adapterOf({ adapter }: Sequence): number {
+  return adapter?.number ?? NO_ADAPTER;
 }
 
 function writeTiles(words: StepBuffers['words'], { sequence, rows }: Part, at: Written): void {

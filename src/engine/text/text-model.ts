@@ -19,6 +19,13 @@ export interface TokenLogprob {
   top: { id: number; bytes: number[]; logprob: number }[];
 }
 
+/** A token of the prompt; the first has nothing before it that could make it likely. */
+export interface PromptToken extends Omit<TokenLogprob, 'logprob'> {
+  logprob: number | null;
+  /** What it adds to the prompt's text. */
+  text: string;
+}
+
 /** Where a prompt's cached tokens came from; they add up to cachedTokens. */
 export interface CachedTokens {
   device: number;
@@ -47,6 +54,8 @@ export type TextEvent =
       cachedTokens: number;
       cached?: CachedTokens;
     }
+  /** Where promptLogprobs asks for them: before any text, of all choices. */
+  | { type: 'prompt'; tokens: PromptToken[] }
   | ({ type: 'delta'; text: string } & Generated)
   | ({ type: 'reasoning'; text: string } & Generated)
   /** `call` counts the choice's calls from 0. The first event of a call has its id and name; `arguments` adds up to JSON. */

@@ -108,7 +108,7 @@ export interface TextRequest extends SamplingOptions {
   prompt: TextPrompt;
   /** A name for it, unique among those that live; left out: one is made up. */
   id?: string;
-  /** Clamped to what the context leaves; left out: all of it. */
+  /** Clamped to what the context leaves; left out: all of it. 0: the prompt is read, and nothing said. */
   maxTokens?: number;
   /** Choices, 1 to 128. */
   n?: number;
@@ -134,6 +134,8 @@ export interface TextRequest extends SamplingOptions {
   processors?: LogitProcessor[];
   /** Log probabilities of each token, and of that many best ones, 0 to 20. */
   logprobs?: number;
+  /** The same of the prompt's tokens, which then are computed whatever the cache has. */
+  promptLogprobs?: number;
   constraint?: TextConstraint;
   /** Tools are in the prompt. Left out: auto. */
   toolChoice?: ToolChoice;

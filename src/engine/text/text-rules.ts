@@ -199,7 +199,7 @@ const REASONING: RulesOf<ReasoningOptions> = {
 const TEXT_REQUEST: RulesOf<TextRequest> = {
   ...SAMPLING_OPTIONS,
   prompt: (value) => checkPrompt(value as TextPrompt),
-  maxTokens: whole(1),
+  maxTokens: whole(0),
   n: whole(1, MOST_CHOICES),
   seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
   logitBias: recordOf(real(-100, 100), { most: MOST_BIASES }),
@@ -215,6 +215,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   presencePenalty: real(-2, 2),
   processors: listOf(processor, { most: MOST_PROCESSORS }),
   logprobs: whole(0, MOST_LOGPROBS),
+  promptLogprobs: whole(0, MOST_LOGPROBS),
   constraint,
   toolChoice,
   parallelToolCalls: flag,

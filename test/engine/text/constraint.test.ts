@@ -166,6 +166,9 @@ it('each token has a pass of its own where its state is asked for', async () => 
     state: () => {},
     route: () => {},
     routeAt: () => undefined,
+    promptTop: null,
+    prompt: () => {},
+    takePrompt: () => undefined,
     told: () => ({}),
   };
   engine.start(sequence);

@@ -1,14 +1,16 @@
 // LoRA adapters in the engine: what they generate is what the merged weights generate, in any company, while others come and go;
 // and which ones a request may name.
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import { safetensorsHead } from '../../../src/files/safetensors.ts';
 import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
+import { randomInteger } from '../random.ts';
 
 throttlePolling();
 
@@ -22,6 +24,29 @@ interface LoraCase {
 
 const { cases } = JSON.parse(readFileSync(`${GOLDEN}lora.json`, 'utf8')) as { cases: LoraCase[] };
 const wanted = (name: string) => cases.find((of) => of.name === name)!.greedy;
+
+/** Random factors for the head of the llama checkpoint. */
+function writeHeadAdapter(path: string): void {
+  const [rank, hidden, vocabulary] = [4, 64, 288];
+  const random = randomInteger(7);
+  const specs = [
+    { name: 'base_model.model.lm_head.lora_A.weight', dtype: 'F32' as const, shape: [rank, hidden] },
+    { name: 'base_model.model.lm_head.lora_B.weight', dtype: 'F32' as const, shape: [vocabulary, rank] },
+  ];
+  const data = specs.map(({ shape }) =>
+    Float32Array.from({ length: shape[0]! * shape[1]! }, () => (random(2001) - 1000) / 1000),
+  );
+  const bytes = data.map(({ buffer }) => new Uint8Array(buffer));
+  writeFileSync(
+    join(path, 'adapter_model.safetensors'),
+    Buffer.concat([safetensorsHead(specs, {}), ...bytes]),
+  );
+  const config = { ...readConfig('llama-some'), r: rank, lora_alpha: rank, target_modules: ['lm_head'] };
+  writeFileSync(join(path, 'adapter_config.json'), JSON.stringify(config));
+}
+
+const readConfig = (name: string): object =>
+  JSON.parse(readFileSync(join(folderOf(name), 'adapter_config.json'), 'utf8')) as object;
 
 const ids = async (model: TextModel, prompt: number[], lora: string | null, count = 32): Promise<number[]> =>
   (await collect(model.generate({ ...greedy(prompt, count), ...(lora !== null && { lora }) }))).ids[0]!;
@@ -158,4 +183,18 @@ test('without folders a path is refused by the options that allow some', async (
   });
   await expect(ids(model, [5, 6], 'name')).rejects.toMatchObject({ code: 'model_not_found' });
   await model.close();
+});
+
+test('the head has the adapter of the row that is sampled, whichever rows stand before it', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'svc-lora-head-'));
+  writeHeadAdapter(path);
+  const model = await openGolden('llama', { loraPaths: [`head=${path}`], prefillChunk: 64 });
+  const loras = ['head', null, 'head', null];
+  const prompt = (i: number) => Array.from({ length: 9 + 4 * i }, (_, k) => (k * k * 31 + i * 13) % 250);
+  const single = [];
+  for (const [i, lora] of loras.entries()) single.push(await ids(model, prompt(i), lora, 5));
+  expect(await ids(model, prompt(0), null, 5)).not.toEqual(single[0]);
+  expect(await Promise.all(loras.map((lora, i) => ids(model, prompt(i), lora, 5)))).toEqual(single);
+  await model.close();
+  rmSync(path, { recursive: true });
 });

@@ -156,6 +156,7 @@ function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
       biases: view(slots * 64),
       counts: u32(slots * 64),
       adapters: u32(rows),
+      sampledAdapters: u32(slots),
     },
     upload: () => {},
     destroy: () => {},

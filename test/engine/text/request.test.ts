@@ -106,7 +106,7 @@ describe('sampling', () => {
     [{ topK: -2 }, 'topK'],
     [{ topK: 1.5 }, 'topK'],
     [{ minP: -0.1 }, 'minP'],
-    [{ maxTokens: 0 }, 'maxTokens'],
+    [{ maxTokens: -1 }, 'maxTokens'],
     [{ maxTokens: 1.5 }, 'maxTokens'],
     [{ n: 0 }, 'n'],
     [{ n: 129 }, 'n'],

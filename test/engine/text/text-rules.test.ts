@@ -111,7 +111,7 @@ describe('requests', () => {
     [{ prompt, temperature: '1' }, 'temperature', 'is "1", it must be a number from 0 to 2'],
     [{ prompt, temperature: NaN }, 'temperature', 'is NaN'],
     [{ prompt, topP: 0 }, 'topP', 'above 0'],
-    [{ prompt, maxTokens: 0 }, 'maxTokens', 'is 0, it must be a whole number of at least 1'],
+    [{ prompt, maxTokens: -1 }, 'maxTokens', 'is -1, it must be a whole number of at least 0'],
     [{ prompt, max_tokens: 5 }, 'max_tokens', 'it is written maxTokens'],
     [{ prompt, stop: 'a' }, 'stop', 'a list'],
     [{ prompt, stop: [''] }, 'stop.0', 'not empty'],
