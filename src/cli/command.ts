@@ -16,6 +16,8 @@ interface CommandSpec<T extends OptionTable> {
   notes?: string;
   /** Returns the exit code where it is not 0. */
   run(given: Arguments<T>): Promise<number | void>;
+  /** Hears what is wrong with arguments that cannot be read; it is thrown all the same. */
+  unread?(error: unknown, rawArgs: readonly string[]): void;
 }
 
 export function createCommand<const T extends OptionTable>(spec: CommandSpec<T>): CommandDef {
@@ -26,7 +28,13 @@ export function createCommand<const T extends OptionTable>(spec: CommandSpec<T>)
         process.stdout.write(commandHelp(spec));
         return;
       }
-      const given = readArguments(rawArgs, spec.options, spec.positionals ?? []);
+      let given: Arguments<T>;
+      try {
+        given = readArguments(rawArgs, spec.options, spec.positionals ?? []);
+      } catch (error) {
+        spec.unread?.(error, rawArgs);
+        throw error;
+      }
       process.exitCode = (await spec.run(given)) ?? 0;
     },
   });

@@ -1,7 +1,10 @@
 // A configuration file: JSON, YAML, or a picture that holds how it was drawn. Its keys are the options of a table with underscores
-// for hyphens; what it says is checked like arguments.
+// for hyphens; what it says is checked like arguments. A relative path of something to read is looked for beside the file first, then where
+// the command runs; what is written goes where the command runs.
 
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
 import { nearest } from './arguments.ts';
@@ -22,9 +25,20 @@ export async function readConfigFile(path: string, table: OptionTable): Promise<
     if (values[found.name] !== undefined) {
       throw new UsageError(`${path} says ${keyOf(found.name)} twice, once as ${key}: keep one of them`);
     }
-    values[found.name] = readValue(`${key} in ${path}`, found.option, value);
+    const read = readValue(`${key} in ${path}`, found.option, value);
+    values[found.name] = found.option.isInput ? beside(path, read) : read;
   }
   return values;
+}
+
+/** A path, or each of a map's. */
+function beside(file: string, value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, path]) => [key, beside(file, path)]));
+  }
+  if (typeof value !== 'string' || value === '' || isAbsolute(value)) return value;
+  const place = join(dirname(file), value);
+  return existsSync(place) ? place : value;
 }
 
 /** What an option is called in a configuration file. */

@@ -12,6 +12,8 @@ const CODES: Partial<Record<ErrorCode, number>> = {
   model_not_found: EXIT.refused,
   bad_checkpoint: EXIT.refused,
   unsupported: EXIT.refused,
+  // What cannot be fetched: the network is used for models alone.
+  network: EXIT.refused,
   out_of_memory: EXIT.outOfMemory,
   cancelled: EXIT.interrupted,
 };

@@ -16,6 +16,7 @@ const OUTPUT = 'Output and advanced';
 const REQUIRED_OPTIONS = {
   'model-path': {
     kind: 'string',
+    isInput: true,
     group: REQUIRED,
     value: 'folder|id',
     help: 'Folder of a diffusers pipeline, or its id on the hub (the second hub with SVC_USE_MODELHUB=1).',
@@ -27,6 +28,7 @@ const REQUIRED_OPTIONS = {
   },
   'prompt-path': {
     kind: 'string',
+    isInput: true,
     group: REQUIRED,
     aliases: ['prompt-file-path'],
     value: 'file',
@@ -39,7 +41,7 @@ const MODEL_OPTIONS = {
     kind: 'string',
     group: MODEL,
     value: 'file',
-    help: 'JSON or YAML file of these options, underscores for hyphens, or a picture that svc drew; what is typed comes first.',
+    help: 'JSON or YAML file of these options, underscores for hyphens, or a picture that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
   },
   'model-id': {
     kind: 'string',
@@ -67,6 +69,7 @@ const MODEL_OPTIONS = {
 const WEIGHT_OPTIONS = {
   'transformer-weights-path': {
     kind: 'string',
+    isInput: true,
     group: WEIGHTS,
     value: 'path',
     help: "Weights for the denoiser in place of the model's: a .safetensors file or a folder, not quantized.",
@@ -180,6 +183,7 @@ const OUTPUT_OPTIONS = {
   'component-paths': {
     kind: 'json',
     isMap: true,
+    isInput: true,
     group: OUTPUT,
     help: 'Component of model_index.json to the folder or hub id that takes its place; also --component-paths.<component> <path>.',
   },

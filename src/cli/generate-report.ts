@@ -3,11 +3,14 @@
 //   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
 //   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
+//   error {code, message}                    what ended the run before it was finished
+// `warmup` {done, total} counts the kernels of a stage that are compiled, and may come again.
 
-import type { ImageEvent, ImageModelInfo, OpenEvent } from '../index.ts';
+import { EngineError, type ImageEvent, type ImageModelInfo, type OpenEvent } from '../index.ts';
+import { UsageError } from './exit.ts';
 import { resolvedText, type ResolvedValue } from './generate-resolved.ts';
 import { createProgress, showOpening } from './progress.ts';
-import { createLog, sizeText, writeLine } from './terminal.ts';
+import { countText, createLog, sizeText, writeLine } from './terminal.ts';
 
 const LONGEST_PROMPT = 100;
 
@@ -105,7 +108,7 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
     event(event) {
       if (event.type === 'image' || event.type === 'preview') return;
       if (event.type === 'step') showStep(event);
-      if (event.type === 'note') log.info(event.message);
+      if (event.type === 'note') log.warn(event.message);
       if (event.type === 'unknown-words') {
         log.warn(
           `The model does not know: ${event.words.join(', ')}; a larger model, given with --model-path, knows more words.`,
@@ -127,11 +130,11 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
     },
     interrupted(pictures) {
       steps.end();
-      log.info(`Interrupted: ${countText(pictures)} saved before`);
+      log.info(`Interrupted: ${countText(pictures, 'picture')} saved before`);
     },
     finished(pictures, failed, milliseconds) {
-      const rest = failed > 0 ? `; ${failed} ${failed === 1 ? 'prompt' : 'prompts'} failed` : '';
-      log.info(`Drew ${countText(pictures)} in ${seconds(milliseconds)}${rest}`);
+      const rest = failed > 0 ? `; ${countText(failed, 'prompt')} failed` : '';
+      log.info(`Drew ${countText(pictures, 'picture')} in ${seconds(milliseconds)}${rest}`);
       emit('finished', { pictures, failed, milliseconds });
     },
     end() {
@@ -141,8 +144,12 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
   };
 }
 
-function countText(pictures: number): string {
-  return `${pictures} ${pictures === 1 ? 'picture' : 'pictures'}`;
+/** What ended the run, as an event on standard output. */
+export function tellError(error: unknown): void {
+  const known = error instanceof EngineError ? error.code : 'internal';
+  const code = error instanceof UsageError ? 'bad_request' : known;
+  const message = error instanceof Error ? error.message : String(error);
+  writeLine(JSON.stringify({ type: 'error', code, message }));
 }
 
 function seconds(milliseconds: number): string {

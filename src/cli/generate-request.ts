@@ -2,15 +2,17 @@
 // handed on under the engine's names.
 
 import { randomInt } from 'node:crypto';
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, relative, resolve } from 'node:path';
-import { type ImageModelOptions, type ImageRequest, type Pixels, shippedImageModelPath } from '../index.ts';
+import { dirname, resolve } from 'node:path';
+import { EngineError, type ImageModelOptions, type ImageRequest, type Pixels } from '../index.ts';
 import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
 import { UsageError } from './exit.ts';
+import { missing } from './generate-example.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
+import { takesFiles } from './picture-file.ts';
 import { type NamePattern, namePattern } from './picture-names.ts';
 
 export type Origin = 'command line' | 'config file';
@@ -55,7 +57,7 @@ export async function makePlan(given: Given): Promise<Plan> {
   checkTogether(given);
   const model = options['model-path'];
   const prompts = await readPrompts(given);
-  if (model === undefined || prompts === null) throw missing(given, model === undefined, prompts === null);
+  if (model === undefined || prompts === null) throw missing(options, model === undefined, prompts === null);
   checkModelPath(given, model);
   checkDenoiserPath(given);
   checkFolders(given);
@@ -126,19 +128,6 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
   return lines;
 }
 
-function missing({ options }: Given, model: boolean, prompt: boolean): UsageError {
-  const shipped = shippedImageModelPath();
-  const inside = relative('.', shipped);
-  const [path, what] = existsSync(shipped)
-    ? [inside.startsWith('..') ? shipped : inside, 'the model that ships']
-    : ['stable-diffusion-v1-5/stable-diffusion-v1-5', 'a model of the hub'];
-  const names = [model ? '--model-path' : '', prompt ? '--prompt' : ''].filter(Boolean).join(' and ');
-  const file = options.config === undefined ? '' : `, and ${options.config} does not say it either`;
-  return new UsageError(
-    `${names} ${model && prompt ? 'are' : 'is'} missing${file}: for example \`npx svc-engine generate --model-path ${path} --prompt "a red balloon over snowy mountains"\` draws with ${what}`,
-  );
-}
-
 function checkModelPath({ options, nameOf }: Given, model: string): void {
   if (options.revision !== undefined && existsSync(model)) {
     throw new UsageError(
@@ -174,9 +163,7 @@ function checkFolder(folder: string, name: string): void {
   let above = resolve(folder);
   while (!existsSync(above)) above = dirname(above);
   if (!statSync(above).isDirectory()) throw new UsageError(`${name} needs a folder, and ${above} is a file`);
-  try {
-    accessSync(above, constants.W_OK);
-  } catch {
+  if (!takesFiles(above)) {
     throw new UsageError(`${name} ${folder} cannot be written to: name another folder`);
   }
 }
@@ -217,6 +204,33 @@ export const REQUEST_FIELDS = {
   'vae-tiling': 'tiling',
   'generic-kwargs': 'kwargs',
 } as const satisfies Partial<Record<keyof GenerateOptions, keyof ImageRequest>>;
+
+/** What else the engine's errors are about. */
+const OTHER_PARAMS: Readonly<Record<string, keyof GenerateOptions>> = {
+  seed: 'seed',
+  image: 'image-path',
+  mask: 'mask-path',
+  quantization: 'quantization',
+  revision: 'revision',
+  component_paths: 'component-paths',
+  pipeline_class_name: 'pipeline-class-name',
+  transformer_weights_path: 'transformer-weights-path',
+  generic_kwargs: 'generic-kwargs',
+};
+
+/** An error of the engine about a parameter, under the name of the option that gave it. */
+export function asTyped(error: unknown, { options, origin, nameOf }: Given): unknown {
+  if (!(error instanceof EngineError) || error.param === null) return error;
+  const { param } = error;
+  const own = Object.entries(REQUEST_FIELDS).find(([, field]) => field === param)?.[0];
+  const name = own ?? OTHER_PARAMS[param];
+  const kwargs = options['generic-kwargs'] ?? {};
+  const key = name === 'num-samples' ? 'num_images_per_prompt' : keyOf(name ?? param);
+  if (key in kwargs && (name === undefined || origin(name) === null)) {
+    return error.underName(`${key} in ${nameOf('generic-kwargs')}`);
+  }
+  return name === undefined ? error : error.underName(nameOf(name));
+}
 
 /** Pictures to start from, decoded. */
 export interface Sources {

@@ -1,7 +1,14 @@
 // The values that a run uses, once the model has had its say: each with its source, as a line for people, as an entry of the
 // performance file, and as the configuration that draws one picture again.
 
-import { type ImageEvent, type ImageModelInfo, type PictureParameters, type ValueSource } from '../index.ts';
+import { basename, isAbsolute, relative, resolve } from 'node:path';
+import {
+  type ImageEvent,
+  type ImageModelInfo,
+  type PictureParameters,
+  shippedImageModelPath,
+  type ValueSource,
+} from '../index.ts';
 import { keyOf } from './config-file.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
 import { type Origin, type Plan, REQUEST_FIELDS } from './generate-request.ts';
@@ -75,12 +82,12 @@ export function pictureParameters(
 ): PictureParameters {
   const { options } = plan.given;
   const { prompt, seed } = picture;
-  const kept = KEPT.map((name) => [keyOf(name), options[name]]);
+  const kept = KEPT.map((name) => [keyOf(name), withoutPlace(options[name])]);
   const resolved = Object.entries(REQUEST_FIELDS).flatMap(([name, field]) =>
     field in values ? [[keyOf(name), values[field as keyof typeof values]]] : [],
   );
   const all = {
-    model_path: plan.model,
+    model_path: modelName(plan.model, info),
     prompt,
     ...Object.fromEntries([...kept, ...resolved]),
     seed,
@@ -107,4 +114,21 @@ export function pictureParameters(
       Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
     ),
   };
+}
+
+/** Pictures travel: what they say of this machine's folders is what was typed, or a path from where it was typed. */
+function withoutPlace(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutPlace(one)]));
+  }
+  if (typeof value !== 'string' || !isAbsolute(value)) return value;
+  const fromHere = relative('.', value);
+  return fromHere === '' || /^\.\.|:/.test(fromHere) ? basename(value) : fromHere;
+}
+
+function modelName(model: string, { name }: ImageModelInfo): unknown {
+  if (!isAbsolute(model)) return model;
+  const shown = resolve(model) === shippedImageModelPath() ? name : withoutPlace(model);
+  // In the hub's cache a folder's own name tells nobody anything.
+  return shown === basename(model) ? name : shown;
 }

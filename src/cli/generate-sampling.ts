@@ -95,6 +95,7 @@ export const SAMPLING_OPTIONS = {
 export const INPUT_OPTIONS = {
   'image-path': {
     kind: 'string',
+    isInput: true,
     group: INPUT,
     value: 'file',
     help: 'PNG, JPEG or WebP to start from.',
@@ -109,6 +110,7 @@ export const INPUT_OPTIONS = {
   },
   'mask-path': {
     kind: 'string',
+    isInput: true,
     group: INPUT,
     value: 'file',
     help: 'Picture of the same proportions; its white parts are drawn anew.',

@@ -2,7 +2,6 @@
 // the others.
 
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandDef } from 'citty';
 import {
@@ -18,8 +17,9 @@ import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { fitSources, readSources } from './generate-input.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
-import { createReport, type Report } from './generate-report.ts';
+import { createReport, type Report, tellError } from './generate-report.ts';
 import {
+  asTyped,
   type Given,
   makePlan,
   type Plan,
@@ -31,7 +31,7 @@ import {
 import { pictureParameters, type ResolvedEvent, resolvedOptions } from './generate-resolved.ts';
 import { type Interrupt, untilInterrupted } from './interrupt.ts';
 import { createPerf, type Perf, writePerf } from './perf-dump.ts';
-import { removeLeftovers, saveOver } from './picture-file.ts';
+import { makeFolder, removeLeftovers, saveOver } from './picture-file.ts';
 import { saveNumbered } from './picture-names.ts';
 
 export type OpenImageModel = (
@@ -47,8 +47,22 @@ export function createGenerate(open: OpenImageModel): CommandDef {
     options: GENERATE_OPTIONS,
     notes:
       'Values typed here come before those of --config, then the model’s own, then the defaults shown. Each switch also takes true or false, and --no- turns it off.\n' +
-      'Exit codes: 0 all saved, 1 a prompt failed, 2 wrong usage, 3 model not found or refused, 4 out of memory, 130 interrupted.',
-    run: async (typed) => generate(open, await readGiven(typed)),
+      'Exit codes: 0 all saved, 1 a prompt failed, 2 wrong usage, 3 model not found, out of reach or refused, 4 out of memory, 130 interrupted.',
+    async run(typed) {
+      let { json } = typed.options;
+      try {
+        const given = await readGiven(typed);
+        json = given.options.json;
+        return await generate(open, given);
+      } catch (error) {
+        if (json) tellError(error);
+        throw error;
+      }
+    },
+    unread(error, rawArgs) {
+      const last = rawArgs.findLast((arg) => /^--(no-)?json(=|$)/.test(arg));
+      if (last === '--json' || last === '--json=true') tellError(error);
+    },
   });
 }
 
@@ -73,10 +87,14 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const interrupt = untilInterrupted();
   try {
     const started = performance.now();
-    const opening = open(toImageModelOptions(plan), (event) => report.opening(event));
+    const opening = open(toImageModelOptions(plan), (event) => report.opening(event)).catch(
+      (error: unknown) => {
+        throw asTyped(error, given);
+      },
+    );
     const model = await interrupt.orInterrupted(opening);
     try {
-      await mkdir(options['output-path'], { recursive: true });
+      await makeFolder(options['output-path']);
       await removeLeftovers(options['output-path']);
       perf.loaded(model.info, performance.now() - started);
       report.opened(model.info, performance.now() - started);
@@ -98,7 +116,9 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   const { options } = plan.given;
   const fitted = await fitSources(sources, sizeAsked(plan), model.info);
   const request = toImageRequest(plan, plan.prompts[0] ?? '', fitted);
-  const resolved = await model.resolve(request);
+  const resolved = await model.resolve(request).catch((error: unknown) => {
+    throw asTyped(error, plan.given);
+  });
   const values = resolvedOptions(plan, resolved);
   report.options(values);
   perf.resolved(values);
@@ -128,7 +148,8 @@ async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources):
     report.prompt(index, plan.prompts.length, prompt, plan.seed);
     try {
       await drawPrompt(run, { index, prompt, resolved, sources });
-    } catch (error) {
+    } catch (thrown) {
+      const error = asTyped(thrown, plan.given);
       if (endsTheRun(error)) throw error;
       failed += 1;
       const code = error instanceof EngineError ? error.code : 'internal';

@@ -14,6 +14,8 @@ interface OptionBase {
   value?: string;
   /** What the help says where there is no `default`. */
   otherwise?: string;
+  /** Names what is read, a file, a folder or a model: a configuration file may mean one beside itself. */
+  isInput?: true;
   /** "" is a value. */
   mayBeEmpty?: true;
   /** Its machinery is not built: any value but these, or an empty one, is refused, and `because` says why. */

@@ -1,13 +1,12 @@
 // The file of --perf-dump-path: what a run took, as JSON. The fields that SGLang's file has are named as there (timestamp to
 // memory_checkpoints, meta); the interface below is the schema.
 
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AdapterSummary, ImageEvent, ImageModelInfo } from '../index.ts';
 import { keyOf } from './config-file.ts';
 import type { ResolvedValue } from './generate-resolved.ts';
 import { packageVersion } from './package.ts';
-import { saveOver } from './picture-file.ts';
+import { makeFolder, saveOver } from './picture-file.ts';
 
 export interface PerfDump {
   /** ISO 8601, UTC: when the run began. */
@@ -125,6 +124,6 @@ export function createPerf(prompts: string[], requestId: string): Perf {
 }
 
 export async function writePerf(path: string, dump: PerfDump): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   await saveOver(path, Buffer.from(`${JSON.stringify(dump, null, 2)}\n`));
 }

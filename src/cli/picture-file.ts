@@ -1,8 +1,9 @@
 // Pictures on disk: each is written under a temporary name beside its place and appears there whole or not at all.
 
 import { randomBytes } from 'node:crypto';
-import { link, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { EngineError } from '../index.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
@@ -29,6 +30,36 @@ export async function saveNew(path: string, bytes: Uint8Array): Promise<boolean>
 /** Makes the file `path`, or replaces it. */
 export async function saveOver(path: string, bytes: Uint8Array): Promise<void> {
   await withTemporary(path, bytes, (temporary) => rename(temporary, path));
+}
+
+/**
+ * Makes a folder, and those above it. Node's own recursive mkdir never ends where a file system has no room for folders and says
+ * that the one above is missing, as /proc does.
+ */
+export async function makeFolder(path: string): Promise<void> {
+  const folder = resolve(path);
+  const isThere = await stat(folder).then(
+    (info) => info.isDirectory(),
+    () => false,
+  );
+  if (isThere) return;
+  if (dirname(folder) !== folder) await makeFolder(dirname(folder));
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    // Another run may have been quicker.
+    if (codeOf(error) !== 'EEXIST' || !(await stat(folder)).isDirectory()) throw unwritable(path, error);
+  }
+}
+
+/** Whether something can be made inside a folder: rights alone do not tell of it everywhere. */
+export function takesFiles(folder: string): boolean {
+  try {
+    rmdirSync(mkdtempSync(join(folder, '.svc-')));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Removes temporary files that a killed run left in `folder`. */

@@ -1,10 +1,10 @@
 // Names of the pictures: a pattern, the values that fill it, and the first number that is free.
 
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { IMAGE_FORMATS, type ImageFormat, imageFormatOf } from '../index.ts';
 import { UsageError } from './exit.ts';
-import { saveNew } from './picture-file.ts';
+import { makeFolder, saveNew } from './picture-file.ts';
 
 const DEFAULT_PATTERN = 'generated_image_{index}.png';
 const PLACEHOLDERS = [
@@ -108,11 +108,11 @@ export async function saveNumbered(
 ): Promise<string> {
   if (plainFirst) {
     const plain = join(folder, fill(pattern.replace('_{index}', ''), values));
-    await mkdir(dirname(plain), { recursive: true });
+    await makeFolder(dirname(plain));
     if (await saveNew(plain, bytes)) return plain;
   }
   const place = (index: number) => join(folder, fill(pattern, values, index));
-  await mkdir(dirname(place(0)), { recursive: true });
+  await makeFolder(dirname(place(0)));
   // Another run may take a name in between: then the next one.
   for (let index = await nextIndex(place, plainFirst ? 1 : 0); ; index += 1) {
     if (await saveNew(place(index), bytes)) return place(index);

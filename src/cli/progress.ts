@@ -2,7 +2,7 @@
 
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../index.ts';
-import { setBar, sizeText } from './terminal.ts';
+import { countText, setBar, sizeText } from './terminal.ts';
 
 export interface Step {
   /** Steps of equal label are one bar. */
@@ -83,7 +83,9 @@ export function showDownload(log: ConsolaInstance): { event: (event: HubEvent) =
     switch (hub.type) {
       case 'start':
         id = hub.id;
-        log.info(`${hub.id} at ${hub.revision.slice(0, 12)}: ${hub.files} files, ${sizeText(hub.total)}`);
+        log.info(
+          `${hub.id} at ${hub.revision.slice(0, 12)}: ${countText(hub.files, 'file')}, ${sizeText(hub.total)}`,
+        );
         break;
       case 'resume':
         log.info(`Going on at ${hub.percent} %.`);

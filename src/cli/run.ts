@@ -53,7 +53,7 @@ function generalHelp(commands: Commands): string {
     'Usage: svc <command> [options]      (installed in a folder: npx svc-engine <command>)',
     `Commands\n${columns(rows, 8)}`,
     '`svc <command> --help` lists the options of a command.',
-    'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model not found or refused, 4 out of memory, 130 interrupted.',
+    'Exit codes: 0 done, 1 failed, 2 wrong usage, 3 model not found, out of reach or refused, 4 out of memory, 130 interrupted.',
   ].join('\n\n');
 }
 

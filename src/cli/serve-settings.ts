@@ -2,7 +2,7 @@
 
 import type { EmbeddingModelInfo, ImageModelInfo, TextModelInfo } from '../index.ts';
 import type { ServableModel } from '../server/service.ts';
-import { sizeText } from './terminal.ts';
+import { countText, sizeText } from './terminal.ts';
 
 /** What was chosen or found, so that nobody has to guess it from the answers. */
 export function settingsInForce({ info }: ServableModel): string[] {
@@ -27,7 +27,7 @@ function imageSettings(info: ImageModelInfo): string[] {
   const { pipeline, quantization, defaults, memory, adapter } = info;
   const { width, height, steps, guidance } = defaults;
   return [
-    `Model: ${pipeline}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${width} × ${height} in ${steps} steps at guidance ${guidance}`,
+    `Model: ${pipeline}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${width} × ${height} in ${countText(steps, 'step')} at guidance ${guidance}`,
     `Memory: ${sizeText(memory.weights)} weights, of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
   ];
 }

@@ -12,7 +12,7 @@ import { packageVersion } from './package.ts';
 import { showOpening } from './progress.ts';
 import { keepModels, type Openers, type PlannedModel, planModels } from './serve-models.ts';
 import { settingsInForce } from './serve-settings.ts';
-import { createLog } from './terminal.ts';
+import { countText, createLog } from './terminal.ts';
 
 export type { OpenTextModel } from './serve-models.ts';
 
@@ -78,8 +78,7 @@ async function serve(open: Openers, { options, typed }: Arguments<typeof OPTIONS
 function lastWords(running: number): string {
   if (running === 0) return 'nothing runs; leaving.';
   const seconds = DRAIN_TIME / 1000;
-  const requests = running === 1 ? 'request' : 'requests';
-  return `waiting up to ${seconds} s for ${running} ${requests}; a second signal stops at once.`;
+  return `waiting up to ${seconds} s for ${countText(running, 'request')}; a second signal stops at once.`;
 }
 
 /** Of no use to a model that draws, and but for the first to one that makes embeddings. */

@@ -39,6 +39,11 @@ export function writeLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** As 1 step, 2 steps. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A size in powers of 1024, as the engine's own messages show it. */
 export function sizeText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -59,7 +59,10 @@ export function listOf(rule: Rule, { least = 0, most = Infinity } = {}): Rule {
     if (!Array.isArray(value)) return refuse(value, name, 'a list');
     if (value.length < least || value.length > most) {
       const wanted = value.length < least ? `at least ${least}` : `at most ${most}`;
-      throw bad(name, `has ${value.length} entries, it must have ${wanted}`);
+      throw bad(
+        name,
+        `has ${value.length === 1 ? '1 entry' : `${value.length} entries`}, it must have ${wanted}`,
+      );
     }
     value.forEach((entry: unknown, at) => rule(entry, `${name}.${at}`));
   };

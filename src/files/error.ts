@@ -27,4 +27,12 @@ export class EngineError extends Error {
     this.code = code;
     this.param = options.param ?? null;
   }
+
+  /** The same, about what the caller calls `name`: a message that begins with the parameter begins with that name instead. */
+  underName(name: string): EngineError {
+    const { code, message, param, cause } = this;
+    const begins = param !== null && message.startsWith(`${param} `);
+    const renamed = begins ? `${name}${message.slice(param.length)}` : `${name}: ${message}`;
+    return new EngineError(code, renamed, { param: name, cause });
+  }
 }

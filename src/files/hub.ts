@@ -40,7 +40,7 @@ export interface ResolvedModel {
 
 /**
  * Finds a model, fetching it if need be. A path that exists wins over an id of the same name; models that ship go by their name.
- * Errors: bad_request (neither path nor id), model_not_found, unsupported (no safetensors), network, disk_full, bad_checkpoint
+ * Errors: model_not_found (also of what can be no name), bad_request (the revision), unsupported (no safetensors), network, disk_full, bad_checkpoint
  * (corrupt twice), cancelled.
  */
 export async function resolveModel(idOrPath: string, options: ResolveOptions = {}): Promise<ResolvedModel> {
@@ -232,7 +232,7 @@ async function checkId(id: string, source: HubSource): Promise<void> {
   const hint = near ? `; did you mean ${near}` : '';
   const written = writtenAsId(id);
   if (written !== null) {
-    throw new EngineError('bad_request', `'${id}' is not how a model is named here: ${written}${hint}`, {
+    throw new EngineError('model_not_found', `'${id}' is not how a model is named here: ${written}${hint}`, {
       param: 'model',
     });
   }
@@ -240,7 +240,7 @@ async function checkId(id: string, source: HubSource): Promise<void> {
   if (isPath)
     throw new EngineError('model_not_found', `there is no file or folder '${id}'${hint}`, { param: 'model' });
   throw new EngineError(
-    'bad_request',
+    'model_not_found',
     `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B${hint}`,
     { param: 'model' },
   );

@@ -4,6 +4,7 @@ import type { H3Event } from 'h3';
 import { EngineError } from '../index.ts';
 import { checkEmbeddings } from './embedding-schema.ts';
 import { RequestError } from './errors.ts';
+import { countText } from './fields.ts';
 import { readJson } from './json-body.ts';
 import { abortWithClient, listIgnored, whileRunning } from './model-call.ts';
 import { findModel } from './models.ts';
@@ -21,7 +22,7 @@ export async function embeddings(service: Service, event: H3Event): Promise<unkn
   const vectors: Float32Array[] = [];
   let tokens = 0;
   const { call } = event.context;
-  if (call) call.detail = () => `${request.inputs.length} texts, ${tokens} tokens`;
+  if (call) call.detail = () => `${countText(request.inputs.length, 'text')}, ${countText(tokens, 'token')}`;
   try {
     const generated = model.generate(request, { signal: abort.signal });
     for await (const made of whileRunning(service, abort, generated)) {

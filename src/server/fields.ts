@@ -151,6 +151,11 @@ export function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
+/** As 1 request, 2 requests. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A value as a message shows it: JSON, shortened. */
 export function show(value: unknown): string {
   // What JSON has no word for: 1e400 is read as Infinity.

@@ -109,7 +109,7 @@ const FIELD_NAMES: Partial<Record<string, keyof ImageBody>> = {
 /** The engine's error under the name that the client knows the field by. */
 export function underFieldName(error: unknown, body: ImageBody): unknown {
   if (!(error instanceof EngineError) || error.param === null) return error;
-  const { code, message, param, cause } = error;
+  const { param } = error;
   const isSide = param === 'width' || param === 'height';
   const isKwargs = param === 'generic_kwargs' && body.diffusers_kwargs !== undefined;
   const name =
@@ -118,5 +118,5 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
       : isKwargs
         ? 'diffusers_kwargs'
         : (FIELD_NAMES[param] ?? param);
-  return new EngineError(code, message, { param: name, cause });
+  return error.underName(name);
 }

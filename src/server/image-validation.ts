@@ -48,7 +48,10 @@ function checkTogether(body: ImageBody): void {
     throw new RequestError('invalid_value', message, { param });
   };
   if (Array.isArray(seed) && n !== undefined && seed.length !== n) {
-    refuse('seed', `seed has ${seed.length} entries, and n is ${n}; send one for each picture`);
+    refuse(
+      'seed',
+      `seed has ${seed.length === 1 ? '1 entry' : `${seed.length} entries`}, and n is ${n}; send one for each picture`,
+    );
   }
   if (previews > 0 && !body.stream) {
     refuse('partial_images', 'partial_images needs stream to be true; send both or neither');

@@ -4,6 +4,7 @@
 import type { H3Event } from 'h3';
 import type { ImageEvent, ImageModel, ImageRequest } from '../index.ts';
 import { RequestError } from './errors.ts';
+import { countText } from './fields.ts';
 import { readForm } from './form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { checkCount, previewEvery, toImageRequests, underFieldName } from './image-request.ts';
@@ -123,7 +124,6 @@ async function* withNotes(service: Service, events: Events): Events {
 function describeCall({ context: { call } }: H3Event, reply: ImageReply, steps: number): void {
   if (!call) return;
   call.detail = () => {
-    const count = reply.data.length;
-    return `${count} ${count === 1 ? 'picture' : 'pictures'} of ${reply.size} in ${steps} steps`;
+    return `${countText(reply.data.length, 'picture')} of ${reply.size} in ${countText(steps, 'step')}`;
   };
 }

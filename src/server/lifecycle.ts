@@ -5,6 +5,7 @@ import { serve } from 'h3';
 import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
+import { countText } from './fields.ts';
 import { BODY_LIMIT } from './json-body.ts';
 import {
   SHUTDOWN,
@@ -71,7 +72,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     service.stopping = true;
     const closed = server.close();
     if (!(await quiet(service, options.drainTime ?? DRAIN_TIME))) {
-      log.warn(`${service.running.size} requests still run: ending them.`);
+      log.warn(`Still running: ${countText(service.running.size, 'request')}. Ending what runs.`);
       for (const abort of service.running) abort.abort(SHUTDOWN);
       await quiet(service, ABORT_TIME);
     }

@@ -2,6 +2,7 @@
 // leaves while it waits is gone at once.
 
 import { EngineError } from '../index.ts';
+import { countText } from './fields.ts';
 
 export interface Turn {
   /** Requests before it. */
@@ -26,7 +27,7 @@ export function createTurns(mostWaiting: number): Turns {
       if (line.length > mostWaiting) {
         throw new EngineError(
           'overloaded',
-          `${line.length - 1} requests wait for this model already, as many as --max-queued-requests allows; try again later`,
+          `${countText(line.length - 1, 'request')} ${line.length === 2 ? 'waits' : 'wait'} for this model already, as many as --max-queued-requests allows; try again later`,
         );
       }
       const place = { begin() {} };

@@ -124,7 +124,7 @@ describe('exit codes', () => {
     ['bad_checkpoint', EXIT.refused],
     ['out_of_memory', EXIT.outOfMemory],
     ['cancelled', EXIT.interrupted],
-    ['network', EXIT.failed],
+    ['network', EXIT.refused],
     ['no_adapter', EXIT.failed],
     ['internal', EXIT.failed],
   ])('%s ends with %d', (code, exit) => {

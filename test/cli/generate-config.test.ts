@@ -133,6 +133,28 @@ describe('a value comes from', () => {
     expect({ code, out, opened: fake.opened.length }).toEqual({ code: 2, out: '', opened: 0 });
   });
 
+  it('looks for what it reads beside the file, then where the command runs', async () => {
+    const nested = await folderOf({ 'models/tiny/model_index.json': '{}', 'weights.safetensors': '' });
+    const config = join(nested, 'run.json');
+    const paths = { vae: 'models/tiny', unet: 'acme/unet' };
+    const settings = {
+      model_path: 'models/tiny',
+      prompt: 'x',
+      component_paths: paths,
+      transformer_weights_path: 'weights.safetensors',
+    };
+    await writeFile(config, JSON.stringify(settings));
+    const { fake, err } = await draw('--config', config);
+    expect(err).not.toContain('UsageError');
+    expect(fake.opened[0]).toMatchObject({
+      model: join(nested, 'models/tiny'),
+      componentPaths: { vae: join(nested, 'models/tiny'), unet: 'acme/unet' },
+      transformerWeightsPath: join(nested, 'weights.safetensors'),
+    });
+    const elsewhere = await draw('--config', await file('here.json', { model_path: 'models', prompt: 'x' }));
+    expect(elsewhere.fake.opened[0]?.model).toBe('models');
+  });
+
   it('not from a file that is not there', async () => {
     const { code, err } = await draw('--config', join(folder, 'none.json'));
     expect(code).toBe(2);

@@ -1,6 +1,6 @@
 // What a run tells: lines on the right stream, the performance file, an exit code.
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PerfDump } from '../../src/cli/perf-dump.ts';
@@ -95,13 +95,47 @@ describe('streams', () => {
   });
 });
 
+describe('what ends a run before it is finished', () => {
+  it.each<[string[], number, string, string]>([
+    [['--prompt', 'x', '--wibble'], 2, 'bad_request', 'there is no option --wibble'],
+    [['--prompt', 'x', '--num-samples', '0'], 2, 'bad_request', '--num-samples is a whole number'],
+    [[], 2, 'bad_request', '--prompt is missing'],
+    [['--prompt', 'x', '--config', 'none.json'], 2, 'bad_request', 'none.json is not there'],
+    [['--prompt', 'x', '--width', '33'], 2, 'bad_request', '--width is 33; the nearest are 32 and 40'],
+    [['--prompt', 'x', '--model-path', 'language'], 3, 'unsupported', 'language is a language model'],
+    [['--prompt', 'refuse out_of_memory'], 4, 'out_of_memory', 'refused with out_of_memory'],
+    [['--prompt', 'fail cancelled'], 130, 'cancelled', 'failed with cancelled'],
+  ])('%j: with --json it is the last event', async (args, exit, code, message) => {
+    const { out, err, code: ended } = await draw('--json', ...args);
+    const events = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(events.at(-1)).toEqual({ type: 'error', code, message: expect.stringContaining(message) });
+    expect(events.filter(({ type }) => type === 'error')).toHaveLength(1);
+    expect(ended).toBe(exit);
+    expect(err).toContain(message);
+  });
+
+  it('is no event without --json', async () => {
+    expect((await draw('--prompt', 'x', '--width', '33')).out).toBe('');
+    expect((await draw('--prompt', 'x', '--json', '--no-json', '--wibble')).out).toBe('');
+  });
+
+  it('is told under the names that were typed', async () => {
+    const config = join(folder, 'wide.json');
+    await writeFile(config, JSON.stringify({ prompt: 'x', width: 33 }));
+    expect((await draw('--config', config)).err).toContain(`width in ${config} is 33; the nearest`);
+  });
+});
+
 describe('exit codes', () => {
   it.each<[string[], number, string, number]>([
     [['--prompt', 'a house'], 0, 'Drew 1 picture in ', 1],
     [['--prompt', 'fail device_lost', '--prompt', 'a house'], 1, 'Drew 1 picture in ', 1],
     [['--prompt', 'crash', '--prompt', 'a house'], 1, '1 prompt failed', 1],
     [['--prompt', 'crash', '--prompt', 'crash'], 1, '2 prompts failed', 0],
-    [['--prompt', 'a house', '--width', '33'], 2, 'width is 33; the nearest are 32 and 40', 0],
+    [['--prompt', 'a house', '--width', '33'], 2, '--width is 33; the nearest are 32 and 40', 0],
     [['--prompt', 'refuse bad_request'], 2, 'refused with bad_request', 0],
     [['--prompt', 'refuse unsupported'], 3, 'refused with unsupported', 0],
     [['--prompt', 'a house', '--model-path', 'language'], 3, 'language is a language model', 0],

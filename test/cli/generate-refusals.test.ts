@@ -34,7 +34,15 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   it.each<[string[], string]>([
     [[], '--model-path and --prompt are missing: for example `npx svc-engine generate --model-path '],
     [['--prompt', 'x'], '--model-path is missing: for example'],
-    [['--model-path', 'm'], '--prompt is missing: for example'],
+    [
+      ['--prompt', 'a red "house"', '--prompt', 'a $boat', '--prompt', "it's a tree"],
+      `--prompt 'a red "house"' --prompt 'a $boat' --prompt "it's a tree"\` draws with the model that ships`,
+    ],
+    [
+      ['--model-path', 'my models/m'],
+      '--prompt is missing: for example `npx svc-engine generate --model-path "my models/m" --prompt "a red balloon over snowy mountains"` draws',
+    ],
+    [['--prompt-path', 'p.txt'], 'the file p.txt of --prompt-path is not there'],
     [['--model-path', 'm', '--prompt', '  '], '--prompt is empty: say what to draw'],
     [
       ['--model-path', 'm', '--prompt', 'a', 'house'],
@@ -107,6 +115,11 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       [...BASE, '--output-path', join(folder, name)],
       `--output-path needs a folder, and ${join(folder, 'one.json')} is a file`,
     ),
+  );
+
+  it.runIf(process.platform === 'linux').each(['--output-path', '--perf-dump-path'])(
+    '%s where no folder can be made',
+    (option) => refused([...BASE, option, '/proc/pictures/x'], 'cannot be written to: name another folder'),
   );
 
   it('a performance file below a file', () =>

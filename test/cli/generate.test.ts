@@ -135,6 +135,34 @@ describe('a picture', () => {
     expect(drawnAgain.equals(third)).toBe(true);
   });
 
+  it('tells nobody where things lie on this machine', async () => {
+    const image = join(folder, 'start.png');
+    const data = new Uint8Array(3 * 32 * 24);
+    await writeFile(image, await encodeImage({ width: 32, height: 24, data }, { format: 'png' }));
+    const snapshot = '/home/somebody/.cache/hub/models--acme--fake-scenes/snapshots/0123abcd';
+    for (const [model, shown] of [
+      ['/home/somebody/fake-scenes', 'fake-scenes'],
+      [snapshot, 'fake-scenes'],
+      [join(process.cwd(), 'models', 'scenes'), join('models', 'scenes')],
+      ['acme/scenes', 'acme/scenes'],
+      ['./scenes', './scenes'],
+    ]) {
+      const paths = ['--image-path', image, '--component-paths.vae', join(folder, 'vae')];
+      const { out } = await generate(
+        ...['--output-path', join(folder, 'out'), '--prompt', 'x', '--model-path', model ?? '', ...paths],
+      );
+      const bytes = await readFile(out.trimEnd());
+      expect(configOfPicture(bytes)).toMatchObject({
+        model_path: shown,
+        image_path: 'start.png',
+        component_paths: { vae: 'vae' },
+      });
+      for (const secret of ['somebody', folder, process.cwd()]) {
+        expect(bytes.includes(secret), `${model}: ${secret}`).toBe(false);
+      }
+    }
+  });
+
   it('gets a seed where none is given, another each time', async () => {
     const seeds = new Set<unknown>();
     for (let run = 0; run < 3; run += 1) {

@@ -25,27 +25,27 @@ describe('paths', () => {
   });
 
   test.each([
-    ['./nowhere', 'model_not_found', "no file or folder './nowhere'"],
-    ['/nowhere/at/all', 'model_not_found', 'no file or folder'],
-    ['nosuchmodel', 'bad_request', 'of the form org/name'],
-    ['', 'bad_request', 'of the form org/name'],
-    ['../x/y', 'model_not_found', 'no file or folder'],
-    ['llama3.2:1b', 'bad_request', 'id that the model has on the hub, org/name'],
-    ['https://huggingface.co/acme/tiny/tree/main', 'bad_request', 'write its id, acme/tiny'],
-    ['hf://acme/tiny', 'bad_request', 'write its id, acme/tiny'],
-    ['https://huggingface.co/acme', 'bad_request', 'org/name, without the address'],
-    ['./weights/tiny-q4.gguf', 'bad_request', 'this engine reads safetensors'],
-    ['C:/models/tiny', 'model_not_found', 'no file or folder'],
-    ['a--b/c', 'bad_request', 'org/name'],
-    ['a/b.git', 'bad_request', 'org/name'],
-    ['a/..', 'bad_request', 'org/name'],
-    ['a/b c', 'bad_request', 'org/name'],
-    [`a/${'b'.repeat(100)}`, 'bad_request', 'org/name'],
-  ])('%j is refused', async (id, code, words) => {
+    ['./nowhere', "no file or folder './nowhere'"],
+    ['/nowhere/at/all', 'no file or folder'],
+    ['nosuchmodel', 'of the form org/name'],
+    ['', 'of the form org/name'],
+    ['../x/y', 'no file or folder'],
+    ['llama3.2:1b', 'id that the model has on the hub, org/name'],
+    ['https://huggingface.co/acme/tiny/tree/main', 'write its id, acme/tiny'],
+    ['hf://acme/tiny', 'write its id, acme/tiny'],
+    ['https://huggingface.co/acme', 'org/name, without the address'],
+    ['./weights/tiny-q4.gguf', 'this engine reads safetensors'],
+    ['C:/models/tiny', 'no file or folder'],
+    ['a--b/c', 'org/name'],
+    ['a/b.git', 'org/name'],
+    ['a/..', 'org/name'],
+    ['a/b c', 'org/name'],
+    [`a/${'b'.repeat(100)}`, 'org/name'],
+  ])('%j is refused', async (id, words) => {
     const error = await resolveModel(id, {
       env: { HF_HOME: '/nonexistent', HF_ENDPOINT: 'http://127.0.0.1:9' },
     }).catch((e) => e);
-    expect(error).toMatchObject({ code });
+    expect(error).toMatchObject({ code: 'model_not_found', param: 'model' });
     expect(error.message).toContain(words);
   });
 

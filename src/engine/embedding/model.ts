@@ -1,5 +1,6 @@
 // The EmbeddingModel face over a runner: texts of all requests wait in one line, and each pass takes those that go together.
 
+import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import { createEventQueue } from '../queue.ts';
@@ -97,7 +98,7 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
     if (requests > info.maxQueuedRequests) {
       throw new EngineError(
         'overloaded',
-        `${requests - 1} requests wait already, the most that --max-queued-requests allows: try again later`,
+        `${countText(requests - 1, 'request')} ${requests === 2 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
       );
     }
     const texts = request.inputs.map((input, index) => tokensOf(input, index, tokenizer, info));

@@ -110,15 +110,15 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
   if (values.clipSkip !== 0 && mostClipSkip === 0)
     refuse(
       'clipSkip',
-      `clip skip is for models with a CLIP text encoder, and ${family.name} has none: leave it out`,
+      `clipSkip is for models with a CLIP text encoder, and ${family.name} has none: leave it out`,
     );
   whole('clipSkip', 0, mostClipSkip);
   if (!Number.isFinite(values.guidance) || values.guidance < 0)
     refuse('guidance', `guidance is ${values.guidance}; it is a number of at least 0`);
   if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
-    refuse('guidanceRescale', `guidance rescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
+    refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
   if (values.guidanceRescale !== 0 && !argumentNames(family).includes('guidance_rescale'))
-    refuse('guidanceRescale', `guidance rescale is not for ${family.name}: leave it out`);
+    refuse('guidanceRescale', `guidanceRescale is not for ${family.name}: leave it out`);
   if (!Number.isSafeInteger(given.seed) || given.seed < 0)
     refuse('seed', `seed is ${given.seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
   if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
@@ -132,7 +132,10 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
   if (given.strength !== undefined && !given.image)
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
   if (!schedulers.includes(values.scheduler))
-    refuse('scheduler', `no schedule is called ${values.scheduler}; there are ${schedulers.join(', ')}`);
+    refuse(
+      'scheduler',
+      `scheduler is ${values.scheduler}, and there is none of that name; there are ${schedulers.join(', ')}`,
+    );
 }
 
 /** What a request says of the size. */

@@ -1,6 +1,7 @@
 // The LoRA adapters of a text model: which are loaded, which request has which, and which folders a request may name. They come and
 // go while requests run: an unloaded one gets no new requests, and leaves the device when its last request has ended.
 
+import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openLora, type LoraFile } from '../../files/lora.ts';
 import type { Platform } from '../platform.ts';
@@ -96,7 +97,7 @@ export function createAdapters(
     if (!idle) {
       throw new EngineError(
         'overloaded',
-        `${maxLoras} adapters are loaded, the most that --max-loras allows: unload one, or raise it`,
+        `${countText(maxLoras, 'adapter')} ${maxLoras === 1 ? 'is' : 'are'} loaded, the most that --max-loras allows: unload one, or raise it`,
         { param: 'lora' },
       );
     }

@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../files/checkpoint.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import { EngineError } from '../../files/error.ts';
 import { bytesText } from '../../files/bytes-text.ts';
+import { countText } from '../../files/count-text.ts';
 import type { Device } from '../../gpu/device.ts';
 import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
@@ -125,7 +126,7 @@ export function stepRows(
   if (tile(slots) > mostSlots) {
     throw new EngineError(
       'bad_request',
-      `${slots} requests at once need more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower --max-running-requests to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
+      `${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower --max-running-requests to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
       { param: 'maxRunningRequests' },
     );
   }

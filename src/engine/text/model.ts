@@ -1,5 +1,6 @@
 // The TextModel face over a scheduler and its clock: who is let in, and what each request hears.
 
+import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { CacheTiers } from './cache-tiers.ts';
@@ -59,7 +60,7 @@ export function createTextModel({
     if (waiting >= info.maxQueuedRequests + info.maxRunningRequests - scheduler.running.length) {
       throw new EngineError(
         'overloaded',
-        `${waiting} requests wait already, the most that --max-queued-requests allows: try again later`,
+        `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
       );
     }
   };

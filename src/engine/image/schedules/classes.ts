@@ -1,5 +1,6 @@
 // The schedules by diffusers' class, and opening one from scheduler_config.json.
 
+import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { readConfig, type ConfigReader } from './config.ts';
 import { ddim } from './ddim.ts';
@@ -92,7 +93,10 @@ function check(name: string, request: PlanRequest, takes: readonly string[], tra
     throw wrong('strength', `strength is ${strength}; it lies above 0 and at most at 1.`);
   }
   if (strength !== undefined && Math.trunc(steps * strength) < 1) {
-    throw wrong('strength', `strength ${strength} of ${steps} steps leaves no step; raise one of them.`);
+    throw wrong(
+      'strength',
+      `strength ${strength} of ${countText(steps, 'step')} leaves no step; raise one of them.`,
+    );
   }
   if (eta !== undefined && !(eta >= 0 && eta <= 1))
     throw wrong('eta', `eta is ${eta}; it lies between 0 and 1.`);
@@ -104,7 +108,7 @@ function check(name: string, request: PlanRequest, takes: readonly string[], tra
   if (sigmas.length !== steps || !sigmas.every((sigma, i) => sigma > 0 && sigma <= (sigmas[i - 1] ?? 1))) {
     throw wrong(
       'sigmas',
-      `sigmas has ${sigmas.length} numbers; it takes ${steps}, falling from at most 1 and above 0.`,
+      `sigmas has ${countText(sigmas.length, 'number')}; it takes ${steps}, falling from at most 1 and above 0.`,
     );
   }
 }

@@ -1,5 +1,6 @@
 // Whether and how long a model thinks: what the template is told, and a budget where it cannot be told.
 
+import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import type { ChatTemplate } from '../../../files/template.ts';
 import type { ReasoningEffort, ReasoningOptions } from '../text-model.ts';
@@ -48,7 +49,7 @@ export function planThinking(
   const thinks = thinkingTags(format) !== null;
   const plan: ThinkingPlan = { kwargs: {}, budget: budget ?? null, separate, stream };
   if (budget !== undefined && !thinks)
-    throw refusal('reasoning.budget', `a budget of ${budget} tokens`, model);
+    throw refusal('reasoning.budget', `a budget of ${countText(budget, 'token')}`, model);
   if (format.channels && effort === 'none') {
     throw new EngineError(
       'bad_request',

@@ -1,0 +1,19 @@
+// The error as those see it who know its parameter by another name.
+
+import { expect, it } from 'vitest';
+import { EngineError } from '../../src/files/error.ts';
+
+it.each([
+  ['clipSkip is 9; it is an integer from 0 to 2', '--clip-skip is 9; it is an integer from 0 to 2'],
+  ['the model has no layers to skip', '--clip-skip: the model has no layers to skip'],
+  ['clipSkips are many', '--clip-skip: clipSkips are many'],
+])('%j is %j under the name that was typed', (message, told) => {
+  const cause = new Error('why');
+  const error = new EngineError('bad_request', message, { param: 'clipSkip', cause });
+  expect(error.underName('--clip-skip')).toMatchObject({
+    code: 'bad_request',
+    message: told,
+    param: '--clip-skip',
+    cause,
+  });
+});
