@@ -1,9 +1,9 @@
-// One stop, as an automaton that reads a text a character at a time and never goes back: all ways to match are followed at once, each
-// by where it began. After every character the text is judged as if it ended there, so that `$` and `\b` hold at its end.
+// Stops as automata that read a text a character at a time and never go back. Of an expression all ways to match are followed at once,
+// each by where it began. After every character the text is judged as if it ended there, so that `$` and `\b` hold at its end.
 
 import { EngineError } from '../../files/error.ts';
 import { TooLarge } from './grammar/dfa.ts';
-import { characters, nfaOf, type Assertion, type Expression, type Nfa } from './grammar/expression.ts';
+import { nfaOf, type Assertion, type Expression, type Nfa } from './grammar/expression.ts';
 import { quote } from './grammar/regex.ts';
 import { parseRegex } from './grammar/regex-parser.ts';
 import type { CodePoints } from './grammar/code-points.ts';
@@ -23,10 +23,6 @@ const MOST_PLACES = 4000;
 
 /** Every text must be new to its automaton: one for each choice, by `begin`. */
 export type StopAutomata = { begin(): StopAutomaton };
-
-export function stopText(text: string): StopAutomata {
-  return { begin: () => automaton(text, nfaOf(characters(text))) };
-}
 
 /** Throws bad_request for what is no regular expression, or matches the empty text. */
 export function stopPattern(pattern: string, param: string): StopAutomata {

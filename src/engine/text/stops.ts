@@ -25,6 +25,7 @@ export interface StopOptions {
 
 /** The match whose last character comes first ends the text, whatever its tokens are; of several that end there, the one that began first. */
 export function createStopMatcher({ stops, keep = false }: StopOptions): StopMatcher {
+  if (stops.length === 0) return { push: (piece) => ({ pieces: [piece], matched: null }), flush: () => [] };
   let held: Piece[] = [];
   /** Where what is held begins, and where the text ends. */
   let from = 0;
@@ -50,7 +51,7 @@ export function createStopMatcher({ stops, keep = false }: StopOptions): StopMat
   return {
     push(piece, mayStop = true) {
       held.push(piece);
-      for (const character of stops.length > 0 ? piece.text : '') {
+      for (const character of piece.text) {
         const found = match(character.codePointAt(0)!);
         end += character.length;
         if (!found || !mayStop) continue;
@@ -61,7 +62,6 @@ export function createStopMatcher({ stops, keep = false }: StopOptions): StopMat
         held = [];
         return { pieces, matched: found.stop };
       }
-      if (stops.length === 0) end += piece.text.length;
       const open = stops.reduce((first, stop) => Math.min(first, stop.open), end);
       return { pieces: release(Math.max(open, from)), matched: null };
     },

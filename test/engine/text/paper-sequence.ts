@@ -2,7 +2,7 @@
 
 import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
 import { createPrefix } from '../../../src/engine/text/sequence-pages.ts';
-import { stopText } from '../../../src/engine/text/stop-automaton.ts';
+import { stopText } from '../../../src/engine/text/stop-text.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';

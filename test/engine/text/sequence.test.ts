@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPieces } from '../../../src/engine/text/piece.ts';
 import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
-import { stopText } from '../../../src/engine/text/stop-automaton.ts';
+import { stopText } from '../../../src/engine/text/stop-text.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Piece } from '../../../src/engine/text/piece.ts';
-import { stopPattern, stopText } from '../../../src/engine/text/stop-automaton.ts';
+import { stopPattern } from '../../../src/engine/text/stop-automaton.ts';
+import { stopText } from '../../../src/engine/text/stop-text.ts';
 import { createStopMatcher, textOf, type StopMatcher } from '../../../src/engine/text/stops.ts';
 import { randomInteger, randomOf } from '../random.ts';
 
@@ -88,6 +89,14 @@ describe('stop strings', () => {
         expect(sent, `${given} until ${stops.join(' ')}`).toBe(given.slice(0, given.length - held.length));
       }
     }
+  });
+
+  it('may be of any length', () => {
+    const stop = `${'ab'.repeat(50_000)}c`;
+    expect(run([`x${'ab'.repeat(30_000)}`, `${'ab'.repeat(30_000)}c`], [stop])).toEqual({
+      text: `x${'ab'.repeat(10_000)}`,
+      matched: stop,
+    });
   });
 
   it('pass everything where there are none', () => {

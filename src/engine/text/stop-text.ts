@@ -1,0 +1,54 @@
+// A stop that is plain text, after Knuth, Morris and Pratt: of a text only how much of the stop its end could be is known.
+
+import type { StopAutomata, StopAutomaton } from './stop-automaton.ts';
+
+export function stopText(stop: string): StopAutomata {
+  const codes = Array.from(stop, (character) => character.codePointAt(0)!);
+  const borders = bordersOf(codes);
+  /** UTF-16 units of the first so many characters. */
+  const units = [0];
+  for (const code of codes) units.push(units.at(-1)! + unitsOf(code));
+  return { begin: () => automaton(stop, codes, borders, units) };
+}
+
+function automaton(
+  stop: string,
+  codes: readonly number[],
+  borders: readonly number[],
+  units: readonly number[],
+): StopAutomaton {
+  let at = 0;
+  /** Characters of the stop that the text ends with. */
+  let known = 0;
+  /** Those that more could follow. */
+  const partial = (): number => (known === codes.length ? borders[known]! : known);
+  return {
+    stop,
+    step(code) {
+      known = partial();
+      while (known > 0 && codes[known] !== code) known = borders[known]!;
+      if (codes[known] === code) known++;
+      at += unitsOf(code);
+      return known === codes.length ? at - stop.length : -1;
+    },
+    get open() {
+      const length = units[partial()]!;
+      return length === 0 ? Infinity : at - length;
+    },
+  };
+}
+
+/** Of the first n characters, how many at their end are those at their beginning, fewer than n. */
+function bordersOf(codes: readonly number[]): number[] {
+  const borders = [0, 0];
+  for (let n = 1; n < codes.length; n++) {
+    let border = borders[n]!;
+    while (border > 0 && codes[border] !== codes[n]) border = borders[border]!;
+    borders.push(codes[border] === codes[n] ? border + 1 : 0);
+  }
+  return borders;
+}
+
+function unitsOf(code: number): number {
+  return code > 0xffff ? 2 : 1;
+}
