@@ -116,6 +116,7 @@ export function syntheticTokenizer() {
   return {
     vocabSize: SIZE,
     specialIds: new Set([END]),
+    markIds: new Set(),
     leadingSpaces: 0,
     tokenBytes: (id) => tokens[id] ?? new Uint8Array(0),
     encode,
