@@ -16,6 +16,7 @@ export interface Metrics {
 
 const LABEL = 'model_name';
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const GRAMMAR_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const TOKEN_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1, 2, 5];
 const TOKENS = [1, 16, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072];
 
@@ -52,6 +53,8 @@ const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
   time_to_first_token_seconds: ['From a request to its first token.', SECONDS],
   inter_token_latency_seconds: ['From one token of a choice to its next.', TOKEN_SECONDS],
   e2e_request_latency_seconds: ['From a request to its end.', SECONDS],
+  queue_time_seconds: ['From the acceptance of a request to its first step.', SECONDS],
+  grammar_compilation_time_seconds: ['Until a grammar that was not known yet was compiled.', GRAMMAR_SECONDS],
   prompt_tokens_histogram: ['Prompt tokens of a request.', TOKENS],
   uncached_prompt_tokens_histogram: ['Prompt tokens that were computed.', TOKENS],
   generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
@@ -60,7 +63,7 @@ const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
 type CounterName = keyof typeof COUNTERS;
 type GaugeName = keyof typeof GAUGES;
 type HistogramName =
-  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency'}_seconds`
+  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency' | 'queue_time' | 'grammar_compilation_time'}_seconds`
   | `${'prompt' | 'uncached_prompt' | 'generation'}_tokens_histogram`;
 
 /** Of one model. */
@@ -128,6 +131,7 @@ const secondsSince = (milliseconds: number): number => (performance.now() - mill
 async function* watchText(to: Instruments, events: Events<TextEvent>): Events<TextEvent> {
   const startedAt = performance.now();
   const lastAt = new Map<number, number>();
+  let acceptedAt: number | null = null;
   let promptTokens: number | null = null;
   let cachedTokens = 0;
   let isWhole = false;
@@ -139,7 +143,12 @@ async function* watchText(to: Instruments, events: Events<TextEvent>): Events<Te
         to.count('num_requests_total', 1);
         to.count('prompt_tokens_total', promptTokens);
         to.observe('prompt_tokens_histogram', promptTokens);
+        if (event.compileMs !== undefined)
+          to.observe('grammar_compilation_time_seconds', event.compileMs / 1000);
+        acceptedAt = performance.now();
       } else if (event.type === 'prefill') {
+        if (acceptedAt !== null) to.observe('queue_time_seconds', secondsSince(acceptedAt));
+        acceptedAt = null;
         ({ cachedTokens } = event);
       } else if (event.type === 'done') {
         to.observe('generation_tokens_histogram', event.completionTokens);

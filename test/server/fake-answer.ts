@@ -74,7 +74,8 @@ export async function* answer(
   const promptTokens = 'ids' in request.prompt ? request.prompt.ids.length : text.split(' ').length;
   const maxTokens = request.maxTokens ?? 100;
   const promptIds = request.promptIds && { promptIds: Array.from({ length: promptTokens }, (_, at) => at) };
-  yield { type: 'accepted', promptTokens, maxTokens, ...promptIds };
+  const compiled = request.constraint && { compileMs: 20 };
+  yield { type: 'accepted', promptTokens, maxTokens, ...promptIds, ...compiled };
   if (command === 'wait') await Promise.race([sleep(Number(argument)), untilAborted(signal)]);
   const cached = { device: 1, host: 0, storage: 0, storageBackend: 'file' };
   if (events) return yield* events;

@@ -38,6 +38,18 @@ describe('/metrics', () => {
     expect(of('page_size')).toBe(16);
   });
 
+  it('tells how long requests waited and grammars were compiled', async () => {
+    const { url, post } = await start({}, { names: ['chat'] });
+    await (await post(ask('one two'))).json();
+    await (await post(ask('wait 30', { response_format: { type: 'json_object' } }))).json();
+    const found = await scrape(url);
+    const of = (name: string) => found.get(`svc:${name}{model_name="chat"}`);
+    expect(of('queue_time_seconds_count')).toBe(2);
+    expect(of('queue_time_seconds_sum')).toBeGreaterThan(0.028);
+    expect(of('grammar_compilation_time_seconds_count')).toBe(1);
+    expect(of('grammar_compilation_time_seconds_sum')).toBeCloseTo(0.02);
+  });
+
   it('counts requests that end early, and not those that are refused', async () => {
     const { url, post, model } = await start({}, { names: ['chat'] });
     const leaving = new AbortController();

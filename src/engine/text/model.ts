@@ -81,12 +81,12 @@ export function createTextModel({
       const plan = planReply(withThinkingBudget(request), context);
       const { ids, begins } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);
-      const grammar = source ? await context.grammars.get(source) : null;
+      const found = source ? await context.grammars.get(source) : null;
       refuseIfFull(); // others may have come meanwhile
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
-      const reply = { plan, begins, grammar, adapter };
+      const reply = { plan, begins, grammar: found?.grammar ?? null, adapter };
       const sequences = createSequences(request, ids, reply, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;
@@ -100,6 +100,7 @@ export function createTextModel({
         promptTokens: ids.length,
         maxTokens: sequences[0]!.maxTokens,
         ...(request.promptIds && { promptIds: ids }),
+        ...(found && found.compileMs !== null && { compileMs: found.compileMs }),
       });
       own.sequences = sequences;
       signal?.addEventListener('abort', abort, { once: true });

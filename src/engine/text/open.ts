@@ -146,10 +146,8 @@ async function openModel(
     output,
     name: modelName(options.model),
     longText: thread,
-    grammars: createGrammars(
-      () => createVocabulary(tokenizer, config.vocabulary, endIds),
-      thread?.compile ?? null,
-    ),
+    // Made now, as no request may wait for another one's first grammar.
+    grammars: createGrammars(createVocabulary(tokenizer, config.vocabulary, endIds), thread?.compile ?? null),
     template,
     vocabulary: config.vocabulary,
     contextLength: runner.contextLength,

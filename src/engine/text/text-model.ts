@@ -45,7 +45,14 @@ interface Generated {
 
 export type TextEvent =
   /** The prompt is tokenized and the request stands in the queue. */
-  | { type: 'accepted'; promptTokens: number; maxTokens: number; promptIds?: number[] }
+  | {
+      type: 'accepted';
+      promptTokens: number;
+      maxTokens: number;
+      promptIds?: number[];
+      /** Milliseconds that its grammar took, where it was not known yet. */
+      compileMs?: number;
+    }
   /** 0 <= cachedTokens <= processed <= promptTokens */
   | {
       type: 'prefill';

@@ -23,7 +23,7 @@ beforeAll(() => {
     output: { tools: null, reasoning: null, channels: null },
     name: 'small',
     longText: null,
-    grammars: createGrammars(() => createVocabulary(tokenizer, 300, [261]), null),
+    grammars: createGrammars(createVocabulary(tokenizer, 300, [261]), null),
     template: openChatTemplate(
       { default: '{% for m in messages %}{{ m.content }}{% endfor %}' },
       tokenizer.specials,

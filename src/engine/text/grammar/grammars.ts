@@ -14,31 +14,36 @@ const MOST_KEPT = 64;
 
 export interface Grammars {
   /** Throws bad_request for a grammar that makes no sense or is too large. */
-  get(constraint: GrammarSource): Promise<Grammar>;
+  get(constraint: GrammarSource): Promise<FoundGrammar>;
+}
+
+export interface FoundGrammar {
+  grammar: Grammar;
+  /** Milliseconds until it was compiled; null: it was there before. */
+  compileMs: number | null;
 }
 
 export type CompileProgram = (constraint: GrammarSource, available: Uint8Array) => Promise<Program>;
 
-/** `compileAway` does it in another thread; null: there is none. `vocabulary` is made at the first grammar. */
-export function createGrammars(vocabulary: () => Vocabulary, compileAway: CompileProgram | null): Grammars {
+/** `compileAway` does it in another thread; null: there is none. */
+export function createGrammars(vocabulary: Vocabulary, compileAway: CompileProgram | null): Grammars {
   const kept = new LRUCache<string, Promise<Grammar>>({ max: MOST_KEPT });
-  let words: Vocabulary | null = null;
-  const make = async (constraint: GrammarSource): Promise<Grammar> => {
-    const known = (words ??= vocabulary());
-    const program = compileAway
-      ? await compileAway(constraint, known.available)
-      : compileProgram(constraint, known.available);
-    return createGrammar(program, known);
-  };
+  const { available } = vocabulary;
+  const make = async (constraint: GrammarSource): Promise<Grammar> =>
+    createGrammar(
+      compileAway ? await compileAway(constraint, available) : compileProgram(constraint, available),
+      vocabulary,
+    );
   return {
-    get(constraint) {
+    async get(constraint) {
       const key = JSON.stringify(constraint);
-      let grammar = kept.get(key);
-      if (!grammar) {
-        kept.set(key, (grammar = make(constraint)));
-        grammar.catch(() => kept.delete(key));
-      }
-      return grammar;
+      const known = kept.get(key);
+      if (known) return { grammar: await known, compileMs: null };
+      const begun = performance.now();
+      const made = make(constraint);
+      kept.set(key, made);
+      made.catch(() => kept.delete(key));
+      return { grammar: await made, compileMs: performance.now() - begun };
     },
   };
 }

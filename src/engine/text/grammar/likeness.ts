@@ -7,34 +7,77 @@ import type { Lexeme } from './lexeme.ts';
 const MOST_STEPS = 5_000_000;
 
 /** For each length: of each state, the first one that texts of at most that length do not tell from it. Lengths ascend. */
-export function alikeStates({ next, accept, classCount }: Lexeme, lengths: readonly number[]): Int32Array[] {
+export function alikeStates(lexeme: Lexeme, lengths: readonly number[]): Int32Array[] {
+  const { next, accept, classCount } = lexeme;
   const count = accept.length;
-  let alike = Int32Array.from(accept);
-  let kinds = new Set(accept).size;
-  let round = 0;
-  let steps = 0;
-  let isStable = count < 2;
+  const kinds = Int32Array.from(accept);
+  let mostKind = 1;
+  const sizes = new Int32Array(count + 2);
+  for (const kind of kinds) sizes[kind]!++;
+  const sources = sourcesOf(lexeme);
   const table = createTable(count);
-  return lengths.map((length) => {
-    for (; round < length && !isStable; round++) {
-      steps += count * classCount;
-      if (steps > MOST_STEPS) return firsts(count, null);
-      const finer = alike.slice();
-      let found = kinds;
-      for (let c = 0; c < classCount; c++) {
-        table.clear();
-        for (let state = 0; state < count; state++) {
-          const to = next[state * classCount + c]!;
-          finer[state] = table.number(finer[state]!, to < 0 ? -1 : alike[to]!);
-        }
-        found = table.size;
-      }
-      isStable = found === kinds;
-      kinds = found;
-      alike = finer;
+  let steps = 0;
+
+  /** States whose kind changes as texts may be longer by one; `looked`: those that a change lies before. */
+  const refine = (looked: Int32Array): number[] => {
+    let finer = Int32Array.from(looked, (state) => kinds[state]!);
+    for (let c = 0; c < classCount; c++) {
+      table.clear();
+      finer = finer.map((kind, i) => {
+        const to = next[looked[i]! * classCount + c]!;
+        return table.number(kind, to < 0 ? -1 : kinds[to]!);
+      });
     }
-    return firsts(count, alike);
+    const groups = new Map<number, number[]>();
+    looked.forEach((state, i) => {
+      const group = groups.get(finer[i]!);
+      if (group) group.push(state);
+      else groups.set(finer[i]!, [state]);
+    });
+    // Where no state of a kind was left out, its largest group keeps the number.
+    const left = new Map<number, number>();
+    const largest = new Map<number, number[]>();
+    for (const group of groups.values()) {
+      const kind = kinds[group[0]!]!;
+      left.set(kind, (left.get(kind) ?? sizes[kind]!) - group.length);
+      if (group.length > (largest.get(kind)?.length ?? 0)) largest.set(kind, group);
+    }
+    const moving = [...groups.values()].filter((group) => {
+      const kind = kinds[group[0]!]!;
+      return left.get(kind)! > 0 || largest.get(kind) !== group;
+    });
+    for (const group of moving) {
+      sizes[kinds[group[0]!]!]! -= group.length;
+      sizes[++mostKind] = group.length;
+      for (const state of group) kinds[state] = mostKind;
+    }
+    return moving.flat();
+  };
+
+  let round = 0;
+  let looked = Int32Array.from(kinds, (_, state) => state);
+  return lengths.map((length) => {
+    for (; round < length && looked.length > 0; round++) {
+      steps += looked.length * classCount;
+      if (steps > MOST_STEPS) return firsts(count, null);
+      looked = Int32Array.from(new Set(refine(looked).flatMap((state) => [...sources(state)])));
+    }
+    return firsts(count, kinds);
   });
+}
+
+/** States that a character leads to a state from. */
+function sourcesOf({ next, accept, classCount }: Lexeme): (state: number) => Int32Array {
+  const count = accept.length;
+  const from = new Int32Array(count + 1);
+  for (const to of next) if (to >= 0) from[to + 1]!++;
+  for (let state = 0; state < count; state++) from[state + 1]! += from[state]!;
+  const sources = new Int32Array(from[count]!);
+  const fill = from.slice();
+  next.forEach((to, i) => {
+    if (to >= 0) sources[fill[to]!++] = Math.floor(i / classCount);
+  });
+  return (state) => sources.subarray(from[state], from[state + 1]);
 }
 
 /** The first state of each kind; null: each is its own. */

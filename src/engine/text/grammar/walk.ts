@@ -1,27 +1,46 @@
 // Which tokens a lexeme takes from one of its states, whatever stands below it: worked out in walks over the vocabulary, and kept
 // for all grammars that have the same lexeme. Short, longer and long tokens are walked apart, as states that no short token
-// tells apart share a walk.
+// tells apart share a walk. A walk goes through a tree of kinds, and through the tree of bytes where it has to.
 
 import { LRUCache } from 'lru-cache';
+import { createKindTrees } from './kinds.ts';
 import type { Lexeme } from './lexeme.ts';
 import { alikeStates } from './likeness.ts';
+import { createSteps, DEAD, MIXED, WIDTH, type Steps } from './steps.ts';
 import type { Trie } from './trie.ts';
 
 export interface Walk {
+  /** Its own, for what is kept about several. */
+  id: number;
   /** Bits of the tokens it takes to their end; null where they are few. */
   bits: Uint32Array | null;
   /** Those tokens, where they are few. */
   tokens: Int32Array;
-  /** Nodes where it can be complete and some token goes on. */
+  /** Places where it can be complete and some token goes on. */
   exits: Int32Array;
 }
 
+/** Places are the nodes of the trie, then those of the trees of kinds, each of which stands for several. */
 export interface Walker {
   readonly trie: Trie;
+  /** How many there are. */
+  readonly places: number;
+  /** The nodes that a place stands for. */
+  nodesOf(place: number): Int32Array;
+  /** Sets the bits of the tokens that end at a place. */
+  setTokens(place: number, bits: Uint32Array): void;
   /** From the root; kept. */
   walks(lexeme: Lexeme, state: number): Walk[];
-  /** Below a node; `take` hears of each node with a token, and of each where the lexeme is complete and tokens go on. */
-  below(node: number, lexeme: Lexeme, state: number, take: (node: number, isComplete: boolean) => void): void;
+  /**
+   * Below a place; `take` hears of each with a token, and of each where the lexeme is complete and tokens go on. They are nodes
+   * where `from` is one.
+   */
+  below(
+    from: number,
+    lexeme: Lexeme,
+    state: number,
+    take: (place: number, isComplete: boolean) => void,
+  ): void;
 }
 
 const MOST_BYTES = 64 * 2 ** 20;
@@ -34,7 +53,8 @@ const MOST_COMPARED = 256;
 /** `size`: tokens of the vocabulary. `marks`: tokens that JSON strings do without, though their characters may stand there. */
 export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number>): Walker {
   const words = Math.ceil(size / 32);
-  const { byte, depth, end, token, same, longest } = trie;
+  const { byte, depth, end, token, same, longest, nodes } = trie;
+  const kinds = createKindTrees(trie);
   const apart = [SHORT, LONGER, trie.deepest];
   const together = [trie.deepest];
   const kept = new LRUCache<string, Walk>({
@@ -42,6 +62,7 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
     sizeCalculation: ({ bits, tokens, exits }) =>
       256 + 4 * ((bits?.length ?? 0) + tokens.length + exits.length),
   });
+  let walked = 0;
   const alike = new LRUCache<string, { lengths: number[]; first: Int32Array[] }>({ max: MOST_COMPARED });
   const compare = (lexeme: Lexeme): { lengths: number[]; first: Int32Array[] } => {
     const first = alikeStates(lexeme, apart);
@@ -50,73 +71,130 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
     const isCounted = short!.some((state, i) => state !== long![i]);
     return isCounted ? { lengths: apart, first } : { lengths: together, first: [long!] };
   };
-  // State and place at each depth.
-  const stateAt = new Int32Array(trie.deepest + 1);
-  const placeAt = new Int32Array(trie.deepest + 1);
-  const taken = new Int32Array(trie.nodes);
-  const left = new Int32Array(trie.nodes);
+  const stepsOf = new WeakMap<Lexeme, Steps>();
+  const stepsFor = (lexeme: Lexeme): Steps => {
+    let steps = stepsOf.get(lexeme);
+    if (!steps || steps.isFull) stepsOf.set(lexeme, (steps = createSteps(lexeme)));
+    return steps;
+  };
+  // Rows of the steps at each depth.
+  const rowAt = new Int32Array(trie.deepest + 1);
+  // Places with a token, places where the lexeme is complete.
+  const taken = new Int32Array(nodes);
+  const left = new Int32Array(nodes);
+  let takenCount = 0;
+  let leftCount = 0;
 
-  /** Nodes deeper than `above` and no deeper than `most`: those with a token, those where the lexeme is complete; how many. */
-  const run = (
-    from: number,
-    { bytes, next, accept, viable, liveClasses, classCount, places }: Lexeme,
-    packed: number,
-    above: number,
-    most: number,
-  ): [tokens: number, exits: number] => {
-    let tokens = 0;
-    let exits = 0;
-    const start = depth[from]!;
-    stateAt[start] = Math.floor(packed / places);
-    placeAt[start] = packed % places;
-    const last = end[from]!;
-    for (let node = from + 1; node < last;) {
+  /** Nodes from `from` to `to` in a walk, those that are deeper than `above` and no deeper than `most`. */
+  const runNodes = (from: number, to: number, steps: Steps, above: number, most: number): void => {
+    let { next, filled, complete } = steps;
+    for (let node = from; node < to;) {
       const at = depth[node]!;
       if (at > most || longest[node]! <= above) {
         node = end[node]!;
         continue;
       }
-      const state = stateAt[at - 1]!;
-      const to = bytes[placeAt[at - 1]! * 256 + byte[node]!]!;
-      if (to < 0) {
-        const after = next[state * classCount - 1 - to]!;
-        if (after < 0) {
-          node = end[node]!;
-          continue;
-        }
-        stateAt[at] = after;
-        placeAt[at] = 0;
-        if (accept[after] === 1 && at > above && end[node]! > node + 1) left[exits++] = node;
-      } else {
-        if (to === 0 || viable[liveClasses[state]! * places + to] === 0) {
-          node = end[node]!;
-          continue;
-        }
-        stateAt[at] = state;
-        placeAt[at] = to;
+      const row = rowAt[at - 1]!;
+      if (filled[row] === 0) {
+        steps.fill(row);
+        ({ next, filled, complete } = steps);
       }
-      if (token[node]! >= 0 && at > above) taken[tokens++] = node;
+      const after = next[row * WIDTH + byte[node]!]!;
+      if (after === DEAD) {
+        node = end[node]!;
+        continue;
+      }
+      rowAt[at] = after;
+      if (at > above) {
+        if (token[node]! >= 0) taken[takenCount++] = node;
+        if (complete[after] === 1 && end[node]! > node + 1) left[leftCount++] = node;
+      }
       node++;
     }
-    return [tokens, exits];
   };
 
-  const walk = (lexeme: Lexeme, state: number, above: number, most: number): Walk => {
-    const [tokens, exits] = run(0, lexeme, state, above, most);
-    const bits = tokens > words ? new Uint32Array(words) : null;
-    const few: number[] = [];
-    for (let i = 0; i < tokens; i++) {
-      for (let id = token[taken[i]!]!; id >= 0; id = same[id]!) {
-        if (lexeme.quoted && marks.has(id)) continue;
-        if (bits) bits[id >>> 5]! |= 1 << (id & 31);
-        else few.push(id);
+  /** The same in the trees of kinds. */
+  const runKinds = (from: number, to: number, steps: Steps, above: number, most: number): void => {
+    for (let node = from; node < to;) {
+      const at = kinds.depth[node]!;
+      if (at > most || kinds.longest[node]! <= above) {
+        node = kinds.end[node]!;
+        continue;
       }
+      const row = rowAt[at - 1]!;
+      if (steps.filled[row] === 0) steps.fill(row);
+      const after = steps.next[row * WIDTH + kinds.column[node]!]!;
+      if (after < 0) {
+        if (after === MIXED) {
+          for (let i = kinds.memberFrom[node]!; i < kinds.memberFrom[node + 1]!; i++) {
+            const member = kinds.members[i]!;
+            runNodes(member, end[member]!, steps, above, most);
+          }
+        }
+        node = kinds.end[node]!;
+        continue;
+      }
+      rowAt[at] = after;
+      if (at > above) {
+        if (kinds.tokenFrom[node]! < kinds.tokenFrom[node + 1]!) taken[takenCount++] = nodes + node;
+        if (steps.complete[after] === 1 && kinds.end[node]! > node + 1) left[leftCount++] = nodes + node;
+      }
+      node++;
     }
-    return { bits, tokens: Int32Array.from(few), exits: left.slice(0, exits) };
   };
+
+  /** Below a place; what it finds is in `taken` and `left`. */
+  const run = (from: number, lexeme: Lexeme, state: number, above: number, most: number): void => {
+    const steps = stepsFor(lexeme);
+    takenCount = 0;
+    leftCount = 0;
+    if (from < nodes) {
+      rowAt[depth[from]!] = steps.row(state);
+      runNodes(from + 1, end[from]!, steps, above, most);
+    } else {
+      const node = from - nodes;
+      rowAt[kinds.depth[node]!] = steps.row(state);
+      runKinds(node + 1, kinds.end[node]!, steps, above, most);
+    }
+  };
+
+  const forTokens = (place: number, take: (id: number) => void): void => {
+    if (place < nodes) for (let id = token[place]!; id >= 0; id = same[id]!) take(id);
+    else {
+      const node = place - nodes;
+      for (let i = kinds.tokenFrom[node]!; i < kinds.tokenFrom[node + 1]!; i++) take(kinds.tokens[i]!);
+    }
+  };
+  const setTokens = (place: number, bits: Uint32Array): void =>
+    forTokens(place, (id) => (bits[id >>> 5]! |= 1 << (id & 31)));
+
+  const walk = (lexeme: Lexeme, state: number, above: number, most: number): Walk => {
+    const steps = stepsFor(lexeme);
+    const root = steps.tellsKindsApart(steps.row(state)) ? kinds.second : 0;
+    run(nodes + root, lexeme, state, above, most);
+    let count = 0;
+    for (let i = 0; i < takenCount; i++) count += tokenCount(taken[i]!);
+    const bits = count > words ? new Uint32Array(words) : null;
+    const few: number[] = [];
+    for (let i = 0; i < takenCount; i++) {
+      if (bits) setTokens(taken[i]!, bits);
+      else forTokens(taken[i]!, (id) => few.push(id));
+    }
+    if (bits && lexeme.quoted) for (const id of marks) bits[id >>> 5]! &= ~(1 << (id & 31));
+    const tokens = Int32Array.from(lexeme.quoted ? few.filter((id) => !marks.has(id)) : few);
+    return { id: walked++, bits, tokens, exits: left.slice(0, leftCount) };
+  };
+  const tokenCount = (place: number): number =>
+    place < nodes ? 1 : kinds.tokenFrom[place - nodes + 1]! - kinds.tokenFrom[place - nodes]!;
 
   return {
     trie,
+    places: nodes + kinds.nodes,
+    nodesOf(place) {
+      if (place < nodes) return Int32Array.of(place);
+      return kinds.members.subarray(kinds.memberFrom[place - nodes], kinds.memberFrom[place - nodes + 1]);
+    },
+    setTokens,
     walks(lexeme, packed) {
       let compared = alike.get(lexeme.key);
       if (!compared) alike.set(lexeme.key, (compared = compare(lexeme)));
@@ -132,11 +210,11 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
         return found;
       });
     },
-    below(node, lexeme, state, take) {
-      const [tokens, exits] = run(node, lexeme, state, 0, trie.deepest);
-      const nodes = taken.slice(0, tokens);
-      const complete = left.slice(0, exits);
-      for (const each of nodes) take(each, false);
+    below(from, lexeme, state, take) {
+      run(from, lexeme, state, 0, trie.deepest);
+      const tokens = taken.slice(0, takenCount);
+      const complete = left.slice(0, leftCount);
+      for (const each of tokens) take(each, false);
       for (const each of complete) take(each, true);
     },
   };
