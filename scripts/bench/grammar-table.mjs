@@ -7,7 +7,7 @@ export function grammarLines({ tokens, vocabularyMs, cases }) {
     {
       name: 'vocabulary',
       value: `${vocabularyMs.toFixed(0)} ms`,
-      note: `${tokens} tokens, once a model, at its first grammar`,
+      note: `${tokens} tokens, once a model, as it opens`,
     },
     ...cases.map(({ name, compileMs, firstMs, masks, accepts }) => ({
       name,
