@@ -158,6 +158,7 @@ export function createSequences(
     maxTokens,
     sampling: { ...sampling, ...choiceSeed(seed, choice) },
     stopIds,
+    endIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
     constraint: withProcessors(createReplyConstraint(plan, begins, grammar, context), processors, {

@@ -51,6 +51,8 @@ export interface Sequence {
   maxTokens: number;
   sampling: SequenceSampling;
   stopIds: ReadonlySet<number>;
+  /** Those of them with which the model itself ends a reply. */
+  endIds: readonly number[];
   /** Tokens before which nothing ends it but its length. */
   minTokens: number;
   /** The stop stays in the text. */
@@ -164,7 +166,9 @@ function end(
   sequence.finished = true;
   output.flush().forEach((part) => tellPart(sequence, part));
   emitHeld(sequence);
-  const called = reason === 'stop' && output.toolCalls > 0;
+  // A call that a stop of the client has cut cannot be made.
+  const isOwnEnd = matchedStop === null || sequence.endIds.some((id) => id === matchedStop);
+  const called = reason === 'stop' && output.toolCalls > 0 && (isOwnEnd || output.callIsWhole);
   sequence.emit({
     type: 'done',
     choice: sequence.choice,

@@ -55,6 +55,7 @@ export function paperSequence(
       logprobs: null,
     },
     stopIds: new Set(stopIds),
+    endIds: [],
     stops: createStopMatcher({ stops: stop.map((text) => stopText(text).begin()) }),
     minTokens: 0,
     keepStop: false,

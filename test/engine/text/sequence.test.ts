@@ -8,6 +8,7 @@ import { createStopMatcher } from '../../../src/engine/text/stops.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
 import { byteLevel } from '../../files/small-tokenizers.ts';
+import { formatOf, parserOf } from './output/feed.ts';
 import { paperSequence } from './paper-sequence.ts';
 
 const tokenizer = openTokenizer(byteLevel());
@@ -111,5 +112,33 @@ describe('what is held back', () => {
     const { text, ids } = feed(bytes('a中').slice(0, 3), { maxTokens: 3 });
     expect(text).toBe('a\ufffd');
     expect(ids).toHaveLength(3);
+  });
+});
+
+describe('a reply with a tool call', () => {
+  const call = '<tool_call>{"name": "ping", "arguments": {"a": 1}}</tool_call>';
+  const ending = (text: string, stop: string[], own: number[] = [END]): TextEvent | undefined => {
+    const { sequence, events } = start({ stop, stopIds: [END, 33] });
+    sequence.endIds = own;
+    sequence.output = parserOf(formatOf('hermes', null));
+    for (const id of [...bytes(text), END]) if (!sequence.finished) acceptToken(sequence, id);
+    return events.at(-1);
+  };
+
+  it('ends with tool_calls where its last call is whole, or the model itself ends it', () => {
+    const calls = { finishReason: 'tool_calls', matchedStop: null };
+    expect(ending(call, [])).toMatchObject(calls);
+    expect(ending(call, ['</tool_call>'])).toMatchObject(calls);
+    expect(ending(`${call}\nDone.`, ['Done'])).toMatchObject(calls);
+    expect(ending(`${call}!`, [])).toMatchObject(calls);
+    expect(ending(call.slice(0, -16), [])).toMatchObject(calls);
+  });
+
+  it('ends with stop where a stop of the client has cut its last call', () => {
+    expect(ending(call, ['"a"'])).toMatchObject({ finishReason: 'stop', matchedStop: '"a"' });
+    expect(ending(`<tool_call>{"name": "ping", "arguments": {"a": "!`, [])).toMatchObject({
+      finishReason: 'stop',
+      matchedStop: 33,
+    });
   });
 });

@@ -20,6 +20,8 @@ export interface OutputParser {
   readonly reasoningTokens: number | null;
   /** Tool calls begun. */
   readonly toolCalls: number;
+  /** The arguments of the last call are all there. */
+  readonly callIsWhole: boolean;
   /** The reply is over, whatever the model would go on with. */
   readonly ended: boolean;
 }
@@ -33,6 +35,7 @@ export function plainOutput(): OutputParser {
     flush: () => [],
     reasoningTokens: null,
     toolCalls: 0,
+    callIsWhole: false,
     ended: false,
   };
 }

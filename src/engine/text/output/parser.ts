@@ -55,6 +55,9 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     get toolCalls() {
       return parts.calls;
     },
+    get callIsWhole() {
+      return parts.callIsWhole;
+    },
     get reasoningTokens() {
       if (format.reasoning === null && format.channels === null) return null;
       return state.reasoningTokens + (state.reasoningFrom === null ? 0 : tokens - state.reasoningFrom);

@@ -19,6 +19,8 @@ export interface Parts {
   /** Nothing but space has been said. */
   readonly blank: boolean;
   readonly calls: number;
+  /** What was given out of the last call's arguments is JSON. */
+  readonly callIsWhole: boolean;
   token(piece: Piece): void;
   content(text: string): void;
   openReasoning(tag: string): void;
@@ -48,6 +50,8 @@ export function createParts(options: PartsOptions): Parts {
   let heldSpace = '';
   /** Line breaks are dropped until something else comes. */
   let atStart = false;
+  /** Arguments of the last call. */
+  let given = '';
   /** Reasoning that is sent in one piece. */
   let thought = '';
 
@@ -64,6 +68,7 @@ export function createParts(options: PartsOptions): Parts {
   };
   const addArguments = (text: string): void => {
     lastKind = 'toolCall';
+    given += text;
     const last = parts.at(-1);
     if (last?.kind === 'toolCall') last.text += text;
     else parts.push({ kind: 'toolCall', call: calls - 1, text, ids: [], logprobs: [] });
@@ -85,6 +90,9 @@ export function createParts(options: PartsOptions): Parts {
     },
     get calls() {
       return calls;
+    },
+    get callIsWhole() {
+      return isJson(given);
     },
     token({ id, logprob }) {
       if (id !== null) waiting.ids.push(id);
@@ -114,7 +122,7 @@ export function createParts(options: PartsOptions): Parts {
     },
     openCall(name, id = callId()) {
       lastKind = 'toolCall';
-      heldSpace = '';
+      heldSpace = given = '';
       parts.push({ kind: 'toolCall', call: calls++, id, name, text: '', ids: [], logprobs: [] });
     },
     arguments(text) {
@@ -142,4 +150,13 @@ export function createParts(options: PartsOptions): Parts {
       return this.take();
     },
   };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
