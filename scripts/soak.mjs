@@ -58,8 +58,12 @@ const args = ['--port', String(port), '--enable-return-hidden-states', '--host-c
 args.push('--log-level', 'warn', '--storage-cache', join(folder, 'prompts'), '--storage-cache-size', '64MiB');
 if (options['model-path']) args.push('--model-path', options['model-path']);
 let log = '';
+let hasErred = false;
 const server = startServer(args, {
-  log: (bytes) => (log = (log + bytes).slice(-4000)),
+  log(bytes) {
+    log = (log + bytes).slice(-4000);
+    hasErred ||= String(bytes).includes('[error]');
+  },
   env: options['only-mixed'] ? {} : { MESA_SHADER_CACHE_DIR: join(folder, 'shaders') },
   preload: join(root, 'scripts/soak/probe.mjs'),
 });
@@ -75,7 +79,7 @@ try {
     await load(`${MALFORMED.length} bodies that are no request`, allMalformed);
   }
   if (minutes > 0) await load(`mixed load for ${minutes} minutes`, mixed);
-  await load('SIGTERM ends it with code 0', stopped);
+  await load('SIGTERM ends it with code 0 and no error in its log', stopped);
   if (!short && !options['only-mixed']) await load('memory of loading 500 MB', loadLarge);
 } finally {
   await server.stop();
@@ -194,4 +198,5 @@ function loadLarge() {
 async function stopped() {
   const code = await server.stop();
   if (code !== 0) throw new Error(`the exit code was ${code}`);
+  if (hasErred) throw new Error('its log has errors that nobody foresaw');
 }
