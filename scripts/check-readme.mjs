@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from '../dist/cli/options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/image-schema.js';
-import { FIELDS } from '../dist/server/schema.js';
+import { CHAT_FIELDS } from '../dist/server/chat-schema.js';
 
 const file = new URL('../README.md', import.meta.url);
 
@@ -98,17 +98,17 @@ const stricterList = (fields) =>
     .join('; ');
 
 const tests = fieldTests();
-const problems = fieldProblems(FIELDS, tests);
+const problems = fieldProblems(CHAT_FIELDS, tests);
 if (problems.length > 0) {
-  console.error(problems.map((problem) => `src/server/schema.ts: ${problem}`).join('\n'));
+  console.error(problems.map((problem) => `src/server/chat-schema.ts: ${problem}`).join('\n'));
   process.exitCode = 1;
 }
 
 const tables = {
   options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
   generate: optionTable(GENERATE_OPTIONS),
-  fields: honouredTable(FIELDS, tests),
-  'stricter-limits': `${stricterList(FIELDS)}.`,
+  fields: honouredTable(CHAT_FIELDS, tests),
+  'stricter-limits': `${stricterList(CHAT_FIELDS)}.`,
   'image-fields': fieldTable(IMAGE_FIELDS),
   'edit-fields': fieldTable(EDIT_FIELDS),
 };

@@ -5,7 +5,7 @@ import type { Choice, Fold } from './reply-fold.ts';
 import type { Part } from './reply-parts.ts';
 import type { Send, StreamForm } from './text-stream.ts';
 
-export interface MessageHead {
+interface MessageHead {
   id: string;
   model: string;
   stopSequences: readonly string[];

@@ -13,7 +13,7 @@ import { renameParam, underNames } from './renamed.ts';
 import { requireRunning, type Service } from './service.ts';
 import { acceptText, callText, foldParts, renamedFor } from './text-call.ts';
 import { streamText } from './text-stream.ts';
-import { validateChat } from './validation.ts';
+import { validateChat } from './chat-validation.ts';
 
 export async function anthropicMessages(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);

@@ -25,7 +25,7 @@ type Checked<T extends FieldTable, R extends keyof HonouredBody<T>> = HonouredBo
 };
 
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
-export type CheckBody<T extends FieldTable, R extends keyof HonouredBody<T>> = (
+type CheckBody<T extends FieldTable, R extends keyof HonouredBody<T>> = (
   value: unknown,
   strict: boolean | undefined,
 ) => { body: Checked<T, R>; ignored: string[] };

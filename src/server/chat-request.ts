@@ -5,7 +5,7 @@ import { withoutMissing } from './fields.ts';
 import { toGeneration } from './generation-request.ts';
 import { toChatMessages } from './messages.ts';
 import { thinkingKwargs, toReasoning } from './reasoning.ts';
-import type { ChatBody } from './schema.ts';
+import type { ChatBody } from './chat-schema.ts';
 import { toToolRequest, toTools } from './tools.ts';
 
 /** `adapter`: the suffix of `model`. Throws RequestError. */

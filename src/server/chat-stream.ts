@@ -2,7 +2,7 @@
 
 import { toErrorReply } from './errors.ts';
 import { usageOf } from './reply-fold.ts';
-import { endChunks, lastChunks, partChunk, progressChunk, type Reply, roleChunk } from './reply.ts';
+import { endChunks, lastChunks, partChunk, progressChunk, type Reply, roleChunk } from './chat-reply.ts';
 import type { Send, StreamForm } from './text-stream.ts';
 
 interface ChatFormOptions {

@@ -8,11 +8,11 @@ import { checkTokenIds } from './generation-request.ts';
 import { readJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
-import { completion, wishesOf } from './reply.ts';
+import { completion, wishesOf } from './chat-reply.ts';
 import { requireRunning, type Service } from './service.ts';
 import { acceptText, callText, foldText, renamedFor, type TextRun } from './text-call.ts';
 import { streamText } from './text-stream.ts';
-import { validateChat } from './validation.ts';
+import { validateChat } from './chat-validation.ts';
 
 export async function chatCompletions(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);

@@ -8,7 +8,7 @@ import type { Part } from './reply-parts.ts';
 import type { TextCall } from './text-call.ts';
 import { offsetOf, runOf, type Send, type StreamForm } from './text-stream.ts';
 
-export interface CompletionReply {
+interface CompletionReply {
   head: { id: string; created: number; model: string; system_fingerprint: string };
   call: TextCall;
   /** Of each prompt. */

@@ -131,7 +131,7 @@ function isDefault(field: Field, value: unknown): boolean {
 }
 
 /** True where a field not built asks for nothing. */
-export function isNeutral(field: Field, value: unknown): boolean {
+function isNeutral(field: Field, value: unknown): boolean {
   return isEmpty(value) || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
 }
 

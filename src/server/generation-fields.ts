@@ -163,7 +163,7 @@ export const GENERATION_FIELDS = {
       false,
     ),
   }),
-  ...by('server/reply.ts', {
+  ...by('server/chat-reply.ts', {
     return_token_ids: honoured(z.boolean(), 'Ids of the generated tokens in choices[].token_ids.', false),
   }),
   ...by('engine/text/model.ts', {

@@ -37,7 +37,7 @@ const PARAMS: Record<Name, Record<string, readonly string[]>> = {
 const FIELD = 'custom_logit_processor';
 const EXAMPLE = '{"name":"bad_words","words":["never"]}';
 
-export interface ProcessorFields {
+interface ProcessorFields {
   custom_logit_processor?: string | undefined;
   custom_params?: Record<string, unknown> | undefined;
   allowed_token_ids?: number[] | undefined;

@@ -17,9 +17,14 @@ export type Part = Carried &
     | { kind: 'arguments'; call: number; text: string }
   );
 
-type Generated = Extract<TextEvent, { type: 'delta' | 'reasoning' | 'toolCall' }>;
+export type Generated = Extract<TextEvent, { type: 'delta' | 'reasoning' | 'toolCall' }>;
 
-export interface HeldParts {
+/** True for events that carry something of the answer. */
+export function isGenerated(event: TextEvent): event is Generated {
+  return event.type === 'delta' || event.type === 'reasoning' || event.type === 'toolCall';
+}
+
+interface HeldParts {
   add(event: Generated): void;
   /** All of them, which are held no more. */
   take(): [choice: number, part: Part][];

@@ -16,7 +16,7 @@ export interface ResponseHead {
 
 type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
-export function statusOf({ choices: [choice], error }: Fold): Status {
+function statusOf({ choices: [choice], error }: Fold): Status {
   if (error) return 'failed';
   const reason = choice?.finishReason ?? null;
   if (reason === null) return 'in_progress';

@@ -18,7 +18,7 @@ import type { StoredResponse } from './response-store.ts';
 import { requireRunning, type Service } from './service.ts';
 import { acceptText, callText, foldParts, renamedFor, type TextCall } from './text-call.ts';
 import { streamText } from './text-stream.ts';
-import { validateChat } from './validation.ts';
+import { validateChat } from './chat-validation.ts';
 
 export async function responses(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);

@@ -1,6 +1,6 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
-import { loadAdapter, unloadAdapter } from './adapters.ts';
+import { loadAdapter, unloadAdapter } from './lora-adapters.ts';
 import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin-schema.ts';
 import { abortRequest, flushCache } from './admin.ts';
 import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
@@ -19,7 +19,7 @@ import { readiness } from './readiness.ts';
 import { RESPONSE_FIELDS } from './response-schema.ts';
 import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
 import type { Method, Route, RouteTable } from './route.ts';
-import { FIELDS } from './schema.ts';
+import { CHAT_FIELDS } from './chat-schema.ts';
 import { modelInfo, serverInfo } from './server-info.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokenize-schema.ts';
 import { detokenize, tokenize } from './tokenize.ts';
@@ -30,7 +30,7 @@ const CHAT: Route = {
   handle: chatCompletions,
   summary: 'A reply to a conversation.',
   group: 'Text',
-  fields: FIELDS,
+  fields: CHAT_FIELDS,
   required: ['messages', 'model'],
 };
 

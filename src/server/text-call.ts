@@ -8,8 +8,7 @@ import type { GenerationBody } from './generation-fields.ts';
 import { underFieldName } from './generation-request.ts';
 import { abortWithClient, whileRunning } from './model-call.ts';
 import { applyEvent, completionTokens, type Fold, startFold } from './reply-fold.ts';
-import { type Part, partsOf } from './reply-parts.ts';
-import { isGenerated } from './reply.ts';
+import { isGenerated, type Part, partsOf } from './reply-parts.ts';
 import { duration } from './request-log.ts';
 import { type Service, SHUTDOWN } from './service.ts';
 

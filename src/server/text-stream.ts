@@ -2,11 +2,9 @@
 // slow reader: what it has no room for waits here and goes out in fewer, larger parts.
 
 import type { H3Event } from 'h3';
-import type { TextEvent } from '../index.ts';
 import { isUnforeseen } from './errors.ts';
 import { applyEvent, choiceAt } from './reply-fold.ts';
-import { createHeldParts, type Part } from './reply-parts.ts';
-import { isGenerated } from './reply.ts';
+import { createHeldParts, type Generated, isGenerated, type Part } from './reply-parts.ts';
 import type { Service } from './service.ts';
 import { createEventStream, EVENT_STREAM_HEADERS } from './sse.ts';
 import type { TextCall } from './text-call.ts';
@@ -98,8 +96,6 @@ export function streamText(
     .finally(() => stream.end({ marker: form.marker }));
   return stream.body;
 }
-
-type Generated = Extract<TextEvent, { ids: number[] }>;
 
 function shifted(event: Generated, offset: number): Generated {
   return offset === 0 ? event : { ...event, choice: event.choice + offset };

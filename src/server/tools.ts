@@ -51,7 +51,7 @@ export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
 
 type Definition = z.infer<typeof definition>;
 
-export interface ToolFields {
+interface ToolFields {
   tools?: z.infer<typeof tool>[] | undefined;
   tool_choice?: 'auto' | 'none' | 'required' | z.infer<typeof choice> | undefined;
   parallel_tool_calls?: boolean | undefined;

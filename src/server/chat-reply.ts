@@ -1,6 +1,6 @@
 // A chat completion and the chunks of its stream, read from the fold of the engine's events.
 
-import type { FinishReason, TextEvent } from '../index.ts';
+import type { FinishReason } from '../index.ts';
 import { type Logprobs, toLogprobs } from './logprobs.ts';
 import {
   type Choice,
@@ -11,7 +11,7 @@ import {
   usageOf,
 } from './reply-fold.ts';
 import type { Part } from './reply-parts.ts';
-import type { ChatBody } from './schema.ts';
+import type { ChatBody } from './chat-schema.ts';
 
 interface ReplyHead {
   id: string;
@@ -166,9 +166,4 @@ export function lastChunks(reply: Reply, includeUsage: boolean) {
 
 function chunkHead({ head: { id, created, model, system_fingerprint } }: Reply) {
   return { id, object: 'chat.completion.chunk', created, model, system_fingerprint };
-}
-
-/** True for events that carry something of the answer. */
-export function isGenerated(event: TextEvent): event is Extract<TextEvent, { ids: number[] }> {
-  return event.type === 'delta' || event.type === 'reasoning' || event.type === 'toolCall';
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { RequestError } from '../../src/server/errors.ts';
-import { FIELDS } from '../../src/server/schema.ts';
+import { CHAT_FIELDS } from '../../src/server/chat-schema.ts';
 import { checkTokenIds } from '../../src/server/generation-request.ts';
-import { validateChat } from '../../src/server/validation.ts';
+import { validateChat } from '../../src/server/chat-validation.ts';
 import { ask } from './harness.ts';
 
 function refusal(body: unknown, strict = false): { code: string; param: string | null; message: string } {
@@ -24,11 +24,11 @@ const CONTRACT =
   );
 
 const named = (status: string): string[] =>
-  Object.entries(FIELDS).flatMap(([name, field]) => (field.status === status ? [name] : []));
+  Object.entries(CHAT_FIELDS).flatMap(([name, field]) => (field.status === status ? [name] : []));
 
 describe('the contract, field by field', () => {
   it('has every field of the request table', () => {
-    expect(CONTRACT.filter((name) => !(name in FIELDS))).toEqual([]);
+    expect(CONTRACT.filter((name) => !(name in CHAT_FIELDS))).toEqual([]);
   });
 
   it.each(named('honoured').filter((name) => name !== 'messages' && name !== 'model'))(

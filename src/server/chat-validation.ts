@@ -6,7 +6,7 @@ import { checkGeneration, unknownStreamOptions } from './generation-request.ts';
 import { unknownMembers } from './messages.ts';
 import { checkReasoning, unknownReasoning } from './reasoning.ts';
 import { toRequestError } from './request-error.ts';
-import { chatBody, type ChatBody, FIELDS } from './schema.ts';
+import { chatBody, type ChatBody, CHAT_FIELDS } from './chat-schema.ts';
 import { checkTools } from './tools.ts';
 
 export type KnownBody = ChatBody & Required<Pick<ChatBody, 'model'>>;
@@ -17,7 +17,7 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
     throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
   }
   // An empty list of messages is an error of its own; an empty stop or bias is not set.
-  const { honoured, ignored } = sortFields(value, FIELDS, ['messages']);
+  const { honoured, ignored } = sortFields(value, CHAT_FIELDS, ['messages']);
   requireFields(honoured);
   const parsed = chatBody.safeParse(honoured);
   if (!parsed.success) throw toRequestError(parsed.error, honoured);

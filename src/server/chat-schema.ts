@@ -9,7 +9,7 @@ import { TOOL_FIELDS } from './tools.ts';
 
 const MOST_LOGPROBS = 20;
 
-export const FIELDS = {
+export const CHAT_FIELDS = {
   ...by('files/template.ts', {
     messages: honoured(messagesSchema, 'Required: the conversation.'),
   }),
@@ -82,6 +82,6 @@ export const FIELDS = {
 } satisfies FieldTable;
 
 /** The honoured fields of a request; `null` and defaults have become "left out". */
-export const chatBody = honouredSchema(FIELDS);
+export const chatBody = honouredSchema(CHAT_FIELDS);
 
 export type ChatBody = z.infer<typeof chatBody>;
