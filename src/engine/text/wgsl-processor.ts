@@ -22,12 +22,15 @@ const SIGNATURE = 'fn process(token: u32, logit: f32, position: u32, count: u32)
 /** `most`: processors that are kept at once. */
 export function createWgslProcessors(device: Device, most: number): WgslProcessors {
   const ids = new Map<string, number>();
+  /** Those whose text the compiler is still reading. */
+  const checking = new Map<string, Promise<void>>();
   let next = 1;
   const reserved = kernelNames(device);
 
   const nameOf = (id: number): string => `request-${id}`;
   const drop = (source: string): void => {
-    const id = ids.get(source)!;
+    const id = ids.get(source);
+    if (id === undefined) return;
     ids.delete(source);
     device.dropShader(processorFile(nameOf(id)), nameOf(id));
   };
@@ -41,17 +44,25 @@ export function createWgslProcessors(device: Device, most: number): WgslProcesso
     if (ids.size > most) drop(ids.keys().next().value!);
     return { name: nameOf(id), id };
   };
+  const diagnose = async (source: string): Promise<void> => {
+    const { name } = of(source);
+    const [message] = await device.diagnose(PROCESS_SHADER, { PROCESSOR: name });
+    if (message === undefined) return;
+    drop(source);
+    throw refusal(message.replace(` {PROCESSOR: ${name}}`, '').replace(`${processorFile(name)}:`, 'line '));
+  };
   return {
     of,
     has: (id) => [...ids.values()].includes(id),
     async check(source) {
-      if (ids.has(source)) return;
-      const { name } = of(source);
-      const [message] = await device.diagnose(PROCESS_SHADER, { PROCESSOR: name });
-      if (message === undefined) return;
-      drop(source);
-      const place = `shaders/${processorFile(name)}`.replace('shaders/', '');
-      throw refusal(message.replace(` {PROCESSOR: ${name}}`, '').replace(`${place}:`, 'line '));
+      if (!checking.has(source)) {
+        if (ids.has(source)) return;
+        checking.set(
+          source,
+          diagnose(source).finally(() => checking.delete(source)),
+        );
+      }
+      await checking.get(source);
     },
   };
 }

@@ -68,6 +68,14 @@ describe('in a model', () => {
     expect(await idsOf(withSource(fresh))).toEqual(Array.from({ length: 10 }, (_, i) => i));
   });
 
+  test('a broken one that comes twice at a time is refused twice, and others go on', async () => {
+    const broken = withSource(written('return missing;'));
+    const outcomes = await Promise.allSettled([request, broken, broken].map(idsOf));
+    expect(outcomes[0]).toEqual({ status: 'fulfilled', value: await idsOf(request) });
+    for (const outcome of outcomes.slice(1))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'bad_request' } });
+  });
+
   test('each row of a batch has its own, or none', async () => {
     const sources = [3, 5, 7].map((id) => written(`return select(logit, 500.0, token == ${id}u);`));
     const asked = [...sources.map(withSource), request, withSource(sources[0]!)];
