@@ -19,6 +19,13 @@ export function writeMask(sequence: Sequence, into: Uint32Array): void {
 
 function setBits(sequence: Sequence, into: Uint32Array): void {
   const { constraint, allowed, stopIds } = sequence;
+  const [next] = sequence.forced;
+  if (next !== undefined && !isBarred(sequence, next)) {
+    into.fill(0);
+    into[next >> 5]! |= 1 << (next & 31);
+    return;
+  }
+  sequence.forced = [];
   if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
   if (allowed !== null) for (let i = 0; i < into.length; i++) into[i]! &= allowed[i]!;
   if (constraint === null || sequence.ids.length - sequence.promptTokens >= sequence.minTokens) return;
@@ -28,23 +35,45 @@ function setBits(sequence: Sequence, into: Uint32Array): void {
   if (into.every((word) => word === 0)) for (const id of ends) into[id >> 5]! |= 1 << (id & 31);
 }
 
-/** Takes in the tokens that must follow, as they need no forward pass to be known; true where there were some. */
+/** Whether a processor rules the token out, whatever the text must go on with. */
+function isBarred({ allowed, constraint }: Sequence, id: number): boolean {
+  if (allowed !== null && ((allowed[id >> 5]! >>> (id & 31)) & 1) === 0) return true;
+  return constraint?.bars?.(id) ?? false;
+}
+
+/**
+ * Takes in the tokens that must follow, as they need no forward pass to be known; true where there were some. Where each token's
+ * pass is wanted, they are kept for the masks to come, one a pass.
+ */
 export function acceptForced(sequence: Sequence): boolean {
-  const { constraint, sampling, stopIds, recorder } = sequence;
-  if (constraint === null || sequence.maxTokens === 0) return false;
-  // Log probabilities and hidden states come from the forward pass of each token.
-  const needsPass = sampling.logprobs !== null || recorder?.wantsStates || recorder?.promptTop != null;
+  const { sampling, recorder } = sequence;
+  if (sequence.forced.length > 0) return false;
+  const needsPass = sampling.logprobs !== null || recorder?.wantsStates === true;
   const before = sequence.ids.length;
-  while (!sequence.finished) {
-    if (constraint.ended) {
-      const [end] = stopIds;
-      if (end === undefined) finish(sequence, 'stop', null);
-      else if (!needsPass) acceptToken(sequence, end);
-      else break;
+  for (let run = mustFollow(sequence); run.length > 0; run = mustFollow(sequence)) {
+    if (needsPass) {
+      sequence.forced = run;
+      break;
     }
-    const run = needsPass ? [] : constraint.forced();
-    if (run.length === 0) break;
-    for (const id of run) if (!sequence.finished) acceptToken(sequence, id);
+    const isCut = run.some((id) => {
+      const stops = sequence.finished || isBarred(sequence, id);
+      if (!stops) acceptToken(sequence, id);
+      return stops;
+    });
+    if (isCut) break;
   }
   return sequence.ids.length > before;
+}
+
+/** Ends a text that is complete where no token may say so. */
+function mustFollow(sequence: Sequence): readonly number[] {
+  const { constraint, processor, stopIds, finished } = sequence;
+  if (constraint === null || finished) return [];
+  if (constraint.ended) {
+    const end = [...stopIds].find((id) => !isBarred(sequence, id));
+    if (end === undefined) finish(sequence, 'stop', null);
+    return end === undefined || processor !== null ? [] : [end];
+  }
+  // What a function on logits makes of a token, only the device knows.
+  return processor === null ? constraint.forced() : [];
 }

@@ -8,6 +8,8 @@ export interface Constraint {
   accept(id: number): void;
   /** Tokens that must follow whatever the model says; []: none. They are not taken in by this. */
   forced(): number[];
+  /** Whether something beside the text so far rules the token out: a forced run stops before it. Left out: nothing does. */
+  bars?(id: number): boolean;
   /** Only end tokens are allowed. */
   readonly ended: boolean;
   /** Nothing is refused any more, whatever comes: it has no say. */

@@ -40,6 +40,7 @@ export function withProcessors(
 /** Tokens that must not come next. */
 interface Bans {
   next(): Iterable<number>;
+  has(id: number): boolean;
   accept(id: number): void;
   fork(): Bans;
 }
@@ -55,8 +56,8 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
       constraint?.accept(id);
       for (const one of bans) one.accept(id);
     },
-    // What must follow has to follow in spite of a ban: else nothing could.
     forced: () => constraint?.forced() ?? [],
+    bars: (id) => bans.some((one) => one.has(id)),
     get ended() {
       return constraint?.ended ?? false;
     },
@@ -82,12 +83,16 @@ function noRepeatedRuns({ size, window = Infinity }: Of<'no_repeat_ngram'>, prom
     runs.set(key, after.set(id, first));
   };
   prompt.forEach(accept);
+  const after = (): Map<number, number> | undefined =>
+    seen.length < size - 1 ? undefined : runs.get(seen.slice(seen.length - size + 1).join());
   return {
     accept,
     *next() {
-      if (seen.length < size - 1) return;
-      const after = runs.get(seen.slice(seen.length - size + 1).join()) ?? [];
-      for (const [id, at] of after) if (at >= seen.length - window) yield id;
+      for (const [id, at] of after() ?? []) if (at >= seen.length - window) yield id;
+    },
+    has(id) {
+      const at = after()?.get(id);
+      return at !== undefined && at >= seen.length - window;
     },
     fork: () => noRepeatedRuns({ name: 'no_repeat_ngram', size, window }, seen),
   };
@@ -105,17 +110,19 @@ function badWords({ words }: Of<'bad_words'>, tokenizer: Tokenizer): Bans {
 function bannedRuns(runs: readonly (readonly number[])[], said: readonly number[]): Bans {
   const longest = Math.max(0, ...runs.map((ids) => ids.length));
   let tail = [...said];
+  function* next(): Generator<number> {
+    for (const ids of runs) {
+      const before = ids.slice(0, -1);
+      const from = tail.length - before.length;
+      if (from >= 0 && before.every((id, i) => tail[from + i] === id)) yield ids.at(-1)!;
+    }
+  }
   return {
     accept(id) {
       tail = [...tail, id].slice(-longest);
     },
-    *next() {
-      for (const ids of runs) {
-        const before = ids.slice(0, -1);
-        const from = tail.length - before.length;
-        if (from >= 0 && before.every((id, i) => tail[from + i] === id)) yield ids.at(-1)!;
-      }
-    },
+    next,
+    has: (id) => [...next()].includes(id),
     fork: () => bannedRuns(runs, tail),
   };
 }

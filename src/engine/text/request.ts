@@ -165,6 +165,7 @@ export function createSequences(
       tokenizer,
       prompt: ids,
     }),
+    forced: [],
     allowed,
     processor,
     counts: counts ? createTokenCounts() : null,

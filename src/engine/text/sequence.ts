@@ -59,6 +59,8 @@ export interface Sequence {
   keepStop: boolean;
   /** What its tokens may be; null: anything. */
   constraint: Constraint | null;
+  /** Tokens that must come next, one a pass; [] where none must, or they were taken in without one. */
+  forced: readonly number[];
   /** Bits of the tokens that may come at all; null: all of them. */
   allowed: Uint32Array | null;
   /** Its own function on logits, in WGSL. */
@@ -106,6 +108,7 @@ export function acceptPrompt(sequence: Sequence): void {
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
 export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
   sequence.constraint?.accept(id);
+  sequence.forced = sequence.forced.slice(1);
   sequence.ids.push(id);
   sequence.counts?.add(id);
   const generated = sequence.ids.length - sequence.promptTokens;

@@ -60,6 +60,7 @@ export function paperSequence(
     minTokens: 0,
     keepStop: false,
     constraint: null,
+    forced: [],
     allowed: null,
     processor: null,
     counts: null,

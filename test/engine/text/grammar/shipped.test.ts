@@ -84,6 +84,22 @@ describe('svc-chat-mini at temperature 1.5', () => {
     expect(all.some(({ ended }) => ended === 'stop')).toBe(true);
   });
 
+  it('says the same with log probabilities and without', async () => {
+    const idsOf = async (asked: { logprobs?: number }): Promise<number[]> => {
+      const ids: number[] = [];
+      const request = {
+        prompt: { text: 'Say it:' },
+        temperature: 1,
+        seed: 5,
+        constraint: { type: 'regex', pattern: 'hello world [a-z]{20}' } as const,
+      };
+      for await (const event of model.generate({ ...request, ...asked }))
+        if (event.type === 'delta') ids.push(...event.ids);
+      return ids;
+    };
+    expect(await idsOf({ logprobs: 2 })).toEqual(await idsOf({}));
+  });
+
   it('refuses a bad grammar before it generates', async () => {
     const events = model.generate({
       prompt: { text: 'a' },
