@@ -2,12 +2,12 @@
 
 import { RequestError } from './errors.ts';
 import { refuseUnknown, show, sortFields } from './fields.ts';
-import { checkGeneration, unknownStreamOptions } from './generation-request.ts';
-import { unknownMembers } from './messages.ts';
-import { checkReasoning, unknownReasoning } from './reasoning.ts';
+import { checkGeneration } from './generation-request.ts';
+import { checkReasoning } from './reasoning.ts';
 import { toRequestError } from './request-error.ts';
 import { chatBody, type ChatBody, CHAT_FIELDS } from './chat-schema.ts';
 import { checkTools } from './tools.ts';
+import { unknownMembers } from './unknown-members.ts';
 
 export type KnownBody = ChatBody & Required<Pick<ChatBody, 'model'>>;
 
@@ -23,11 +23,7 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
   const body = parsed.data as KnownBody;
   checkPairs(body);
-  ignored.push(
-    ...unknownMembers(body.messages ?? []),
-    ...unknownStreamOptions(body),
-    ...unknownReasoning(body),
-  );
+  ignored.push(...unknownMembers(honoured, FIELDS));
   if (strict) refuseUnknown(ignored);
   return { body, ignored };
 }

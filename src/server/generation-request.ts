@@ -4,14 +4,13 @@ import { EngineError, type TextRequest } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
 import type { GenerationBody } from './generation-fields.ts';
-import { processorPaths, toProcessors } from './logit-processors.ts';
+import { processorField, processorPaths, toProcessors } from './logit-processors.ts';
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
 
 /** All of a TextRequest but its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
 export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {
   const states = body.return_hidden_states;
-  const salt = [body.cache_salt, body.extra_key].filter((part) => part !== undefined);
   return withoutMissing({
     temperature: body.temperature,
     topP: body.top_p,
@@ -36,11 +35,16 @@ export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextR
     priority: body.priority,
     id: body.rid,
     timeouts: timeoutsOf(body),
-    cacheSalt: salt.length > 0 ? salt.join('\n') : undefined,
+    cacheSalt: saltOf(body),
     hiddenStates: states ? wantedStates(states) : undefined,
     routedExperts: body.return_routed_experts ? { from: body.routed_experts_start_len ?? 0 } : undefined,
     promptIds: body.return_prompt_token_ids,
   });
+}
+
+/** Both fields as one text that no other pair of them gives. */
+function saltOf({ cache_salt: salt, extra_key: key }: GenerationBody): string | undefined {
+  return salt === undefined && key === undefined ? undefined : JSON.stringify([salt ?? null, key ?? null]);
 }
 
 function timeoutsOf({ queue_timeout, request_timeout }: GenerationBody): TextRequest['timeouts'] {
@@ -97,22 +101,13 @@ export function checkTokenIds(
   for (const key of Object.keys(body.logit_bias ?? {})) check(Number(key), `logit_bias.${key}`);
 }
 
-const STREAM_OPTIONS = new Set(['include_usage', 'continuous_usage_stats', 'include_obfuscation']);
-
-/** Members of stream_options that nothing here reads. */
-export function unknownStreamOptions({ stream_options: options = {} }: GenerationBody): string[] {
-  return Object.keys(options)
-    .filter((name) => !STREAM_OPTIONS.has(name))
-    .map((name) => `stream_options.${name}`);
-}
-
 /** Where the members of an engine request stand in the body; longer ones first. */
 function fieldPaths(
   body: GenerationBody & ReasoningFields & { input_ids?: number[] | undefined },
 ): [engine: string, field: string][] {
   return [
     ...constraintPaths(body),
-    ...reasoningPaths(body),
+    ...reasoningPaths(body, processorField(body)),
     ...(body.input_ids ? [['prompt', 'input_ids'] as [string, string]] : []),
     ['maxTokens', 'max_completion_tokens'],
     ['topP', 'top_p'],

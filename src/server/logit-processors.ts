@@ -68,6 +68,11 @@ export function toProcessors(body: ProcessorFields): LogitProcessor[] | undefine
   return processors.length > 0 ? processors : undefined;
 }
 
+/** The field that named processors came in; custom_params names one alone. */
+export function processorField(body: ProcessorFields): string {
+  return body.custom_logit_processor === undefined ? 'custom_params.thinking_budget' : FIELD;
+}
+
 /** Where the engine's paths into the processors stand in the request. */
 export function processorPaths(body: ProcessorFields): [engine: string, field: string][] {
   const own: [string, string][] = [
@@ -75,10 +80,9 @@ export function processorPaths(body: ProcessorFields): [engine: string, field: s
     ...(body.bad_words ? [['words', 'bad_words'] as [string, string]] : []),
   ];
   const named = (toProcessors(body) ?? []).length - own.length;
-  const field = body.custom_logit_processor === undefined ? 'custom_params.thinking_budget' : FIELD;
   return [
     ...own.map(([member, name], at): [string, string] => [`processors.${named + at}.${member}`, name]),
-    ['processors', named > 0 ? field : (own[0]?.[1] ?? FIELD)],
+    ['processors', named > 0 ? processorField(body) : (own[0]?.[1] ?? FIELD)],
   ];
 }
 

@@ -91,11 +91,6 @@ export const messagesSchema = z.array(message).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 
-const KNOWN_MEMBERS = new Set([
-  ...['role', 'content', 'name', 'reasoning_content', 'reasoning', 'tool_calls', 'function_call'],
-  'tool_call_id',
-]);
-
 /** Drops what the templates have no word for. */
 export function toChatMessages(body: MessagesBody): ChatMessage[] {
   return body.map(
@@ -113,19 +108,6 @@ export function toChatMessages(body: MessagesBody): ChatMessage[] {
         tool_call_id: tool_call_id ?? undefined,
       }),
   );
-}
-
-/** Members with a value that nothing here reads, as paths. */
-export function unknownMembers(body: MessagesBody): string[] {
-  return body.flatMap((entry, at) =>
-    Object.entries(entry)
-      .filter(([name, value]) => value != null && !KNOWN_MEMBERS.has(name) && !isEmptyList(value))
-      .map(([name]) => `messages.${at}.${name}`),
-  );
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }
 
 function isJsonObject(text: string): boolean {

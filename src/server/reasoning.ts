@@ -105,24 +105,18 @@ function given<T>(said: [string, T | null | undefined][]): Said<T> {
   return said.filter((entry): entry is [string, T] => entry[1] != null);
 }
 
-const MEMBERS = new Set(['effort', 'enabled', 'max_tokens']);
-
-/** Members of `reasoning` that nothing here reads. */
-export function unknownReasoning({ reasoning = {} }: ReasoningFields): string[] {
-  return Object.entries(reasoning)
-    .filter(([name, value]) => value != null && !MEMBERS.has(name))
-    .map(([name]) => `reasoning.${name}`);
-}
-
-/** The field a reasoning option came from. */
-export function reasoningPaths(body: ReasoningFields): [engine: string, field: string][] {
+/** The field a reasoning option came from; `processorField` gave the budget where no field of its own did. */
+export function reasoningPaths(
+  body: ReasoningFields,
+  processorField: string,
+): [engine: string, field: string][] {
   const effortField = efforts(body)[0]?.[0];
   const budgetField = budgets(body)[0]?.[0];
   const streamField = body.stream_reasoning === undefined ? undefined : 'stream_reasoning';
   const separateField = body.separate_reasoning === undefined ? undefined : 'separate_reasoning';
   return [
     ['reasoning.effort', effortField ?? 'reasoning_effort'],
-    ['reasoning.budget', budgetField ?? 'thinking_budget'],
+    ['reasoning.budget', budgetField ?? processorField],
     ['reasoning.separate', 'separate_reasoning'],
     ['reasoning.stream', 'stream_reasoning'],
     ['reasoning', effortField ?? budgetField ?? separateField ?? streamField ?? 'reasoning_effort'],

@@ -85,6 +85,34 @@ describe('refusals', () => {
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { param: 'wibble', code: 'unknown_parameter' } });
   });
+
+  it('lists unknown members of what it knows, but for those without a value', async () => {
+    const { post } = await start();
+    const described = { name: 'f', parameters: { type: 'object', anything: 1 }, wobble: 2 };
+    const passed = await post({
+      model: 'default',
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral' } }] },
+        { role: 'assistant', content: 'ha', refusal: null, annotations: [], mood: 'good' },
+        { role: 'user', content: 'ho' },
+      ],
+      tools: [{ type: 'function', function: described, cached: true }],
+      response_format: { type: 'text', wubble: 3 },
+      reasoning: { effort: 'low', exclude: false },
+      stream: true,
+      stream_options: { include_usage: true, include_obfuscation: true },
+    });
+    expect(passed.headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual([
+      'messages.0.content.0.cache_control',
+      'messages.1.mood',
+      'reasoning.exclude',
+      'response_format.wubble',
+      'stream_options.include_obfuscation',
+      'tools.0.cached',
+      'tools.0.function.wobble',
+    ]);
+    await passed.text();
+  });
 });
 
 describe('a body over 64 MiB', () => {
@@ -108,7 +136,7 @@ describe('a body over 64 MiB', () => {
     );
     const chunk = `100000\r\n${big}\r\n`;
     for (let written = 0; written < 70; written += 1) socket.write(chunk);
-    await expect.poll(() => lines.some((line) => line.includes(' 413'))).toBe(true);
+    await expect.poll(() => lines.some((line) => line.includes(' 413')), { timeout: 20_000 }).toBe(true);
     expect(model.requests).toEqual([]);
     socket.destroy();
   });

@@ -45,7 +45,7 @@ describe('values at their bounds together', () => {
     [{ temperature: 0, top_p: 1, top_k: 0, min_p: 1, n: 128, max_tokens: 1, seed: -1 }],
     [{ temperature: 2, top_k: -1, stop: [], stop_token_ids: [], logit_bias: {} }],
     [{ temperature: Number.MIN_VALUE, min_tokens: 5, max_tokens: 5, logprobs: true, top_logprobs: 20 }],
-    [{ stream: true, stream_options: { include_usage: null, include_obfuscation: false } }],
+    [{ stream: true, stream_options: { include_usage: null } }],
     [{ stream: false, stream_options: {} }],
   ])('%j passes', (more) => {
     expect(validateChat(ask('hi', more), true).ignored).toEqual([]);

@@ -43,11 +43,12 @@ describe('response_format', () => {
   });
 
   it('is free text with tagged regions', async () => {
-    const structures = [{ begin: '<n>', schema: { type: 'integer' }, end: '</n>' }];
-    const { text } = await both(ASK, {
-      response_format: { type: 'structural_tag', structures, triggers: ['<n>'] },
+    // Of itself the model says "France's capital is Paris."
+    const structures = [{ begin: "France's", schema: { type: 'integer' }, end: '.' }];
+    const { text } = await both('What is the capital of France?', {
+      response_format: { type: 'structural_tag', structures, triggers: ['France'] },
     });
-    for (const region of text.matchAll(/<n>(.*?)(<\/n>|$)/gs)) expect(region[1]).toMatch(/^-?\d*$/);
+    expect(text).toMatch(/^France's-?\d+\./);
   });
 
   it('begins after the thinking', async () => {

@@ -239,13 +239,13 @@ field('request_timeout', {
   refused: [[-1, 'greater than 0']],
 });
 field('cache_salt', {
-  asks: [['tenant', { cacheSalt: 'tenant' }]],
+  asks: [['tenant', { cacheSalt: '["tenant",null]' }]],
   refused: [['', 'at least 1 character']],
 });
 field('extra_key', {
   asks: [
-    ['key', { cacheSalt: 'key' }],
-    ['key', { cacheSalt: 'tenant\nkey' }, { with: { cache_salt: 'tenant' } }],
+    ['key', { cacheSalt: '[null,"key"]' }],
+    ['key', { cacheSalt: '["tenant","key"]' }, { with: { cache_salt: 'tenant' } }],
   ],
   refused: [[5, 'a string']],
 });

@@ -1,0 +1,30 @@
+// Members inside a field's value that its schema has no name for: told to the client, as unknown fields are.
+
+import { z } from 'zod';
+import { isEmpty, type FieldTable } from './fields.ts';
+
+/** Paths of what nothing here reads, in the honoured fields of a body. */
+export function unknownMembers(body: Record<string, unknown>, table: FieldTable): string[] {
+  return Object.entries(body).flatMap(([name, value]) => {
+    const field = table[name];
+    return field?.status === 'honoured' ? unknownIn(field.schema, value, name) : [];
+  });
+}
+
+function unknownIn(schema: z.core.$ZodType, value: unknown, path: string): string[] {
+  if (isEmpty(value)) return [];
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return unknownIn(schema.unwrap(), value, path);
+  if (schema instanceof z.ZodUnion) {
+    const fitting = schema.options.find((option) => z.safeParse(option, value).success);
+    return fitting ? unknownIn(fitting, value, path) : [];
+  }
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.flatMap((entry, at) => unknownIn(schema.element, entry, `${path}.${at}`));
+  if (!(schema instanceof z.ZodObject) || typeof value !== 'object') return [];
+  return Object.entries(value as object).flatMap(([name, member]) => {
+    const known = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+    if (known) return unknownIn(known, member, `${path}.${name}`);
+    return isEmpty(member) ? [] : [`${path}.${name}`];
+  });
+}
