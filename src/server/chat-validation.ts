@@ -23,7 +23,7 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
   const body = parsed.data as KnownBody;
   checkPairs(body);
-  ignored.push(...unknownMembers(honoured, FIELDS));
+  ignored.push(...unknownMembers(honoured, CHAT_FIELDS));
   if (strict) refuseUnknown(ignored);
   return { body, ignored };
 }
