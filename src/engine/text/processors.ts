@@ -5,6 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import { maskWords } from '../../kernels/logits-mask.ts';
 import type { Constraint } from './constraint.ts';
+import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
 import type { LogitProcessor, TextRequest } from './text-model.ts';
 
 type Of<Name extends LogitProcessor['name']> = Extract<LogitProcessor, { name: Name }>;
@@ -23,24 +24,27 @@ export function allowedTokens(processors: readonly LogitProcessor[], vocabulary:
   return allowed;
 }
 
-/** `constraint` and the processors that look at what was said, of one choice; null: there are none. */
+/** Adds the processors that look at what was said to the constraint of a choice; null: there are neither. */
 export function withProcessors(
-  constraint: Constraint | null,
   processors: readonly LogitProcessor[],
   { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: readonly number[] },
-): Constraint | null {
-  const bans = processors.flatMap((processor): Bans[] => {
+): (constraint: Constraint | null) => Constraint | null {
+  const starts = processors.flatMap((processor): (() => Bans)[] => {
     if (processor.name === 'no_repeat_ngram') return [noRepeatedRuns(processor, prompt)];
     if (processor.name === 'bad_words') return [badWords(processor, tokenizer)];
     return [];
   });
-  return bans.length === 0 ? constraint : banning(constraint, bans);
+  if (starts.length === 0) return (constraint) => constraint;
+  return (constraint) =>
+    banning(
+      constraint,
+      starts.map((start) => start()),
+    );
 }
 
 /** Tokens that must not come next. */
 interface Bans {
-  next(): Iterable<number>;
-  has(id: number): boolean;
+  next(take: (id: number) => void): void;
   accept(id: number): void;
   fork(): Bans;
 }
@@ -49,7 +53,7 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   return {
     mask(into) {
       if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
-      for (const one of bans) for (const id of one.next()) into[id >> 5]! &= ~(1 << (id & 31));
+      for (const one of bans) one.next((id) => void (into[id >> 5]! &= ~(1 << (id & 31))));
       return true;
     },
     accept(id) {
@@ -57,7 +61,7 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
       for (const one of bans) one.accept(id);
     },
     forced: () => constraint?.forced() ?? [],
-    bars: (id) => bans.some((one) => one.has(id)),
+    bars: (id) => bans.some((one) => has(one, id)),
     get ended() {
       return constraint?.ended ?? false;
     },
@@ -69,61 +73,57 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   };
 }
 
+function has(bans: Bans, id: number): boolean {
+  let found = false;
+  bans.next((banned) => void (found ||= banned === id));
+  return found;
+}
+
 /** Runs of prompt and reply alike. */
-function noRepeatedRuns({ size, window = Infinity }: Of<'no_repeat_ngram'>, prompt: readonly number[]): Bans {
-  const seen: number[] = [];
-  /** The first tokens of a run → what came after them, and where last. */
-  const runs = new Map<string, Map<number, number>>();
-  const accept = (id: number): void => {
-    seen.push(id);
-    const first = seen.length - size;
-    if (first < 0) return;
-    const key = seen.slice(first, -1).join();
-    const after = runs.get(key) ?? new Map<number, number>();
-    runs.set(key, after.set(id, first));
-  };
-  prompt.forEach(accept);
-  const after = (): Map<number, number> | undefined =>
-    seen.length < size - 1 ? undefined : runs.get(seen.slice(seen.length - size + 1).join());
-  return {
-    accept,
-    *next() {
-      for (const [id, at] of after() ?? []) if (at >= seen.length - window) yield id;
-    },
-    has(id) {
-      const at = after()?.get(id);
-      return at !== undefined && at >= seen.length - window;
-    },
-    fork: () => noRepeatedRuns({ name: 'no_repeat_ngram', size, window }, seen),
-  };
+function noRepeatedRuns(
+  { size, window = Infinity }: Of<'no_repeat_ngram'>,
+  prompt: readonly number[],
+): () => Bans {
+  const bans = (runs: RepeatedRuns): Bans => ({
+    next: (take) => runs.ends(window, take),
+    accept: runs.add,
+    fork: () => bans(runs.fork()),
+  });
+  const begin = repeatedRuns(size, prompt);
+  return () => bans(begin());
+}
+
+/** A run of tokens that must not become complete. */
+interface BannedRun {
+  before: readonly number[];
+  last: number;
 }
 
 /** Words as they stand and behind a space, in the tokens that the tokenizer has for them. */
-function badWords({ words }: Of<'bad_words'>, tokenizer: Tokenizer): Bans {
+function badWords({ words }: Of<'bad_words'>, tokenizer: Tokenizer): () => Bans {
   const runs = words
     .flatMap((word) => [word, ` ${word.trimStart()}`])
     .map((text) => tokenizer.encode(text, { addSpecialTokens: false }))
-    .filter((ids) => ids.length > 0);
-  return bannedRuns(runs, []);
+    .filter((ids) => ids.length > 0)
+    .map((ids) => ({ before: ids.slice(0, -1), last: ids.at(-1)! }));
+  const longest = runs.reduce((most, { before }) => Math.max(most, before.length), 0);
+  return () => bannedRuns(runs, longest, []);
 }
 
-function bannedRuns(runs: readonly (readonly number[])[], said: readonly number[]): Bans {
-  const longest = Math.max(0, ...runs.map((ids) => ids.length));
-  let tail = [...said];
-  function* next(): Generator<number> {
-    for (const ids of runs) {
-      const before = ids.slice(0, -1);
-      const from = tail.length - before.length;
-      if (from >= 0 && before.every((id, i) => tail[from + i] === id)) yield ids.at(-1)!;
-    }
-  }
+/** `tail`: the last tokens, as many as a run may have before its last. */
+function bannedRuns(runs: readonly BannedRun[], longest: number, tail: readonly number[]): Bans {
+  let said = tail;
   return {
-    accept(id) {
-      tail = [...tail, id].slice(-longest);
+    next(take) {
+      for (const { before, last } of runs) {
+        const from = said.length - before.length;
+        if (from >= 0 && before.every((id, i) => said[from + i] === id)) take(last);
+      }
     },
-    next,
-    has: (id) => [...next()].includes(id),
-    fork: () => bannedRuns(runs, tail),
+    accept(id) {
+      if (longest > 0) said = [...said, id].slice(-longest);
+    },
+    fork: () => bannedRuns(runs, longest, said),
   };
 }
 

@@ -130,6 +130,7 @@ export function createSequences(
   const counts =
     frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
   const allowed = allowedTokens(processors, context.vocabulary);
+  const processed = withProcessors(processors, { tokenizer, prompt: ids });
   const stops = [
     ...(request.stop ?? []).map(stopText),
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
@@ -161,10 +162,7 @@ export function createSequences(
     endIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
-    constraint: withProcessors(createReplyConstraint(plan, begins, grammar, context), processors, {
-      tokenizer,
-      prompt: ids,
-    }),
+    constraint: processed(createReplyConstraint(plan, begins, grammar, context)),
     forced: [],
     allowed,
     processor,

@@ -30,7 +30,7 @@ function start(
   prompt: number[] = [],
   base: Constraint | null = null,
 ): Constraint {
-  return withProcessors(base, processors, { tokenizer, prompt })!;
+  return withProcessors(processors, { tokenizer, prompt })(base)!;
 }
 
 describe('allowed and disallowed tokens', () => {
@@ -49,9 +49,8 @@ describe('allowed and disallowed tokens', () => {
   });
 
   it('need no look at what was said', () => {
-    expect(
-      withProcessors(null, [{ name: 'allowed_tokens', tokens: [1] }], { tokenizer, prompt: [] }),
-    ).toBeNull();
+    const processors: LogitProcessor[] = [{ name: 'allowed_tokens', tokens: [1] }];
+    expect(withProcessors(processors, { tokenizer, prompt: [] })(null)).toBeNull();
   });
 });
 
@@ -80,6 +79,22 @@ describe('no run of tokens twice', () => {
       said.push(next);
     }
   });
+});
+
+it('choices share what is known of a long prompt', () => {
+  const random = randomInteger(5);
+  const prompt = Array.from({ length: 20_000 }, () => random(VOCABULARY - 1));
+  const begin = withProcessors([{ name: 'no_repeat_ngram', size: 1000 }], { tokenizer, prompt });
+  const started = process.cpuUsage();
+  const choices = Array.from({ length: 128 }, () => begin(null)!);
+  const [first, second] = choices as [Constraint, Constraint];
+  for (const id of prompt.slice(0, 999)) first.accept(id);
+  expect(bannedBy(first)).toEqual([prompt[999]]);
+  expect(bannedBy(second)).toEqual([]);
+  const fork = first.fork();
+  fork.accept(prompt[999]! + 1);
+  expect([bannedBy(fork), bannedBy(first)]).toEqual([[], [prompt[999]]]);
+  expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
 });
 
 describe('bad words', () => {
