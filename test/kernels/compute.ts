@@ -15,11 +15,13 @@ export interface Job {
   sizes: Sizes;
   /** Returns the output, which may be one of the inputs. */
   record: (tape: Tape, input: Input) => Tensor;
+  /** Of rows named `rows`. */
+  adapters?: Region;
 }
 
 /** The output's rows at `sizes`; padding columns must have come out as zeros. */
-export async function compute({ device, capacity, sizes, record }: Job): Promise<Float32Array[]> {
-  const tape = new Tape(device, capacity);
+export async function compute({ device, capacity, sizes, record, adapters }: Job): Promise<Float32Array[]> {
+  const tape = new Tape(device, capacity, { rowAdapters: adapters ? { rows: adapters } : null });
   const inputs: GPUBuffer[] = [];
   const input: Input = (shape, values) => {
     const size = tensorBytes(shape, capacity);
