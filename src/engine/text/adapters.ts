@@ -18,6 +18,8 @@ export interface Adapter {
   number: number;
   /** Those that run with it. */
   requests: number;
+  /** Why it could not be loaded again after a lost device: its requests end with that. */
+  lost: EngineError | null;
   /** Loaded because a request named its folder: makes room for others while nobody uses it. */
   readonly onDemand: boolean;
 }
@@ -29,7 +31,7 @@ export interface AdapterHost {
 }
 
 export interface Adapters {
-  /** To a host that has none: those of the options at first, all that were loaded after a lost device. */
+  /** To a host that has none: those of the options at first; after a lost device all that were loaded and can still be read. */
   attach(host: AdapterHost): Promise<void>;
   load(name: string, path: string): Promise<LoraInfo[]>;
   unload(name: string): Promise<LoraInfo[]>;
@@ -47,6 +49,7 @@ type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'ma
 export function createAdapters(
   platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
   { loraPaths = [], loraDir, maxLoras = MOST, maxLoraRank = MOST_RANK }: Options,
+  onNote: (message: string) => void,
 ): Adapters {
   const named = new Map<string, Adapter>();
   /** Unloaded, with requests that still run. */
@@ -77,12 +80,32 @@ export function createAdapters(
     );
   };
 
+  /** null: it is not there as it was, and one of these the less. */
+  const openAgain = async (adapter: Adapter): Promise<LoraFile | null> => {
+    const { name, path, identity } = adapter;
+    let problem = 'has changed';
+    try {
+      const file = await open(path);
+      if (file.identity === identity) return file;
+      await file.close();
+    } catch (error) {
+      problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
+    }
+    const message = `the GPU device was lost, and the adapter ${name} is gone with it, since ${path} ${problem}: load it again`;
+    adapter.lost = new EngineError('model_not_found', message, { param: 'lora' });
+    named.delete(name);
+    retired.delete(adapter);
+    onNote(message);
+    return null;
+  };
+
   const add = async (name: string, path: string, onDemand: boolean): Promise<Adapter> => {
     await makeRoom();
     const file = await open(path);
     try {
       const { rank, identity } = file;
-      const adapter: Adapter = { name, path: file.path, rank, identity, number: 0, requests: 0, onDemand };
+      const nobody = { number: 0, requests: 0, lost: null };
+      const adapter: Adapter = { name, path: file.path, rank, identity, ...nobody, onDemand };
       await host!.add(adapter, file);
       named.set(name, adapter);
       return adapter;
@@ -142,13 +165,9 @@ export function createAdapters(
         const isFirst = host === null;
         host = next;
         for (const adapter of [...named.values(), ...retired]) {
-          const file = await open(adapter.path);
+          const file = await openAgain(adapter);
+          if (!file) continue;
           try {
-            if (file.identity !== adapter.identity)
-              throw new EngineError(
-                'bad_checkpoint',
-                `${adapter.path} has changed: unload it, and load it again`,
-              );
             await host.add(adapter, file);
           } finally {
             await file.close();

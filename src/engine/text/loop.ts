@@ -181,6 +181,9 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
       scheduler.sweep();
       scheduler.restart();
       runner = await restart(reason);
+      for (const sequence of scheduler.waiting)
+        if (sequence.adapter?.lost) finish(sequence, 'abort', null, sequence.adapter.lost);
+      scheduler.sweep();
     } catch (cause) {
       endAll(asEngineError(cause));
     }

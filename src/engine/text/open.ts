@@ -79,7 +79,7 @@ async function openModel(
   const endIds = endTokens(checkpoint, tokenizer, config.vocabulary);
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
   let budget: { memoryBudget?: number } = {};
-  const adapters = createAdapters(platform, options);
+  const adapters = createAdapters(platform, options, (message) => onEvent({ type: 'note', message }));
   const start = async (): Promise<Loaded> => {
     // Requests' own functions run with bounds checks on.
     const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);

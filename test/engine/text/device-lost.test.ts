@@ -1,6 +1,10 @@
 // A GPU device that dies under running and waiting requests: the model is loaded again once, and every request goes on to the
 // tokens it would have had.
 
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import type * as deviceStarter from '../../../src/gpu/node.ts';
 import type { Device } from '../../../src/gpu/device.ts';
@@ -24,6 +28,9 @@ vi.mock('../../../src/gpu/node.ts', async (load) => {
     },
   };
 });
+
+const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
+const loraOf = (name: string): string => join(GOLDEN, 'lora', name);
 
 const requests = Array.from({ length: 8 }, (_, i) => ({
   ...greedy(
@@ -106,5 +113,56 @@ test('what host memory has of a prompt outlives the device', async () => {
   expect((await collect(model.generate(request))).ids).toEqual(expected);
   expect((await collect(model.generate(request))).ids).toEqual(expected);
   expect(await model.metrics()).toMatchObject({ deviceRestarts: 1, cache: { loadedBack: 96 } });
+  await model.close();
+});
+
+test('adapters come back with it: named by options, loaded later, unloaded under a request that runs', async () => {
+  const { cases } = JSON.parse(readFileSync(`${GOLDEN}lora.json`, 'utf8')) as {
+    cases: { name: string; greedy: { prompt_ids: number[]; tokens: number[] } }[];
+  };
+  const wanted = (name: string) => cases.find((of) => of.name === `${name}.stored`)!.greedy;
+  const model = await openGolden('llama', { loraPaths: [`all=${loraOf('llama-all')}`] });
+  await model.loadAdapter('some', loraOf('llama-some'));
+  await model.loadAdapter('again', loraOf('llama-all'));
+  const run = async (lora: string, from: string, onToken: () => void = () => {}) => {
+    const got: number[] = [];
+    const { prompt_ids: prompt, tokens } = wanted(from);
+    for await (const event of model.generate({ ...greedy(prompt, 32), lora })) {
+      if (event.type === 'delta') got.push(...event.ids);
+      if (got.length === 5) onToken();
+    }
+    expect(got, lora).toEqual(tokens);
+  };
+  let unloaded: Promise<unknown> = Promise.resolve();
+  const unload = () => {
+    unloaded = model.unloadAdapter('again').then(() => devices.at(-1)!.destroy());
+  };
+  await Promise.all([run('all', 'llama-all'), run('some', 'llama-some'), run('again', 'llama-all', unload)]);
+  await unloaded;
+  expect((await model.metrics()).deviceRestarts).toBe(1);
+  expect((await model.loadedAdapters()).map(({ name }) => name).toSorted()).toEqual(['all', 'some']);
+  await run('some', 'llama-some');
+  await run('all', 'llama-all');
+  await model.close();
+});
+
+test('an adapter whose folder is gone ends its requests, and no others', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-lora-gone-'));
+  cpSync(loraOf('llama-some'), join(home, 'some'), { recursive: true });
+  const model = await openGolden('llama', { loraPaths: [loraOf('llama-all'), join(home, 'some')] });
+  const ids = Array.from({ length: 20 }, (_, k) => (k * 37) % 250);
+  const alone = (await collect(model.generate(greedy(ids, 60)))).ids;
+  const outcome = (lora: string) =>
+    collect(model.generate({ ...greedy(ids, 60), lora })).catch((error: unknown) => error);
+  const streams = [collect(model.generate(greedy(ids, 60))), outcome('llama-all'), outcome('some')] as const;
+  while ((await model.metrics()).generatedTokens < 90) await new Promise((resolve) => setTimeout(resolve, 2));
+  rmSync(home, { recursive: true });
+  devices.at(-1)!.destroy();
+  const [plain, kept, gone] = await Promise.all(streams);
+  expect(plain.ids).toEqual(alone);
+  expect(kept).toMatchObject({ ids: [expect.any(Array)] });
+  expect(gone).toMatchObject({ code: 'model_not_found', message: expect.stringContaining('some') as string });
+  expect((await model.loadedAdapters()).map(({ name }) => name)).toEqual(['llama-all']);
+  expect((await collect(model.generate(greedy(ids, 60)))).ids).toEqual(alone);
   await model.close();
 });
