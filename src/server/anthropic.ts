@@ -11,7 +11,7 @@ import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
 import { renameParam, underNames } from './renamed.ts';
 import { requireRunning, type Service } from './service.ts';
-import { acceptText, callText, foldParts, renamedFor } from './text-call.ts';
+import { acceptText, callText, foldText, renamedFor } from './text-call.ts';
 import { streamText } from './text-stream.ts';
 import { validateChat } from './chat-validation.ts';
 
@@ -35,7 +35,7 @@ export async function anthropicMessages(service: Service, event: H3Event): Promi
     return streamText(service, event, call, (send) => messageForm(head, fold, send));
   }
   const blocks = createBlocks(() => {});
-  await foldParts(call, (part) => blocks.add(part));
+  await foldText(call, (part) => blocks.add(part));
   blocks.close();
   return messageOf(head, fold, blocks.all());
 }

@@ -2,7 +2,7 @@
 
 import { H3, type H3Event, onDispose } from 'h3';
 import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './access.ts';
-import { isUnforeseen, RequestError, toAnthropicError, toErrorReply } from './errors.ts';
+import { CutShort, isUnforeseen, RequestError, toAnthropicError, toErrorReply } from './errors.ts';
 import { logCall, startCall } from './request-log.ts';
 import type { Method, Route } from './route.ts';
 import { routeList, routeOf, ROUTES } from './routes.ts';
@@ -67,7 +67,8 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
   }
 }
 
-function errorReply(service: Service, event: H3Event, error: unknown): unknown {
+function errorReply(service: Service, event: H3Event, thrown: unknown): unknown {
+  const error = thrown instanceof CutShort ? thrown.cause : thrown;
   if (isUnforeseen(error)) service.log.error(error);
   const reply = toErrorReply(error);
   const { status, headers, body } = reply;
@@ -81,7 +82,7 @@ function errorReply(service: Service, event: H3Event, error: unknown): unknown {
   const { req, url } = event;
   return routeOf(req.method, url.pathname)?.envelope === 'anthropic'
     ? { ...toAnthropicError(reply), request_id: call?.id ?? null }
-    : body;
+    : { ...(thrown instanceof CutShort && thrown.reply), ...body };
 }
 
 function setHeaders(event: H3Event, headers: Record<string, string>): void {

@@ -10,7 +10,7 @@ import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
 import { completion, wishesOf } from './chat-reply.ts';
 import { requireRunning, type Service } from './service.ts';
-import { acceptText, callText, foldText, renamedFor, type TextRun } from './text-call.ts';
+import { acceptText, callText, renamedFor, replyWhole, type TextRun } from './text-call.ts';
 import { streamText } from './text-stream.ts';
 import { validateChat } from './chat-validation.ts';
 
@@ -31,10 +31,7 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
   const call = callText(service, event, model, [request], renamedFor(body));
   const [{ fold }] = call.runs as [TextRun];
   const reply = { head, fold, wishes: wishesOf(body) };
-  if (!body.stream) {
-    await foldText(call);
-    return completion(reply);
-  }
+  if (!body.stream) return replyWhole(call, () => completion(reply));
   await acceptText(call);
   const options = {
     includeUsage: body.stream_options?.include_usage ?? false,

@@ -12,7 +12,7 @@ import { readJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
 import { requireRunning, type Service } from './service.ts';
-import { acceptText, callText, foldText } from './text-call.ts';
+import { acceptText, callText, replyWhole } from './text-call.ts';
 import { streamText } from './text-stream.ts';
 import { unknownMembers } from './unknown-members.ts';
 
@@ -42,10 +42,7 @@ export async function completions(service: Service, event: H3Event): Promise<unk
     echoes: asked.map(({ echo }) => echo),
     body,
   };
-  if (!body.stream) {
-    await foldText(call);
-    return textCompletion(reply);
-  }
+  if (!body.stream) return replyWhole(call, () => textCompletion(reply));
   await acceptText(call);
   return streamText(service, event, call, (send) => completionForm(reply, send));
 }

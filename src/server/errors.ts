@@ -40,6 +40,19 @@ export class RequestError extends Error {
   }
 }
 
+/** A reply that an error cut short: what was said until then goes out with it. */
+export class CutShort extends Error {
+  override readonly cause: Error;
+  readonly reply: object;
+
+  constructor(cause: Error, reply: object) {
+    super(cause.message);
+    this.name = 'CutShort';
+    this.cause = cause;
+    this.reply = reply;
+  }
+}
+
 export interface ErrorReply {
   status: number;
   headers: Record<string, string>;

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
 import { toTextRequest } from './chat-request.ts';
-import { RequestError } from './errors.ts';
+import { CutShort, RequestError } from './errors.ts';
 import { checkTokenIds } from './generation-request.ts';
 import { readJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
@@ -16,7 +16,7 @@ import { lastStatus, responseForm, type ResponseHead, responseOf } from './respo
 import { checkResponse, type ResponseBody } from './response-schema.ts';
 import type { StoredResponse } from './response-store.ts';
 import { requireRunning, type Service } from './service.ts';
-import { acceptText, callText, foldParts, renamedFor, type TextCall } from './text-call.ts';
+import { acceptText, callText, renamedFor, replyWhole, type TextCall } from './text-call.ts';
 import { streamText } from './text-stream.ts';
 import { validateChat } from './chat-validation.ts';
 
@@ -48,16 +48,16 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   }
   const output = createOutput(() => {}, wantsLogprobs(body));
   follow.begin();
-  try {
-    await foldParts(call, (part) => output.add(part));
-  } catch (error) {
-    follow.forget();
+  const whole = () => {
+    output.close(lastStatus(fold));
+    const response = responseOf(head, fold, output.items());
+    follow.end(response, output);
+    return response;
+  };
+  return replyWhole(call, whole, (part) => output.add(part)).catch((error: unknown) => {
+    if (!(error instanceof CutShort)) follow.forget();
     throw error;
-  }
-  output.close(lastStatus(fold));
-  const response = responseOf(head, fold, output.items());
-  follow.end(response, output);
-  return response;
+  });
 }
 
 const wantsLogprobs = ({ include }: ResponseBody): boolean =>

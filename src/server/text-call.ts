@@ -3,7 +3,7 @@
 
 import type { H3Event } from 'h3';
 import type { TextEvent, TextModel, TextRequest } from '../index.ts';
-import { RequestError } from './errors.ts';
+import { CutShort, RequestError } from './errors.ts';
 import type { GenerationBody } from './generation-fields.ts';
 import { underFieldName } from './generation-request.ts';
 import { abortWithClient, whileRunning } from './model-call.ts';
@@ -57,16 +57,8 @@ export const renamedFor =
   (error: unknown): unknown =>
     underFieldName(error, body);
 
-/** Follows all of them to their end. Throws where one failed, and the others end with it. */
-export async function foldText(call: TextCall): Promise<void> {
-  await together(call, async ({ fold, events }) => {
-    for await (const event of events) applyEvent(fold, event);
-    if (fold.error) throw fold.error;
-  });
-}
-
-/** The same, told part by part. */
-export async function foldParts(call: TextCall, tell: (part: Part) => void): Promise<void> {
+/** Follows all of them to their end, told part by part. Throws where one failed, and the others end with it. */
+export async function foldText(call: TextCall, tell: (part: Part) => void = () => {}): Promise<void> {
   await together(call, async ({ fold, events }) => {
     for await (const event of events) {
       applyEvent(fold, event);
@@ -74,6 +66,26 @@ export async function foldParts(call: TextCall, tell: (part: Part) => void): Pro
     }
     if (fold.error) throw fold.error;
   });
+}
+
+/** The same, and then the reply; where one failed after something was said, the error carries what there is. */
+export async function replyWhole<T extends object>(
+  call: TextCall,
+  reply: () => T,
+  tell?: (part: Part) => void,
+): Promise<T> {
+  try {
+    await foldText(call, tell);
+  } catch (error) {
+    const folds = call.runs.map(({ fold }) => fold);
+    if (!(error instanceof Error) || !folds.some((fold) => completionTokens(fold) > 0)) throw error;
+    for (const fold of folds) {
+      fold.error ??= error;
+      for (const choice of fold.choices) choice.finishReason ??= 'abort';
+    }
+    throw new CutShort(error, reply());
+  }
+  return reply();
 }
 
 /** Until each is accepted: all that can be wrong with a request is known then, and an error still has a status. */

@@ -181,6 +181,25 @@ describe('streams', () => {
   });
 });
 
+it('a reply that is cut short has the error, its status, and what was said', async () => {
+  const { post, model } = await startCompleting();
+  const error = { code: 'device_lost' as const, message: 'gone' };
+  script(model, ({ prompt }) =>
+    'text' in prompt && prompt.text === 'a'
+      ? [{ say: 'x' }, { end: 'abort', error }]
+      : [{ say: 'y' }, { end: 'stop' }],
+  );
+  const { status, body } = await post({ prompt: ['a', 'b'], echo: true });
+  expect(status).toBe(503);
+  expect(body.error).toMatchObject({ code: 'device_lost', message: 'gone' });
+  expect(body.choices.map(({ text, finish_reason: reason }) => [text, reason])).toEqual([
+    ['ax', 'abort'],
+    ['by', 'stop'],
+  ]);
+  script(model, () => [{ end: 'abort', error }]);
+  expect((await post({ prompt: 'a' })).body).toEqual({ error: body.error });
+});
+
 it('answers the openai client, streaming and not', async () => {
   const { url } = await startCompleting();
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });

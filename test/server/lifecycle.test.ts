@@ -50,13 +50,20 @@ describe('while it stops', () => {
   it('aborts what runs after the drain time', async () => {
     const { server, post, model, lines } = await start({ drainTime: 100 });
     const streamed = await post(ask('hang here', { stream: true }));
-    const plain = post(ask('hang here')).then((response) => response.json());
+    const plain = post(ask('hang here'));
     await eventually(() => model.running === 2, 'both run');
     await server.close();
     const chunks = readChunks(await streamed.text());
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('abort');
     expect(chunks.at(-1)?.error?.code).toBe('stopping');
-    expect(await plain).toMatchObject({ error: { code: 'stopping', type: 'server_error' } });
+    const cutShort = await plain;
+    expect([cutShort.status, cutShort.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await cutShort.json()).toMatchObject({
+      object: 'chat.completion',
+      choices: [{ finish_reason: 'abort', message: { role: 'assistant', content: 'hang' } }],
+      usage: { completion_tokens: 1 },
+      error: { code: 'stopping', type: 'server_error' },
+    });
     expect(model.running).toBe(0);
     const cut = lines.filter((line) => line.includes('stopping ended by the shutdown · '));
     expect(new Set(cut.map((line) => / (200|503) /.exec(line)?.[1]))).toEqual(new Set(['200', '503']));

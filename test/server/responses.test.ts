@@ -75,11 +75,14 @@ describe('a response', () => {
     ]);
   });
 
-  it('that fails is an error', async () => {
+  it('that fails is an error, with what it has; it is kept as that', async () => {
     const error = { code: 'device_lost' as const, message: 'gone' };
-    const { post } = await startResponding(() => [{ say: 'a' }, { end: 'abort', error }]);
+    const { post, ask } = await startResponding(() => [{ say: 'a' }, { end: 'abort', error }]);
     const { status, body } = await post({ input: 'Hi' });
     expect([status, body.error?.code]).toEqual([503, 'device_lost']);
+    const failed = { status: 'failed', output: [{ status: 'incomplete', content: [{ text: 'a' }] }] };
+    expect(body).toMatchObject(failed);
+    expect((await ask(body.id)).body).toMatchObject({ ...failed, error });
   });
 });
 
