@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from './exit.ts';
 import {
+  findMember,
   findOption,
   namesIn,
   readText,
@@ -67,26 +68,28 @@ export function readArguments<T extends OptionTable>(
   return { options: values as Values<T>, typed, positionals: given };
 }
 
-/** `--name.member value` and `--name.member=value`, of options that are maps, as `--name={"member":"value"}`. */
+/** `--name.member value`, `--name.member=value` and `--<member>-path value`, of options that are maps, as `--name={"member":"value"}`. */
 function foldMembers(args: string[], table: OptionTable): string[] {
   const folded: string[] = [];
   for (let at = 0; at < args.length; at++) {
-    const [, base = '', member = '', inline] = /^(--[^.=]+)\.([^=]+)(?:=(.*))?$/s.exec(args[at]!) ?? [];
-    const isMap = isMapOption(findOption(base.slice(2), table)?.option);
+    const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(args[at]!) ?? [];
+    const [base = '', dotted] = [name.split('.', 1)[0], name.split('.').slice(1).join('.')];
+    const isMap = dotted !== '' && isMapOption(findOption(base, table)?.option);
+    const found = isMap ? { map: base, member: dotted } : findMember(name, table);
     const value = inline ?? args[at + 1];
-    if (isMap && value === undefined) throw new UsageError(`${args[at]} needs a value: ${args[at]} <value>`);
-    folded.push(isMap ? `${base}=${JSON.stringify({ [member]: value })}` : args[at]!);
-    if (isMap && inline === undefined) at++;
+    if (found && value === undefined) throw new UsageError(`${args[at]} needs a value: ${args[at]} <value>`);
+    folded.push(found ? `--${found.map}=${JSON.stringify({ [found.member]: value })}` : args[at]!);
+    if (found && inline === undefined) at++;
   }
   return folded;
 }
 
-function isMapOption(option: Option | undefined): boolean {
+export function isMapOption(option: Option | undefined): boolean {
   return option?.kind === 'json' && option.isMap === true;
 }
 
 /** Lists and maps that are given again add to what was given. */
-function joined(before: unknown, value: unknown, option: Option | undefined): unknown {
+export function joined(before: unknown, value: unknown, option: Option | undefined): unknown {
   if (Array.isArray(value)) return [...((before as string[] | undefined) ?? []), ...value];
   return isMapOption(option) ? { ...(before as object | undefined), ...(value as object) } : value;
 }

@@ -7,9 +7,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
-import { nearest } from './arguments.ts';
+import { isMapOption, joined, nearest } from './arguments.ts';
 import { UsageError } from './exit.ts';
-import { findOption, namesIn, readValue, type OptionTable } from './option.ts';
+import { findMember, findOption, namesIn, readValue, type OptionTable } from './option.ts';
 
 /** Values by option name. Keys with null say nothing. */
 export async function readConfigFile(path: string, table: OptionTable): Promise<Record<string, unknown>> {
@@ -18,15 +18,19 @@ export async function readConfigFile(path: string, table: OptionTable): Promise<
     throw new UsageError(`the configuration file ${path} ${reason}: give a .json, .yaml or .yml file`);
   });
   const values: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(parse(path, bytes))) {
-    const found = key.includes('-') ? null : findOption(key.replaceAll('_', '-'), table);
+  for (const [key, given] of Object.entries(parse(path, bytes))) {
+    const name = key.includes('-') ? '' : key.replaceAll('_', '-');
+    const part = findMember(name, table);
+    const found = findOption(part?.map ?? name, table);
     if (!found || found.name === 'config') throw unknownKey(key, path, table);
-    if (value === null) continue;
-    if (values[found.name] !== undefined) {
+    if (given === null) continue;
+    const before = values[found.name];
+    if (before !== undefined && !isMapOption(found.option)) {
       throw new UsageError(`${path} says ${keyOf(found.name)} twice, once as ${key}: keep one of them`);
     }
+    const value = part ? { [part.member]: given } : given;
     const read = readValue(`${key} in ${path}`, found.option, value);
-    values[found.name] = found.option.isInput ? beside(path, read) : read;
+    values[found.name] = joined(before, found.option.isInput ? beside(path, read) : read, found.option);
   }
   return values;
 }

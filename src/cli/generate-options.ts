@@ -119,6 +119,20 @@ const PERFORMANCE_OPTIONS = {
   safe: { ...ENGINE_OPTIONS.safe, group: PERFORMANCE },
 } as const satisfies OptionTable;
 
+/** Of JPEG and WebP. */
+export const USUAL_QUALITY = 75;
+
+const COMPONENTS = [
+  'text_encoder',
+  'text_encoder_2',
+  'tokenizer',
+  'tokenizer_2',
+  'unet',
+  'transformer',
+  'vae',
+  'scheduler',
+] as const;
+
 const OUTPUT_OPTIONS = {
   'output-path': {
     kind: 'string',
@@ -144,11 +158,11 @@ const OUTPUT_OPTIONS = {
     kind: 'integer',
     min: 1,
     max: 100,
-    words: { default: 75, low: 35, medium: 55, high: 90, maximum: 100 },
+    words: { default: USUAL_QUALITY, low: 35, medium: 55, high: 90, maximum: 100 },
     group: OUTPUT,
     value: 'n|word',
     help: 'Quality of JPEG and WebP: 1 to 100, low, medium, high or maximum.',
-    otherwise: '75',
+    otherwise: String(USUAL_QUALITY),
   },
   preview: {
     kind: 'boolean',
@@ -183,9 +197,10 @@ const OUTPUT_OPTIONS = {
   'component-paths': {
     kind: 'json',
     isMap: true,
+    members: COMPONENTS,
     isInput: true,
     group: OUTPUT,
-    help: 'Component of model_index.json to the folder or hub id that takes its place; also --component-paths.<component> <path>.',
+    help: 'Component of model_index.json to the folder or hub id that takes its place; also --component-paths.<component> <path> or --<component>-path <path>.',
   },
   'pipeline-class-name': {
     kind: 'choice',

@@ -10,7 +10,7 @@ import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
 import { UsageError } from './exit.ts';
 import { missing } from './generate-example.ts';
-import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
+import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
 import { takesFiles } from './picture-file.ts';
 import { type NamePattern, namePattern } from './picture-names.ts';
@@ -67,7 +67,7 @@ export async function makePlan(given: Given): Promise<Plan> {
     template: options['output-template'],
     pictures: prompts.length * (options['num-samples'] ?? 1),
   });
-  if (options['output-quality'] !== undefined && names.format === 'png') {
+  if ((options['output-quality'] ?? USUAL_QUALITY) !== USUAL_QUALITY && names.format === 'png') {
     throw new UsageError(
       `${nameOf('output-quality')} is for JPEG and WebP, and these pictures are PNG: name them .jpg or .webp, or leave it out`,
     );

@@ -9,6 +9,9 @@ const NO_OFFLOAD =
   'a component is loaded when its turn comes and freed after it, and --memory-budget sets the limit';
 const NO_LORA = 'adapters are not applied, so merge it into the weights first';
 
+const NO_LOW_RANK =
+  'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones';
+
 const degree = (help: string, aliases: readonly string[] = []) =>
   ({
     kind: 'integer',
@@ -57,7 +60,7 @@ export const CACHING = {
       'sage_sla_attn',
       'aiter',
     ],
-    words: { fa3: 'fa', fa4: 'fa' },
+    words: { fa3: 'fa', fa4: 'fa', sage_attn3: 'sage_attn_3' },
     group: ATTENTION,
     value: 'name',
     help: 'Attention kernels.',
@@ -128,15 +131,19 @@ export const LORA = {
     help: 'Modules it is applied to.',
     unbuilt: { neutral: [], because: NO_LORA },
   },
+  'enable-svdquant': {
+    kind: 'boolean',
+    group: WEIGHTS,
+    help: 'Weights quantized with a low-rank part.',
+    otherwise: 'false',
+    unbuilt: { neutral: [false], because: NO_LOW_RANK },
+  },
   'quantizer-config': {
     kind: 'string',
     group: WEIGHTS,
     aliases: ['nunchaku-config'],
     help: 'Settings for low-rank quantization.',
-    unbuilt: {
-      neutral: [],
-      because: 'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones',
-    },
+    unbuilt: { neutral: [], because: NO_LOW_RANK },
   },
 } as const satisfies OptionTable;
 

@@ -94,8 +94,6 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
     );
     const model = await interrupt.orInterrupted(opening);
     try {
-      await makeFolder(options['output-path']);
-      await removeLeftovers(options['output-path']);
       perf.loaded(model.info, performance.now() - started);
       report.opened(model.info, performance.now() - started);
       return await drawAll({ plan, model, report, perf, interrupt }, sources);
@@ -122,6 +120,8 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   const values = resolvedOptions(plan, resolved);
   report.options(values);
   perf.resolved(values);
+  await makeFolder(options['output-path']);
+  await removeLeftovers(options['output-path']);
   if (options.warmup || options['enable-torch-compile']) {
     const started = performance.now();
     await interrupt.orInterrupted(model.warmUp(request, options.warmup ? options['warmup-steps'] : 1));

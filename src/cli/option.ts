@@ -49,8 +49,8 @@ export type Option = OptionBase &
     | { kind: 'list' }
     /** May be repeated, and is taken as it is. */
     | { kind: 'texts' }
-    /** A JSON object; a map is also given member by member. */
-    | { kind: 'json'; isMap?: true }
+    /** A JSON object; a map is also given member by member, and a path of `members` as <member>-path. */
+    | { kind: 'json'; isMap?: true; members?: readonly string[] }
   );
 
 export type OptionTable = Readonly<Record<string, Option>>;
@@ -79,6 +79,17 @@ export function findOption(name: string, table: OptionTable): { name: string; op
     : Object.keys(table).find((other) => table[other]?.aliases?.includes(name));
   const option = known === undefined ? undefined : table[known];
   return known === undefined || !option ? null : { name: known, option };
+}
+
+/** The map of which `name` gives one member, as vae-path does of component-paths. */
+export function findMember(name: string, table: OptionTable): { map: string; member: string } | null {
+  if (findOption(name, table) || !name.endsWith('-path')) return null;
+  const member = name.slice(0, -'-path'.length).replaceAll('-', '_');
+  const map = Object.keys(table).find((other) => {
+    const option = table[other];
+    return option?.kind === 'json' && option.members?.includes(member);
+  });
+  return map === undefined ? null : { map, member };
 }
 
 /** All names of all options. */
@@ -115,6 +126,9 @@ export function readText(name: string, option: Option, text: string): unknown {
 /** The same for a value of a configuration file: numbers, booleans, lists and objects need not be text. */
 export function readValue(name: string, option: Option, value: unknown): unknown {
   const wrong = (wanted: string) => new UsageError(`${name} is ${wanted}, got ${JSON.stringify(value)}`);
+  // Of what is not built an empty list or object says, as elsewhere, that it is not wanted.
+  if (option.unbuilt && typeof value === 'object' && value !== null && Object.keys(value).length === 0)
+    return value;
   if (option.kind === 'list' || option.kind === 'texts') {
     const texts: unknown[] = Array.isArray(value) ? value : [value];
     if (!texts.every((text) => typeof text === 'string')) throw wrong('a text or a list of texts');

@@ -52,6 +52,16 @@ describe('a value comes from', () => {
     expect(fake.requests[0]).toMatchObject({ tiling: false, samples: 1 });
   });
 
+  it('a component of its own key, and empty values of what is not built', async () => {
+    const config = await file('parts.json', {
+      ...{ model_path: 'm', prompt: 'x', vae_path: 'a/vae', component_paths: { unet: 'b' } },
+      ...{ lora_path: [], attention_backend_config: {} },
+    });
+    const { code, fake } = await draw('--config', config);
+    expect(code).toBe(0);
+    expect(fake.opened[0]).toMatchObject({ componentPaths: { vae: 'a/vae', unet: 'b' } });
+  });
+
   it.each(['prompt', 'prompt-path'])('a typed --%s in place of any prompts of the file', async (option) => {
     const config = await file('prompts.json', { model_path: 'm', prompt_path: join(folder, 'empty.txt') });
     const value = option === 'prompt' ? 'a boat' : join(folder, 'prompts.txt');

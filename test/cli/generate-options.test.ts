@@ -63,6 +63,10 @@ describe('a value is read', () => {
       ['--component-paths.vae', 'a/b', '--component-paths.unet=c=d'],
       { componentPaths: { vae: 'a/b', unet: 'c=d' } },
     ],
+    [
+      ['--vae-path', 'a/b', '--text-encoder-2-path=c'],
+      { componentPaths: { vae: 'a/b', text_encoder_2: 'c' } },
+    ],
     [['--pipeline-class-name', 'ZImagePipeline'], { pipelineClassName: 'ZImagePipeline' }],
   ])('%j for the engine', async (args, options) => {
     const { code, fake } = await draw(...BASE, ...args);

@@ -176,6 +176,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ['--lora-nickname x', LORA],
     ['--lora-scale 0.5', LORA],
     ['--lora-target-modules to_q,to_k', LORA],
+    ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
     [
       '--quantizer-config x',
       'is not built yet: low-rank quantized weights are not run, and --quantization int8',
@@ -208,7 +209,15 @@ it('what is not built passes where it asks for nothing', async () => {
       `--${name}-offload`,
       'false',
     ]),
-    ...['--lora-nickname', 'default', '--lora-path=', '--lora-target-modules', '', '--quantizer-config='],
+    ...[
+      '--lora-nickname',
+      'default',
+      '--lora-path=',
+      '--lora-target-modules',
+      '',
+      '--quantizer-config=',
+      '--no-enable-svdquant',
+    ],
   ];
   const { code, err } = await draw(...BASE, ...neutral);
   expect(err).not.toContain('UsageError');
