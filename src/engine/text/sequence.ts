@@ -118,15 +118,21 @@ export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogpr
     tell(sequence, pieces);
     end(sequence, 'stop', matched);
   } else if (sequence.stopIds.has(id)) {
-    const all = [...pieces, ...sequence.stops.flush()];
     const own = sequence.keepStop ? '' : sequence.pieces.ownText(id);
-    tell(sequence, withoutTail(all, own.length));
+    // Behind a token without text, what is half a character is of those before.
+    const rest = own === '' ? [restOf(sequence)] : [];
+    tell(sequence, withoutTail([...pieces, ...sequence.stops.flush(), ...rest], own.length));
     end(sequence, 'stop', id);
   } else {
     tell(sequence, pieces);
     if (sequence.output.ended) finish(sequence, 'stop', null);
     else if (generated >= sequence.maxTokens) finish(sequence, 'length', null);
   }
+}
+
+/** Of a character that will not become whole. */
+function restOf({ pieces }: Sequence): Piece {
+  return { id: null, text: pieces.rest(), special: false };
 }
 
 /** The same tokens, without so much of the text at their end. */
@@ -153,8 +159,7 @@ export function finish(
   error?: EngineError,
 ): void {
   if (sequence.finished) return;
-  const rest: Piece = { id: null, text: sequence.pieces.rest(), special: false };
-  tell(sequence, [...sequence.stops.push(rest, false).pieces, ...sequence.stops.flush()]);
+  tell(sequence, [...sequence.stops.push(restOf(sequence), false).pieces, ...sequence.stops.flush()]);
   end(sequence, reason, matchedStop, error);
 }
 

@@ -112,6 +112,7 @@ describe('what is held back', () => {
     const { text, ids } = feed(bytes('a中').slice(0, 3), { maxTokens: 3 });
     expect(text).toBe('a\ufffd');
     expect(ids).toHaveLength(3);
+    expect(feed([...bytes('a中').slice(0, 3), END], { stopIds: [END] }).text).toBe('a\ufffd');
   });
 });
 
