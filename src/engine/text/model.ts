@@ -79,14 +79,14 @@ export function createTextModel({
       const queue = createEventQueue(mergeEvents);
       await checkWgsl(request, context.checkProcessor);
       const plan = planReply(withThinkingBudget(request), context);
-      const { ids, begins } = await renderPrompt(plan.prompt, context);
+      const { ids, begins, said } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);
       const found = source ? await context.grammars.get(source) : null;
       refuseIfFull(); // others may have come meanwhile
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
-      const reply = { plan, begins, grammar: found?.grammar ?? null, adapter };
+      const reply = { plan, begins, said, grammar: found?.grammar ?? null, adapter };
       const sequences = createSequences(request, ids, reply, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;

@@ -10,7 +10,7 @@ import type { Grammars } from './grammar/grammars.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
 import { createReplyConstraint } from './output/reply-constraint.ts';
-import { beginsAfter, renderConversation, type Begins } from './output/reply-start.ts';
+import { beginsAfter, renderConversation, type Begins, type Rendered } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
 import { createPieces } from './piece.ts';
 import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
@@ -44,7 +44,7 @@ export interface RequestContext extends ReplyContext {
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
-): Promise<{ text: string; ids: number[]; begins: Begins }> {
+): Promise<Rendered & { ids: number[] }> {
   checkPrompt(prompt);
   const { tokenizer, template, vocabulary, output } = context;
   const thinking = thinkingTags(output);
@@ -56,14 +56,15 @@ export async function renderPrompt(
       });
     }
     const text = tokenizer.decode(prompt.ids, { skipSpecialTokens: false });
-    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking) };
+    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking), said: '' };
   }
   if ('text' in prompt) {
     const { text } = prompt;
-    return { text, ids: await encode(text, 'prompt', context), begins: beginsAfter(text, thinking) };
+    const ids = await encode(text, 'prompt', context);
+    return { text, ids, begins: beginsAfter(text, thinking), said: '' };
   }
-  const { text, begins } = renderConversation(prompt, template, thinking);
-  return { text, ids: await encode(text, 'messages', context), begins };
+  const rendered = renderConversation(prompt, template, thinking);
+  return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
 }
 
 /** A tokenizer may know more tokens than the model has rows for. */
@@ -95,6 +96,8 @@ async function encode(
 export interface Reply {
   plan: ReplyPlan;
   begins: Begins;
+  /** See Rendered. */
+  said: string;
   grammar: Grammar | null;
   adapter: Adapter | null;
 }
@@ -103,7 +106,7 @@ export interface Reply {
 export function createSequences(
   request: TextRequest,
   ids: number[],
-  { plan, begins, grammar, adapter }: Reply,
+  { plan, begins, said, grammar, adapter }: Reply,
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
@@ -135,6 +138,8 @@ export function createSequences(
     ...(request.stop ?? []).map(stopText),
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
   ];
+  // A call that must be made has nothing to do with the answer's form.
+  const matched = request.constraint && plan.tools.mode !== 'required' ? said : '';
   const sequences: Sequence[] = [];
   // What is told of each prompt token has to be computed, by the first choice.
   const untold = request.promptLogprobs === undefined ? (request.routedExperts?.from ?? Infinity) : 0;
@@ -162,7 +167,7 @@ export function createSequences(
     endIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
-    constraint: processed(createReplyConstraint(plan, begins, grammar, context)),
+    constraint: processed(createReplyConstraint(plan, begins, grammar, { ...context, matched })),
     forced: [],
     allowed,
     processor,

@@ -43,7 +43,7 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
   const asked: TextRequest = { prompt: { ids }, ...request };
   const plan = planReply(asked, context);
-  const reply = { grammar: null, plan, begins: 'undecided', adapter: null } as const;
+  const reply = { grammar: null, plan, begins: 'undecided', said: '', adapter: null } as const;
   return createSequences(asked, ids, reply, context, () => {});
 }
 

@@ -40,6 +40,8 @@ function hasTags({ channels, reasoning }: ReplyPlan['format']): boolean {
 
 interface ConstraintContext extends ReplyContext {
   endIds: readonly number[];
+  /** Text before the reply that the grammar is to have matched. */
+  matched: string;
 }
 
 /** Of one choice; null: its tokens are free. */
@@ -47,11 +49,11 @@ export function createReplyConstraint(
   { tags, thinking, format, tools }: ReplyPlan,
   begins: Begins,
   grammar: Grammar | null,
-  { tokenizer, endIds }: ConstraintContext,
+  { tokenizer, endIds, matched }: ConstraintContext,
 ): Constraint | null {
   const budget = thinking?.budget ?? null;
   if (tags === null || begins === 'closed' || begins === 'answer' || (grammar === null && budget === null))
-    return grammar?.start() ?? null;
+    return grammar?.start({ matched }) ?? null;
   const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
   const { begin, end, gap = '', answer } = tags;
   const [endId, ...more] = encode(end);

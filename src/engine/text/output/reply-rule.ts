@@ -43,12 +43,19 @@ export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
   const { tools, answer, format, specials } = grammar;
   const context = { ...grammar, schema: parts.schema, mark: markRules((text) => specials[text]) };
   const answers = answerRule(answer === null ? null : parts.constraint(answer), context);
-  if (tools.mode === 'none' || grammar.answering) return answers;
-  const calls = callsRule(context);
+  const { answering } = grammar;
+  if (tools.mode === 'none' || (answering && tools.mode === 'auto' && answer !== null)) return answers;
+  const calls = answering ? sequence(endOfAnswer(context), callsRule(context)) : callsRule(context);
   if (tools.mode === 'required') return calls;
   // Where nothing marks a call, it can only stand at the start.
-  const followed = answer === null && !format.channels && format.tools?.bare === undefined;
+  const followed = answer === null && (answering || !format.channels) && format.tools?.bare === undefined;
   return choice(calls, followed ? sequence(answers, optional(calls)) : answers);
+}
+
+/** What stands between an answer that has begun in the prompt and calls. */
+function endOfAnswer({ format: { channels, reasoning }, mark }: Context): Rule {
+  if (channels) return mark(`${channels.end}${channels.start}assistant`);
+  return optional(reasoning?.answer ? mark(reasoning.answer.end) : text('\n'));
 }
 
 function markRules(specialId: (text: string) => number | undefined): (marker: string) => Rule {

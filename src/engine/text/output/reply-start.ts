@@ -12,6 +12,8 @@ export type Begins = 'reasoning' | 'closed' | 'answer' | 'undecided';
 export interface Rendered {
   text: string;
   begins: Begins;
+  /** What the answer has already, where it has begun. */
+  said: string;
 }
 
 type Conversation = Extract<TextPrompt, { messages: ChatMessage[] }>;
@@ -29,7 +31,7 @@ export function renderConversation(
     ...(templateKwargs ? { kwargs: templateKwargs } : {}),
   });
   const begins = beginsAfter(text, thinking);
-  return last === null ? { text, begins } : continued({ text, begins }, last, thinking);
+  return last === null ? { text, begins, said: '' } : continued({ text, begins }, last, thinking);
 }
 
 export function beginsAfter(prompt: string, thinking: ReasoningFormat | null): Begins {
@@ -55,7 +57,7 @@ function finalMessage(messages: readonly ChatMessage[]): { content: string; reas
 
 /** The prompt with the unfinished message at its end, as the model would have written it. */
 function continued(
-  { text, begins }: Rendered,
+  { text, begins }: Omit<Rendered, 'said'>,
   { content, reasoning }: { content: string; reasoning: string },
   thinking: ReasoningFormat | null,
 ): Rendered {
@@ -63,6 +65,7 @@ function continued(
     return {
       text: text + (content && (thinking?.answer?.begin ?? '')) + content,
       begins: content === '' ? begins : 'answer',
+      said: content,
     };
   }
   const { begin, end, gap = '', answer } = thinking;
@@ -72,6 +75,7 @@ function continued(
   const start = closed < 0 ? text : text.slice(0, closed);
   const opened = begins === 'reasoning' && start.trimEnd().endsWith(begin.trimEnd());
   const thought = (opened ? start : start + begin + line) + reasoning;
-  if (content === '') return { text: thought, begins: 'reasoning' };
-  return { text: thought + line + end + gap + (answer?.begin ?? '') + content, begins: 'answer' };
+  if (content === '') return { text: thought, begins: 'reasoning', said: '' };
+  const answered = thought + line + end + gap + (answer?.begin ?? '') + content;
+  return { text: answered, begins: 'answer', said: content };
 }

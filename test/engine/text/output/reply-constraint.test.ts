@@ -62,7 +62,7 @@ const context = {
 };
 const vocabulary = createVocabulary(tokenizer, firstMark + MARKS.length, endIds);
 
-function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided') {
+function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided', matched = '') {
   const request: TextRequest = { prompt: { messages: [{ role: 'user', content: 'Hi' }] }, ...rest };
   const plan = planReply(request, context);
   const source = grammarOfReply(request, plan, begins, context);
@@ -70,7 +70,7 @@ function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided') 
   const grammar: Grammar | null =
     source &&
     createGrammar(compile(ruleOfConstraint(source, bounds), vocabulary.available, bounds), vocabulary);
-  return createReplyConstraint(plan, begins, grammar, context);
+  return createReplyConstraint(plan, begins, grammar, { ...context, matched });
 }
 
 const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
@@ -108,6 +108,30 @@ describe('channels', () => {
     const forced = say(constraint, '<|channel|>analysis<|message|>Hm<|end|>');
     expect(forced).toBe(
       '<|start|>assistant<|channel|>commentary to=functions.ping <|constrain|>json<|message|>{',
+    );
+  });
+
+  it('call behind an answer that has begun, at once or when it is done', () => {
+    const call =
+      '<|end|><|start|>assistant<|channel|>commentary to=functions.ping <|constrain|>json<|message|>{';
+    expect(say(constraintOf({ prompt: tools, toolChoice: { name: 'ping' } }, 'answer')!, '')).toBe(call);
+    const [ping] = TOOLS.filter((tool) => tool.function.name === 'ping');
+    const strict = [{ ...ping!, function: { ...ping!.function, strict: true } }];
+    const auto = constraintOf({ prompt: { ...tools, tools: strict } }, 'answer')!;
+    expect(say(auto, ' Let me look.')).toBe('');
+    expect(say(auto, '<|end|>')).toBe(call.slice('<|end|>'.length));
+  });
+
+  it('go on with an answer as its format has it', () => {
+    const pattern = { type: 'regex', pattern: 'yes|yeah|no' } as const;
+    expect(say(constraintOf({ constraint: pattern }, 'answer', 'ye')!, 'a')).toBe('h');
+    expect(constraintOf({ constraint: pattern }, 'answer', 'no')!.ended).toBe(true);
+    expect(() => constraintOf({ constraint: pattern }, 'answer', 'you')).toThrow(
+      expect.objectContaining({
+        code: 'bad_request',
+        param: 'messages',
+        message: expect.stringContaining('"yo"'),
+      }),
     );
   });
 

@@ -11,6 +11,7 @@ import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
 import { ruleOfReply } from '../../../../src/engine/text/output/reply-rule.ts';
+import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
 import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
 import { JSON_CALLS, TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
 import type { Piece } from '../../../../src/engine/text/piece.ts';
@@ -154,7 +155,7 @@ const formats: [string, OutputFormat, boolean][] = [...TOOL_FORMATS.keys(), 'gpt
 describe.each(formats)('%s', (name, format, asSpecial) => {
   const tools = name === 'gemma4' ? PLAIN_TOOLS : TOOLS;
   const setting = setUp(format, asSpecial);
-  const ruleOf = (plan: Partial<ToolPlan>, answer: TextConstraint | null = null) =>
+  const ruleOf = (plan: Partial<ToolPlan>, answer: TextConstraint | null = null, answering = false) =>
     ruleOfReply(
       {
         type: 'reply',
@@ -162,7 +163,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
         tools: { tools, mode: 'required', single: false, ...plan },
         given: tools,
         answer,
-        answering: false,
+        answering,
         specials: setting.specials,
       },
       {
@@ -170,7 +171,8 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
         constraint: () => textRule('{"ok": true}'),
       },
     );
-  const read = ({ pieces }: Walked) => told(pieces, format, { tools, specialId: setting.specialId });
+  const read = ({ pieces }: Walked, begins: Begins = 'undecided') =>
+    told(pieces, format, { tools, begins, specialId: setting.specialId });
   const check = (parts: ReturnType<typeof told>, text: string) => {
     for (const part of parts) {
       if (!('name' in part)) continue;
@@ -216,5 +218,29 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
       const walked = walk(grammar, setting, next);
       check(read(walked), walked.text);
     }
+  });
+
+  test(`${asSpecial ? 'special tokens' : 'text'}: calls behind an answer that has begun`, () => {
+    const required = grammarOf(ruleOf({}, { type: 'json_object' }, true), setting);
+    const walked = walk(required, setting, random(13));
+    const parts = read(walked, 'answer').filter((part) => !('content' in part && part.content === '\n'));
+    expect(parts.length, walked.text).toBeGreaterThan(0);
+    expect(
+      parts.every((part) => 'name' in part),
+      walked.text,
+    ).toBe(true);
+    check(parts, walked.text);
+
+    const auto = grammarOf(ruleOf({ mode: 'auto' }, null, true), setting).start();
+    const { encode, end, size } = setting.vocabulary;
+    const isMarked = format.tools?.bare === undefined;
+    for (const id of isMarked ? encode('Hm.') : []) auto.accept(id);
+    for (const { id } of walked.pieces) auto.accept(id!);
+    const mask = new Uint32Array(Math.ceil(size / 32));
+    auto.mask(mask);
+    expect(idsOf(mask)).toContain(end);
+
+    const answer = grammarOf(ruleOf({ mode: 'auto' }, { type: 'json_object' }, true), setting);
+    expect(read(walk(answer, setting, random(15)), 'answer')).toEqual([{ content: '{"ok": true}' }]);
   });
 });

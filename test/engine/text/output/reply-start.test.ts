@@ -33,7 +33,8 @@ function continued(opening: string, message: Partial<ChatMessage>, tags: typeof 
     { role: 'assistant', content: null, ...message },
   ];
   const template = openChatTemplate({ default: source }, {});
-  const { text, begins } = renderConversation({ messages, continueFinal: true }, template, tags);
+  const { text, begins, said } = renderConversation({ messages, continueFinal: true }, template, tags);
+  expect(said).toBe(begins === 'answer' ? message.content : '');
   return [text.replace('user: Hi;', ''), begins];
 }
 

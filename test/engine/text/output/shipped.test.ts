@@ -197,6 +197,49 @@ describe('svc-chat-mini', () => {
     });
   });
 
+  it('calls behind an answer that it goes on with, where a call is required', async () => {
+    const messages = [
+      ...asks('What is the weather in Paris?'),
+      { role: 'assistant' as const, content: 'Let me look.' },
+    ];
+    for (const constraint of [undefined, { type: 'json_object' } as const]) {
+      const all = await events({
+        prompt: { messages, tools: [WEATHER], continueFinal: true },
+        toolChoice: 'required',
+        ...(constraint && { constraint }),
+      });
+      expect(namesOf(all)).toContain('get_weather');
+      expect(said(all, 'delta').trim()).toBe('');
+      expect(all.at(-1)).toMatchObject({ finishReason: 'tool_calls' });
+    }
+  });
+
+  it('goes on with an answer in its format, and refuses one that cannot have it', async () => {
+    const going = (content: string) => ({
+      prompt: {
+        messages: [...asks('Name a city.'), { role: 'assistant' as const, content }],
+        continueFinal: true,
+      },
+    });
+    const schema = {
+      type: 'object',
+      properties: { city: { type: 'string', maxLength: 12 }, big: { type: 'boolean' } },
+      required: ['city', 'big'],
+      additionalProperties: false,
+    };
+    for (const begun of ['{"city": "Par', '{\n  "city":']) {
+      const all = await events({ ...going(begun), constraint: { type: 'json_schema', schema } });
+      expect(JSON.parse(begun + said(all, 'delta'))).toMatchObject({ city: expect.any(String) });
+    }
+    const all = await events({ ...going('Pa'), constraint: { type: 'regex', pattern: 'Paris|Rome' } });
+    expect(said(all, 'delta')).toBe('ris');
+    await expect(events({ ...going('Sure: '), constraint: { type: 'json_object' } })).rejects.toMatchObject({
+      code: 'bad_request',
+      param: 'messages',
+      message: expect.stringContaining('"S"'),
+    });
+  });
+
   it('calls or answers where both tools and a format are given', async () => {
     const schema = {
       type: 'object',
