@@ -276,6 +276,28 @@ function checkPicture(text, format) {
   );
 }
 
+/** A picture by its address, and another drawn from it. */
+async function edit(at) {
+  const asked = {
+    prompt: PROMPTS[1],
+    num_inference_steps: 1,
+    guidance_scale: 1,
+    response_format: 'url',
+  };
+  at.said = { path: '/v1/images/generations', body: asked };
+  const { data: kept } = await at.client.post(at.said.path, asked);
+  const { pathname } = new URL(kept[0].url);
+  const bytes = await (await at.client.send('GET', pathname)).arrayBuffer();
+  const form = new FormData();
+  form.set('image', new File([bytes], 'house.png', { type: 'image/png' }));
+  form.set('prompt', PROMPTS[0]);
+  form.set('num_inference_steps', '2');
+  form.set('strength', '0.5');
+  at.said = { path: '/v1/images/edits' };
+  const { data: drawn } = await at.client.post(at.said.path, form);
+  checkPicture(drawn[0].b64_json, 'png');
+}
+
 async function pictureGone(at) {
   const leave = new AbortController();
   const asked = at.client.post(
@@ -290,4 +312,4 @@ async function pictureGone(at) {
 }
 
 export const OTHER_LOADS = { completion, response, message, tokens, embedding, pages, flush };
-export const IMAGE_LOADS = { picture, pictureGone };
+export const IMAGE_LOADS = { picture, edit, pictureGone };
