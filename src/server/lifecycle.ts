@@ -21,6 +21,8 @@ import {
 
 /** Milliseconds that running requests get to end. */
 export const DRAIN_TIME = 10_000;
+/** Milliseconds that an idle connection stays open: longer than clients and proxies keep theirs, so that they are who closes it. */
+const IDLE_TIME = 75_000;
 /** Milliseconds between telling requests to end and closing their connections. */
 const ABORT_TIME = 1000;
 
@@ -59,6 +61,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     maxRequestBodySize: BODY_LIMIT,
     gracefulShutdown: false,
     silent: true,
+    node: { keepAliveTimeout: IDLE_TIME },
   });
   await server.ready().catch((error: unknown) => {
     throw listenError(error, options);

@@ -90,6 +90,12 @@ describe('while it stops', () => {
   });
 });
 
+it('leaves it to clients to close an idle connection', async () => {
+  const { url } = await start();
+  const { headers } = await fetch(`${url}/livez`);
+  expect(headers.get('keep-alive')).toBe('timeout=75');
+});
+
 it('says so where the port is taken', async () => {
   const { url } = await start();
   const log = { error() {}, warn() {}, info() {}, debug() {} };
