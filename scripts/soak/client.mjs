@@ -89,6 +89,11 @@ export async function* readEvents(body, pause = 0) {
   assert.equal(rest, '', 'the stream ends within an event');
 }
 
+/** What the events of a stream say; its end marker says nothing. */
+export function dataOf(events) {
+  return events.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data));
+}
+
 /** OpenAI's envelope or Anthropic's, and a status that fits. */
 export function checkRefusal(path, { status, body }, text = '') {
   const names = path.startsWith('/v1/messages') ? ['message', 'type'] : ['message', 'type', 'param', 'code'];

@@ -9,7 +9,8 @@ import { CHAT_LOADS } from './chat-loads.mjs';
 import { createClient, createRandom, Refused } from './client.mjs';
 import { CONSTRAINED_LOADS } from './constrained-loads.mjs';
 import { FUZZ_LOADS } from './fuzz.mjs';
-import { IMAGE_LOADS, OTHER_LOADS } from './other-loads.mjs';
+import { IMAGE_LOADS } from './image-loads.mjs';
+import { OTHER_LOADS } from './other-loads.mjs';
 
 const ROUND = 30; // s
 const MOST_FAILURES = 12; // shown before it gives up
@@ -67,7 +68,8 @@ export async function mixedLoad({ base, server, minutes, clients, seed, singles 
 function explained(error, name, said) {
   const text = JSON.stringify(said) ?? '';
   const where = /scripts\/soak\/[\w-]+\.mjs:\d+/.exec(error.stack ?? '')?.[0] ?? '';
-  return `        ${name}: ${error.message.replaceAll('\n', ' ')} (${where}): ${text.slice(0, 1500)}`;
+  const why = error.cause ? ` (${error.cause.code ?? error.cause.message})` : '';
+  return `        ${name}: ${error.message.replaceAll('\n', ' ')}${why} (${where}): ${text.slice(0, 1500)}`;
 }
 
 /** Waits until nothing runs; then every page is free, and once the cache is flushed no page is held at all. */

@@ -1,14 +1,11 @@
-// The other routes: completions, responses, messages, tokens, pages to read, pictures, the cache.
+// The other routes for text: completions, responses, messages, tokens; pages to read; the cache.
 
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { checkRefusal } from './client.mjs';
+import { checkRefusal, dataOf } from './client.mjs';
 import { user } from './chat-loads.mjs';
 import { checkCalls, checkJson, SCHEMAS, TOOLS } from './grammars.mjs';
 
 const TEXTS = ['Once upon a time', 'The capital of France is', '1, 2, 3,', 'naïve – 谢谢 🙂'];
-const data = (events) =>
-  events.filter(({ data: text }) => text !== '[DONE]').map(({ data: text }) => JSON.parse(text));
 
 async function completion(at) {
   const { pick, chance, int } = at.random;
@@ -44,7 +41,7 @@ function joined(events) {
   assert.equal(events.at(-1).data, '[DONE]');
   const choices = [];
   let usage = null;
-  for (const chunk of data(events)) {
+  for (const chunk of dataOf(events)) {
     assert.ok(!chunk.error, JSON.stringify(chunk));
     usage = chunk.usage ?? usage;
     for (const { index, text, finish_reason: reason } of chunk.choices) {
@@ -95,7 +92,7 @@ async function response(at) {
 }
 
 function streamedResponse(events) {
-  const told = data(events);
+  const told = dataOf(events);
   assert.deepEqual(
     told.map(({ sequence_number: number }) => number),
     told.map((_, index) => index),
@@ -170,7 +167,7 @@ async function message(at) {
 }
 
 function streamedMessage(events) {
-  const told = data(events);
+  const told = dataOf(events);
   assert.deepEqual(
     told.map(({ type }) => type),
     events.map(({ name }) => name),
@@ -239,77 +236,4 @@ async function flush(at) {
   assert.ok(status === 200 ? body.flushed : body.error.code === 'busy', JSON.stringify(body));
 }
 
-const PROMPTS = ['a red balloon over snowy mountains', 'a house in a meadow'];
-
-async function picture(at) {
-  const { pick, chance, int } = at.random;
-  const stream = chance(0.5);
-  const body = {
-    prompt: pick(PROMPTS),
-    num_inference_steps: 1 + int(3),
-    n: 1 + int(2),
-    seed: int(100),
-    guidance_scale: pick([1, 4]),
-    output_format: pick(['png', 'jpeg', 'webp']),
-    stream,
-    ...(stream && { partial_images: int(3) }),
-  };
-  at.said = { path: '/v1/images/generations', body };
-  if (!stream) {
-    const { data: pictures } = await at.client.post(at.said.path, body);
-    assert.equal(pictures.length, body.n);
-    for (const { b64_json: text } of pictures) checkPicture(text, body.output_format);
-    return;
-  }
-  const told = data(await at.client.stream(at.said.path, body));
-  const done = told.filter(({ type }) => type === 'image_generation.completed');
-  assert.equal(done.length, body.n, JSON.stringify(told.at(-1)).slice(0, 300));
-  for (const { b64_json: text } of told) checkPicture(text, body.output_format);
-}
-
-const SIGNATURES = { png: '89504e47', jpeg: 'ffd8ff', webp: '52494646' };
-
-function checkPicture(text, format) {
-  assert.equal(
-    Buffer.from(text, 'base64').toString('hex', 0, SIGNATURES[format].length / 2),
-    SIGNATURES[format],
-  );
-}
-
-/** A picture by its address, and another drawn from it. */
-async function edit(at) {
-  const asked = {
-    prompt: PROMPTS[1],
-    num_inference_steps: 1,
-    guidance_scale: 1,
-    response_format: 'url',
-  };
-  at.said = { path: '/v1/images/generations', body: asked };
-  const { data: kept } = await at.client.post(at.said.path, asked);
-  const { pathname } = new URL(kept[0].url);
-  const bytes = await (await at.client.send('GET', pathname)).arrayBuffer();
-  const form = new FormData();
-  form.set('image', new File([bytes], 'house.png', { type: 'image/png' }));
-  form.set('prompt', PROMPTS[0]);
-  form.set('num_inference_steps', '2');
-  form.set('strength', '0.5');
-  at.said = { path: '/v1/images/edits' };
-  const { data: drawn } = await at.client.post(at.said.path, form);
-  checkPicture(drawn[0].b64_json, 'png');
-}
-
-async function pictureGone(at) {
-  const leave = new AbortController();
-  const asked = at.client.post(
-    '/v1/images/generations',
-    { prompt: PROMPTS[0], num_inference_steps: 40 },
-    { signal: leave.signal },
-  );
-  await Promise.all([
-    asked.catch((error) => error.name === 'AbortError' || Promise.reject(error)),
-    sleep(at.random.int(500)).then(() => leave.abort()),
-  ]);
-}
-
 export const OTHER_LOADS = { completion, response, message, tokens, embedding, pages, flush };
-export const IMAGE_LOADS = { picture, edit, pictureGone };

@@ -10,7 +10,8 @@ import type { Values } from './option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from './options.ts';
 import { packageVersion } from './package.ts';
 import { showOpening } from './progress.ts';
-import { keepModels, type Openers, type PlannedModel, planModels } from './serve-models.ts';
+import { keepModels, type Openers } from './serve-models.ts';
+import { type PlannedModel, planModels } from './serve-plan.ts';
 import { settingsInForce } from './serve-settings.ts';
 import { countText, createLog } from './terminal.ts';
 

@@ -1,0 +1,74 @@
+// Which models one `svc serve` is to open: their folders or ids, names and kinds, before anything is opened.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { shippedImageModelPath, shippedModelPath } from '../index.ts';
+import type { Kind } from '../server/service.ts';
+import { UsageError } from './exit.ts';
+
+export interface PlannedModel {
+  path: string;
+  /** Left out: the model's own. */
+  names?: string[];
+  /** null: on the hub, which tells once it is fetched. */
+  kind: Kind | null;
+  /** Nobody asked for it: the others are served without it. */
+  optional: boolean;
+}
+
+/** Throws UsageError. */
+export function planModels(paths: string[] | undefined, names: string[] = []): PlannedModel[] {
+  const models = paths ? paths.map((path) => plannedModel(path)) : shippedModels();
+  const twice = models.find(
+    ({ path }, at) => models.findIndex((other) => nameOf(other.path) === nameOf(path)) < at,
+  );
+  if (twice && names.length < models.length) {
+    throw new UsageError(
+      `two models are called ${nameOf(twice.path)}: tell them apart with --served-model-name, one name for each`,
+    );
+  }
+  const [only] = models;
+  if (models.length === 1 && only) return [{ ...only, ...(names.length > 0 && { names }) }];
+  if (names.length > models.length) {
+    throw new UsageError(
+      `--served-model-name has ${names.length} names for ${models.length} models: give one for each, in their order`,
+    );
+  }
+  return models.map((model, at) => {
+    const name = names[at];
+    return { ...model, ...(name !== undefined && { names: [name] }) };
+  });
+}
+
+/** A folder's own name is its model's; an id keeps its owner. */
+function plannedModel(path: string): PlannedModel {
+  return { path, kind: kindOf(path), optional: false, ...(!existsSync(path) && { names: [path] }) };
+}
+
+/** By the files of a folder; null: it is none, or what it holds is seen once it is opened. */
+function kindOf(path: string): Kind | null {
+  const has = (name: string) => existsSync(join(path, name));
+  if (has('model_index.json')) return 'image';
+  if (has('modules.json')) return 'embedding';
+  if (!has('config.json')) return null;
+  return isEncoder(join(path, 'config.json')) ? 'embedding' : 'text';
+}
+
+/** Whether a model has no head that says words. */
+function isEncoder(file: string): boolean {
+  try {
+    const { architectures } = JSON.parse(readFileSync(file, 'utf8')) as { architectures?: unknown };
+    return Array.isArray(architectures) && /^(Bert|Roberta|XLMRoberta)Model$/.test(String(architectures[0]));
+  } catch {
+    return false; // what is wrong with it, its opening says
+  }
+}
+
+function shippedModels(): PlannedModel[] {
+  const chat: PlannedModel = { path: shippedModelPath(), kind: 'text', optional: false };
+  const path = shippedImageModelPath();
+  const isThere = existsSync(join(path, 'model_index.json'));
+  return isThere ? [chat, { path, kind: 'image', optional: true }] : [chat];
+}
+
+const nameOf = (path: string): string => (existsSync(path) ? basename(resolve(path)) : path);
