@@ -28,6 +28,7 @@ export function chooseNext(
   let compared = 0;
   for (const sequence of waiting) {
     if (first && (sequence.priority < first.priority || compared === COMPARED)) break;
+    if (awaitsLeader(sequence) || (best && isFreshSibling(sequence, best.sequence))) continue;
     const path = pages.match(sequence);
     if (isHeld(sequence, path, running)) continue;
     // Nobody passes a sequence whose last token after a retraction is on its way.
@@ -40,10 +41,18 @@ export function chooseNext(
   return best;
 }
 
+/** Whether the prompt it shares is still to be computed. */
+function awaitsLeader({ leader }: Sequence): boolean {
+  return leader !== null && !leader.finished && leader.prefix.processed < leader.promptTokens;
+}
+
+/** Before they have said anything, choices of one request have the same prefix: none comes before the other. */
+function isFreshSibling({ leader, ids, promptTokens }: Sequence, other: Sequence): boolean {
+  return leader !== null && ids.length === promptTokens && (other === leader || other.leader === leader);
+}
+
 /** Whether another does just now what this one needs: it would be done twice. */
 function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly Sequence[]): boolean {
-  const { leader } = sequence;
-  if (leader && !leader.finished && leader.prefix.processed < leader.promptTokens) return true;
   if (path.some(({ loading }) => loading)) return true;
   const most = findablePages(sequence);
   if (path.length >= most) return false;

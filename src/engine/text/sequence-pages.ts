@@ -65,10 +65,13 @@ export function createPrefix(scope: string, shareable: number, findable = Infini
   return { scope, shareable, findable, ...nothing, fetched: [0, 0] };
 }
 
-/** Keys of the first `count` pages, which must be full. */
-export function keysOf({ ids, prefix }: Sequence, count: number): readonly string[] {
-  for (let page = prefix.keys.length; page < count; page++)
-    prefix.keys.push(pageKey(ids, page * PAGE_TOKENS, PAGE_TOKENS));
+/** Keys of the first `count` pages, which must be full. Choices share those of their prompt. */
+export function keysOf({ ids, prefix, leader, promptTokens }: Sequence, count: number): readonly string[] {
+  for (let page = prefix.keys.length; page < count; page++) {
+    const ofPrompt = (page + 1) * PAGE_TOKENS <= promptTokens;
+    const known = ofPrompt ? leader?.prefix.keys[page] : undefined;
+    prefix.keys.push(known ?? pageKey(ids, page * PAGE_TOKENS, PAGE_TOKENS));
+  }
   return prefix.keys;
 }
 
