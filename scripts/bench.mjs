@@ -3,6 +3,7 @@
 //   --only int4      the cases whose name has this text; cases: the shipped models, a synthetic Llama of 250 M in f16, int8, int4, and
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
+//                    constrained: decoding under a grammar beside free decoding;
 //                    "images, …": synthetic SD1 with a narrow UNet, SD1.5, Z-Image of fewer layers
 //   --profile        also the time of each kernel: in a decoding step at 2,048 tokens; in a step and in decoding a picture
 //   --json           everything that was measured, for machines
@@ -17,8 +18,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cacheCases } from './bench/cache.mjs';
-import { syntheticCheckpoint } from './bench/checkpoint.mjs';
-import { grammarLines } from './bench/grammar-table.mjs';
+import { syntheticCheckpoint, wordyCheckpoint } from './bench/checkpoint.mjs';
+import { constrainedLines, grammarLines } from './bench/grammar-table.mjs';
 import { lines } from './bench/table.mjs';
 import { setUp } from './setup.mjs';
 
@@ -80,7 +81,13 @@ async function cases() {
     lines: grammarLines,
     kernels: () => [],
   };
-  return [...text, ...cacheCases(shipped(false)), grammar, ...images].filter(({ name }) =>
+  const constrained = {
+    name: 'constrained, llama-250m int4 with 151,936 tokens',
+    measure: (run) => run('measure-constrained.mjs', wordyCheckpoint()),
+    lines: constrainedLines,
+    kernels: () => [],
+  };
+  return [...text, ...cacheCases(shipped(false)), grammar, constrained, ...images].filter(({ name }) =>
     name.includes(options.only ?? ''),
   );
 }

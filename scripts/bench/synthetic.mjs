@@ -51,15 +51,21 @@ const ONE = 0x3c00;
 
 /** tokenizer.json of bytes, then words that nothing merges into: a text has as many tokens as bytes. */
 export function byteTokenizer(vocabulary) {
+  return byteLevelTokenizer(Array.from({ length: vocabulary - 256 }, (_, i) => Buffer.from(`w${i}`)));
+}
+
+/** The same of given words, as bytes. `end`: the end token, after all. */
+export function byteLevelTokenizer(spelled, end = null) {
   const printable = (byte) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
   let next = 256;
   const bytes = Array.from({ length: 256 }, (_, byte) =>
     String.fromCodePoint(printable(byte) ? byte : next++),
   );
-  const words = Array.from({ length: vocabulary - 256 }, (_, i) => `w${i}`);
+  const words = spelled.map((word) => Array.from(word, (byte) => bytes[byte]).join(''));
+  const endId = 256 + words.length;
   return {
     version: '1.0',
-    added_tokens: [],
+    added_tokens: end === null ? [] : [{ id: endId, content: end, special: true }],
     normalizer: null,
     pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true },
     post_processor: null,

@@ -4,6 +4,7 @@
 export const SIZE = 151_936;
 /** The end token. */
 export const END = SIZE - 1;
+export const END_TEXT = '<end>';
 
 const ONSETS = [
   '',
@@ -90,18 +91,23 @@ function* spellings() {
   }
 }
 
+/** The bytes of every token, in the order of their ids. */
+export function spelledTokens() {
+  const tokens = new Map();
+  for (const bytes of spellings()) {
+    if (tokens.size === END) break;
+    const key = keyOf(bytes);
+    if (!tokens.has(key)) tokens.set(key, bytes);
+  }
+  return [...tokens.values(), new TextEncoder().encode(END_TEXT)];
+}
+
+const keyOf = (bytes) => String.fromCharCode(...bytes);
+
 /** What a vocabulary is made from: the members of a tokenizer that it reads. Encoding takes the longest token each time. */
 export function syntheticTokenizer() {
-  const tokens = [];
-  const ids = new Map();
-  const keyOf = (bytes) => String.fromCharCode(...bytes);
-  for (const bytes of spellings()) {
-    if (tokens.length === END) break;
-    const key = keyOf(bytes);
-    if (ids.has(key)) continue;
-    ids.set(key, tokens.push(bytes) - 1);
-  }
-  tokens.push(new TextEncoder().encode('<end>'));
+  const tokens = spelledTokens();
+  const ids = new Map(tokens.slice(0, END).map((bytes, id) => [keyOf(bytes), id]));
   const encode = (text) => {
     const bytes = new TextEncoder().encode(text);
     const found = [];
