@@ -23,6 +23,7 @@ import {
 import { aliveTerms, arrayLives, lengthOf, livingObjects, type IsAlive } from './alive.ts';
 import type { ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
+import { contradictionIn } from './contradiction.ts';
 import { readDocument } from './document.ts';
 import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
 import { createContext } from './normal-form.ts';
@@ -48,7 +49,8 @@ export function ruleOfSchema(schema: unknown, { path, limits: bounds = limits() 
     const root = context.enter(document.root, []);
     const { terms, isAlive } = aliveTerms(root, context);
     if (!isAlive(root)) {
-      document.refuse(document.root, null, 'no value fulfils it', 'loosen what contradicts');
+      const place = contradictionIn(document.root, context);
+      document.refuse(place, null, 'no value fulfils it', 'loosen what contradicts');
     }
     const alive = [...terms].filter(isAlive);
     const rules = alive.map((term): [string, Rule] => [nameOf(term), ruleOf(term, isAlive, context)]);

@@ -87,7 +87,29 @@ describe('refused by place', () => {
       },
       /no value fulfils it/,
     ],
-    ['false', false, /no value fulfils it/],
+    [
+      'a required property that contradicts itself',
+      { type: 'object', properties: { x: { allOf: [{ type: 'string' }, { enum: [1] }] } }, required: ['x'] },
+      / at #\/properties\/x: no value fulfils it/,
+    ],
+    [
+      'an element that must be and cannot',
+      {
+        $ref: '#/$defs/list',
+        $defs: { list: { type: 'array', prefixItems: [{}, { const: 3, minimum: 5 }], minItems: 2 } },
+      },
+      /#\/\$defs\/list\/prefixItems\/1: no value fulfils it/,
+    ],
+    [
+      'parts that contradict each other',
+      {
+        type: 'object',
+        properties: { x: { type: 'object', minProperties: 2, maxProperties: 1 }, y: false },
+        required: ['x'],
+      },
+      /#\/properties\/x: no value fulfils it/,
+    ],
+    ['false', false, /^[^#]*: no value fulfils it/],
     ['empty enum', { enum: [] }, /no value fulfils it/],
     ['no schema at all', [1], /a schema must be an object or a boolean, not \[1\]/],
     [

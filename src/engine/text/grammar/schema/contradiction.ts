@@ -1,0 +1,46 @@
+// Where a schema that no value fulfils goes wrong: the innermost subschema that nothing fulfils and that what is around it needs.
+
+import { aliveTerms } from './alive.ts';
+import type { Context } from './context.ts';
+import { isObject, type SchemaDocument, type SchemaNode } from './document.ts';
+
+/** `from` is such a subschema itself. */
+export function contradictionIn(from: SchemaNode, context: Context): SchemaNode {
+  const isDead = (node: SchemaNode): boolean => {
+    const term = context.enter(node, []);
+    return !aliveTerms(term, context).isAlive(term);
+  };
+  const path = new Set([from]);
+  let innermost = from;
+  for (const node of path) {
+    innermost = node;
+    const next = needed(node, context.document).find((each) => !path.has(each) && isDead(each));
+    if (next !== undefined) path.add(next);
+  }
+  return innermost;
+}
+
+/** Subschemas without which nothing fulfils a subschema. */
+function needed(node: SchemaNode, document: SchemaDocument): SchemaNode[] {
+  const { value } = node;
+  if (!isObject(value)) return [];
+  const found: SchemaNode[] = [];
+  const list = (keyword: string): unknown[] => (Array.isArray(value[keyword]) ? value[keyword] : []);
+  const least = Number(value['minItems'] ?? 0);
+  if ('$ref' in value) found.push(document.resolve(node, '$ref').target);
+  list('allOf').forEach((_, i) => found.push(document.child(node, 'allOf', i)));
+  for (const keyword of ['anyOf', 'oneOf'])
+    if (list(keyword).length === 1) found.push(document.child(node, keyword, 0));
+  for (const name of list('required')) {
+    const { properties } = value;
+    if (typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name))
+      found.push(document.child(node, 'properties', name));
+  }
+  list('prefixItems')
+    .slice(0, least)
+    .forEach((_, i) => found.push(document.child(node, 'prefixItems', i)));
+  if (least > list('prefixItems').length && 'items' in value && !Array.isArray(value['items']))
+    found.push(document.child(node, 'items'));
+  if ('contains' in value && value['minContains'] !== 0) found.push(document.child(node, 'contains'));
+  return found;
+}
