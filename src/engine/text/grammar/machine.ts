@@ -60,6 +60,9 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     const { item } = cell;
     const below = cell.below!;
     switch (item.kind) {
+      case 'union':
+        yield* item.of;
+        break;
       case 'node':
         yield* replaceNode(to, below, item.node);
         break;

@@ -6,8 +6,6 @@ import type { Seen } from './object-state.ts';
 /** The top of a stack; null below the last. */
 export interface Cell {
   readonly id: number;
-  /** Cells below it. */
-  readonly depth: number;
   readonly item: Item;
   readonly below: Cell | null;
   readonly above: Map<Item, Cell>;
@@ -18,6 +16,8 @@ export interface Cell {
 
 export type Item =
   | { key: string; kind: 'bottom' }
+  /** Any of several stacks; nothing is below it but them. */
+  | { key: string; kind: 'union'; of: readonly Cell[] }
   /** A node of the program, all of it. */
   | { key: string; kind: 'node'; node: number }
   /** Within a lexeme. */
@@ -69,6 +69,7 @@ export interface Arena {
   readonly bottom: Cell;
   item<T extends Item>(item: T): T;
   push(below: Cell, item: Item): Cell;
+  union(of: readonly Cell[]): Cell;
   state(leaves: Iterable<Cell>, ends: boolean): State;
   /** Stacks and states made. */
   readonly size: number;
@@ -80,13 +81,38 @@ export function createArena(): Arena {
   let cells = 0;
   const cell = (item: Item, below: Cell | null): Cell => ({
     id: cells++,
-    depth: below === null ? 0 : below.depth + 1,
     item,
     below,
     above: new Map(),
     arena,
     opened: null,
   });
+  const unions = new Map<string, Cell>();
+  const keyOf = (sorted: readonly Cell[]): string => sorted.map(({ id }) => id).join();
+  const unionOf = (of: readonly Cell[], level: number): Cell => {
+    const parts = byId(of.flatMap((one) => (one.item.kind === 'union' ? one.item.of : one)));
+    const key = keyOf(parts);
+    let found = unions.get(key);
+    if (!found) {
+      // What has the same top is one stack again, on a union further down.
+      const joined = byId(
+        [...groupedByItem(parts)].flatMap(([item, alike]) =>
+          alike.length === 1 || level === MOST_LEVELS
+            ? alike
+            : arena.push(
+                unionOf(
+                  alike.map(({ below }) => below!),
+                  level + 1,
+                ),
+                item,
+              ),
+        ),
+      );
+      const item = (): Item => arena.item({ key: `u${keyOf(joined)}`, kind: 'union', of: joined });
+      unions.set(key, (found = joined.length === 1 ? joined[0]! : arena.push(bottom, item())));
+    }
+    return found;
+  };
   const arena: Arena = {
     get bottom() {
       return bottom;
@@ -102,9 +128,10 @@ export function createArena(): Arena {
       if (!found) below.above.set(item, (found = cell(item, below)));
       return found;
     },
+    union: (of) => unionOf(of, 0),
     state(leaves, ends) {
-      const sorted = fewOfEach([...new Set(leaves)].toSorted((a, b) => a.depth - b.depth || a.id - b.id));
-      const key = `${ends} ${sorted.map(({ id }) => id).join()}`;
+      const sorted = byId(joined(new Set(leaves), arena));
+      const key = `${ends} ${keyOf(sorted)}`;
       let state = states.get(key);
       if (!state) states.set(key, (state = { leaves: sorted, ends, next: new Map(), arena }));
       return state;
@@ -117,26 +144,46 @@ export function createArena(): Arena {
   return arena;
 }
 
-/** Stacks with the same top that a state keeps. Only grammars of which a text can mean very many things at once have more. */
-const MOST_ALIKE = 32;
+/** Stacks with the same top that a state keeps apart. */
+const MOST_ALIKE = 8;
+/** Levels down to which their unions have no two stacks with the same top. */
+const MOST_LEVELS = 500;
 
-/** The shortest: to leave readings out makes no text valid that is not, and those left can still be finished. */
-function fewOfEach(leaves: Cell[]): Cell[] {
-  if (leaves.length <= MOST_ALIKE) return leaves;
-  const counts = new Map<Item, number>();
-  return leaves.filter(({ item }) => {
-    const count = counts.get(item) ?? 0;
-    counts.set(item, count + 1);
-    return count < MOST_ALIKE;
-  });
+/** Of many stacks with the same top one is made, which stands on all that were below: a text may mean very many things at once. */
+function joined(leaves: ReadonlySet<Cell>, arena: Arena): Cell[] {
+  if (leaves.size <= MOST_ALIKE) return [...leaves];
+  return [...groupedByItem(leaves)].flatMap(([item, alike]) =>
+    alike.length > MOST_ALIKE ? arena.push(arena.union(alike.map(({ below }) => below!)), item) : alike,
+  );
 }
+
+function groupedByItem(cells: Iterable<Cell>): Map<Item, Cell[]> {
+  const groups = new Map<Item, Cell[]>();
+  for (const cell of cells) {
+    const alike = groups.get(cell.item);
+    if (alike) alike.push(cell);
+    else groups.set(cell.item, [cell]);
+  }
+  return groups;
+}
+
+const byId = (cells: Iterable<Cell>): Cell[] => [...new Set(cells)].toSorted((a, b) => a.id - b.id);
 
 /** The same state in another arena. */
 export function moveState(state: State, to: Arena): State {
-  const moved = (cell: Cell): Cell => {
-    const items: Item[] = [];
-    for (let at: Cell = cell; at.below !== null; at = at.below) items.push(at.item);
-    return items.reduceRight((below, item) => to.push(below, to.item(item)), to.bottom);
-  };
-  return to.state(state.leaves.map(moved), state.ends);
+  const found = new Set(state.leaves);
+  for (const { item, below } of found) {
+    if (below) found.add(below);
+    if (item.kind === 'union') item.of.forEach((cell) => found.add(cell));
+  }
+  const moved = new Map<Cell, Cell>();
+  const of = (cell: Cell): Cell => moved.get(cell)!;
+  // What a cell stands on was made before it.
+  for (const cell of [...found].toSorted((a, b) => a.id - b.id)) {
+    const { item, below } = cell;
+    if (below === null) moved.set(cell, to.bottom);
+    else if (item.kind === 'union') moved.set(cell, to.union(item.of.map(of)));
+    else moved.set(cell, to.push(of(below), to.item(item)));
+  }
+  return to.state(state.leaves.map(of), state.ends);
 }

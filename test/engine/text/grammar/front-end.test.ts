@@ -25,6 +25,30 @@ describe('EBNF', () => {
       expect([whole, takes(grammar, whole)]).toEqual([whole, false]);
   });
 
+  test('a text that means very many things at once', () => {
+    // After n letters there are n + 1 stacks, and any of them may turn out to be meant.
+    const grammar = ebnf('root ::= inner "."\ninner ::= "a" inner | "a" inner "c" | "b"');
+    const whole = (a: number, c: number): string => `${'a'.repeat(a)}b${'c'.repeat(c)}.`;
+    for (const [a, c] of [
+      [60, 60],
+      [60, 0],
+      [60, 33],
+      [150, 149],
+    ] as const)
+      expect([a, c, takes(grammar, whole(a, c))]).toEqual([a, c, true]);
+    for (const [a, c] of [
+      [60, 61],
+      [0, 1],
+    ] as const)
+      expect([a, c, takes(grammar, whole(a, c))]).toEqual([a, c, false]);
+    // Each letter doubles what the text can mean.
+    const pairs = ebnf(
+      'root ::= many "!"\nmany ::= "(" many ")" | "(" many | many2\nmany2 ::= "x" many2 "x" | "x" many2 | "x"',
+    );
+    expect(takes(pairs, `${'('.repeat(50)}${'x'.repeat(90)}${')'.repeat(50)}!`)).toBe(true);
+    expect(takes(pairs, `${'('.repeat(50)}${'x'.repeat(90)}${')'.repeat(51)}!`)).toBe(false);
+  });
+
   test('both dialects', () => {
     const grammar = ebnf(String.raw`root ::= "a\x41\u00e9" [^a-c\n#x64]{2,3} #x62 ('x' - 'y')? ws
 ws ::= [ \t]*`);
