@@ -48,7 +48,9 @@ function isBarred({ allowed, constraint }: Sequence, id: number): boolean {
 export function acceptForced(sequence: Sequence): boolean {
   const { sampling, recorder } = sequence;
   if (sequence.forced.length > 0) return false;
-  const needsPass = sampling.logprobs !== null || recorder?.wantsStates === true;
+  // Text waits for what its prompt is told, too.
+  const waits = recorder !== null && (recorder.wantsStates || recorder.promptTop !== null);
+  const needsPass = sampling.logprobs !== null || waits;
   const before = sequence.ids.length;
   for (let run = mustFollow(sequence); run.length > 0; run = mustFollow(sequence)) {
     if (needsPass) {
@@ -67,8 +69,8 @@ export function acceptForced(sequence: Sequence): boolean {
 
 /** Ends a text that is complete where no token may say so. */
 function mustFollow(sequence: Sequence): readonly number[] {
-  const { constraint, processor, stopIds, finished } = sequence;
-  if (constraint === null || finished) return [];
+  const { constraint, processor, stopIds, finished, maxTokens } = sequence;
+  if (constraint === null || finished || maxTokens === 0) return [];
   if (constraint.ended) {
     const end = [...stopIds].find((id) => !isBarred(sequence, id));
     if (end === undefined) finish(sequence, 'stop', null);
