@@ -52,7 +52,7 @@ export function responseOf(head: ResponseHead, fold: Fold | null, output: unknow
     tools: body.tools ?? [],
     top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? sampling.topP,
-    truncation: 'disabled',
+    truncation: body.truncation ?? 'disabled',
     usage: fold && status !== 'in_progress' ? usage(fold) : null,
     user: null,
     metadata: body.metadata ?? {},

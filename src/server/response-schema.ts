@@ -116,7 +116,11 @@ export const RESPONSE_FIELDS = {
   ...SHARED_FIELDS,
   stream: GENERATION_FIELDS.stream,
   stream_options: noEffect('Nothing is padded here.'),
-  truncation: neutralOnly('Drop the beginning of a conversation that is too long.', 'disabled'),
+  truncation: honoured(
+    z.enum(['auto', 'disabled']),
+    'auto: the oldest turns of a conversation that is too long are left out, but for its instructions.',
+    'disabled',
+  ),
   background: neutralOnly('Answer later.', false),
   conversation: neutralOnly('A stored conversation.'),
   prompt: neutralOnly('A stored prompt.'),

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
+import type { TextRequest } from '../index.ts';
 import { toTextRequest } from './chat-request.ts';
 import { CutShort, RequestError } from './errors.ts';
 import { checkTokenIds } from './generation-request.ts';
@@ -28,7 +29,7 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   const chat = underNames(RESPONSE_NAMES, () => validateChat(toChat(body, items), false).body);
   const request = underNames(RESPONSE_NAMES, () => {
     checkTokenIds(chat, model.info.vocabSize);
-    return toTextRequest(chat, adapter);
+    return fitting(toTextRequest(chat, adapter), body);
   });
   listIgnored(event, ignored);
   const rename = (error: unknown) => renameParam(renamedFor(chat)(error), RESPONSE_NAMES);
@@ -58,6 +59,12 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
     if (!(error instanceof CutShort)) follow.forget();
     throw error;
   });
+}
+
+function fitting(request: TextRequest, { truncation }: ResponseBody): TextRequest {
+  const { prompt } = request;
+  if (truncation !== 'auto' || !('messages' in prompt)) return request;
+  return { ...request, prompt: { ...prompt, dropOldest: true } };
 }
 
 const wantsLogprobs = ({ include }: ResponseBody): boolean =>

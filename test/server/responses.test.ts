@@ -75,6 +75,19 @@ describe('a response', () => {
     ]);
   });
 
+  it('of a conversation that is too long leaves its beginning out, where truncation says so', async () => {
+    const { post, model } = await startResponding();
+    const shortened = await post({ input: 'Hi', truncation: 'auto' });
+    expect(shortened.body).toMatchObject({ truncation: 'auto' });
+    expect((await post({ input: 'Hi', truncation: 'disabled' })).body).toMatchObject({
+      truncation: 'disabled',
+    });
+    expect(model.requests.map(({ prompt }) => 'dropOldest' in prompt && prompt.dropOldest)).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   it('that fails is an error, with what it has; it is kept as that', async () => {
     const error = { code: 'device_lost' as const, message: 'gone' };
     const { post, ask } = await startResponding(() => [{ say: 'a' }, { end: 'abort', error }]);

@@ -5,6 +5,7 @@ import type { Adapter } from './adapters.ts';
 import { assertLengths } from '../../files/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
+import { fitTurns } from './fitting.ts';
 import type { Grammar } from './grammar/grammar.ts';
 import type { Grammars } from './grammar/grammars.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
@@ -20,7 +21,7 @@ import { createPrefix } from './sequence-pages.ts';
 import { stopPattern } from './stop-automaton.ts';
 import { stopText } from './stop-text.ts';
 import { createStopMatcher } from './stops.ts';
-import type { SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
+import type { ChatMessage, SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt, checkTextRequest } from './text-rules.ts';
 import { createTokenCounts } from './token-counts.ts';
 
@@ -46,7 +47,7 @@ export async function renderPrompt(
   context: RequestContext,
 ): Promise<Rendered & { ids: number[] }> {
   checkPrompt(prompt);
-  const { tokenizer, template, vocabulary, output } = context;
+  const { tokenizer, template, vocabulary, output, contextLength } = context;
   const thinking = thinkingTags(output);
   if ('ids' in prompt) {
     const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
@@ -63,8 +64,11 @@ export async function renderPrompt(
     const ids = await encode(text, 'prompt', context);
     return { text, ids, begins: beginsAfter(text, thinking), said: '' };
   }
-  const rendered = renderConversation(prompt, template, thinking);
-  return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
+  const render = async (messages: ChatMessage[]) => {
+    const rendered = renderConversation({ ...prompt, messages }, template, thinking);
+    return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
+  };
+  return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);
 }
 
 /** A tokenizer may know more tokens than the model has rows for. */

@@ -37,6 +37,8 @@ export type TextPrompt =
       templateKwargs?: Record<string, unknown>;
       /** The last message is the assistant's and unfinished: the reply goes on with it. */
       continueFinal?: boolean;
+      /** Where it is too long for the context, its oldest turns are left out. */
+      dropOldest?: boolean;
     }
   | { text: string }
   /** `tools`: those the prompt shows, so that their calls are looked for. */

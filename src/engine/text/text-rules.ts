@@ -156,6 +156,7 @@ const PROMPTS = {
     tools,
     templateKwargs: recordOf(anything),
     continueFinal: flag,
+    dropOldest: flag,
   },
   text: { text },
   ids: { ids, tools },

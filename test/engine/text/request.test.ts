@@ -201,6 +201,16 @@ describe('prompts', () => {
     await expect(run).rejects.toMatchObject({ code: 'bad_request', param: 'messages' });
   });
 
+  it('a conversation that is too long is rendered without its oldest turns, where that is asked for', async () => {
+    const messages = ['a', 'b', 'c'].map((letter) => ({
+      role: 'user' as const,
+      content: letter.repeat(15),
+    }));
+    const { text } = await renderPrompt({ messages, dropOldest: true }, context);
+    expect(text).toBe('b'.repeat(15) + 'c'.repeat(15));
+    expect((await renderPrompt({ messages }, context)).ids).toHaveLength(45);
+  });
+
   it('a long text goes to where it holds nobody up', async () => {
     const asked: [number, boolean][] = [];
     const longText: RequestContext['longText'] = {
