@@ -146,6 +146,15 @@ describe('processors', () => {
 
 const broken = { name: 'f', strict: true, parameters: { $ref: '#/$defs/gone' } };
 
+it('a grammar that takes long to compile holds up nobody else', async () => {
+  const ended: string[] = [];
+  const regex = '(?:a|b)*a(?:a|b){12}';
+  const slow = plain('hi', { regex }).then(() => ended.push('slow'));
+  const quick = plain('hi', { max_completion_tokens: 2 }).then(() => ended.push('quick'));
+  await Promise.all([slow, quick]);
+  expect(ended).toEqual(['quick', 'slow']);
+});
+
 describe('what does not compile', () => {
   it.each([
     [{ regex: '(' }, 'regex'],

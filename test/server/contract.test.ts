@@ -5,6 +5,12 @@ import { body, both, client, plain, serveShipped, streamed, url } from './shippe
 
 serveShipped();
 
+async function post(path: string, body: object): Promise<{ tokens: number[] }> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  return (await response.json()) as { tokens: number[] };
+}
+
 const CAPITAL = 'What is the capital of France?';
 const tool = {
   type: 'function' as const,
@@ -31,6 +37,19 @@ describe('what ends a choice', () => {
       finish: 'length',
       matched: null,
     });
+  });
+
+  it('stays in the text where it is not to be trimmed, special tokens where they are not to be skipped', async () => {
+    const natural = await both(CAPITAL);
+    const { tokens } = await post('/tokenize', { prompt: ' is', add_special_tokens: false });
+    const at = natural.text.indexOf(' is');
+    const trimmed = await both(CAPITAL, { stop_token_ids: tokens });
+    expect(trimmed).toMatchObject({ matched: tokens[0], text: natural.text.slice(0, at) });
+    const kept = await both(CAPITAL, { stop_token_ids: tokens, no_stop_trim: true });
+    expect(kept.text).toBe(natural.text.slice(0, at + ' is'.length));
+    expect((await both(CAPITAL, { no_stop_trim: true })).text).toBe(natural.text);
+    const whole = await both(CAPITAL, { no_stop_trim: true, skip_special_tokens: false });
+    expect(whole.text).toBe(`${natural.text}<|im_end|>`);
   });
 
   it('is no end token where that is to be ignored, but a stop token still', async () => {
@@ -216,6 +235,34 @@ describe('a running request', () => {
       expect(abort.status).toBe(200);
     }
     expect(finish).toBe('abort');
+  });
+});
+
+describe('a request that takes too long', () => {
+  const more = { request_timeout: 0.3, ignore_eos: true, max_completion_tokens: 2000 };
+
+  it('is a 503 that may be tried again, not streaming', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const asked = { method: 'POST', headers, body: JSON.stringify(body('Tell a story', more)) };
+    const response = await fetch(`${url}/v1/chat/completions`, asked);
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await response.json()).toMatchObject({ error: { code: 'timed_out' } });
+  });
+
+  it('ends with what it has, streaming', async () => {
+    const stream = await client.chat.completions.create({ ...body('Tell a story', more), stream: true });
+    let finish: string | null = null;
+    let text = '';
+    const read = async () => {
+      for await (const { choices } of stream) {
+        text += choices[0]?.delta.content ?? '';
+        finish = choices[0]?.finish_reason ?? finish;
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'timed_out' });
+    expect(finish).toBe('abort');
+    expect(text.length).toBeGreaterThan(0);
   });
 });
 

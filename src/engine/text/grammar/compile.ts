@@ -37,7 +37,7 @@ function createCompiler(
 
   const add = (node: ProgramNode): number => {
     if (nodes.length >= MOST_NODES) throw new TooLarge(`over ${MOST_NODES} parts`);
-    if (performance.now() > limits.deadline) throw new TooLarge('out of time');
+    if (performance.now() > limits.deadline) throw new TooLarge('more time');
     return nodes.push(node) - 1;
   };
   const addLexeme = (dfa: Dfa, kind: SpellingKind): number => {

@@ -24,7 +24,7 @@ export function limits({ cells = MOST_CELLS, milliseconds = Infinity } = {}): Li
 
 export function checkLimits({ cells, deadline }: Limits, states: number, classes: number): void {
   if (states * Math.max(classes, 1) > cells) throw new TooLarge(`an automaton of over ${states} states`);
-  if (states % 256 === 0 && performance.now() > deadline) throw new TooLarge('out of time');
+  if (states % 256 === 0 && performance.now() > deadline) throw new TooLarge('more time');
 }
 
 /** Trims, minimises, and joins classes that no state tells apart. */
