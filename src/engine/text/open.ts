@@ -78,18 +78,29 @@ async function openModel(
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
   const endIds = endTokens(checkpoint, tokenizer, config.vocabulary);
   // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
-  let budget: { memoryBudget?: number } = {};
+  let before: { memoryBudget: number; pages: number } | null = null;
   const adapters = createAdapters(platform, options, (message) => onEvent({ type: 'note', message }));
   const start = async (): Promise<Loaded> => {
     // Requests' own functions run with bounds checks on.
     const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
-    const device = await platform.openDevice({ ...options, ...budget, safe });
+    const device = await platform.openDevice({
+      ...options,
+      ...(before && { memoryBudget: before.memoryBudget }),
+      safe,
+    });
     try {
       return await loadOnto(
         device,
         checkpoint,
         config,
-        { ...options, slots, endTokens: endIds.length, packed: platform.packed, adapters },
+        {
+          ...options,
+          slots,
+          pages: before?.pages ?? null,
+          endTokens: endIds.length,
+          packed: platform.packed,
+          adapters,
+        },
         onEvent,
       );
     } catch (error) {
@@ -100,7 +111,6 @@ async function openModel(
 
   const first = await start();
   let { device, runner } = first;
-  budget = { memoryBudget: device.memoryBudget };
   for (const message of contextNotes(options, config.context, runner.contextLength, device))
     onEvent({ type: 'note', message });
   const scheduler = createScheduler(
@@ -128,6 +138,7 @@ async function openModel(
     storageBackend: tiers?.storage?.backend,
     async restart(reason) {
       onEvent({ type: 'note', message: `the GPU device was lost (${reason}); loading the model again` });
+      before = { memoryBudget: device.memoryBudget, pages: runner.pages };
       ({ device, runner } = await start().catch((cause: unknown) => {
         throw new EngineError(
           'device_lost',
@@ -249,6 +260,7 @@ async function loadOnto(
   config: LlamaConfig,
   options: TextModelOptions & {
     slots: number;
+    pages: number | null;
     endTokens: number;
     packed: Platform['packed'];
     adapters: Adapters;
@@ -263,6 +275,7 @@ async function loadOnto(
     contextLength: Math.min(options.contextLength ?? config.context, config.context),
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
+    pages: options.pages,
     biases: MOST_BIASES + MOST_STOP_IDS + options.endTokens,
     packed: options.packed,
     adapters: options.adapters.attach,

@@ -41,6 +41,8 @@ export interface RunnerOptions {
   contextLength: number;
   /** Tokens of all pages together; Infinity: as memory allows. */
   totalTokens: number;
+  /** Pages there must be; null: as many as are of use and fit. */
+  pages: number | null;
   /** Sequences at once. */
   slots: number;
   /** Rows of the largest step. */
@@ -152,7 +154,7 @@ export async function openRunner(
   probe.forEach(({ keys, values }) => [keys, values].forEach(({ buffer }) => device.free(buffer)));
   const bytes = pageBytes(config, kvFormat);
   const mover = createPageMover(device, bytes, config.windows.length);
-  const pages = Math.min(mostPages, fittingPages(device, config, kvFormat));
+  const pages = options.pages ?? Math.min(mostPages, fittingPages(device, config, kvFormat));
   const kv = allocateKv(device, config, kvFormat, pages);
   mover.use(kv);
   const recordings = record(kv, null);

@@ -15,14 +15,16 @@ throttlePolling();
 
 const devices: Device[] = [];
 let refuse = false;
+/** Bytes of a device with less room than before; null: as asked. */
+let room: number | null = null;
 
 vi.mock('../../../src/gpu/node.ts', async (load) => {
   const original = await load<typeof deviceStarter>();
   return {
     ...original,
-    openDevice: async (...options: Parameters<typeof original.openDevice>) => {
+    openDevice: async (options: Parameters<typeof original.openDevice>[0]) => {
       if (refuse) throw new Error('the driver is gone');
-      const device = await original.openDevice(...options);
+      const device = await original.openDevice(room === null ? options : { ...options, memoryBudget: room });
       devices.push(device);
       return device;
     },
@@ -164,5 +166,20 @@ test('an adapter whose folder is gone ends its requests, and no others', async (
   expect(gone).toMatchObject({ code: 'model_not_found', message: expect.stringContaining('some') as string });
   expect((await model.loadedAdapters()).map(({ name }) => name)).toEqual(['llama-all']);
   expect((await collect(model.generate(greedy(ids, 60)))).ids).toEqual(alone);
+  await model.close();
+});
+
+test('a device that comes back with room for fewer pages is none: the schedule knows those there were', async () => {
+  const model = await openGolden('qwen3', { maxRunningRequests: 4 });
+  const { weights, kv, arena } = model.info.memory;
+  const run = (request: (typeof requests)[number]) => collect(model.generate(request));
+  const expected = await run(requests[1]!);
+  room = weights + arena + kv / 2;
+  const streams = requests.map((request) => run(request).catch((error: unknown) => error));
+  while ((await model.metrics()).generatedTokens < 80) await new Promise((resolve) => setTimeout(resolve, 5));
+  devices.at(-1)!.destroy();
+  for (const outcome of await Promise.all(streams)) expect(outcome).toMatchObject({ code: 'device_lost' });
+  room = null;
+  expect(await run(requests[1]!)).toEqual(expected);
   await model.close();
 });
