@@ -105,7 +105,12 @@ export const GENERATION_FIELDS = {
       'Members that custom_logit_processor leaves out; alone: thinking_budget.',
     ),
     allowed_token_ids: honoured(z.array(tokenId), 'Only these tokens are sampled.'),
-    bad_words: honoured(z.array(filled), 'Words that do not occur in the text.'),
+  }),
+  ...by('engine/text/banned-words.ts', {
+    bad_words: honoured(
+      z.array(filled),
+      'Texts that do not occur in what is generated, within longer words neither, however tokens spell them (other servers ban one spelling); 8,192 bytes together.',
+    ),
   }),
 
   ...by('engine/text/request.ts', {

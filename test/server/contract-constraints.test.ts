@@ -104,6 +104,9 @@ describe('processors', () => {
 
   it('keep words out of the text', async () => {
     expect((await both(CAPITAL, { bad_words: ['Paris'] })).text).not.toContain('Paris');
+    const { text } = await both('Tell me a story.', { bad_words: ['the', 'er'] });
+    expect(text.length).toBeGreaterThan(20);
+    expect(text).not.toMatch(/the|er/);
   });
 
   it('leave only some tokens', async () => {

@@ -6,6 +6,7 @@ import {
   listOf,
   objectOf,
   oneOf,
+  refuse,
   text,
   whole,
   type Rule,
@@ -14,6 +15,8 @@ import {
 import type { LogitProcessor, TextConstraint } from './text-model.ts';
 
 const MOST_BAD_WORDS = 1000;
+/** Of all of them. */
+const MOST_BAD_WORD_BYTES = 8192;
 
 const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
   json_object: {},
@@ -37,12 +40,19 @@ export const constraint: Rule = (value, name) => {
   objectOf(rules, { required: Object.keys(rules) })(members, name);
 };
 
+const badWords: Rule = (value, name) => {
+  listOf(filledText, { most: MOST_BAD_WORDS })(value, name);
+  const bytes = (value as string[]).reduce((sum, word) => sum + new TextEncoder().encode(word).length, 0);
+  if (bytes > MOST_BAD_WORD_BYTES)
+    refuse(value, name, `words of at most ${MOST_BAD_WORD_BYTES} bytes together, not of ${bytes}`);
+};
+
 const PROCESSORS: { [Name in LogitProcessor['name']]: Rules } = {
   allowed_tokens: { tokens: listOf(whole(0), { least: 1 }) },
   disallowed_tokens: { tokens: listOf(whole(0)) },
   thinking_budget: { tokens: whole(0) },
   no_repeat_ngram: { size: whole(1, 1000), window: whole(1) },
-  bad_words: { words: listOf(filledText, { most: MOST_BAD_WORDS }) },
+  bad_words: { words: badWords },
   wgsl: { source: filledText },
 };
 

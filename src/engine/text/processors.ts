@@ -2,9 +2,10 @@
 // a grammar; those that do not are one set of bits for the whole request.
 
 import { EngineError } from '../../files/error.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
 import { maskWords } from '../../kernels/logits-mask.ts';
+import { bannedWords } from './banned-words.ts';
 import type { Constraint } from './constraint.ts';
+import type { Vocabulary } from './grammar/vocabulary.ts';
 import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
 import type { LogitProcessor, TextRequest } from './text-model.ts';
 
@@ -27,11 +28,11 @@ export function allowedTokens(processors: readonly LogitProcessor[], vocabulary:
 /** Adds the processors that look at what was said to the constraint of a choice; null: there are neither. */
 export function withProcessors(
   processors: readonly LogitProcessor[],
-  { tokenizer, prompt }: { tokenizer: Tokenizer; prompt: readonly number[] },
+  { vocabulary, prompt }: { vocabulary: Vocabulary; prompt: readonly number[] },
 ): (constraint: Constraint | null) => Constraint | null {
   const starts = processors.flatMap((processor): (() => Bans)[] => {
     if (processor.name === 'no_repeat_ngram') return [noRepeatedRuns(processor, prompt)];
-    if (processor.name === 'bad_words') return [badWords(processor, tokenizer)];
+    if (processor.name === 'bad_words') return [bannedWords(processor.words, vocabulary)];
     return [];
   });
   if (starts.length === 0) return (constraint) => constraint;
@@ -43,9 +44,12 @@ export function withProcessors(
 }
 
 /** Tokens that must not come next. */
-interface Bans {
-  next(take: (id: number) => void): void;
+export interface Bans {
+  /** Takes away their bits. */
+  clear(into: Uint32Array): void;
+  has(id: number): boolean;
   accept(id: number): void;
+  /** The same text; both go on by themselves. */
   fork(): Bans;
 }
 
@@ -53,7 +57,7 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   return {
     mask(into) {
       if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
-      for (const one of bans) one.next((id) => void (into[id >> 5]! &= ~(1 << (id & 31))));
+      for (const one of bans) one.clear(into);
       return true;
     },
     accept(id) {
@@ -61,7 +65,7 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
       for (const one of bans) one.accept(id);
     },
     forced: () => constraint?.forced() ?? [],
-    bars: (id) => bans.some((one) => has(one, id)),
+    bars: (id) => bans.some((one) => one.has(id)),
     get ended() {
       return constraint?.ended ?? false;
     },
@@ -73,58 +77,23 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   };
 }
 
-function has(bans: Bans, id: number): boolean {
-  let found = false;
-  bans.next((banned) => void (found ||= banned === id));
-  return found;
-}
-
 /** Runs of prompt and reply alike. */
 function noRepeatedRuns(
   { size, window = Infinity }: Of<'no_repeat_ngram'>,
   prompt: readonly number[],
 ): () => Bans {
   const bans = (runs: RepeatedRuns): Bans => ({
-    next: (take) => runs.ends(window, take),
+    clear: (into) => runs.ends(window, (id) => void (into[id >> 5]! &= ~(1 << (id & 31)))),
+    has(id) {
+      let found = false;
+      runs.ends(window, (end) => void (found ||= end === id));
+      return found;
+    },
     accept: runs.add,
     fork: () => bans(runs.fork()),
   });
   const begin = repeatedRuns(size, prompt);
   return () => bans(begin());
-}
-
-/** A run of tokens that must not become complete. */
-interface BannedRun {
-  before: readonly number[];
-  last: number;
-}
-
-/** Words as they stand and behind a space, in the tokens that the tokenizer has for them. */
-function badWords({ words }: Of<'bad_words'>, tokenizer: Tokenizer): () => Bans {
-  const runs = words
-    .flatMap((word) => [word, ` ${word.trimStart()}`])
-    .map((text) => tokenizer.encode(text, { addSpecialTokens: false }))
-    .filter((ids) => ids.length > 0)
-    .map((ids) => ({ before: ids.slice(0, -1), last: ids.at(-1)! }));
-  const longest = runs.reduce((most, { before }) => Math.max(most, before.length), 0);
-  return () => bannedRuns(runs, longest, []);
-}
-
-/** `tail`: the last tokens, as many as a run may have before its last. */
-function bannedRuns(runs: readonly BannedRun[], longest: number, tail: readonly number[]): Bans {
-  let said = tail;
-  return {
-    next(take) {
-      for (const { before, last } of runs) {
-        const from = said.length - before.length;
-        if (from >= 0 && before.every((id, i) => said[from + i] === id)) take(last);
-      }
-    },
-    accept(id) {
-      if (longest > 0) said = [...said, id].slice(-longest);
-    },
-    fork: () => bannedRuns(runs, longest, said),
-  };
 }
 
 /** A thinking budget among the processors is one of the request's reasoning; the least of them holds. */

@@ -114,7 +114,7 @@ export function createSequences(
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
-  const { contextLength, tokenizer, endIds } = context;
+  const { contextLength, tokenizer, endIds, grammars } = context;
   checkTextRequest(request, context.vocabulary);
   const param = 'messages' in request.prompt ? 'messages' : 'prompt';
   if (ids.length === 0)
@@ -137,7 +137,7 @@ export function createSequences(
   const counts =
     frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
   const allowed = allowedTokens(processors, context.vocabulary);
-  const processed = withProcessors(processors, { tokenizer, prompt: ids });
+  const processed = withProcessors(processors, { vocabulary: grammars.vocabulary, prompt: ids });
   const stops = [
     ...(request.stop ?? []).map(stopText),
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),

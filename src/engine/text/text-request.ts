@@ -83,6 +83,7 @@ export type LogitProcessor =
   | { name: 'thinking_budget'; tokens: number }
   /** No run of `size` tokens occurs twice; runs are looked for in the last `window` tokens. */
   | { name: 'no_repeat_ngram'; size: number; window?: number }
+  /** Texts that do not occur in what is generated, wherever they begin and however tokens spell them. */
   | { name: 'bad_words'; words: string[] }
   /** `fn process(token: u32, logit: f32, position: u32, count: u32) -> f32`: needs the option customLogitProcessors. */
   | { name: 'wgsl'; source: string };

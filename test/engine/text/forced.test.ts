@@ -31,7 +31,7 @@ function say(pattern: string, { processors = [], logprobs = null, processor = nu
   const program = compileProgram({ type: 'regex', pattern }, vocabulary.available);
   const sequence = paperSequence([1], 100, { stopIds: [END] });
   const constraint = createGrammar(program, vocabulary).start();
-  sequence.constraint = withProcessors(processors, { tokenizer, prompt: [1] })(constraint);
+  sequence.constraint = withProcessors(processors, { vocabulary, prompt: [1] })(constraint);
   sequence.allowed = allowedTokens(processors, SIZE);
   sequence.sampling.logprobs = logprobs;
   sequence.processor = processor;

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../src/engine/text/constraint.ts';
+import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
 import { allowedTokens, withProcessors, withThinkingBudget } from '../../../src/engine/text/processors.ts';
 import type { LogitProcessor } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
@@ -10,7 +11,7 @@ import { randomInteger } from '../random.ts';
 
 const tokenizer = openTokenizer(byteLevel());
 const VOCABULARY = 300;
-const bytes = (text: string): number[] => [...new TextEncoder().encode(text)];
+const vocabulary = createVocabulary(tokenizer, VOCABULARY, [261]);
 
 function bitsOf(words: Uint32Array | null): number[] {
   return Array.from({ length: VOCABULARY }, (_, id) => id).filter(
@@ -30,7 +31,7 @@ function start(
   prompt: number[] = [],
   base: Constraint | null = null,
 ): Constraint {
-  return withProcessors(processors, { tokenizer, prompt })(base)!;
+  return withProcessors(processors, { vocabulary, prompt })(base)!;
 }
 
 describe('allowed and disallowed tokens', () => {
@@ -50,7 +51,7 @@ describe('allowed and disallowed tokens', () => {
 
   it('need no look at what was said', () => {
     const processors: LogitProcessor[] = [{ name: 'allowed_tokens', tokens: [1] }];
-    expect(withProcessors(processors, { tokenizer, prompt: [] })(null)).toBeNull();
+    expect(withProcessors(processors, { vocabulary, prompt: [] })(null)).toBeNull();
   });
 });
 
@@ -84,7 +85,7 @@ describe('no run of tokens twice', () => {
 it('choices share what is known of a long prompt', () => {
   const random = randomInteger(5);
   const prompt = Array.from({ length: 20_000 }, () => random(VOCABULARY - 1));
-  const begin = withProcessors([{ name: 'no_repeat_ngram', size: 1000 }], { tokenizer, prompt });
+  const begin = withProcessors([{ name: 'no_repeat_ngram', size: 1000 }], { vocabulary, prompt });
   const started = process.cpuUsage();
   const choices = Array.from({ length: 128 }, () => begin(null)!);
   const [first, second] = choices as [Constraint, Constraint];
@@ -95,17 +96,6 @@ it('choices share what is known of a long prompt', () => {
   fork.accept(prompt[999]! + 1);
   expect([bannedBy(fork), bannedBy(first)]).toEqual([[], [prompt[999]]]);
   expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
-});
-
-describe('bad words', () => {
-  it('cannot become complete, at the start and behind a space', () => {
-    const constraint = start([{ name: 'bad_words', words: ['no', 'x'] }]);
-    expect(bannedBy(constraint)).toEqual(bytes('x'));
-    for (const id of bytes('an')) constraint.accept(id);
-    expect(bannedBy(constraint)).toEqual([...bytes('o'), ...bytes('x')]);
-    constraint.accept(bytes('a')[0]!);
-    expect(bannedBy(constraint)).toEqual(bytes('x'));
-  });
 });
 
 it('what a grammar leaves is cut further, and a fork goes on by itself', () => {

@@ -13,6 +13,7 @@ const LONGEST = 5000;
 const MOST_KEPT = 64;
 
 export interface Grammars {
+  readonly vocabulary: Vocabulary;
   /** Throws bad_request for a grammar that makes no sense or is too large. */
   get(constraint: GrammarSource): Promise<FoundGrammar>;
 }
@@ -35,6 +36,7 @@ export function createGrammars(vocabulary: Vocabulary, compileAway: CompileProgr
       vocabulary,
     );
   return {
+    vocabulary,
     async get(constraint) {
       const key = JSON.stringify(constraint);
       const known = kept.get(key);

@@ -1,0 +1,157 @@
+// Words that must not occur in a text, wherever they begin and however tokens spell them. An automaton over the bytes of all words
+// (Aho and Corasick's) is walked along the text, and every token that would complete one is found over the tree of the vocabulary:
+// those that hold a whole word once for all, those that only end one at each state of the automaton, where they are few.
+
+import type { Trie } from './grammar/trie.ts';
+import type { Vocabulary } from './grammar/vocabulary.ts';
+
+export interface BannedWords {
+  /** Takes away the bits of tokens that would complete a word. */
+  clear(into: Uint32Array): void;
+  has(id: number): boolean;
+  accept(id: number): void;
+  /** The same text; both go on by themselves. */
+  fork(): BannedWords;
+}
+
+/** What it gives begins the text of one choice. */
+export function bannedWords(words: readonly string[], vocabulary: Vocabulary): () => BannedWords {
+  const automaton = createAutomaton(words);
+  const { trie, firstTrie, size } = vocabulary;
+  const whole = wholeWords(automaton, trie, size);
+  const parts: Parts = {
+    vocabulary,
+    automaton,
+    whole,
+    firstWhole: firstTrie === trie ? whole : wholeWords(automaton, firstTrie, size),
+    endings: new Map(),
+  };
+  return () => follow(parts, 0, true);
+}
+
+interface Parts {
+  vocabulary: Vocabulary;
+  automaton: Automaton;
+  /** Bits of the tokens that hold a whole word; the same for a token that opens the text. */
+  whole: Uint32Array;
+  firstWhole: Uint32Array;
+  /** State → nodes of the tree at and below which tokens end a word that has begun. */
+  endings: Map<number, readonly number[]>;
+}
+
+function follow(parts: Parts, from: number, opens: boolean): BannedWords {
+  const { vocabulary, automaton, whole, firstWhole, endings } = parts;
+  const { trie } = vocabulary;
+  let state = from;
+  let isFirst = opens;
+  return {
+    clear(into) {
+      const bits = isFirst ? firstWhole : whole;
+      for (let i = 0; i < bits.length; i++) into[i]! &= ~bits[i]!;
+      if (state === 0) return;
+      let nodes = endings.get(state);
+      if (!nodes) endings.set(state, (nodes = endingWords(automaton, trie, state)));
+      for (const node of nodes) eachBelow(trie, node, (id) => void (into[id >> 5]! &= ~(1 << (id & 31))));
+    },
+    has(id) {
+      let at = state;
+      return vocabulary.bytes(id, isFirst).some((byte) => {
+        at = automaton.step(at, byte);
+        return automaton.ends[at] === 1;
+      });
+    },
+    accept(id) {
+      for (const byte of vocabulary.bytes(id, isFirst)) state = automaton.step(state, byte);
+      isFirst = false;
+    },
+    fork: () => follow(parts, state, isFirst),
+  };
+}
+
+interface Automaton {
+  step(state: number, byte: number): number;
+  /** [states]: bytes of words that a text in this state ends with, at most. */
+  depth: Int32Array;
+  /** [states]: 1 where a word is complete. */
+  ends: Uint8Array;
+}
+
+/** At most 2^16 - 1 bytes in all. State 0: no word has begun. */
+function createAutomaton(words: readonly string[]): Automaton {
+  const texts = words.map((word) => new TextEncoder().encode(word));
+  /** Bytes that no word has are 0. */
+  const classOf = new Uint16Array(256);
+  let classes = 1;
+  for (const text of texts) for (const byte of text) classOf[byte] ||= classes++;
+  const most = texts.reduce((sum, text) => sum + text.length, 1);
+  const next = new Uint16Array(most * classes);
+  const depth = new Int32Array(most);
+  const ends = new Uint8Array(most);
+  let states = 1;
+  for (const text of texts) {
+    let state = 0;
+    for (const [i, byte] of text.entries()) {
+      const at = state * classes + classOf[byte]!;
+      if (next[at] === 0) {
+        depth[states] = i + 1;
+        next[at] = states++;
+      }
+      state = next[at]!;
+    }
+    ends[state] = 1;
+  }
+  // By depth: where a word does not go on, what follows its longest ending that begins one does.
+  const shorter = new Int32Array(states);
+  const order = [0];
+  for (const state of order) {
+    const back = shorter[state]!;
+    ends[state] ||= ends[back]!;
+    for (let i = 1; i < classes; i++) {
+      const at = state * classes + i;
+      const other = state === 0 ? 0 : next[back * classes + i]!;
+      if (next[at] === 0) next[at] = other;
+      else {
+        shorter[next[at]!] = other;
+        order.push(next[at]!);
+      }
+    }
+  }
+  return { step: (state, byte) => next[state * classes + classOf[byte]!]!, depth, ends };
+}
+
+function wholeWords({ step, ends }: Automaton, trie: Trie, size: number): Uint32Array {
+  const bits = new Uint32Array(Math.ceil(size / 32));
+  const stateAt = new Int32Array(trie.deepest + 1);
+  for (let node = 1; node < trie.nodes;) {
+    const at = trie.depth[node]!;
+    const state = step(stateAt[at - 1]!, trie.byte[node]!);
+    stateAt[at] = state;
+    if (ends[state] === 0) node++;
+    else {
+      eachBelow(trie, node, (id) => void (bits[id >> 5]! |= 1 << (id & 31)));
+      node = trie.end[node]!;
+    }
+  }
+  return bits;
+}
+
+/** Only where the word that has begun may still go on: what begins later is within the token, and a whole word of it known. */
+function endingWords({ step, depth, ends }: Automaton, trie: Trie, from: number): number[] {
+  const found: number[] = [];
+  const stateAt = new Int32Array(trie.deepest + 1);
+  stateAt[0] = from;
+  for (let node = 1; node < trie.nodes;) {
+    const at = trie.depth[node]!;
+    const state = step(stateAt[at - 1]!, trie.byte[node]!);
+    stateAt[at] = state;
+    const isEnd = ends[state] === 1 && depth[state]! > at;
+    if (isEnd) found.push(node);
+    node = isEnd || depth[state]! <= at ? trie.end[node]! : node + 1;
+  }
+  return found;
+}
+
+function eachBelow(trie: Trie, from: number, take: (id: number) => void): void {
+  for (let node = from; node < trie.end[from]!; node++)
+    for (let id = trie.token[node]!; id >= 0; id = trie.same[id]!) take(id);
+}
