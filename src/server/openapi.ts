@@ -97,53 +97,54 @@ export function openApi(routes: RouteTable, version: string): OpenApi {
 const pathOf = (path: string): string => path.replace('**', '{name}').replace(/:(\w+)/g, '{$1}');
 
 function operationOf(path: string, method: string, route: Route): Operation {
-  const { summary, group, fields, form, required = [], access, envelope, aliasOf } = route;
-  const body = fields ?? form;
-  const inPath = [...pathOf(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name!, 'path', ''));
+  const { summary, group, fields, form, access, aliasOf } = route;
+  const at = pathOf(path);
+  const inPath = [...at.matchAll(/\{(\w+)\}/g)].map(([, name]) => parameter(name!, 'path', ''));
   const inQuery = Object.entries(route.query ?? {}).map(([name, help]) => parameter(name, 'query', help));
   const parameters = [...inPath, ...inQuery];
-  const error = `#/components/schemas/${envelope === 'anthropic' ? 'AnthropicError' : 'Error'}`;
   return {
     summary,
     tags: [group],
-    operationId: `${method.toLowerCase()}${pathOf(path).replace(/[^a-z0-9]+(\w)?/gi, (_, next: string = '') => next.toUpperCase())}`,
+    operationId: `${method.toLowerCase()}${at.replace(/[^a-z0-9]+(\w)?/gi, (_, next: string = '') => next.toUpperCase())}`,
     ...(aliasOf !== undefined && { 'x-svc-alias-of': aliasOf }),
     ...(access === 'open' && { security: [] }),
     ...(access === 'admin' && { security: [{ admin: [] }, {}] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && {
-      requestBody: {
-        required: required.length > 0,
-        content: {
-          [form ? 'multipart/form-data' : 'application/json']: { schema: bodySchema(body, required) },
-        },
+    ...(fields && { requestBody: requestBody('application/json', fields, route.required) }),
+    ...(form && { requestBody: requestBody('multipart/form-data', form, route.required) }),
+    responses: responsesOf(route),
+  };
+}
+
+function requestBody(type: string, table: FieldTable, required: readonly string[] = []) {
+  const properties = Object.fromEntries(
+    Object.entries(table).map(([name, field]) => [name, fieldSchema(field)]),
+  );
+  const schema = { type: 'object', properties, ...(required.length > 0 && { required: [...required] }) };
+  return { required: required.length > 0, content: { [type]: { schema } } };
+}
+
+function responsesOf({ fields, form, gives, envelope }: Route): Operation['responses'] {
+  const type = gives === undefined ? 'object' : 'string';
+  const streams = 'stream' in (fields ?? form ?? {});
+  const error = `#/components/schemas/${envelope === 'anthropic' ? 'AnthropicError' : 'Error'}`;
+  return {
+    200: {
+      description: 'What was asked for.',
+      content: {
+        [gives ?? 'application/json']: { schema: { type } },
+        ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
       },
-    }),
-    responses: {
-      200: {
-        description: 'What was asked for.',
-        content: {
-          'application/json': { schema: { type: 'object' } },
-          ...(body && 'stream' in body && { 'text/event-stream': { schema: { type: 'string' } } }),
-        },
-      },
-      default: {
-        description: 'What is wrong.',
-        content: { 'application/json': { schema: { $ref: error } } },
-      },
+    },
+    default: {
+      description: 'What is wrong.',
+      content: { 'application/json': { schema: { $ref: error } } },
     },
   };
 }
 
 function parameter(name: string, place: string, description: string) {
   return { name, in: place, required: place === 'path', description, schema: { type: 'string' } };
-}
-
-function bodySchema(table: FieldTable, required: readonly string[]): JsonSchema {
-  const properties = Object.fromEntries(
-    Object.entries(table).map(([name, field]) => [name, fieldSchema(field)]),
-  );
-  return { type: 'object', properties, ...(required.length > 0 && { required: [...required] }) };
 }
 
 const STATUSES: Record<string, string> = {

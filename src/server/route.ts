@@ -19,6 +19,8 @@ export interface Route {
   form?: FieldTable;
   /** Names of the query. */
   query?: Readonly<Record<string, string>>;
+  /** Media type of the reply; left out: JSON, and events where the body has `stream`. */
+  gives?: string;
   /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
   access?: 'open' | 'admin';
   /** Form of its errors; left out: OpenAI's. */

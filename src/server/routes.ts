@@ -163,6 +163,7 @@ export const ROUTES: RouteTable = {
       handle: imageContent,
       summary: 'A picture that was asked for by URL.',
       group: 'Images',
+      gives: 'image/*',
       // Nobody can guess its address, and a page should be able to show it.
       access: 'open',
     },
@@ -212,6 +213,7 @@ export const ROUTES: RouteTable = {
       handle: metricsPage,
       summary: 'Counters, gauges and histograms, in the form that Prometheus reads.',
       group: 'Server',
+      gives: 'text/plain',
       access: 'open',
     },
   },
@@ -236,6 +238,7 @@ export const ROUTES: RouteTable = {
       handle: (service, event) => docs(service, event, ROUTES),
       summary: 'This page.',
       group: 'Server',
+      gives: 'text/html',
       access: 'open',
     },
   },

@@ -83,12 +83,27 @@ describe('/openapi.json', () => {
     expect(JSON.stringify(edits.properties['image'])).toContain('"format":"binary"');
     const { responses } = paths['/v1/messages']!['post']!;
     expect(Object.keys(responses['200']!.content)).toEqual(['application/json', 'text/event-stream']);
+    const metrics = paths['/metrics']!['get']!.responses['200']!;
+    expect(Object.keys(metrics.content)).toEqual(['text/plain']);
     expect(JSON.stringify(responses['default'])).toContain('#/components/schemas/AnthropicError');
     expect(paths['/v1/responses/{id}']!['delete']!.parameters).toMatchObject([{ name: 'id', in: 'path' }]);
     expect(paths['/model_info']!['get']!.parameters).toMatchObject([{ name: 'model', in: 'query' }]);
     expect(paths['/readyz']!['get']!.security).toEqual([]);
     expect(paths['/flush_cache']!['post']!.security).toEqual([{ admin: [] }, {}]);
   });
+});
+
+it('what can be read comes as what it is said to be', async () => {
+  const { url } = await start();
+  const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
+  const pages = Object.entries(paths).filter(([path, { get }]) => get && !path.includes('{'));
+  expect(pages.length).toBeGreaterThan(10);
+  for (const [path, { get }] of pages) {
+    const { status, headers } = await fetch(url + path);
+    expect(status, path).toBe(200);
+    const [type] = headers.get('content-type')!.split(';');
+    expect(Object.keys(get!.responses['200']!.content), path).toEqual([type]);
+  }
 });
 
 describe('/', () => {
