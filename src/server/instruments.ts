@@ -1,0 +1,94 @@
+// What is measured of a model: the counters, gauges and histograms of /metrics, by their names and with their help.
+
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+const LABEL = 'model_name';
+const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const GRAMMAR_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const TOKEN_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1, 2, 5];
+const TOKENS = [1, 16, 64, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072];
+
+const COUNTERS = {
+  num_requests_total: 'Requests that were accepted.',
+  num_aborted_requests_total: 'Accepted requests that did not come to their end.',
+  prompt_tokens_total: 'Prompt tokens of accepted requests.',
+  cached_tokens_total: 'Those of them that were in the prefix cache.',
+  generation_tokens_total: 'Generated tokens.',
+  evicted_tokens_total: 'Tokens that left the prefix cache for others.',
+  backuped_tokens_total: 'Tokens copied from the device to host memory.',
+  load_back_tokens_total: 'Tokens copied from host memory to the device.',
+  prefetched_tokens_total: 'Tokens brought from storage to host memory.',
+  num_retracted_requests_total: 'Times that a sequence gave its pages up for others.',
+  device_restarts_total: 'Times that a lost device was opened again.',
+};
+
+const GAUGES = {
+  num_running_reqs: 'Sequences that are computed.',
+  num_queue_reqs: 'Sequences that wait for a place.',
+  num_used_tokens: 'Tokens that the pages of running requests can hold.',
+  kv_evictable_tokens: 'Tokens that the pages of the prefix cache alone can hold.',
+  kv_available_tokens: 'Tokens that the free pages can hold.',
+  max_total_num_tokens: 'Tokens that all pages can hold.',
+  token_usage: 'Share of the pages that running requests use, 0 to 1.',
+  cache_hit_rate: 'Share of prompt tokens that were in the prefix cache, 0 to 1.',
+  hicache_host_used_bytes: 'Host memory that pages of the prefix cache use.',
+  hicache_host_total_bytes: 'Host memory that they may use.',
+  page_size: 'Tokens of a page.',
+  context_len: 'Tokens of prompt and reply together.',
+};
+
+const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
+  time_to_first_token_seconds: ['From a request to its first token.', SECONDS],
+  inter_token_latency_seconds: ['From one token of a choice to its next.', TOKEN_SECONDS],
+  e2e_request_latency_seconds: ['From a request to its end.', SECONDS],
+  queue_time_seconds: ['From the acceptance of a request to its first step.', SECONDS],
+  grammar_compilation_time_seconds: ['Until a grammar that was not known yet was compiled.', GRAMMAR_SECONDS],
+  prompt_tokens_histogram: ['Prompt tokens of a request.', TOKENS],
+  uncached_prompt_tokens_histogram: ['Prompt tokens that were computed.', TOKENS],
+  generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
+};
+
+type CounterName = keyof typeof COUNTERS;
+type GaugeName = keyof typeof GAUGES;
+type HistogramName =
+  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency' | 'queue_time' | 'grammar_compilation_time'}_seconds`
+  | `${'prompt' | 'uncached_prompt' | 'generation'}_tokens_histogram`;
+
+/** Of one model. */
+export interface Instruments {
+  count(name: CounterName, by: number): void;
+  /** Of what the engine counts by itself; a model that is opened anew begins at 0 again, as counters may. */
+  setCount(name: CounterName, value: number): void;
+  set(name: GaugeName, value: number): void;
+  observe(name: HistogramName, value: number): void;
+}
+
+/** Those of each model, by its name. */
+export function createInstruments(registry: Registry): (model: string) => Instruments {
+  const make = <N extends string, H, I>(
+    table: Record<N, H>,
+    of: (name: string, given: H) => I,
+  ): Record<N, I> =>
+    Object.fromEntries(
+      Object.entries<H>(table).map(([name, given]) => [name, of(`svc:${name}`, given)]),
+    ) as Record<N, I>;
+  const common = { labelNames: [LABEL], registers: [registry] };
+  const counters = make(COUNTERS, (name, help) => new Counter({ name, help, ...common }));
+  const gauges = make(GAUGES, (name, help) => new Gauge({ name, help, ...common }));
+  const histograms = make(
+    HISTOGRAMS,
+    (name, [help, buckets]) => new Histogram({ name, help, buckets, ...common }),
+  );
+  return (model) => {
+    const labels = { [LABEL]: model };
+    return {
+      count: (name, by) => counters[name].inc(labels, by),
+      setCount(name, value) {
+        counters[name].remove(labels);
+        counters[name].inc(labels, value);
+      },
+      set: (name, value) => gauges[name].set(labels, value),
+      observe: (name, value) => histograms[name].observe(labels, value),
+    };
+  };
+}
