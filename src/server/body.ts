@@ -37,10 +37,10 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
 }: BodyRules<T, R>): CheckBody<T, R> {
   const schema: z.ZodType = honouredSchema(table);
   return (value, strict = false) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
-    }
-    const { honoured, ignored } = sortFields(value, table, [...mayBeEmpty, ...required.map(String)]);
+    const { honoured, ignored } = sortFields(objectOf(value), table, [
+      ...mayBeEmpty,
+      ...required.map(String),
+    ]);
     const missing = required.find((name) => honoured[String(name)] === undefined);
     if (missing !== undefined) {
       const param = String(missing);
@@ -53,4 +53,9 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
     if (strict) refuseUnknown(ignored);
     return { body: parsed.data as Checked<T, R>, ignored };
   };
+}
+
+export function objectOf(body: unknown): object {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(body)}`);
 }

@@ -1,7 +1,8 @@
 // From a parsed JSON body to the honoured fields of a chat request, or to the error that names what is wrong with it.
 
+import { objectOf } from './body.ts';
 import { RequestError } from './errors.ts';
-import { refuseUnknown, show, sortFields } from './fields.ts';
+import { refuseUnknown, sortFields } from './fields.ts';
 import { checkGeneration } from './generation-request.ts';
 import { checkReasoning } from './reasoning.ts';
 import { toRequestError } from './request-error.ts';
@@ -13,11 +14,8 @@ export type KnownBody = ChatBody & Required<Pick<ChatBody, 'model'>>;
 
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
 export function validateChat(value: unknown, strict: boolean): { body: KnownBody; ignored: string[] } {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
-  }
   // An empty list of messages is an error of its own; an empty stop or bias is not set.
-  const { honoured, ignored } = sortFields(value, CHAT_FIELDS, ['messages']);
+  const { honoured, ignored } = sortFields(objectOf(value), CHAT_FIELDS, ['messages']);
   requireFields(honoured);
   const parsed = chatBody.safeParse(honoured);
   if (!parsed.success) throw toRequestError(parsed.error, honoured);

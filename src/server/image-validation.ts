@@ -1,7 +1,8 @@
 // From a body to the honoured fields of a request for pictures, or to the error that names what is wrong with it.
 
+import { objectOf } from './body.ts';
 import { RequestError } from './errors.ts';
-import { isEmpty, refuseUnknown, show, sortFields } from './fields.ts';
+import { isEmpty, refuseUnknown, sortFields } from './fields.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS, imageBody, type ImageBody } from './image-schema.ts';
 import { toRequestError } from './request-error.ts';
 
@@ -15,13 +16,11 @@ export function validateImage(
   operation: Operation,
   strict: boolean,
 ): { body: KnownBody; ignored: string[] } {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(value)}`);
-  }
-  if (operation === 'generation') refuseEditFields(value);
+  const sent = objectOf(value);
+  if (operation === 'generation') refuseEditFields(sent);
   // A file has no members of its own, and an empty list of seeds is an error.
   const kept = ['image', 'mask', 'seed'];
-  const { honoured, ignored } = sortFields(value, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, kept);
+  const { honoured, ignored } = sortFields(sent, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, kept);
   if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
   const parsed = imageBody.safeParse(honoured);
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
