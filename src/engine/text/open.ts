@@ -4,32 +4,24 @@ import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
 import { refuseEmbeddingFolder } from '../../files/checkpoint-refusal.ts';
 import { EngineError } from '../../files/error.ts';
 import { openChatTemplate } from '../../files/template.ts';
-import type { Device } from '../../gpu/device.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
-import {
-  chooseQuantization,
-  contextNotes,
-  endTokens,
-  modelName,
-  samplingDefaults,
-  stepRows,
-} from './defaults.ts';
+import { contextNotes, endTokens, modelName, samplingDefaults } from './defaults.ts';
 import { createCacheTiers, type CacheTiers } from './cache-tiers.ts';
 import { createGrammars } from './grammar/grammars.ts';
 import { createVocabulary } from './grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
-import { createAdapters, type Adapters } from './adapters.ts';
+import { createAdapters } from './adapters.ts';
+import { loadOnto, type Loaded } from './load.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
-import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
+import type { Runner } from './runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
-import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
@@ -246,50 +238,6 @@ async function openTiers(
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
   const storage = storageCache === undefined ? null : await platform.openPageStore!(place);
   return createCacheTiers({ pages, runner, hostBytes: hostCache, storage });
-}
-
-interface Loaded {
-  device: Device;
-  runner: Runner;
-  quantization: RunnerOptions['quantization'];
-}
-
-async function loadOnto(
-  device: Device,
-  checkpoint: Checkpoint,
-  config: LlamaConfig,
-  options: TextModelOptions & {
-    slots: number;
-    pages: number | null;
-    endTokens: number;
-    packed: Platform['packed'];
-    adapters: Adapters;
-  },
-  onEvent: (event: OpenEvent) => void,
-): Promise<Loaded> {
-  const { slots } = options;
-  const { quantization, note } = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
-  if (note !== null) onEvent({ type: 'note', message: note });
-  const sizes = {
-    quantization,
-    contextLength: Math.min(options.contextLength ?? config.context, config.context),
-    totalTokens: options.maxTotalTokens ?? Infinity,
-    slots,
-    pages: options.pages,
-    biases: MOST_BIASES + MOST_STOP_IDS + options.endTokens,
-    packed: options.packed,
-    adapters: options.adapters.attach,
-    hiddenStates: options.enableHiddenStates ?? false,
-    routedExperts: options.enableRoutedExperts ?? false,
-    processedLogprobs: options.logprobsMode === 'processed',
-    rows: stepRows(device, config, options.prefillChunk, slots),
-  };
-  const runner = await openRunner(device, checkpoint, config, sizes, {
-    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
-    onNote: (message) => onEvent({ type: 'note', message }),
-  });
-  await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
-  return { device, runner, quantization };
 }
 
 function readConfig(checkpoint: Checkpoint): LlamaConfig {

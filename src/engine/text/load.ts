@@ -1,0 +1,59 @@
+// A checkpoint onto a device, as the options of a model have it: quantised, with its pages, every kernel compiled.
+
+import type { Checkpoint } from '../../files/checkpoint.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { LlamaConfig } from '../../models/llama-config.ts';
+import type { Platform } from '../platform.ts';
+import type { Adapters } from './adapters.ts';
+import { chooseQuantization, stepRows } from './defaults.ts';
+import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
+import type { OpenEvent, TextModelOptions } from './text-model.ts';
+import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
+
+export interface Loaded {
+  device: Device;
+  runner: Runner;
+  quantization: RunnerOptions['quantization'];
+}
+
+export interface LoadingOptions extends TextModelOptions {
+  slots: number;
+  /** See RunnerOptions. */
+  pages: number | null;
+  endTokens: number;
+  packed: Platform['packed'];
+  adapters: Adapters;
+}
+
+/** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */
+export async function loadOnto(
+  device: Device,
+  checkpoint: Checkpoint,
+  config: LlamaConfig,
+  options: LoadingOptions,
+  onEvent: (event: OpenEvent) => void,
+): Promise<Loaded> {
+  const { slots } = options;
+  const { quantization, note } = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
+  if (note !== null) onEvent({ type: 'note', message: note });
+  const sizes = {
+    quantization,
+    contextLength: Math.min(options.contextLength ?? config.context, config.context),
+    totalTokens: options.maxTotalTokens ?? Infinity,
+    slots,
+    pages: options.pages,
+    biases: MOST_BIASES + MOST_STOP_IDS + options.endTokens,
+    packed: options.packed,
+    adapters: options.adapters.attach,
+    hiddenStates: options.enableHiddenStates ?? false,
+    routedExperts: options.enableRoutedExperts ?? false,
+    processedLogprobs: options.logprobsMode === 'processed',
+    rows: stepRows(device, config, options.prefillChunk, slots),
+  };
+  const runner = await openRunner(device, checkpoint, config, sizes, {
+    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    onNote: (message) => onEvent({ type: 'note', message }),
+  });
+  await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
+  return { device, runner, quantization };
+}
