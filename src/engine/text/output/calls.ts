@@ -1,6 +1,6 @@
 // Where calls begin and end: the markers around all of them and around each. A name that the request's tools do not have
-// is still a call, since the model made it and the client can answer that there is no such tool; only where no marker
-// says that a call begins (`bare`) must the name be known.
+// is still a call, since the model made it and the client can answer that there is no such tool; only where the request
+// lists what may be called, or no marker says that a call begins (`bare`), must the name be known.
 
 import { readCall, type CallContext } from './bodies.ts';
 import type { ToolFormat } from './format.ts';

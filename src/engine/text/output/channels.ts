@@ -65,7 +65,9 @@ function toMessage(header: string, { options }: ParserState, format: ChannelForm
   const channel = at < 0 ? format.answer : /^\w*/.exec(header.slice(at + format.channel.length))![0];
   const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
   const name = recipient?.startsWith(format.namespace) ? recipient.slice(format.namespace.length) : recipient;
-  const isCall = options.tools !== null && name !== undefined && name !== '';
+  const { tools, listedOnly } = options;
+  const isListed = tools?.some((tool) => tool.function.name === name) === true;
+  const isCall = isListed || (tools !== null && !listedOnly && name !== undefined && name !== '');
   const kind = isCall ? 'call' : channel === format.reasoning ? 'reasoning' : 'content';
   return { kind, name: name ?? '', header, token };
 }

@@ -14,6 +14,8 @@ export interface OutputParserOptions {
   streamReasoning: boolean;
   /** The reply is over with its first call. */
   singleCall: boolean;
+  /** Calls of other tools are text. */
+  listedOnly: boolean;
   /** See markerMaker. */
   marker(text: string): Marker;
   /** Left out: random ones. */

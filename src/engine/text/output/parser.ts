@@ -128,7 +128,7 @@ function callsOptions(
     format,
     tools,
     single: options.singleCall,
-    knownOnly: false,
+    knownOnly: options.listedOnly,
     namesAreIds: format.namesAreIds ?? false,
     ends: ends.map(marker),
   };

@@ -94,6 +94,7 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
     separateReasoning: thinking?.separate ?? true,
     streamReasoning: thinking?.stream ?? true,
     singleCall: tools.single,
+    listedOnly: tools.listed,
     marker: markersOf(tokenizer),
   });
 }

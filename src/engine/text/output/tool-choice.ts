@@ -10,9 +10,11 @@ export interface ToolPlan {
   mode: 'none' | 'auto' | 'required';
   /** One call at most. */
   single: boolean;
+  /** The request lists those that may be called: a call of any other is text. */
+  listed: boolean;
 }
 
-const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false };
+const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false, listed: false };
 
 /**
  * Only tools that may be called are shown: of a named one it alone, of allowed ones those, with `none` none at all. Throws
@@ -37,7 +39,7 @@ export function planTools(request: TextRequest, format: OutputFormat): ToolPlan 
       { param: 'toolChoice' },
     );
   }
-  return { tools, mode, single: isNamed || !parallelToolCalls };
+  return { tools, mode, single: isNamed || !parallelToolCalls, listed: names !== null };
 }
 
 function toolNamed(name: string, tools: readonly Tool[]): Tool {

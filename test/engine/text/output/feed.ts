@@ -61,6 +61,7 @@ export function parserOf(
     separateReasoning: true,
     streamReasoning: true,
     singleCall: false,
+    listedOnly: false,
     marker: markerMaker(specialId),
     callId: () => `call_${nth++}`,
     ...options,

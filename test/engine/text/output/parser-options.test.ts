@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
 import type { Piece } from '../../../../src/engine/text/piece.ts';
-import { formatOf, parserOf, piecesOf, specials, told } from './feed.ts';
+import { formatOf, parserOf, piecesOf, specials, told, TOOLS } from './feed.ts';
 
 const THOUGHT = '<think>\na\n\nb\n</think>\n\nSo.\n<tool_call>\n{"name": "ping"}\n</tool_call>\n';
 const letters = (text: string) => piecesOf(Array.from(text));
@@ -55,6 +55,31 @@ describe('reasoning', () => {
 });
 
 describe('tools', () => {
+  it('that the request does not list are text, where it lists some', () => {
+    const tools = [TOOLS.find((tool) => tool.function.name === 'ping')!];
+    const other = '<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>';
+    const listed = { tools, listedOnly: true };
+    expect(told(letters(other), format, listed)).toEqual([{ content: other }]);
+    expect(told(letters(other), format, { tools })).toEqual([
+      { name: 'search', arguments: '{"query": "a"}' },
+    ]);
+    expect(told(letters(`${other}\n<tool_call>{"name": "ping"}</tool_call>`), format, listed)).toEqual([
+      { content: other },
+      { name: 'ping', arguments: '{}' },
+    ]);
+
+    const marks = ['<|start|>', '<|channel|>', '<|message|>', '<|end|>', '<|call|>'];
+    const messages = ['search', 'ping'].flatMap((name) => [
+      ...['<|start|>', 'assistant', '<|channel|>', `commentary to=functions.${name} `],
+      ...['<|message|>', '{}', '<|call|>'],
+    ]);
+    const channels = { ...listed, specialId: specials(marks) };
+    expect(told(piecesOf(messages, marks), formatOf('gpt-oss', null), channels)).toEqual([
+      { content: '{}' },
+      { name: 'ping', arguments: '{}' },
+    ]);
+  });
+
   it('may be called once: the reply is over behind the first call', () => {
     const parser = parserOf(format, { singleCall: true });
     const text = '<tool_call>{"name": "ping"}</tool_call><tool_call>{"name": "ping"}</tool_call>';

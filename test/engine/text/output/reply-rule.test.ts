@@ -160,7 +160,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
       {
         type: 'reply',
         format,
-        tools: { tools, mode: 'required', single: false, ...plan },
+        tools: { tools, mode: 'required', single: false, listed: false, ...plan },
         given: tools,
         answer,
         answering,
