@@ -171,6 +171,26 @@ CHECKPOINTS = {
         'StableDiffusionXLPipeline',
         force_zeros_for_empty_prompt=True,
     ),  # fmt: skip
+    'sdxl-refiner': Checkpoint(
+        {
+            'unet': unet(
+                17, block_out_channels=(8, 16), attention_head_dim=[1, 2], transformer_layers_per_block=[1, 1],
+                use_linear_projection=True, cross_attention_dim=64, addition_embed_type='text_time',
+                addition_time_embed_dim=8, projection_class_embeddings_input_dim=48 + 5 * 8, **levels('pc'),
+            ),
+        },
+        index(
+            'StableDiffusionXLImg2ImgPipeline',
+            scheduler=('diffusers', 'EulerDiscreteScheduler'),
+            text_encoder=None,
+            text_encoder_2=('transformers', 'CLIPTextModelWithProjection'),
+            tokenizer=None,
+            tokenizer_2=('transformers', 'CLIPTokenizer'),
+            unet=('diffusers', 'UNet2DConditionModel'),
+            vae=('diffusers', 'AutoencoderKL'),
+        )
+        | {'requires_aesthetics_score': True, 'force_zeros_for_empty_prompt': False},
+    ),  # fmt: skip
     'z-image': Checkpoint(
         {
             'tokenizer': Part('qwen tokenizer'),

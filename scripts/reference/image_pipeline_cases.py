@@ -18,6 +18,8 @@ class Pipeline:
     components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
     picture: bool = False
     mask: bool = False
+    noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
+    brief: bool = False  # only the last latents and the pixels are kept
 
 
 def call(prompt=0, negative=NEGATIVE, steps=2, guidance=7.5, height=40, width=56, **more):
@@ -25,6 +27,10 @@ def call(prompt=0, negative=NEGATIVE, steps=2, guidance=7.5, height=40, width=56
     if negative is not None:
         wanted['negative_prompt'] = negative
     return wanted | ({'height': height, 'width': width} if height else {})
+
+
+def brief(model, checkpoint, exercises, arguments, seed, **more):
+    return Pipeline(model, checkpoint, exercises, arguments, seeds=(seed,), brief=True, **more)
 
 
 SD, SDXL = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline'
@@ -132,5 +138,90 @@ PIPELINES = {
         'guidance 3: positive + 3 (positive - negative); captions of different padded length',
         call(2, 'blurry', guidance=3.0, height=32, width=64),
         seeds=(19,),
+    ),
+    'pipeline-sd1-masked-ancestral': brief(
+        INPAINT,
+        'sd1',
+        'inpainting with noise in each step: what the mask leaves is encoded after the first noise, and draws too',
+        call(5, steps=4, strength=0.5),
+        20,
+        scheduler='EulerAncestralDiscreteScheduler',
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd1-cuda': brief(
+        SD, 'sd1', "starts from the noise of torch's CUDA generator", call(0, height=24, width=32), 21, noise='cuda'
+    ),
+    'pipeline-sd1-tiny-autoencoder': brief(
+        IMG2IMG,
+        'sd1',
+        'AutoencoderTiny both ways: its latents are no sample, and draw nothing',
+        call(1, steps=4, height=None, strength=0.5),
+        22,
+        scheduler='DDIMScheduler',
+        components={'vae': 'autoencoder-tiny'},
+        picture=True,
+    ),
+    'pipeline-sd2-image': brief(
+        IMG2IMG,
+        'sd2',
+        'image-to-image with v-prediction and trailing timesteps',
+        call(1, steps=4, guidance=5.0, height=None, strength=0.5),
+        23,
+        picture=True,
+    ),
+    'pipeline-lcm': brief(
+        'LatentConsistencyModelPipeline',
+        'sd1',
+        'the class of distilled models',
+        call(3, None, steps=3, guidance=8.5, height=24, width=32),
+        24,
+        scheduler='LCMScheduler',
+        components={'unet': 'unet-lcm'},
+    ),
+    'pipeline-lcm-image': brief(
+        'LatentConsistencyModelImg2ImgPipeline',
+        'sd1',
+        'all four steps, spread over the first half of the trained ones',
+        call(3, None, steps=4, guidance=8.5, height=None, strength=0.5),
+        25,
+        scheduler='LCMScheduler',
+        components={'unet': 'unet-lcm'},
+        picture=True,
+    ),
+    'pipeline-sdxl-image': brief(
+        'StableDiffusionXLImg2ImgPipeline',
+        'sdxl',
+        'image-to-image: the sizes that it is told are the picture\'s',
+        call(2, steps=4, guidance=5.0, height=None, strength=0.5),
+        26,
+        picture=True,
+    ),
+    'pipeline-sdxl-masked': brief(
+        'StableDiffusionXLInpaintPipeline',
+        'sdxl',
+        'inpainting with noise in each step',
+        call(2, steps=4, guidance=5.0, strength=0.5),
+        27,
+        scheduler='EulerAncestralDiscreteScheduler',
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sdxl-refiner': brief(
+        'StableDiffusionXLImg2ImgPipeline',
+        'sdxl-refiner',
+        'one text model; five numbers in the time embedding, the last of them an aesthetic score',
+        call(2, steps=4, guidance=5.0, height=None, strength=0.5),
+        28,
+        components={name: f'sdxl/{name}' for name in ('text_encoder_2', 'tokenizer_2', 'vae', 'scheduler')},
+        picture=True,
+    ),
+    'pipeline-z-image-image': brief(
+        'ZImageImg2ImgPipeline',
+        'z-image',
+        'image-to-image, strength 0.6 of 4 steps: three are taken',
+        call(0, None, steps=4, guidance=0.0, height=None, strength=0.6),
+        29,
+        picture=True,
     ),
 }

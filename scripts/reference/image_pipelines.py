@@ -5,19 +5,23 @@ seeds (one generator a picture, on the CPU) and the schedule. inputs.safetensors
 [height, width, 3], `mask` u8 [height, width]. outputs.safetensors: what entered and left the denoiser at its first call
 (`denoiser_…`, the unconditional half first, in Z-Image the conditional one; text once a prompt), `latents_k` after step
 k, `image` f32 [pictures, 3, height, width] in 0..1 and `pixels` u8 [pictures, height, width, 3].
-`f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
+Brief cases keep the last latents and the pixels alone. With `noise` cuda the first latents are those of torch's CUDA
+generator, from noise.py. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
 """
 
+import json
 import sys
 
 import diffusers
 import numpy as np
 import torch
 from PIL import Image
+from transformers import CLIPTokenizer
 
 from image_checkpoints import FOLDERS
 from image_golden import distance, loaded, write_case
 from image_pipeline_cases import PIPELINES
+from noise import cuda
 
 # Equal for all pictures of one prompt, and kept once.
 PROMPTED = {'denoiser_encoder_hidden_states', 'denoiser_text_embeds', 'denoiser_time_ids'}
@@ -40,8 +44,18 @@ def mask(height=40, width=56):
     return values
 
 
+def part(name, source):
+    folder = FOLDERS / source
+    if name.startswith('tokenizer'):
+        return CLIPTokenizer.from_pretrained(folder)
+    if name == 'scheduler':
+        config = json.loads((folder / 'scheduler_config.json').read_text())
+        return getattr(diffusers, config['_class_name']).from_config(config)
+    return loaded(folder)
+
+
 def opened(case):
-    parts = {name: loaded(FOLDERS / source) for name, source in case.components.items()}
+    parts = {name: part(name, source) for name, source in case.components.items()}
     options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
     if case.scheduler:
@@ -78,6 +92,13 @@ def watch(denoiser, pictures, kept):
     return denoiser.register_forward_hook(hook, with_kwargs=True)
 
 
+def cuda_latents(pipe, case):
+    shape = [1, pipe.unet.config.in_channels, *(case.arguments[side] // pipe.vae_scale_factor for side in ('height', 'width'))]
+    count = int(np.prod(shape))
+    drawn = cuda(case.seeds[0], [108, 2048], [count], range(count))['tensors'][0]['normals'][:count]
+    return torch.tensor(drawn, dtype=torch.float32).reshape(shape)
+
+
 @torch.no_grad()
 def run(case):
     pipe = opened(case)
@@ -92,6 +113,8 @@ def run(case):
     given = {'image': Image.fromarray(picture())} if case.picture else {}
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())
+    if case.noise == 'cuda':
+        given['latents'] = cuda_latents(pipe, case)
     generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
     count = {'num_images_per_prompt': len(generators)}
     out = pipe(**case.arguments, **given, **count, generator=generators, output_type='np', callback_on_step_end=after)
@@ -102,11 +125,11 @@ def run(case):
 
 def make(name):
     case = PIPELINES[name]
-    pipe, outputs, timesteps = run(case)
+    pipe, result, timesteps = run(case)
     with torch.backends.mkldnn.flags(enabled=False):
         other = run(case)[1]
-    last = max(key for key in outputs if key.startswith('latents_'))
-    rounding = {key: float(f'{distance(outputs[key], other[key]):.1e}') for key in (last, 'image')}
+    last = f'latents_{len(timesteps)}'
+    rounding = {key: float(f'{distance(result[key], other[key]):.1e}') for key in (last, 'image')}
     document = {
         'class': case.model,
         'checkpoint': f'checkpoints/{case.checkpoint}',
@@ -114,6 +137,8 @@ def make(name):
         'exercises': case.exercises,
         'arguments': case.arguments,
         'seeds': case.seeds,
+        **({} if case.noise == 'cpu' else {'noise': case.noise}),
+        **({'brief': True} if case.brief else {}),
         'scheduler': {'class': type(pipe.scheduler).__name__, 'replaces': bool(case.scheduler)},
         'timesteps': timesteps,
         'f32_rounding': rounding,
@@ -122,8 +147,9 @@ def make(name):
     inputs = {'image': torch.from_numpy(picture())} if case.picture else {}
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())
+    outputs = {key: result[key] for key in (last, 'pixels')} if case.brief else result
     write_case(name, 'image_pipelines.py', document, inputs, outputs)
-    image, latents = outputs['image'], outputs[last]
+    image, latents = result['image'], result[last]
     clipped = ((image == 0) | (image == 1)).float().mean()
     print(
         f'{name:24} {last} std {latents.std():6.3f}  image std {image.std():.3f} clipped {clipped:.3f}  {rounding}',

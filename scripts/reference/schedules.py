@@ -76,10 +76,11 @@ def level(scheduler, timestep):
 
 
 def start(scheduler, steps, run):
-    """Timesteps of this run; image-to-image begins late, as diffusers' pipelines do."""
-    settings = {key: run[key] for key in ('sigmas', 'mu') if key in run}
+    """Timesteps of this run; image-to-image begins late."""
+    names = {'sigmas': 'sigmas', 'mu': 'mu', 'reach': 'strength', 'origin': 'original_inference_steps'}
+    settings = {argument: run[key] for key, argument in names.items() if key in run}
     scheduler.set_timesteps(**({} if 'sigmas' in run else {'num_inference_steps': steps}), **settings)
-    skipped = max(steps - min(int(steps * run.get('strength', 1)), steps), 0) * scheduler.order
+    skipped = run.get('first', 0) * scheduler.order
     if hasattr(scheduler, 'set_begin_index'):
         scheduler.set_begin_index(skipped)
     return scheduler.timesteps[skipped:]
@@ -88,7 +89,7 @@ def start(scheduler, steps, run):
 def trace(name, config, steps, run):
     scheduler = widened(name)(**config)
     timesteps = start(scheduler, steps, run)
-    if 'strength' in run:
+    if 'first' in run or 'reach' in run:
         image = torch.tensor(IMAGE, dtype=torch.float64).reshape(1, VALUES, 1, 1)
         latents = add_noise(scheduler, image, noise(0), timesteps[0])
     else:
@@ -206,19 +207,32 @@ def flows():
 
 
 def late():
-    """Image-to-image. Not LMS, which weights slopes there that it does not have."""
+    """
+    Image-to-image at strength 0.6, as diffusers' pipelines count: those of flow models take the steps that are left after
+    int(0.4 * steps), the others int(0.6 * steps), and LCM's own pipeline spreads all of them over the first 0.6 of its
+    distillation. Not LMS, which weights slopes there that it does not have.
+    """
+
+    def rounded_down(steps):
+        return steps - int(steps * 0.6)
+
+    def rounded_up(steps):
+        return int(steps - steps * 0.6)
+
     leading = SD | {'timestep_spacing': 'leading', 'steps_offset': 1}
     for name in ('DDIMScheduler', 'DDPMScheduler'):
-        yield name, leading | {'clip_sample': False}, {'strength': 0.6}
-    yield 'PNDMScheduler', leading | {'skip_prk_steps': True}, {'strength': 0.6}
+        yield name, leading | {'clip_sample': False}, {'first': rounded_down}
+    yield 'PNDMScheduler', leading | {'skip_prk_steps': True}, {'first': rounded_down}
     for name in ('Euler', 'EulerAncestral', 'Heun'):
-        yield f'{name}DiscreteScheduler', leading, {'strength': 0.6}
+        yield f'{name}DiscreteScheduler', leading, {'first': rounded_down}
     for name in ('DPMSolverMultistepScheduler', 'UniPCMultistepScheduler'):
-        yield name, leading | {'solver_order': 3, 'final_sigmas_type': 'sigma_min'}, {'strength': 0.6}
+        yield name, leading | {'solver_order': 3, 'final_sigmas_type': 'sigma_min'}, {'first': rounded_down}
     for name in ('LCMScheduler', 'TCDScheduler'):
-        yield name, SD, {'strength': 0.6}
+        yield name, SD, {'first': rounded_down}
     for name in ('FlowMatchEulerDiscreteScheduler', 'FlowMatchHeunDiscreteScheduler', 'FlowMatchLCMScheduler'):
-        yield name, {'shift': 3.0}, {'strength': 0.6}
+        yield name, {'shift': 3.0}, {'first': rounded_up}
+    yield 'LCMScheduler', SD, {'reach': 0.6}
+    yield 'LCMScheduler', SD, {'reach': 0.6, 'origin': 100}
 
 
 def saved(name):
@@ -231,7 +245,8 @@ def runs():
     for name, config, run in itertools.chain(diffusion(), flows(), late()):
         for steps in (4, 20):
             given = {'sigmas': numpy.linspace(1, 1 / steps, steps).tolist()} if run.get('sigmas') else {}
-            yield name, config, steps, {**run, **given}
+            first = {'first': run['first'](steps)} if 'first' in run else {}
+            yield name, config, steps, {**run, **given, **first}
 
 
 if __name__ == '__main__':

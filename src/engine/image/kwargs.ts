@@ -8,6 +8,8 @@ import type { ImageRequest } from './image-model.ts';
 export interface CallArguments {
   /** Share of fresh noise in DDIM and TCD steps. */
   eta?: number;
+  /** LCM: timesteps of its distillation. */
+  originalSteps?: number;
   /** Sigmas before the shift, one a step, falling from 1. */
   sigmas?: number[];
   /** Z-Image: longest the guided prediction may become, as a multiple of the conditional one's length; 0: any. */

@@ -90,7 +90,11 @@ async function partsOf(
       { param: 'vae' },
     );
   }
-  const planner = createPlanner(components.get('scheduler').config, runner, autoencoder.factor);
+  const planner = createPlanner(components.get('scheduler').config, {
+    flow: runner.flow,
+    className: pipeline.className,
+    factor: autoencoder.factor,
+  });
   const own = await ownSettings(await platform.openFolder(pipeline.path));
   const size = family.defaults.size ?? (runner.sampleSize ?? USUAL_LATENTS) * autoencoder.factor;
   const { steps, guidance } = family.defaults;

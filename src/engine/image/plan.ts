@@ -1,7 +1,9 @@
 // The schedule of a request: the checkpoint's own or the one it names, planned for its steps and size.
 
+import { countText } from '../../files/count-text.ts';
+import { EngineError } from '../../files/error.ts';
 import { chooseSchedule, scheduleFamily, scheduleNames } from './schedules/names.ts';
-import type { Plan } from './schedules/schedule.ts';
+import type { Plan, PlanRequest, Schedule } from './schedules/schedule.ts';
 import type { Resolved } from './resolve.ts';
 import type { Runner } from './runner.ts';
 
@@ -12,28 +14,54 @@ export interface Planner {
   plan(resolved: Resolved): Plan;
 }
 
-/** `config`: scheduler_config.json; `factor`: pixels along a side of one latent. */
+interface PlannerOptions {
+  flow: Runner['flow'];
+  /** The pipeline's class. */
+  className: string;
+  /** Pixels along a side of one latent. */
+  factor: number;
+}
+
+/** `config`: scheduler_config.json. */
 export function createPlanner(
   config: Readonly<Record<string, unknown>>,
-  runner: Runner,
-  factor: number,
+  { flow, className, factor }: PlannerOptions,
 ): Planner {
   const own = String(config['_class_name']);
   return {
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
     plan({ event: { values }, call }) {
-      const { scheduler, steps, strength } = values;
+      const { scheduler, steps } = values;
       const schedule = chooseSchedule(scheduler === own ? null : scheduler, config);
-      const { eta, sigmas = schedule.takesSigmas ? runner.flow?.sigmas(steps) : undefined } = call;
+      const { eta, originalSteps } = call;
+      const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? flow?.sigmas(steps) : undefined);
       return schedule.plan({
         steps,
-        ...(strength === null ? {} : { strength }),
+        ...beginning(values, schedule, { flow: flow !== null, className }),
         ...(sigmas ? { sigmas } : {}),
         ...(eta === undefined ? {} : { eta }),
-        ...(runner.flow
-          ? { imageTokens: runner.flow.tokens(values.height / factor, values.width / factor) }
-          : {}),
+        ...(originalSteps === undefined ? {} : { origin: originalSteps }),
+        ...(flow ? { imageTokens: flow.tokens(values.height / factor, values.width / factor) } : {}),
       });
     },
   };
+}
+
+/** What a picture to start from makes of the steps, as in diffusers: it differs from pipeline to pipeline. */
+function beginning(
+  { steps, strength }: Resolved['event']['values'],
+  { takes }: Schedule,
+  { flow, className }: { flow: boolean; className: string },
+): Pick<PlanRequest, 'first' | 'reach'> {
+  if (strength === null) return {};
+  if (className.startsWith('LatentConsistencyModel') && takes.includes('reach')) return { reach: strength };
+  // A part of a step counts as a step for flow models, and as none for others.
+  const taken = steps * strength;
+  const first = flow ? Math.trunc(steps - taken) : steps - Math.trunc(taken);
+  if (first < steps) return { first };
+  throw new EngineError(
+    'bad_request',
+    `strength ${strength} of ${countText(steps, 'step')} leaves no step: raise one of them`,
+    { param: 'strength' },
+  );
 }

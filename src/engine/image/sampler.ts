@@ -79,6 +79,8 @@ async function sample(request: SampleRequest, hold: (tensor: Tensor) => Tensor):
   const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.picture);
   const noise = drawInto('noise');
   const masked = mask?.masked ? await encode(mask.masked) : null;
+  // diffusers encodes what the mask leaves for every UNet, and so draws for it.
+  if (mask && !masked && autoencoder.samples) draw();
   const extra = masked && hold(await besides(device, mask!.latents, masked, options));
   const keeping: Keeping | null = mask && image && !masked ? { mask: mask.latents, image, noise } : null;
   const denoiser = createDenoiser(device, shape, keeping, options);

@@ -26,6 +26,11 @@ interface PipelineGolden {
   components: Record<string, string>;
   arguments: Record<string, unknown>;
   seeds: number[];
+  /** The generator whose noise it starts from; left out: the CPU's. */
+  noise?: 'cuda';
+  /** Of the latents only the last are stored. */
+  brief?: true;
+  timesteps: number[];
   scheduler: { class: string; config: Record<string, unknown> };
 }
 
@@ -34,6 +39,15 @@ export const tinyPipeline = (name: string): string => `${FOLDER}/checkpoints/${n
 
 function readGolden(name: string): PipelineGolden {
   return JSON.parse(readFileSync(`${FOLDER}/${name}/case.json`, 'utf8')) as PipelineGolden;
+}
+
+export const isBrief = (name: string): boolean => readGolden(name).brief === true;
+
+/** Latents of the first picture after the last step, [channels][height][width]. */
+export async function lastLatents(name: string): Promise<Float32Array> {
+  const stored = await storedTensor(name, 'outputs', `latents_${readGolden(name).timesteps.length}`);
+  const all = new Float32Array(stored!.bytes.buffer);
+  return all.subarray(0, all.length / stored!.shape[0]!);
 }
 
 export interface Stored {
@@ -102,7 +116,9 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       seed: golden.seeds[0]!,
       samples: golden.seeds.length,
       kwargs,
-      ...(image ? { image } : {}),
+      ...(golden.noise ? { generatorDevice: golden.noise } : {}),
+      // Of diffusers' size, which is the picture's; ours keeps near the model's own.
+      ...(image ? { image, width: image.width, height: image.height } : {}),
       ...(mask ? { mask } : {}),
     },
   };

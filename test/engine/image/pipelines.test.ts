@@ -1,8 +1,22 @@
-// Whole pipelines against what diffusers draws on the same tiny checkpoints, noise included.
+// Whole pipelines against what diffusers draws on the same tiny checkpoints, noise included: the latents at the end, of which
+// eight bits would hide much, and the pictures.
 
-import { describe, expect, it } from 'vitest';
-import type { ImageModelOptions, Pixels } from '../../../src/engine/image/image-model.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { draw } from '../../../src/engine/image/draw.ts';
+import type { ImageEvent, Pixels } from '../../../src/engine/image/image-model.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
+import type { Autoencoder } from '../../../src/engine/image/pictures.ts';
+import { resolveRequest } from '../../../src/engine/image/resolve.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openPipeline } from '../../../src/files/pipeline-index.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import type { Tensor } from '../../../src/gpu/tensor.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
 import {
+  goldenRequest,
+  isBrief,
+  lastLatents,
   listen,
   openPipelineGolden,
   PIPELINE_GOLDENS,
@@ -13,42 +27,111 @@ import {
 /** Cold shader caches on a busy machine. */
 const PATIENCE = 300_000;
 
-async function drawGolden(name: string, options: Partial<ImageModelOptions>): Promise<Pixels[]> {
-  const { model, request } = await openPipelineGolden(name, options);
-  try {
-    const events = await listen(model, request);
-    expect(events.filter(({ type }) => type === 'note')).toEqual([]);
-    return picturesOf(events);
-  } finally {
-    await model.close();
-  }
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+/** The autoencoder, and the latents of the first picture that its decoder is given: [channels][height][width], as in torch. */
+function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latents(): Promise<Float32Array> } {
+  let first: { x: Tensor; bytes: Promise<ArrayBuffer> } | undefined;
+  return {
+    autoencoder: {
+      ...autoencoder,
+      decoder(weights) {
+        const decode = autoencoder.decoder(weights);
+        return (x, tiling) => {
+          first ??= { x, bytes: device.read(x.region!) };
+          return decode(x, tiling);
+        };
+      },
+    },
+    async latents() {
+      const { x, bytes } = first!;
+      const floats = new Float32Array(await bytes);
+      const { columns, stride } = x;
+      const [, height, width] = x.shape as number[];
+      const pixels = height! * width!;
+      return Float32Array.from(
+        { length: columns * pixels },
+        (_, i) => floats[(i % pixels) * stride + Math.floor(i / pixels)]!,
+      );
+    },
+  };
+}
+
+async function drawGolden(name: string): Promise<{ pictures: Pixels[]; latents: Float32Array }> {
+  const { options, request } = await goldenRequest(name);
+  const pipeline = await openPipeline(options.model, openDiskFolder, options);
+  const parts = await openParts(device, nodePlatform, pipeline, options, () => {});
+  const { autoencoder, latents } = overheard(parts.autoencoder);
+  const resolved = resolveRequest(request, parts.context);
+  const { width, height } = resolved.event.values;
+  const events: ImageEvent[] = [];
+  await draw({
+    ...parts,
+    autoencoder,
+    plan: parts.planner.plan(resolved),
+    resolved,
+    image: request.image ? await nodePlatform.coverImage(request.image, width, height) : null,
+    mask: request.mask ? await nodePlatform.coverImage(request.mask, width, height) : null,
+    signal: undefined,
+    options: { plain: false },
+    emit: (event) => events.push(event),
+  });
+  await parts.components.close();
+  expect(events.filter(({ type }) => type === 'note')).toEqual([]);
+  return { pictures: picturesOf(events), latents: await latents() };
+}
+
+function expectClose(found: Float32Array, wanted: Float32Array): void {
+  expect(found.length).toBe(wanted.length);
+  let [dot, own, theirs, largest] = [0, 0, 0, 0];
+  found.forEach((value, i) => {
+    const other = wanted[i]!;
+    dot += value * other;
+    own += value * value;
+    theirs += other * other;
+    largest = Math.max(largest, Math.abs(value - other));
+  });
+  expect(dot / Math.sqrt(own * theirs)).toBeGreaterThan(0.9999);
+  expect(largest).toBeLessThan(1e-3);
 }
 
 /** Within 1 of 255, but for one value in a thousand. */
-function expectSame(found: Pixels, wanted: Pixels): void {
-  expect([found.width, found.height]).toEqual([wanted.width, wanted.height]);
-  const far = wanted.data.reduce((sum, value, i) => sum + Number(Math.abs(value - found.data[i]!) > 1), 0);
-  expect(far).toBeLessThanOrEqual(wanted.data.length / 1000);
+function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
+  expect(found.map(({ width, height }) => [width, height])).toEqual(
+    wanted.map(({ width, height }) => [width, height]),
+  );
+  for (const [i, { data }] of wanted.entries()) {
+    const far = data.filter((value, at) => Math.abs(value - found[i]!.data[at]!) > 1);
+    expect(far.length).toBeLessThanOrEqual(data.length / 1000);
+  }
 }
 
-describe.each([
-  ['tuned', {}],
-  ['generic', { backend: 'generic' }],
-] satisfies [string, Partial<ImageModelOptions>][])('%s', (_, options) => {
-  it.each(PIPELINE_GOLDENS)('%s', { timeout: PATIENCE }, async (name) => {
-    const wanted = await storedPictures(name, 'outputs', 'pixels');
-    const found = await drawGolden(name, options);
-    expect(found.length).toBe(wanted.length);
-    found.forEach((picture, i) => expectSame(picture, wanted[i]!));
+describe('tuned', { timeout: PATIENCE }, () => {
+  it.each(PIPELINE_GOLDENS)('%s', async (name) => {
+    const { pictures, latents } = await drawGolden(name);
+    expectClose(latents, await lastLatents(name));
+    expectSame(pictures, await storedPictures(name, 'outputs', 'pixels'));
+  });
+});
+
+describe('generic', { timeout: PATIENCE }, () => {
+  it.each(PIPELINE_GOLDENS.filter((name) => !isBrief(name)))('%s', async (name) => {
+    const { model, request } = await openPipelineGolden(name, { backend: 'generic' });
+    const events = await listen(model, request);
+    await model.close();
+    expect(events.filter(({ type }) => type === 'note')).toEqual([]);
+    expectSame(picturesOf(events), await storedPictures(name, 'outputs', 'pixels'));
   });
 });
 
 it('Z-Image guides from above 0 on, as diffusers does', { timeout: PATIENCE }, async () => {
   const { model, request } = await openPipelineGolden('pipeline-z-image');
-  const draw = async (guidance: number) =>
+  const drawn = async (guidance: number) =>
     picturesOf(await listen(model, { ...request, samples: 1, guidance }))[0];
-  const without = await draw(0);
-  expect(await draw(1e-9)).toEqual(without); // pos + g · (pos − neg)
-  expect(await draw(1)).not.toEqual(without);
+  const without = await drawn(0);
+  expect(await drawn(1e-9)).toEqual(without); // pos + g · (pos − neg)
+  expect(await drawn(1)).not.toEqual(without);
   await model.close();
 });

@@ -15,7 +15,7 @@ import { heunDiscrete } from './heun.ts';
 import { lcm } from './lcm.ts';
 import { lmsDiscrete } from './lms.ts';
 import { pndm } from './pndm.ts';
-import type { Planner, PlanRequest, Schedule, ScheduleFamily } from './schedule.ts';
+import type { Planner, PlanRequest, Schedule, ScheduleFamily, SpecialField } from './schedule.ts';
 import { tcd } from './tcd.ts';
 import { uniPC } from './unipc.ts';
 
@@ -23,8 +23,7 @@ interface ScheduleClass {
   /** `both`: "use_flow_sigmas" says which. */
   family: ScheduleFamily | 'both';
   open(config: ConfigReader): Planner;
-  /** Request fields beyond steps and strength that act. */
-  takes?: readonly ('sigmas' | 'eta')[];
+  takes?: readonly SpecialField[];
 }
 
 const CLASSES: Readonly<Record<string, ScheduleClass>> = {
@@ -37,7 +36,7 @@ const CLASSES: Readonly<Record<string, ScheduleClass>> = {
   HeunDiscreteScheduler: { family: 'diffusion', open: heunDiscrete },
   DPMSolverMultistepScheduler: { family: 'both', open: dpmSolver },
   UniPCMultistepScheduler: { family: 'both', open: uniPC, takes: ['sigmas'] },
-  LCMScheduler: { family: 'diffusion', open: lcm },
+  LCMScheduler: { family: 'diffusion', open: lcm, takes: ['reach', 'origin'] },
   TCDScheduler: { family: 'diffusion', open: tcd, takes: ['eta'] },
   FlowMatchEulerDiscreteScheduler: { family: 'flow', open: flowMatchEuler, takes: ['sigmas'] },
   FlowMatchHeunDiscreteScheduler: { family: 'flow', open: flowMatchHeun },
@@ -69,34 +68,33 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   }
   const reader = readConfig(name, config);
   const plan = found.open(reader);
+  const { takes = [] } = found;
   const flows = reader.flag('use_flow_sigmas', false);
   const trained = reader.number('num_train_timesteps', 1000);
   return {
     className: name,
-    takesSigmas: found.takes?.includes('sigmas') ?? false,
+    takes,
     family: found.family === 'both' ? (flows ? 'flow' : 'diffusion') : found.family,
     plan(request) {
-      check(name, request, found.takes ?? [], trained);
+      check(name, request, takes, trained);
       return plan(request);
     },
   };
 }
 
-function check(name: string, request: PlanRequest, takes: readonly string[], trained: number): void {
-  const { steps, strength, eta, sigmas } = request;
+function check(name: string, request: PlanRequest, takes: readonly SpecialField[], trained: number): void {
+  const { steps, first = 0, eta, sigmas } = request;
   const wrong = (param: string, message: string): EngineError =>
     new EngineError('bad_request', message, { param });
   if (!Number.isInteger(steps) || steps < 1 || steps > trained) {
     throw wrong('steps', `steps is ${steps}; ${name} takes a whole number from 1 to ${trained}.`);
   }
-  if (strength !== undefined && !(strength > 0 && strength <= 1)) {
-    throw wrong('strength', `strength is ${strength}; it lies above 0 and at most at 1.`);
+  if (!Number.isInteger(first) || first < 0 || first >= steps) {
+    throw wrong('first', `first is ${first}; of ${countText(steps, 'step')} fewer are left out.`);
   }
-  if (strength !== undefined && Math.trunc(steps * strength) < 1) {
-    throw wrong(
-      'strength',
-      `strength ${strength} of ${countText(steps, 'step')} leaves no step; raise one of them.`,
-    );
+  for (const field of ['reach', 'origin'] as const) {
+    if (request[field] !== undefined && !takes.includes(field))
+      throw wrong(field, `${name} takes no ${field} (${request[field]}); leave it out.`);
   }
   if (eta !== undefined && !(eta >= 0 && eta <= 1))
     throw wrong('eta', `eta is ${eta}; it lies between 0 and 1.`);

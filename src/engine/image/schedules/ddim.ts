@@ -4,7 +4,7 @@ import { readLevels } from './betas.ts';
 import { refuseClipping, type ConfigReader } from './config.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep, readSpacing, visited } from './spacing.ts';
+import { readSpacing, visited } from './spacing.ts';
 import { assemble, combine, NOISE, type Draft } from './sum.ts';
 
 export function ddim(config: ConfigReader): Planner {
@@ -14,7 +14,7 @@ export function ddim(config: ConfigReader): Planner {
   const finalAlpha = config.flag('set_alpha_to_one', true) ? 1 : (alphas[0] ?? 1);
   refuseClipping(config, true);
 
-  return ({ steps, strength, eta = 0 }) => {
+  return ({ steps, first = 0, eta = 0 }) => {
     const stride = Math.floor(count / steps);
     const draft = (timestep: number): Draft => {
       const bar = alphas[timestep] ?? Number.NaN; // ᾱ here, and where the step goes
@@ -34,6 +34,6 @@ export function ddim(config: ConfigReader): Planner {
       };
     };
     const timesteps = visited(spacing, count, steps, true);
-    return assemble(config.className, 1, timesteps.slice(firstStep(steps, strength)).map(draft));
+    return assemble(config.className, 1, timesteps.slice(first).map(draft));
   };
 }

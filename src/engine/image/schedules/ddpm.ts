@@ -4,7 +4,7 @@ import { readLevels } from './betas.ts';
 import { refuseClipping, type ConfigReader } from './config.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep, readSpacing, visited } from './spacing.ts';
+import { readSpacing, visited } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 
 const LEAST_VARIANCE = 1e-20;
@@ -18,7 +18,7 @@ export function ddpm(config: ConfigReader): Planner {
     'fixed_large';
   refuseClipping(config, true);
 
-  return ({ steps, strength }) => {
+  return ({ steps, first = 0 }) => {
     const timesteps = visited(spacing, count, steps, true);
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
@@ -38,6 +38,6 @@ export function ddpm(config: ConfigReader): Planner {
         level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },
       };
     });
-    return assemble(config.className, 1, drafts.slice(firstStep(steps, strength)));
+    return assemble(config.className, 1, drafts.slice(first));
   };
 }

@@ -6,7 +6,6 @@ import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
-import { firstStep } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, slot, type Draft, type Sum } from './sum.ts';
 
 const ALGORITHMS = ['dpmsolver++', 'sde-dpmsolver++', 'dpmsolver', 'sde-dpmsolver', 'deis'] as const;
@@ -41,7 +40,7 @@ export function dpmSolver(config: ConfigReader): Planner {
   return (request) => {
     const { timesteps, sigmas } = dpmTable(table, request);
     const count = timesteps.length;
-    const first = firstStep(count, request.strength);
+    const first = request.first ?? 0;
     const orderAt = (i: number, taken: number): number => {
       const few = lowerFinal && count < FEW_STEPS;
       if (i === count - 1 && (eulerFinal || few || table.toZero)) return 1;

@@ -5,7 +5,7 @@ import type { ConfigReader } from './config.ts';
 import { sigmaTable } from './euler.ts';
 import { estimatesAt, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep, readSpacing } from './spacing.ts';
+import { readSpacing } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 
 export function eulerAncestral(config: ConfigReader): Planner {
@@ -13,7 +13,7 @@ export function eulerAncestral(config: ConfigReader): Planner {
   const spacing = readSpacing(config, 'linspace');
   const prediction = readPrediction(config, ['epsilon', 'v_prediction']);
 
-  return ({ steps, strength }) => {
+  return ({ steps, first = 0 }) => {
     const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, null, steps, { last: 0 });
     const drafts = timesteps.map((timestep, i): Draft => {
       const [sigma = 0, next = 0] = [sigmas[i], sigmas[i + 1]];
@@ -28,6 +28,6 @@ export function eulerAncestral(config: ConfigReader): Planner {
         level: { image: 1, noise: sigma },
       };
     });
-    return assemble(config.className, fromNoise, drafts.slice(firstStep(steps, strength)));
+    return assemble(config.className, fromNoise, drafts.slice(first));
   };
 }

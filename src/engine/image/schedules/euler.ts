@@ -5,7 +5,7 @@ import type { ConfigReader } from './config.ts';
 import { estimatesAt, readPrediction, type Prediction } from './prediction.ts';
 import type { Planner, PlanRequest } from './schedule.ts';
 import { interpolate, readRespacing, respace, timestepOf, type Respacing } from './sigmas.ts';
-import { firstStep, linspace, readSpacing, visited, type SpacingConfig } from './spacing.ts';
+import { linspace, readSpacing, visited, type SpacingConfig } from './spacing.ts';
 import { assemble, combine, LATENTS, type Draft } from './sum.ts';
 
 /** Timesteps fed, and the noise level at each and after the last. */
@@ -51,7 +51,7 @@ function drafts({ timesteps, sigmas }: SigmaTable, prediction: Prediction, reque
         level: { image: 1, noise: sigma },
       };
     })
-    .slice(firstStep(request.steps, request.strength));
+    .slice(request.first ?? 0);
 }
 
 /** Levels of Euler, Euler ancestral, Heun and LMS: at the visited timesteps, or respaced between the first and last of them. */

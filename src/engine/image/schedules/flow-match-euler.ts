@@ -4,7 +4,6 @@ import type { ConfigReader } from './config.ts';
 import { flowTable, readFlow, type Flow } from './flow-sigmas.ts';
 import { estimates } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, OUTPUT, type Draft } from './sum.ts';
 
 export function flowMatchEuler(config: ConfigReader): Planner {
@@ -27,6 +26,6 @@ export function walkFlow(flow: Flow, fresh: boolean): Planner {
         level: { image: 1 - sigma, noise: sigma },
       };
     });
-    return assemble(flow.className, 1, drafts.slice(firstStep(timesteps.length, request.strength)));
+    return assemble(flow.className, 1, drafts.slice(request.first ?? 0));
   };
 }

@@ -5,7 +5,6 @@ import { flowTable, type Flow } from './flow-sigmas.ts';
 import { heunDrafts } from './heun.ts';
 import { estimates } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep } from './spacing.ts';
 import { assemble, OUTPUT } from './sum.ts';
 
 export function flowMatchHeun(config: ConfigReader): Planner {
@@ -32,6 +31,6 @@ export function flowMatchHeun(config: ConfigReader): Planner {
       slope: () => OUTPUT,
       inputScale: () => 1,
     });
-    return assemble(config.className, 1, drafts.slice(2 * firstStep(request.steps, request.strength)));
+    return assemble(config.className, 1, drafts.slice(2 * (request.first ?? 0)));
   };
 }

@@ -6,7 +6,7 @@ import { sigmaTable } from './euler.ts';
 import { DIFFUSION_PREDICTIONS, estimatesAt, readPrediction, type Estimates } from './prediction.ts';
 import type { Mix, Planner } from './schedule.ts';
 import { readRespacing } from './sigmas.ts';
-import { firstStep, readSpacing } from './spacing.ts';
+import { readSpacing } from './spacing.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
 export function heunDiscrete(config: ConfigReader): Planner {
@@ -16,14 +16,14 @@ export function heunDiscrete(config: ConfigReader): Planner {
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
   refuseClipping(config, false);
 
-  return ({ steps, strength }) => {
+  return ({ steps, first = 0 }) => {
     const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, steps, { last: 0 });
     const drafts = heunDrafts(timesteps, sigmas, {
       at: (sigma) => ({ ...estimatesAt(prediction, sigma), level: { image: 1, noise: sigma } }),
       slope: ({ noise }) => noise,
       inputScale: (sigma) => 1 / Math.sqrt(sigma * sigma + 1),
     });
-    return assemble(config.className, fromNoise, drafts.slice(2 * firstStep(steps, strength)));
+    return assemble(config.className, fromNoise, drafts.slice(2 * first));
   };
 }
 

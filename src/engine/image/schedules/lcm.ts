@@ -5,7 +5,6 @@ import { readLevels } from './betas.ts';
 import { refuseClipping, type ConfigReader } from './config.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep } from './spacing.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
 
 /** Standard deviation of the data that the boundary condition was trained with. */
@@ -18,13 +17,13 @@ export function lcm(config: ConfigReader): Planner {
     schedule: 'scaled_linear',
     zeroSnr: 'exact',
   });
-  const origin = config.number('original_inference_steps', 50);
+  const trainedOn = config.number('original_inference_steps', 50);
   const scaling = config.number('timestep_scaling', 10);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
   refuseClipping(config, false);
 
-  return ({ steps, strength }) => {
-    const timesteps = distilled(config.className, count, origin, steps);
+  return ({ steps, first = 0, origin = trainedOn, reach = 1 }) => {
+    const timesteps = distilled(config.className, { trained: count, origin, reach }, steps);
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
       const { clean } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
@@ -41,21 +40,33 @@ export function lcm(config: ConfigReader): Planner {
         level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },
       };
     });
-    return assemble(config.className, 1, drafts.slice(firstStep(steps, strength)));
+    return assemble(config.className, 1, drafts.slice(first));
   };
 }
 
-/** `steps` of the `origin` timesteps that the model was distilled on, falling from the last. */
-export function distilled(className: string, trained: number, origin: number, steps: number): number[] {
-  if (steps > origin || origin > trained) {
+/** `origin` of the `trained` timesteps are those that the model was distilled on, and the lowest `reach` of them are used. */
+interface Distillation {
+  trained: number;
+  origin: number;
+  reach?: number;
+}
+
+/** `steps` timesteps, falling from the last that is used. */
+export function distilled(
+  className: string,
+  { trained, origin, reach = 1 }: Distillation,
+  steps: number,
+): number[] {
+  const used = Math.trunc(origin * reach);
+  if (steps > used || origin > trained) {
+    const most = Math.min(used, trained);
+    const which = reach === 1 ? 'the steps' : `the share ${reach} of the ${origin} steps`;
     throw new EngineError(
       'bad_request',
-      `steps is ${steps}; ${className} takes at most ${Math.min(origin, trained)}, the steps that the model was distilled on.`,
-      {
-        param: 'steps',
-      },
+      `steps is ${steps}; ${className} takes at most ${most}, ${which} that the model was distilled on.`,
+      { param: 'steps' },
     );
   }
   const stride = Math.floor(trained / origin);
-  return Array.from({ length: steps }, (_, i) => (origin - Math.floor(i * (origin / steps))) * stride - 1);
+  return Array.from({ length: steps }, (_, i) => (used - Math.floor(i * (used / steps))) * stride - 1);
 }

@@ -6,7 +6,7 @@ import { sigmaTable } from './euler.ts';
 import { DIFFUSION_PREDICTIONS, estimatesAt, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { readRespacing } from './sigmas.ts';
-import { firstStep, readSpacing } from './spacing.ts';
+import { readSpacing } from './spacing.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 
 const ORDER = 4;
@@ -18,9 +18,8 @@ export function lmsDiscrete(config: ConfigReader): Planner {
   const respacing = read.kind === 'karras' ? { ...read, min: null, max: null } : read; // its Karras spacing has no ends of its own
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
 
-  return ({ steps, strength }) => {
+  return ({ steps, first = 0 }) => {
     const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, steps, { last: 0 });
-    const first = firstStep(steps, strength);
     const drafts = timesteps.slice(first).map((timestep, taken): Draft => {
       const sigma = sigmas[first + taken] ?? Number.NaN;
       const { clean, noise } = estimatesAt(prediction, sigma);

@@ -6,7 +6,7 @@ import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
 import type { Mix, Planner } from './schedule.ts';
-import { firstStep, readSpacing, visited } from './spacing.ts';
+import { readSpacing, visited } from './spacing.ts';
 import { assemble, combine, LATENTS, OUTPUT, slot, type Draft, type Sum } from './sum.ts';
 
 /** Slots 0–3 hold the last outputs; then the latents that a stride began with, and Runge–Kutta's running mean. */
@@ -37,10 +37,9 @@ export function pndm(config: ConfigReader): Planner {
     };
   };
 
-  return ({ steps, strength }) => {
+  return ({ steps, first = 0 }) => {
     const stride = Math.floor(count / steps);
     const whole = visited(spacing, count, steps, true);
-    const first = firstStep(steps, strength);
     if (!warmUp) {
       const timesteps = [...whole.slice(0, 2), ...whole.slice(1)].slice(first);
       return assemble(config.className, 1, multistep(timesteps.map(at), stride, 0, transfer));

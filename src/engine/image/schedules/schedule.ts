@@ -58,8 +58,12 @@ export interface Plan {
 export interface PlanRequest {
   /** As the user counts them; at least 1. */
   steps: number;
-  /** (0, 1]: share of the steps taken, from the first ones on left out; left out: all. */
-  strength?: number;
+  /** Image-to-image: steps left out at the beginning, fewer than there are. */
+  first?: number;
+  /** LCM from an image: share of the timesteps of its distillation, from the lowest on, that the steps are spread over. */
+  reach?: number;
+  /** LCM: timesteps of its distillation; left out: as the checkpoint says. */
+  origin?: number;
   /** Flow schedules: sigmas before the shift, one a step, falling from 1; left out: the class's own. */
   sigmas?: readonly number[];
   /** Flow schedules that shift by the picture's size: its tokens, or the shift's μ itself. */
@@ -69,6 +73,8 @@ export interface PlanRequest {
   eta?: number;
 }
 
+export type SpecialField = 'sigmas' | 'eta' | 'reach' | 'origin';
+
 /** Latents x = α·clean + σ·noise with α² + σ² = 1 or (Euler and kin) x / √(1 + σ²) as the model's input; or α = 1 − σ. */
 export type ScheduleFamily = 'diffusion' | 'flow';
 
@@ -76,8 +82,8 @@ export interface Schedule {
   /** diffusers' class. */
   className: string;
   family: ScheduleFamily;
-  /** Whether a request may give sigmas of its own. */
-  takesSigmas: boolean;
+  /** Fields of a request beyond steps and their beginning that act. */
+  takes: readonly SpecialField[];
   /** Throws EngineError bad_request for numbers that the method cannot use. */
   plan(request: PlanRequest): Plan;
 }

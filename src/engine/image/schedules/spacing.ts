@@ -80,8 +80,3 @@ function trailing(trained: number, last: number, steps: number): number[] {
   const count = last === trained ? steps : Math.ceil(last / stride);
   return Array.from({ length: count }, (_, i) => roundHalfEven(last - i * stride) - 1);
 }
-
-/** First of `steps` that image-to-image takes at `strength`. */
-export function firstStep(steps: number, strength: number | undefined): number {
-  return strength === undefined ? 0 : Math.max(steps - Math.min(Math.trunc(steps * strength), steps), 0);
-}

@@ -5,7 +5,6 @@ import type { ConfigReader } from './config.ts';
 import { distilled } from './lcm.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
-import { firstStep } from './spacing.ts';
 import { assemble, combine, NOISE, type Draft } from './sum.ts';
 
 export function tcd(config: ConfigReader): Planner {
@@ -18,8 +17,8 @@ export function tcd(config: ConfigReader): Planner {
   const origin = config.number('original_inference_steps', 50);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
 
-  return ({ steps, strength, eta = 0.3 }) => {
-    const timesteps = distilled(config.className, count, origin, steps);
+  return ({ steps, first = 0, eta = 0.3 }) => {
+    const timesteps = distilled(config.className, { trained: count, origin }, steps);
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
       const next = timesteps[i + 1] ?? 0;
@@ -38,6 +37,6 @@ export function tcd(config: ConfigReader): Planner {
         level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },
       };
     });
-    return assemble(config.className, 1, drafts.slice(firstStep(steps, strength)));
+    return assemble(config.className, 1, drafts.slice(first));
   };
 }

@@ -5,7 +5,6 @@ import type { ConfigReader } from './config.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
-import { firstStep } from './spacing.ts';
 import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts';
 import { readUniLevels, uniTable } from './unipc-sigmas.ts';
 import { weights, type Expansion } from './unipc-weights.ts';
@@ -34,7 +33,7 @@ export function uniPC(config: ConfigReader): Planner {
   return (request) => {
     const { timesteps, sigmas } = uniTable(table, request);
     const count = timesteps.length;
-    const first = firstStep(count, request.strength);
+    const first = request.first ?? 0;
     const orderAt = (taken: number): number =>
       Math.min(highest, taken + 1, lowerFinal ? count - first - taken : highest);
     const point = (i: number): Point => {

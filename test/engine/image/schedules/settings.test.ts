@@ -205,8 +205,14 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanReq
   ['no step', euler, { steps: 0 }, 'steps is 0; EulerDiscreteScheduler takes a whole number from 1 to 1000.'],
   ['half a step', euler, { steps: 2.5 }, 'steps is 2.5'],
   ['too many steps', euler, { steps: 1001 }, 'steps is 1001'],
-  ['strength 0', euler, { steps: 4, strength: 0 }, 'strength is 0'],
-  ['strength for no step', euler, { steps: 4, strength: 0.2 }, 'strength 0.2 of 4 steps leaves no step'],
+  ['all steps left out', euler, { steps: 4, first: 4 }, 'first is 4; of 4 steps fewer are left out'],
+  ['a share of the distillation elsewhere', euler, { steps: 4, reach: 0.5 }, 'takes no reach (0.5)'],
+  [
+    'more steps than a share of the distillation has',
+    { ...SD, _class_name: 'LCMScheduler' },
+    { steps: 4, reach: 0.07 },
+    'takes at most 3, the share 0.07 of the 50 steps',
+  ],
   ['eta beyond 1', { ...SD, _class_name: 'DDIMScheduler' }, { steps: 4, eta: 2 }, 'eta is 2'],
   ['eta elsewhere', euler, { steps: 4, eta: 0.5 }, 'EulerDiscreteScheduler takes no eta (0.5)'],
   ['sigmas elsewhere', euler, { steps: 2, sigmas: [1, 0.5] }, "takes no sigmas of one's own"],
@@ -229,7 +235,7 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanReq
   [
     'Runge-Kutta from an image',
     { ...SD, skip_prk_steps: false },
-    { steps: 9, strength: 0.5 },
+    { steps: 9, first: 4 },
     'cannot start from an image',
   ],
 ];

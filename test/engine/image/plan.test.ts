@@ -1,0 +1,47 @@
+// How many steps a picture to start from leaves: diffusers counts them differently from pipeline to pipeline.
+
+import { expect, it } from 'vitest';
+import { createPlanner } from '../../../src/engine/image/plan.ts';
+import type { Resolved } from '../../../src/engine/image/resolve.ts';
+
+const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear', clip_sample: false };
+const LCM = { ...SD, _class_name: 'LCMScheduler' };
+const DDIM = { ...SD, _class_name: 'DDIMScheduler' };
+const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
+
+function timesteps(config: object, className: string, steps: number, strength: number, call = {}): number[] {
+  const flow = config === FLOW ? { tokens: () => 64, sigmas: () => [1, 0.75, 0.5, 0.25] } : null;
+  const planner = createPlanner({ ...config }, { flow, className, factor: 8 });
+  const values = { scheduler: planner.names[0], steps, strength, width: 64, height: 64 };
+  const plan = planner.plan({ event: { values }, call } as unknown as Resolved);
+  return plan.steps.map(({ timestep }) => Math.round(timestep));
+}
+
+it.each([
+  ['a part of a step is none', DDIM, 'StableDiffusionImg2ImgPipeline', 0.6, [250, 0]],
+  ['a part of a step is one', FLOW, 'ZImageImg2ImgPipeline', 0.6, [900, 750, 500]],
+  ['a part of the only step is one', FLOW, 'ZImageImg2ImgPipeline', 0.1, [500]],
+  [
+    'all steps, within a share of the distillation',
+    LCM,
+    'LatentConsistencyModelImg2ImgPipeline',
+    0.5,
+    [499, 379, 259, 139],
+  ],
+  ['LCM elsewhere', LCM, 'StableDiffusionImg2ImgPipeline', 0.5, [499, 259]],
+  ['another schedule of LCM', DDIM, 'LatentConsistencyModelImg2ImgPipeline', 0.5, [250, 0]],
+])('%s', (_, config, className, strength, wanted) => {
+  expect(timesteps(config, className, 4, strength)).toEqual(wanted);
+});
+
+it('LCM takes its steps from as many as a request says', () => {
+  const of = (call: object) => timesteps(LCM, 'LatentConsistencyModelPipeline', 4, 1, call);
+  expect(of({})).toEqual([999, 759, 499, 259]);
+  expect(of({ originalSteps: 4 })).toEqual([999, 749, 499, 249]);
+});
+
+it('a strength that leaves no step is refused', () => {
+  expect(() => timesteps(DDIM, 'StableDiffusionImg2ImgPipeline', 4, 0.2)).toThrow(
+    expect.objectContaining({ code: 'bad_request', param: 'strength' }),
+  );
+});
