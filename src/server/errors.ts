@@ -107,6 +107,10 @@ function typeOf(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
+/** To a client it is the same whether the server or the engine finds a value wrong. */
+const clientCode = (code: RequestErrorCode | ErrorCode): string =>
+  code === 'bad_request' ? 'invalid_value' : code;
+
 /** Errors nobody foresaw keep their text to themselves: it is for the log, not for the network. */
 export function toErrorReply(error: unknown): ErrorReply {
   const known = isForeseen(error);
@@ -124,7 +128,7 @@ export function toErrorReply(error: unknown): ErrorReply {
         message: known ? error.message : 'the server failed on this request; its log says why',
         type: typeOf(status),
         param: known ? error.param : null,
-        code,
+        code: clientCode(code),
       },
     },
   };

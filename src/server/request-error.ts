@@ -27,7 +27,7 @@ function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
 /** The first thing that is wrong, under its field's name. */
 export function toRequestError(error: z.ZodError, body: unknown): RequestError {
   const first = error.issues[0];
-  if (!first) return new RequestError('bad_request', 'the body does not fit the interface');
+  if (!first) return new RequestError('invalid_value', 'the body does not fit the interface');
   const { path, issue } = deepest(first, []);
   const param = path.map(String).join('.');
   const value = path.reduce<unknown>(

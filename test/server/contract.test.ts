@@ -274,9 +274,9 @@ describe('what the engine refuses', () => {
       'top_k',
       'invalid_value',
     ],
-    [{ return_routed_experts: true }, 'return_routed_experts', 'bad_request'],
-    [{ return_hidden_states: true }, 'return_hidden_states', 'bad_request'],
-    [{ stop_regex: '(' }, 'stop_regex.0', 'bad_request'],
+    [{ return_routed_experts: true }, 'return_routed_experts', 'invalid_value'],
+    [{ return_hidden_states: true }, 'return_hidden_states', 'invalid_value'],
+    [{ stop_regex: '(' }, 'stop_regex.0', 'invalid_value'],
   ])('%# is a 400 under its field, streaming and not', async (more, param, code) => {
     await expect(plain('hi', more)).rejects.toMatchObject({ status: 400, param, code });
     await expect(streamed('hi', more)).rejects.toMatchObject({ status: 400, param, code });

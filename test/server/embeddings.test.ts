@@ -62,7 +62,7 @@ describe('input', () => {
     [{ input: 'a', dimensions: 0 }, 'invalid_value', 'dimensions'],
     [{ input: 'a', encoding_format: 'hex' }, 'invalid_value', 'encoding_format'],
     [{ input: 'refuse context_length_exceeded' }, 'context_length_exceeded', 'input'],
-    [{ input: ['a', 'refuse bad_request'] }, 'bad_request', 'input.1'],
+    [{ input: ['a', 'refuse bad_request'] }, 'invalid_value', 'input.1'],
   ])('%j is refused', async (fields, code, param) => {
     const { post } = await startEmbedding();
     const { status, body } = await post({ model: 'default', ...fields });

@@ -99,7 +99,7 @@ describe('what only the model knows is wrong comes under the client’s name', (
     const broken = await readReply(
       await edit(formOf({ prompt: 'x', image: new File(['no picture'], 'x.png') })),
     );
-    expect(broken.error).toMatchObject({ code: 'bad_request', param: 'image' });
+    expect(broken.error).toMatchObject({ code: 'invalid_value', param: 'image' });
     const mask = await pngFile(16, 24, '#ff0000');
     const skewed = await readReply(await edit(formOf({ prompt: 'x', image, mask })));
     expect(skewed.error).toMatchObject({ param: 'mask', message: expect.stringContaining('16 × 24') });
