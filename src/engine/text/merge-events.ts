@@ -3,32 +3,29 @@
 
 import type { TextEvent } from './text-model.ts';
 
-/** Both as one event; null: they stay apart; undefined: they do not meet, an earlier one may. */
+type Generated = Extract<TextEvent, { ids: number[] }>;
+
+/**
+ * `before` with what `next` adds; null: they stay apart; undefined: they do not meet, an earlier one may. `before` itself grows, so
+ * that a long text nobody reads costs no more at its end than at its beginning.
+ */
 export function mergeEvents(before: TextEvent, next: TextEvent): TextEvent | null | undefined {
   if (next.type === 'prefill') return before.type === 'prefill' ? next : undefined;
   if (next.type === 'accepted' || next.type === 'prompt') return null;
   if (before.type === 'accepted' || before.type === 'prefill' || before.type === 'prompt') return undefined;
   if (before.choice !== next.choice) return undefined;
-  const generated = {
-    ids: [...idsOf(before), ...idsOf(next)],
-    ...logprobsOf(before, next),
-  };
   if (next.type === 'toolCall') {
-    const goesOn = before.type === 'toolCall' && before.call === next.call && next.name === undefined;
-    return goesOn ? { ...before, ...generated, arguments: before.arguments + next.arguments } : null;
+    if (before.type !== 'toolCall' || before.call !== next.call || next.name !== undefined) return null;
+    before.arguments += next.arguments;
+    return withTokens(before, next);
   }
   if (next.type === 'done' || before.type !== next.type) return null;
-  return { ...before, ...generated, text: before.text + next.text };
+  before.text += next.text;
+  return withTokens(before, next);
 }
 
-function idsOf(event: TextEvent): number[] {
-  return 'ids' in event ? event.ids : [];
-}
-
-function logprobsOf(
-  before: TextEvent,
-  next: TextEvent,
-): Pick<Extract<TextEvent, { type: 'delta' }>, 'logprobs'> {
-  if (!('ids' in before && 'ids' in next) || !next.logprobs) return {};
-  return { logprobs: [...(before.logprobs ?? []), ...next.logprobs] };
+function withTokens(before: Generated, { ids, logprobs }: Generated): Generated {
+  for (const id of ids) before.ids.push(id);
+  for (const one of logprobs ?? []) (before.logprobs ??= []).push(one);
+  return before;
 }
