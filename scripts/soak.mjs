@@ -56,6 +56,8 @@ base = `http://127.0.0.1:${port}`;
 const isCold = !short && !options['only-mixed'];
 const folder = mkdtempSync(join(tmpdir(), 'svc-soak-'));
 const args = ['--port', String(port), '--enable-return-hidden-states', '--host-cache', '16MiB'];
+// So few that sequences give their pages up for others, and the cache moves to its other tiers.
+args.push('--max-total-tokens', '4096');
 args.push('--log-level', 'warn', '--storage-cache', join(folder, 'prompts'), '--storage-cache-size', '64MiB');
 if (options['model-path']) args.push('--model-path', options['model-path']);
 let log = '';

@@ -40,7 +40,7 @@ function anyExtras({ random }) {
     }),
     ...(chance(0.3) && { seed: int(1000) }),
     ...(chance(0.3) && { return_token_ids: true, return_prompt_token_ids: chance(0.5) }),
-    ...(chance(0.2) && { priority: int(5) - 2 }),
+    ...(chance(0.2) && { priority: pick([-2, 1, 15]) }),
     ...(chance(0.2) && { cache_salt: pick(['a', 'b']) }),
     ...(chance(0.2) && { return_cached_tokens_details: true }),
     ...(chance(0.1) && { rid: `soak-${int(2 ** 31)}` }),

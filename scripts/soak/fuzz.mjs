@@ -240,7 +240,6 @@ async function brokenConnection({ base, random }) {
 
 export const FUZZ_LOADS = {
   spoiledBody,
-  spoiledBody2: spoiledBody,
   malformedBody: (at) => malformedBody(at, at.random.pick(MALFORMED)),
   brokenConnection,
 };

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHAT_LOADS } from './chat-loads.mjs';
 import { createClient, createRandom, Refused } from './client.mjs';
@@ -55,14 +55,20 @@ export async function mixedLoad({ base, server, minutes, clients, seed, singles 
   while (performance.now() < end && failures.length < MOST_FAILURES) {
     const until = Math.min(end, performance.now() + ROUND * 1000);
     await Promise.all(Array.from({ length: clients }, (_, number) => drive(number, until)));
-    await settled(client);
+    await settled(client).catch((error) => failures.push(explained(error, 'after a round', null)));
     samples.push({ minute: (performance.now() - end) / 60_000 + minutes, ...(await measured(server)) });
   }
   if (failures.length > 0)
     throw new Error(`${failures.length} failures, seed ${seed}\n${failures.join('\n')}`);
   const requests = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const unused = names.filter((name) => counts[name] === 0);
-  return `${requests} requests of ${names.length - unused.length} kinds, ${refused} refused; ${memoryText(samples)}; seed ${seed}`;
+  const kinds = names.filter((name) => counts[name] > 0).length;
+  const after = (await client.get('/server_info')).models.find(({ kind }) => kind === 'text').metrics;
+  return [
+    `${requests} requests of ${kinds} kinds, ${refused} refused`,
+    `${after.retractions} retractions, ${Math.round(100 * after.cache.hitRate)} % of prompts cached`,
+    memoryText(samples),
+    `seed ${seed}`,
+  ].join('; ');
 }
 
 function explained(error, name, said) {
@@ -106,11 +112,9 @@ async function measured(server) {
   return { rss: rss / 1e6, heap: heap / 1e6, files: openFiles(server.pid) };
 }
 
-/** Where the system tells (Linux). */
+/** Files and connections, where the system tells (Linux). */
 function openFiles(pid) {
-  return process.platform === 'linux'
-    ? Number(/FDSize:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1])
-    : 0;
+  return process.platform === 'linux' ? readdirSync(`/proc/${pid}/fd`).length : 0;
 }
 
 /** Slopes over what comes after the first third, in which caches fill. Throws where one is a leak's. */
@@ -123,7 +127,8 @@ function memoryText(samples) {
     const slope = slopeOf(late.map((sample) => [sample.minute, sample[name]]));
     return [`${range}, ${slope.toFixed(2)} MB a minute after the first third`, slope > LIMITS[name]];
   });
-  const text = said.map(([part]) => part).join('; ');
+  const files = samples.map((sample) => sample.files);
+  const text = [...said.map(([part]) => part), `${files[0]} to ${files.at(-1)} files open`].join('; ');
   if (said.some(([, isLeak]) => isLeak)) throw new Error(`memory grows: ${text}`);
   return text;
 }
