@@ -146,7 +146,7 @@ export const BATCH_OPTIONS = {
     max: 2147483,
     group: 'Batching',
     value: 'seconds',
-    help: 'How long a request may take in all; then it ends with what it has.',
+    help: 'How long a request may take in all; then it gets 503, with what was said until then.',
     otherwise: 'any time',
   },
   'enable-custom-logit-processor': {

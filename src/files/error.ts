@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'unsupported'
   | 'overloaded'
   | 'timed_out'
+  | 'preempted'
   | 'no_adapter'
   | 'network'
   | 'disk_full'

@@ -46,7 +46,7 @@ export const CHAT_FIELDS = {
   ...by('engine/text/output/reply-start.ts', {
     continue_final_message: honoured(
       z.boolean(),
-      "The reply goes on where the last message, the assistant's, ends.",
+      "The reply goes on where the last message, the assistant's, ends: response_format, regex and ebnf hold for both together, and a tool_choice that asks for a call brings it next.",
       false,
     ),
   }),

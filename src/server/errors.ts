@@ -96,6 +96,7 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   device_lost: { status: 503, retryAfter: 1 },
   out_of_memory: { status: 503 },
   timed_out: { status: 503, retryAfter: 1 },
+  preempted: { status: 503, retryAfter: 1 },
   no_adapter: { status: 503 },
   disk_full: { status: 507 },
 };

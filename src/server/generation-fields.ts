@@ -74,7 +74,7 @@ export const GENERATION_FIELDS = {
     ),
     min_tokens: honoured(
       z.int().min(0),
-      'Tokens before which no end token and no stop ends a choice; at most max_completion_tokens.',
+      'Tokens before which no end token and no stop ends a choice, unless a grammar leaves nothing but the end; at most max_completion_tokens.',
       0,
     ),
     ignore_eos: honoured(
@@ -120,7 +120,11 @@ export const GENERATION_FIELDS = {
     ),
   }),
   ...by('engine/text/scheduler.ts', {
-    priority: honoured(z.int(), 'Higher comes first.', 0),
+    priority: honoured(
+      z.int(),
+      'Higher comes first; where the queue is full, it takes the place of the lowest that waits, which gets 503.',
+      0,
+    ),
   }),
   ...by('engine/text/live-requests.ts', {
     queue_timeout: honoured(
@@ -129,7 +133,7 @@ export const GENERATION_FIELDS = {
     ),
     request_timeout: honoured(
       seconds,
-      'Seconds it may take in all, in place of --request-timeout; then it ends with what it has.',
+      'Seconds it may take in all, in place of --request-timeout; then 503, with what was said until then.',
     ),
     rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
   }),

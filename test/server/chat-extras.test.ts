@@ -131,6 +131,8 @@ describe('a choice cut short', () => {
   it.each([
     ['out_of_memory', 503],
     ['device_lost', 503],
+    ['preempted', 503],
+    ['timed_out', 503],
     ['internal', 500],
   ])('by %s is a plain error, or an abort and an error event', async (code, status) => {
     const harness = await start();

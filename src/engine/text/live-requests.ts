@@ -6,6 +6,7 @@ import type { TextRequest } from './text-model.ts';
 
 export interface LiveRequest {
   readonly id: string;
+  readonly priority: number;
   /** Its choices, once the prompt is tokenized. */
   sequences: Sequence[];
   /** It was ended before it had any. */
@@ -17,6 +18,8 @@ export interface LiveRequest {
 export interface LiveRequests {
   /** Requests of which no choice has begun. */
   readonly waiting: number;
+  /** Of those below a priority that have said nothing yet, the lowest that came last; undefined: there are none. */
+  lowestBelow(priority: number): LiveRequest | undefined;
   /** Throws bad_request where the id is another's. */
   enter(request: TextRequest): LiveRequest;
   /** Those whose id begins so. */
@@ -41,7 +44,14 @@ export function createLiveRequests({ queueTimeout, totalTimeout, end }: LiveOpti
     get waiting() {
       return [...live.values()].filter(waits).length;
     },
-    enter({ id = crypto.randomUUID(), timeouts }) {
+    lowestBelow(priority) {
+      const below = [...live.values()].filter(
+        (request) => waits(request) && !hasBegun(request) && request.priority < priority,
+      );
+      const lowest = Math.min(...below.map((request) => request.priority));
+      return below.findLast((request) => request.priority === lowest);
+    },
+    enter({ id = crypto.randomUUID(), priority = 0, timeouts }) {
       if (live.has(id)) {
         throw new EngineError(
           'bad_request',
@@ -52,6 +62,7 @@ export function createLiveRequests({ queueTimeout, totalTimeout, end }: LiveOpti
       const timers: ReturnType<typeof setTimeout>[] = [];
       const request: LiveRequest = {
         id,
+        priority,
         sequences: [],
         ended: null,
         leave() {

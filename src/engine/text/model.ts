@@ -53,16 +53,18 @@ export function createTextModel({
   let closed = false;
   const { promise: ended, resolve: leave } = withResolvers<Error>();
 
-  const refuseIfFull = (): void => {
+  /** Throws where one more finds no place to wait in, not even that of one below it: that one is given back to be ended. */
+  const placeFor = ({ priority = 0 }: TextRequest): LiveRequest | null => {
     if (closed) throw closedError();
     const { waiting } = live;
     // Those that take the free slots at the next step do not wait.
-    if (waiting >= info.maxQueuedRequests + info.maxRunningRequests - scheduler.running.length) {
-      throw new EngineError(
-        'overloaded',
-        `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
-      );
-    }
+    if (waiting < info.maxQueuedRequests + info.maxRunningRequests - scheduler.running.length) return null;
+    const lowest = live.lowestBelow(priority);
+    if (lowest) return lowest;
+    throw new EngineError(
+      'overloaded',
+      `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
+    );
   };
 
   async function* generate(
@@ -70,7 +72,7 @@ export function createTextModel({
     { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<TextEvent, void, void> {
     checkTextRequest(request, context.vocabulary);
-    refuseIfFull();
+    placeFor(request);
     const own = live.enter(request);
     const abort = (): void => end(own);
     let adapter: Adapter | null = null;
@@ -82,7 +84,6 @@ export function createTextModel({
       const { ids, begins, said } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);
       const found = source ? await context.grammars.get(source) : null;
-      refuseIfFull(); // others may have come meanwhile
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
@@ -95,6 +96,8 @@ export function createTextModel({
         if (failure) queue.fail(failure);
         else queue.close();
       });
+      const displaced = placeFor(request); // others may have come meanwhile
+      if (displaced) end(displaced, gaveWay());
       queue.push({
         type: 'accepted',
         promptTokens: ids.length,
@@ -187,6 +190,13 @@ export function createTextModel({
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function gaveWay(): EngineError {
+  return new EngineError(
+    'preempted',
+    'the request gave its place in the queue to one of a higher priority: try again later, or raise its own',
+  );
 }
 
 function cacheMetrics({ lookups, pages }: Scheduler, tiers: CacheTiers | null): CacheMetrics {

@@ -24,6 +24,26 @@ test('of a burst as many requests are taken as may run and wait, and the others 
   await model.close();
 });
 
+test('where the queue is full, one of a higher priority takes the place of the lowest that came last', async () => {
+  const model = await openGolden('llama', { maxRunningRequests: 1, maxQueuedRequests: 3 });
+  const long = model.generate(greedy([1], 200));
+  while ((await long.next()).value?.type !== 'delta');
+  const ask = (priority: number): Promise<unknown> =>
+    collect(model.generate({ ...greedy([priority], 3), priority })).then(
+      ({ ids }) => ids[0]!.length,
+      (error: EngineError) => error.code,
+    );
+  const waiting = [1, 0, 0].map(ask);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await ask(0)).toBe('overloaded');
+  const [third, second] = [ask(2), ask(1)];
+  await Promise.all([waiting[1], waiting[2]]);
+  expect(await ask(1)).toBe('overloaded');
+  await long.return();
+  expect(await Promise.all([...waiting, third, second])).toEqual([3, 'preempted', 'preempted', 3, 3]);
+  await model.close();
+});
+
 test('no queue at all still fills every slot', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 4, maxQueuedRequests: 0 });
   const outcomes = await Promise.all(
