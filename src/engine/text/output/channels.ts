@@ -81,6 +81,7 @@ function* readMessage(state: ParserState, format: ChannelFormat, message: Messag
   let any = false;
   begin(state, message);
   for (;;) {
+    forget(reader);
     const unit = yield* peek(reader);
     if (unit === null) break;
     const mayEnd = isOneOf(unit, stops);

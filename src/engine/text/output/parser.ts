@@ -156,6 +156,7 @@ function* readReasoning(
   const callsEnd = format.callsEnd ? callMarkers : [];
   const stops = firsts([...ends, ...callsEnd]);
   for (;;) {
+    forget(reader);
     const unit = yield* peek(reader);
     if (unit === null) return;
     const mayEnd = isOneOf(unit, stops);
