@@ -107,7 +107,7 @@ const PERFORMANCE_OPTIONS = {
   'vae-tiling': {
     kind: 'boolean',
     group: PERFORMANCE,
-    help: 'Decode in strips: the same picture in less memory.',
+    help: 'Encode and decode in strips: the same picture in less memory.',
     otherwise: 'false',
   },
   adapter: { ...ENGINE_OPTIONS.adapter, group: PERFORMANCE },

@@ -63,7 +63,7 @@ export const IMAGE_FIELDS = {
     "Noise schedule; left out, the model's own. GET /v1/models lists them.",
   ),
   clip_skip: honoured(z.int().min(0), 'Layers left out at the end of a CLIP text encoder.', 0),
-  vae_tiling: honoured(z.boolean(), 'Decode in strips: the same picture in less memory.', false),
+  vae_tiling: honoured(z.boolean(), 'Encode and decode in strips: the same picture in less memory.', false),
   diffusers_kwargs: honoured(
     kwargs,
     'Call arguments of the diffusers pipeline, under its names; the fields here come first.',

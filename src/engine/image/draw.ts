@@ -10,6 +10,7 @@ import { compute, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
 import { NotFiniteError } from './denoise.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
+import type { Tiling } from '../../models/autoencoder-kl.ts';
 import { colourFactors } from './latent-colours.ts';
 import { readPicture, uploadPicture, type Autoencoder } from './pictures.ts';
 import { cpuNoise, cudaNoise } from './noise.ts';
@@ -180,19 +181,20 @@ function preview(drawing: Drawing, sample: number) {
   };
 }
 
-/** Rows of pixels of a decoder in strips. */
+/** Rows of pixels of an autoencoder in strips. */
 const STRIP_ROWS = 32;
+
+const tilingOf = ({ resolved }: Drawing): Tiling =>
+  resolved.request.tiling ? { stripRows: STRIP_ROWS } : {};
 
 type Decode = (latents: Tensor) => Promise<Pixels>;
 
 /** The decoder's weights are on the device while `body` runs. */
-function withDecoder<T>(
-  { components, autoencoder, options, resolved }: Drawing,
-  body: (decode: Decode) => Promise<T>,
-): Promise<T> {
+function withDecoder<T>(drawing: Drawing, body: (decode: Decode) => Promise<T>): Promise<T> {
+  const { components, autoencoder, options, resolved } = drawing;
   const { device } = components;
   const { width, height } = resolved.event.values;
-  const tiling = resolved.request.tiling ? { stripRows: STRIP_ROWS } : {};
+  const tiling = tilingOf(drawing);
   return components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
     body(async (latents) => {
       const [bytes] = await compute(device, options, (tape) => [toPixels(decoder(latents.on(tape), tiling))]);
@@ -207,6 +209,7 @@ function withDecoder<T>(
 async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded> {
   const { components, autoencoder, options, runner, mask } = drawing;
   const { device } = components;
+  const tiling = tilingOf(drawing);
   return components.use(
     'vae',
     'encoder',
@@ -217,7 +220,8 @@ async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded>
       try {
         const [picture, masked = null] = await compute(device, options, (tape) => {
           const x = upload.on(tape);
-          return kept ? [encode(x), encode(scaleRows(x, kept.region!))] : [encode(x)];
+          const pictures = kept ? [x, scaleRows(x, kept.region!)] : [x];
+          return pictures.map((one) => encode(one, tiling));
         });
         return { picture: picture!, mask: mask && { latents: maskLatents(drawing, mask), masked } };
       } finally {

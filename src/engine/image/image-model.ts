@@ -68,7 +68,7 @@ export interface ImageRequest {
   strength?: number;
   /** Inpainting: white is drawn anew. */
   mask?: Pixels;
-  /** Decode in strips: the same picture in less memory. */
+  /** Encode and decode in strips: the same picture in less memory. */
   tiling?: boolean;
   /** A preview every so many steps; 0: none. */
   previewEvery?: number;

@@ -22,8 +22,8 @@ export interface Autoencoder {
   /** Latents of the denoiser [1, h, w, c] → pictures in −1 … 1 [1, factor · h, factor · w, 3] */
   decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
   /** Pictures in −1 … 1 → what `sample` makes latents of */
-  encoder(weights: WeightTable): (picture: Tensor) => Tensor;
-  /** Whether its decoder works in strips. */
+  encoder(weights: WeightTable): (picture: Tensor, tiling: Tiling) => Tensor;
+  /** Whether it works in strips. */
   tiles: boolean;
   /** Whether `sample` wants noise. */
   samples: boolean;

@@ -8,24 +8,20 @@ import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openPipeline } from '../../../src/files/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import type { Tiling } from '../../../src/models/autoencoder-kl.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { picturesOf, tinyPipeline } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
+const model = tinyPipeline('sd1');
+const openOn = async (device: Device): Promise<Parts> =>
+  openParts(device, nodePlatform, await openPipeline(model, openDiskFolder), { model }, () => {});
+
 let parts: Parts;
-beforeAll(async () => {
-  const device = await openTestDevice();
-  const model = tinyPipeline('sd1');
-  parts = await openParts(
-    device,
-    nodePlatform,
-    await openPipeline(model, openDiskFolder),
-    { model },
-    () => {},
-  );
-});
+beforeAll(async () => void (parts = await openOn(await openTestDevice())));
 afterAll(async () => {
   await parts.components.close();
   parts.device.destroy();
@@ -50,8 +46,8 @@ const REQUEST: ImageRequest = {
 async function drawing(
   request: Partial<ImageRequest>,
   ends: (event: ImageEvent) => boolean = () => false,
+  { components, runner, planner, context, autoencoder }: Parts = parts,
 ): Promise<ImageEvent[]> {
-  const { components, runner, autoencoder, planner, context } = parts;
   const resolved = resolveRequest({ ...REQUEST, ...request }, context);
   const abort = new AbortController();
   const events: ImageEvent[] = [];
@@ -88,6 +84,33 @@ it.each(['text-encoding', 'image-encoding', 'step', 'denoising'])(
 it('gives back all it held when it is done', async () => {
   await drawing({ image: grey(90) });
   expect(parts.device.memory()).toMatchObject({ step: 0, arena: 0 });
+});
+
+it('encodes and decodes in strips: the same picture', async () => {
+  const other = await openOn(parts.device);
+  const { autoencoder } = other;
+  const [width, height] = [32, 96];
+  const image = { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => i % 251) };
+  const strips: unknown[] = [];
+  const told = <X, Y>(run: (x: X, tiling: Tiling) => Y) => {
+    return (x: X, tiling: Tiling): Y => {
+      strips.push(tiling.stripRows);
+      return run(x, tiling);
+    };
+  };
+  const heard: Parts = {
+    ...other,
+    autoencoder: {
+      ...autoencoder,
+      encoder: (weights) => told(autoencoder.encoder(weights)),
+      decoder: (weights) => told(autoencoder.decoder(weights)),
+    },
+  };
+  const of = async (tiling: boolean) =>
+    picturesOf(await drawing({ image, width, height, steps: 1, strength: 1, tiling }, undefined, heard))[0];
+  expect(await of(true)).toEqual(await of(false));
+  expect(strips).toEqual([32, 32, undefined, undefined]);
+  await other.components.close();
 });
 
 it('begins from the picture at strength 1 too, with a mask from noise alone', async () => {
