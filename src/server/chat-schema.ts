@@ -48,6 +48,7 @@ export const CHAT_FIELDS = {
       z.boolean(),
       "The reply goes on where the last message, the assistant's, ends: response_format, regex and ebnf hold for both together, and a tool_choice that asks for a call brings it next.",
       false,
+      { stricter: 'after a message whose content is a text' },
     ),
   }),
   ...by('server/text-stream.ts', {

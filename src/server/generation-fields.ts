@@ -22,15 +22,23 @@ const fewBiases = (bias: object): boolean => Object.keys(bias).length <= MOST_BI
 export const GENERATION_FIELDS = {
   ...by('kernels/sample.ts', {
     temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
-    top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
-    top_k: sampling(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1),
-    min_p: sampling(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0),
+    top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1, {
+      stricter: 'above 0, at most 1',
+    }),
+    top_k: sampling(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1, {
+      stricter: 'from -1 to 2147483647',
+    }),
+    min_p: sampling(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0, {
+      stricter: 'from 0 to 1',
+    }),
   }),
   ...by('engine/text/request.ts', {
     n: honoured(z.int().min(1).max(MOST_CHOICES), 'Choices to generate.', 1, {
       stricter: `at most ${MOST_CHOICES}`,
     }),
-    seed: honoured(z.int(), 'The same seed gives the same text; each choice draws its own.'),
+    seed: honoured(z.int(), 'The same seed gives the same text; each choice draws its own.', undefined, {
+      stricter: 'at most 2^53 - 1 either way',
+    }),
   }),
   ...by('kernels/sample.ts', {
     frequency_penalty: honoured(
@@ -65,12 +73,17 @@ export const GENERATION_FIELDS = {
       undefined,
       { stricter: `at most ${MOST_STOPS}, none empty` },
     ),
-    stop_token_ids: honoured(z.array(tokenId), 'Token ids that end a choice, with ignore_eos too.'),
+    stop_token_ids: honoured(
+      z.array(tokenId),
+      'Token ids that end a choice, with ignore_eos too.',
+      undefined,
+      { stricter: 'at most 256, of the vocabulary' },
+    ),
     stop_regex: honoured(
       upToStops,
       `Up to ${MOST_STOPS} regular expressions that end a choice, matched in linear time.`,
       undefined,
-      { stricter: `at most ${MOST_STOPS}, none empty` },
+      { stricter: `at most ${MOST_STOPS}, without look-around, back-references and flags` },
     ),
     min_tokens: honoured(
       z.int().min(0),

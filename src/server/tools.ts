@@ -38,7 +38,12 @@ const choice = z
   });
 
 export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
-  tools: honoured(z.array(tool), 'Functions the model may call; strict ones are held to their parameters.'),
+  tools: honoured(
+    z.array(tool),
+    'Functions the model may call; strict ones are held to their parameters.',
+    undefined,
+    { stricter: 'each name once, parameters of an object' },
+  ),
   tool_choice: honoured(
     z.union([z.enum(['auto', 'none', 'required']), choice]),
     'auto, none, required, one function, or allowed_tools {mode, tools}.',
