@@ -37,7 +37,12 @@ export interface TemplateTraits {
   argumentsAsText?: boolean;
   /** A message with calls and without text has no content at all. */
   noContentWithCalls?: boolean;
+  /** It leaves calls out. */
+  dropsCalls?: boolean;
 }
+
+/** Calls as text; their arguments are objects. */
+export type CallText = (calls: readonly { name: string; arguments: Record<string, unknown> }[]) => string;
 
 /** Between text parts where the template takes text only. */
 const PART_SEPARATOR = '\n';
@@ -45,8 +50,9 @@ const PART_SEPARATOR = '\n';
 export function prepareMessages(
   messages: readonly TemplateMessage[],
   traits: TemplateTraits,
+  callText: CallText | null = null,
 ): Record<string, unknown>[] {
-  return messages.map(
+  return withCallsSaid(messages, traits, callText).map(
     ({ role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId }, at) => ({
       role: knownRole(role, traits.roles),
       content:
@@ -62,6 +68,26 @@ export function prepareMessages(
       ...(callId != null && { tool_call_id: callId }),
     }),
   );
+}
+
+/** Where the template leaves calls out, they stand at the end of the text. */
+function withCallsSaid(
+  messages: readonly TemplateMessage[],
+  { dropsCalls }: TemplateTraits,
+  callText: CallText | null,
+): readonly TemplateMessage[] {
+  if (!dropsCalls || !callText) return messages;
+  return messages.map((message, at) => {
+    const { tool_calls: calls, content, ...rest } = message;
+    if (!calls?.length) return message;
+    const named = calls.map(({ function: called }, nth) => ({
+      name: called.name,
+      arguments: argumentsOf(called.arguments, `messages.${at}.tool_calls.${nth}`),
+    }));
+    const said = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+    const parts = [...said.filter(({ text }) => text !== ''), { type: 'text', text: callText(named) }];
+    return { ...rest, content: parts };
+  });
 }
 
 function knownRole(role: string, roles: ReadonlySet<string>): string {
@@ -105,20 +131,24 @@ function preparedCall(
   { argumentsAsText }: TemplateTraits,
   path: string,
 ): Record<string, unknown> {
-  const place = `${path}.function.arguments`;
-  const given = called.arguments;
-  const parsed = typeof given === 'string' ? parseArguments(given, place) : given;
-  if (!isRecord(parsed)) {
-    throw new EngineError(
-      'bad_request',
-      `${place} is ${JSON.stringify(given) ?? 'missing'}: it must be a JSON object as text`,
-      {
-        param: place,
-      },
-    );
-  }
+  const parsed = argumentsOf(called.arguments, path);
   const shown = argumentsAsText ? JSON.stringify(parsed) : parsed;
   return { ...(id != null && { id }), type, function: { name: called.name, arguments: shown } };
+}
+
+/** `path`: the call's. */
+function argumentsOf(
+  given: string | Record<string, unknown> | undefined,
+  path: string,
+): Record<string, unknown> {
+  const place = `${path}.function.arguments`;
+  const parsed = typeof given === 'string' ? parseArguments(given, place) : given;
+  if (isRecord(parsed)) return parsed;
+  throw new EngineError(
+    'bad_request',
+    `${place} is ${JSON.stringify(given) ?? 'missing'}: it must be a JSON object as text`,
+    { param: place },
+  );
 }
 
 function parseArguments(text: string, place: string): unknown {

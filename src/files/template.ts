@@ -5,7 +5,12 @@
 import { Template } from '@huggingface/jinja';
 import { EngineError } from './error.ts';
 import type { SpecialTokens } from './special-tokens.ts';
-import { prepareMessages, type TemplateMessage, type TemplateTraits } from './template-messages.ts';
+import {
+  prepareMessages,
+  type CallText,
+  type TemplateMessage,
+  type TemplateTraits,
+} from './template-messages.ts';
 import { namedRoles, namedVariables } from './template-roles.ts';
 
 /** Name → Jinja source. `default` is the usual one, `tool_use` the one for requests with tools. */
@@ -16,6 +21,8 @@ export interface ChatRendering {
   tools?: readonly object[] | null;
   /** Ends with the opening of the assistant's turn; true where left out. */
   addGenerationPrompt?: boolean;
+  /** What calls are in the text, for a template that leaves them out; left out: nothing. */
+  callText?: CallText;
   /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
   kwargs?: Record<string, unknown>;
 }
@@ -64,7 +71,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     problem: null,
     source,
     reads: (variable) => variables.has(variable),
-    render({ messages, tools, addGenerationPrompt = true, kwargs = {} }) {
+    render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }) {
       const hasTools = tools != null && tools.length > 0;
       const { template, traits, usual } = hasTools ? withTools : withoutTools;
       const variables = {
@@ -72,7 +79,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
         ...(hasTools && { tools }),
         add_generation_prompt: addGenerationPrompt,
         ...checkedKwargs(kwargs),
-        messages: prepareMessages(messages, traits),
+        messages: prepareMessages(messages, traits, callText),
       };
       try {
         return template.render(variables);
@@ -134,18 +141,23 @@ function parse(source: string, specials: SpecialTokens): Parsed {
 /**
  * How calls are to be handed over: a template that joins arguments to its text as they are needs them as text, and one
  * that takes calls for calls only where the content is None needs that. The first way that shows the arguments is taken.
+ * One that renders such a message without them, tools or not, leaves calls out.
  */
 function callTraits(
   template: Template,
   usual: Record<string, unknown>,
-): { argumentsAsText: boolean; noContentWithCalls: boolean } {
+): Required<Pick<TemplateTraits, 'argumentsAsText' | 'noContentWithCalls' | 'dropsCalls'>> {
   const ways = [
     { argumentsAsText: false, noContentWithCalls: false },
     { argumentsAsText: true, noContentWithCalls: false },
     { argumentsAsText: false, noContentWithCalls: true },
     { argumentsAsText: true, noContentWithCalls: true },
   ];
-  const shows = ({ argumentsAsText, noContentWithCalls }: (typeof ways)[number]): boolean => {
+  let renders = false;
+  const shows = (
+    { argumentsAsText, noContentWithCalls }: (typeof ways)[number],
+    more: Record<string, unknown> = {},
+  ): boolean => {
     const given = { [ARGUMENT]: 1 };
     const called = { name: PROBE, arguments: argumentsAsText ? JSON.stringify(given) : given };
     const call = { id: '123456789', type: 'function', function: called };
@@ -154,12 +166,17 @@ function callTraits(
       { role: 'assistant', content: noContentWithCalls ? null : '', tool_calls: [call] },
     ];
     try {
-      return template.render({ ...usual, add_generation_prompt: false, messages }).includes(ARGUMENT);
+      const text = template.render({ ...usual, ...more, add_generation_prompt: false, messages });
+      renders = true;
+      return text.includes(ARGUMENT);
     } catch {
       return false;
     }
   };
-  return ways.find(shows) ?? ways[0]!;
+  const way = ways.find((one) => shows(one));
+  const tools = [{ type: 'function', function: { name: PROBE, description: PROBE, parameters: {} } }];
+  const dropsCalls = !way && !ways.some((one) => shows(one, { tools })) && renders;
+  return { ...(way ?? ways[0]!), dropsCalls };
 }
 
 /** The library declares these itself and cannot have them twice; messages and tools have fields of their own. */

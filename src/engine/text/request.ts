@@ -65,7 +65,7 @@ export async function renderPrompt(
     return { text, ids, begins: beginsAfter(text, thinking), said: '' };
   }
   const render = async (messages: ChatMessage[]) => {
-    const rendered = renderConversation({ ...prompt, messages }, template, thinking);
+    const rendered = renderConversation({ ...prompt, messages }, template, thinking, output.tools);
     return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
   };
   return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);

@@ -206,7 +206,8 @@ describe('prompts', () => {
       role: 'user' as const,
       content: letter.repeat(15),
     }));
-    const { text } = await renderPrompt({ messages, dropOldest: true }, context);
+    const { prompt } = planReply({ prompt: { messages, dropOldest: true } }, context);
+    const { text } = await renderPrompt(prompt, context);
     expect(text).toBe('b'.repeat(15) + 'c'.repeat(15));
     expect((await renderPrompt({ messages }, context)).ids).toHaveLength(45);
   });

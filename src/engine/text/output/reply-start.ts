@@ -4,7 +4,8 @@
 import { EngineError } from '../../../files/error.ts';
 import type { ChatTemplate } from '../../../files/template.ts';
 import type { ChatMessage, TextPrompt } from '../text-model.ts';
-import type { ReasoningFormat } from './format.ts';
+import { writeCalls } from './call-text.ts';
+import type { ReasoningFormat, ToolFormat } from './format.ts';
 
 /** `closed`: the prompt has ended the reasoning, or had none; `answer`: it has begun the answer, too. */
 export type Begins = 'reasoning' | 'closed' | 'answer' | 'undecided';
@@ -20,15 +21,17 @@ type Conversation = Extract<TextPrompt, { messages: ChatMessage[] }>;
 
 /** Throws bad_request for what the template refuses. */
 export function renderConversation(
-  { messages, tools, templateKwargs, continueFinal }: Conversation,
+  { messages, tools: shown, templateKwargs, continueFinal }: Conversation,
   template: ChatTemplate,
   thinking: ReasoningFormat | null,
+  tools: ToolFormat | null = null,
 ): Rendered {
   const last = continueFinal ? finalMessage(messages) : null;
   const text = template.render({
     messages: last === null ? messages : messages.slice(0, -1),
-    ...(tools ? { tools } : {}),
+    ...(shown ? { tools: shown } : {}),
     ...(templateKwargs ? { kwargs: templateKwargs } : {}),
+    callText: (calls) => writeCalls(calls, tools),
   });
   const begins = beginsAfter(text, thinking);
   return last === null ? { text, begins, said: '' } : continued({ text, begins }, last, thinking);

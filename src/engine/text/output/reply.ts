@@ -54,7 +54,7 @@ export function planReply(request: TextRequest, context: ReplyContext): ReplyPla
 }
 
 function shown(
-  { messages, templateKwargs, continueFinal }: Extract<TextPrompt, { messages: ChatMessage[] }>,
+  { messages, templateKwargs, continueFinal, dropOldest }: Extract<TextPrompt, { messages: ChatMessage[] }>,
   tools: Tool[],
   thinkingKwargs: Record<string, unknown>,
   { template, output }: ReplyContext,
@@ -63,6 +63,7 @@ function shown(
   const explains = tools.length > 0 && !template.reads('tools');
   return {
     ...(continueFinal && { continueFinal }),
+    ...(dropOldest && { dropOldest }),
     messages: explains ? withTools(messages, tools, output.tools ? '' : JSON_FORM) : messages,
     ...(tools.length > 0 && !explains && { tools }),
     ...(Object.keys(kwargs).length > 0 && { templateKwargs: kwargs }),

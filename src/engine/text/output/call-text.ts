@@ -1,0 +1,58 @@
+// Calls of earlier turns as the model would have written them, for the content of a message: some templates leave them out, as those of
+// LFM2 and Granite do, whose models were trained on histories in which a call is text.
+
+import type { Body, JsonBody, ToolFormat } from './format.ts';
+import { JSON_CALLS } from './tool-formats.ts';
+
+export interface WrittenCall {
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** `format` null: the model knows none. */
+export function writeCalls(calls: readonly WrittenCall[], format: ToolFormat | null): string {
+  const known = format && callWriter(format.bodies[0]) ? format : JSON_CALLS;
+  const { section, call = { begin: '', end: '' }, list, separators = [''], lineBreaks } = known;
+  const line = lineBreaks ? '\n' : '';
+  const write = callWriter(known.bodies[0])!;
+  const around = (one: string): string => (known.call ? `${call.begin}${line}${one}${line}${call.end}` : one);
+  const all = calls.map((one) => around(write(one))).join(list ? ', ' : separators[0] || '\n');
+  const listed = list ? `[${all}]` : all;
+  return section ? `${section.begin}${listed}${section.end}` : listed;
+}
+
+function callWriter(body: Body | undefined): ((call: WrittenCall) => string) | null {
+  if (body?.kind === 'json') return (call) => jsonCall(call, body);
+  return body?.kind === 'python' ? pythonCall : null;
+}
+
+function jsonCall({ name, arguments: given }: WrittenCall, body: JsonBody): string {
+  return json(body.name === null ? { [name]: given } : { [body.name]: name, [body.arguments[0]!]: given });
+}
+
+function pythonCall({ name, arguments: given }: WrittenCall): string {
+  const members = Object.entries(given).map(([key, value]) => `${key}=${python(value)}`);
+  return `${name}(${members.join(', ')})`;
+}
+
+/** Spaced as Python's json does it. */
+function json(value: unknown): string {
+  return literal(value, JSON.stringify);
+}
+
+const WORDS = new Map<unknown, string>([
+  [null, 'None'],
+  [true, 'True'],
+  [false, 'False'],
+]);
+
+function python(value: unknown): string {
+  return literal(value, (plain) => WORDS.get(plain) ?? JSON.stringify(plain));
+}
+
+function literal(value: unknown, plain: (value: unknown) => string): string {
+  if (Array.isArray(value)) return `[${value.map((one) => literal(one, plain)).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return plain(value);
+  const members = Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}: ${literal(one, plain)}`);
+  return `{${members.join(', ')}}`;
+}

@@ -1,0 +1,67 @@
+// Earlier calls as text: in each format that can be written, what is written reads as the same calls.
+
+import { expect, it } from 'vitest';
+import { writeCalls } from '../../../../src/engine/text/output/call-text.ts';
+import { renderConversation } from '../../../../src/engine/text/output/reply-start.ts';
+import { TOOL_FORMATS, toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
+import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
+import { openChatTemplate } from '../../../../src/files/template.ts';
+import { formatOf, piecesOf, told } from './feed.ts';
+
+const CALLS = [
+  {
+    name: 'get_weather',
+    arguments: { city: 'Zü "q"\n', days: 3, metric: true, note: null, where: { a: [1, 'x]', {}] } },
+  },
+  { name: 'ping', arguments: {} },
+];
+
+const FORMATS = [...TOOL_FORMATS.values()].filter(({ bodies: [first] }) =>
+  ['json', 'python'].includes(first!.kind),
+);
+
+it.each(FORMATS.map((format) => [format.name, format] as const))('%s', (name, format) => {
+  const parts = told(piecesOf([writeCalls(CALLS, format)]), formatOf(name, null));
+  expect(
+    parts.map((part) =>
+      'name' in part ? { name: part.name, arguments: JSON.parse(part.arguments) as unknown } : part,
+    ),
+  ).toEqual(CALLS);
+});
+
+it('without a format, or in one that is not written, they are JSON', () => {
+  const [, ping] = CALLS;
+  for (const format of [null, toolFormat('gemma4')!])
+    expect(writeCalls([ping!], format)).toBe('[{"name": "ping", "parameters": {}}]');
+});
+
+it('they stand in the text where the template leaves them out, as that of LFM2 does', () => {
+  const source =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.content is string else '' }}<|im_end|>\n{% endfor %}";
+  const calls = (given: string): ChatMessage[] => [
+    { role: 'user', content: 'Hi' },
+    {
+      role: 'assistant',
+      content: 'I look.',
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: given } }],
+    },
+    { role: 'tool', content: 'blue', tool_call_id: 'c1' },
+  ];
+  const rendered = (template: string, given: string) =>
+    renderConversation(
+      { messages: calls(given) },
+      openChatTemplate({ default: template }, {}),
+      null,
+      toolFormat('lfm2'),
+    ).text;
+  expect(rendered(source, '{"at": "sky"}')).toBe(
+    '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nI look.\n<|tool_call_start|>[look(at="sky")]<|tool_call_end|><|im_end|>\n<|im_start|>tool\nblue<|im_end|>\n',
+  );
+  expect(() => rendered(source, '[1]')).toThrow('messages.1.tool_calls.0.function.arguments is "[1]"');
+  const own = `{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}{% endfor %}`;
+  expect(rendered(own, '{"at": "sky"}')).toBe('HiI look.{"name": "look", "arguments": {"at": "sky"}}blue');
+  const needsTools = own
+    .replace('{% for c', '{% for c in [] if tools %}{% endfor %}{% for c')
+    .replace('m.tool_calls or []', '(m.tool_calls or []) if tools else []');
+  expect(rendered(needsTools, '{"at": "sky"}')).toBe('HiI look.blue');
+});
