@@ -22,7 +22,7 @@ import { stopPattern } from './stop-automaton.ts';
 import { stopText } from './stop-text.ts';
 import { createStopMatcher } from './stops.ts';
 import type { ChatMessage, SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
-import { checkPrompt, checkTextRequest } from './text-rules.ts';
+import { checkPrompt } from './text-rules.ts';
 import { createTokenCounts } from './token-counts.ts';
 
 export interface RequestContext extends ReplyContext {
@@ -106,7 +106,7 @@ export interface Reply {
   adapter: Adapter | null;
 }
 
-/** Sequences of a request, ready to be scheduled. */
+/** Sequences of a request that was checked, ready to be scheduled. */
 export function createSequences(
   request: TextRequest,
   ids: number[],
@@ -115,7 +115,6 @@ export function createSequences(
   emit: Sequence['emit'],
 ): Sequence[] {
   const { contextLength, tokenizer, endIds, grammars } = context;
-  checkTextRequest(request, context.vocabulary);
   const param = 'messages' in request.prompt ? 'messages' : 'prompt';
   if (ids.length === 0)
     throw new EngineError('bad_request', 'the prompt holds no tokens: send some text', { param });

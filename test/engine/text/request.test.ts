@@ -8,7 +8,7 @@ import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextRequest } from '../../../src/engine/text/text-model.ts';
-import { MOST_BIASES } from '../../../src/engine/text/text-rules.ts';
+import { checkTextRequest, MOST_BIASES } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate } from '../../../src/files/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
@@ -42,6 +42,7 @@ beforeAll(() => {
 function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const ids = Array.from({ length: promptTokens }, (_, i) => 97 + i);
   const asked: TextRequest = { prompt: { ids }, ...request };
+  checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
   const reply = { grammar: null, plan, begins: 'undecided', said: '', adapter: null } as const;
   return createSequences(asked, ids, reply, context, () => {});

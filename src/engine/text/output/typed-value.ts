@@ -54,13 +54,24 @@ function deref(schema: Record<string, unknown>, root: Record<string, unknown>): 
     if (path.shift() !== '#') return beside;
     let target: unknown = root;
     for (const key of path) {
-      const name = decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~');
+      const name = nameOf(key);
       target = isObject(target) || Array.isArray(target) ? Reflect.get(target, name) : undefined;
     }
     if (!isObject(target)) return beside;
     current = { ...target, ...beside };
   }
   return current;
+}
+
+/** A segment of a JSON pointer in an address; what is no address names itself. */
+function nameOf(segment: string): string {
+  let text = segment;
+  try {
+    text = decodeURIComponent(segment);
+  } catch {
+    // As it stands.
+  }
+  return text.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 function kindOf(value: unknown): Kind {

@@ -1,0 +1,17 @@
+// Kinds of arguments by what a tool's schema says, however it says it.
+
+import { expect, it } from 'vitest';
+import { kindsOf } from '../../../../src/engine/text/output/typed-value.ts';
+
+const DEFS = { 'a/b': { type: 'integer' }, 'x y': { type: 'boolean' } };
+
+it.each([
+  ['#/$defs/a~1b', ['integer']],
+  ['#/$defs/x%20y', ['boolean']],
+  ['#/$defs/missing', []],
+  ['#/$defs/%zz', []],
+  ['https://example.com/schema', []],
+])('a reference to %s is %j', (reference, kinds) => {
+  const parameters = { $defs: DEFS, properties: { value: { $ref: reference } } };
+  expect([...kindsOf(parameters, 'value')]).toEqual(kinds);
+});
