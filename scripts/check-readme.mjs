@@ -4,7 +4,8 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
-import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS } from '../dist/cli/options.js';
+import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../dist/cli/engine-options.js';
+import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/image-schema.js';
 import { CHAT_FIELDS } from '../dist/server/chat-schema.js';
 

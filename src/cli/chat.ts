@@ -12,7 +12,7 @@ import {
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
-import { ENGINE_OPTIONS, toModelOptions } from './options.ts';
+import { ENGINE_OPTIONS, toModelOptions } from './engine-options.ts';
 import { showOpening } from './progress.ts';
 import { pipedQuestions, terminalQuestions } from './questions.ts';
 import type { OpenTextModel } from './serve.ts';

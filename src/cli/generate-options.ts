@@ -5,7 +5,7 @@ import { PIPELINE_CLASSES } from '../index.ts';
 import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
 import { CACHING, LORA, OFFLOADING, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from './option.ts';
-import { ENGINE_OPTIONS } from './options.ts';
+import { ENGINE_OPTIONS } from './engine-options.ts';
 
 const REQUIRED = 'Required (unless --config is given)';
 const MODEL = 'Model configuration';

@@ -2,7 +2,8 @@
 
 import { EngineError, resolveModel } from '../index.ts';
 import { createCommand } from './command.ts';
-import { ENGINE_OPTIONS, SERVER_OPTIONS } from './options.ts';
+import { ENGINE_OPTIONS } from './engine-options.ts';
+import { SERVER_OPTIONS } from './server-options.ts';
 import { showDownload } from './progress.ts';
 import { createLog, writeLine } from './terminal.ts';
 

@@ -13,7 +13,12 @@ import {
 } from '../index.ts';
 import type { RunningServer, ServedModel } from '../server/lifecycle.ts';
 import type { Kind, ServableModel } from '../server/service.ts';
-import { type EngineOptions, toEmbeddingOptions, toModelOptions, toPipelineOptions } from './options.ts';
+import {
+  type EngineOptions,
+  toEmbeddingOptions,
+  toModelOptions,
+  toPipelineOptions,
+} from './engine-options.ts';
 import type { PlannedModel } from './serve-plan.ts';
 
 /** `signal` gives the opening up. */

@@ -2,7 +2,7 @@
 
 import { isatty } from 'node:tty';
 import { type ConsolaInstance, createConsola, LogLevels } from 'consola';
-import type { LOG_LEVELS } from './options.ts';
+import type { LOG_LEVELS } from './server-options.ts';
 
 type LogLevel = (typeof LOG_LEVELS)[number];
 

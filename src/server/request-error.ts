@@ -56,26 +56,8 @@ function describe(
     case 'invalid_type':
       return { code: 'invalid_type', text: `must be ${article(issue.expected)}, ${got}` };
     case 'too_small':
-    case 'too_big': {
-      const low = issue.code === 'too_small';
-      const bound = low ? issue.minimum : issue.maximum;
-      if (typeof value === 'number') {
-        const relation = low
-          ? issue.inclusive
-            ? 'at least'
-            : 'greater than'
-          : issue.inclusive
-            ? 'at most'
-            : 'below';
-        return { code: 'invalid_value', text: `must be ${relation} ${bound}, ${got}` };
-      }
-      const thing = typeof value === 'string' ? 'character' : 'entr';
-      const plural = thing === 'entr' ? (bound === 1 ? 'y' : 'ies') : bound === 1 ? '' : 's';
-      return {
-        code: 'invalid_value',
-        text: `must have at ${low ? 'least' : 'most'} ${bound} ${thing}${plural}`,
-      };
-    }
+    case 'too_big':
+      return { code: 'invalid_value', text: describeBound(issue, value) };
     case 'invalid_value':
       return { code: 'invalid_value', text: `must be one of ${issue.values.map(String).join(', ')}, ${got}` };
     case 'invalid_key':
@@ -89,6 +71,17 @@ function describe(
     default:
       return { code: 'invalid_value', text: `is not valid: ${issue.message}, ${got}` };
   }
+}
+
+function describeBound(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, value: unknown): string {
+  const isLow = issue.code === 'too_small';
+  const bound = isLow ? issue.minimum : issue.maximum;
+  if (typeof value === 'number') {
+    const [closed, open] = isLow ? ['at least', 'greater than'] : ['at most', 'below'];
+    return `must be ${issue.inclusive ? closed : open} ${bound}, got ${show(value)}`;
+  }
+  const [one, many] = typeof value === 'string' ? ['character', 'characters'] : ['entry', 'entries'];
+  return `must have at ${isLow ? 'least' : 'most'} ${bound} ${bound === 1 ? one : many}`;
 }
 
 function article(expected: string): string {

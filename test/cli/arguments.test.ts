@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { nearest, readArguments } from '../../src/cli/arguments.ts';
 import { EXIT, exitCodeOf, UsageError } from '../../src/cli/exit.ts';
 import type { OptionTable } from '../../src/cli/option.ts';
-import { BATCH_OPTIONS, ENGINE_OPTIONS, SERVER_OPTIONS, toModelOptions } from '../../src/cli/options.ts';
+import { BATCH_OPTIONS, ENGINE_OPTIONS, toModelOptions } from '../../src/cli/engine-options.ts';
+import { SERVER_OPTIONS } from '../../src/cli/server-options.ts';
 import { EngineError, type ErrorCode } from '../../src/index.ts';
 
 const TABLE = {

@@ -1,4 +1,4 @@
-// The options of the commands, each set stated once: help, checks and defaults are read from here.
+// The options of the engine: how a model is opened, and how its requests share it. Help, checks and defaults are read from here.
 
 import type { EmbeddingModelOptions, ImageModelOptions, TextModelOptions } from '../index.ts';
 import { LORA_OPTIONS, toLoraOptions } from './lora-options.ts';
@@ -166,73 +166,6 @@ export const BATCH_OPTIONS = {
     group: 'Batching',
     help: 'Requests may ask which experts ran.',
     otherwise: 'off',
-  },
-} as const satisfies OptionTable;
-
-export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
-
-export const SERVER_OPTIONS = {
-  'model-path': {
-    kind: 'texts',
-    group: 'Model',
-    value: 'folder|id',
-    help: 'Folder of a language model or a diffusers pipeline, or its id on the hub; repeat it to serve several.',
-    otherwise: 'the models that ship',
-  },
-  'served-model-name': {
-    kind: 'list',
-    group: 'Server',
-    help: 'Names the model answers to, besides "default"; of several models one each, in their order.',
-    otherwise: 'their own',
-  },
-  host: {
-    kind: 'string',
-    default: '127.0.0.1',
-    group: 'Server',
-    value: 'address',
-    help: 'Address to listen on.',
-  },
-  port: {
-    kind: 'integer',
-    default: 30000,
-    min: 0,
-    max: 65535,
-    group: 'Server',
-    help: 'Port; 0 takes a free one.',
-  },
-  'api-key': {
-    kind: 'string',
-    group: 'Server',
-    value: 'key',
-    help: 'Asked for as a bearer token.',
-    otherwise: 'SVC_API_KEY, else none',
-  },
-  'admin-api-key': {
-    kind: 'string',
-    group: 'Server',
-    value: 'key',
-    help: 'Asked for in place of --api-key by routes that change what is served; opens the others too.',
-    otherwise: 'SVC_ADMIN_API_KEY, else as --api-key',
-  },
-  'cors-origins': {
-    kind: 'list',
-    group: 'Server',
-    value: 'origin,...',
-    help: 'Web pages that may call, besides those on this machine; * is all.',
-    otherwise: 'localhost, app://, null',
-  },
-  strict: {
-    kind: 'boolean',
-    group: 'Server',
-    help: 'Refuse fields nobody knows instead of listing them in x-svc-ignored.',
-    otherwise: 'off',
-  },
-  'log-level': {
-    kind: 'choice',
-    choices: LOG_LEVELS,
-    default: 'info',
-    group: 'Server',
-    help: 'What the log shows.',
   },
 } as const satisfies OptionTable;
 
