@@ -4,18 +4,10 @@
 
 import type { Trie } from './grammar/trie.ts';
 import type { Vocabulary } from './grammar/vocabulary.ts';
+import type { Bans } from './processors.ts';
 
-export interface BannedWords {
-  /** Takes away the bits of tokens that would complete a word. */
-  clear(into: Uint32Array): void;
-  has(id: number): boolean;
-  accept(id: number): void;
-  /** The same text; both go on by themselves. */
-  fork(): BannedWords;
-}
-
-/** What it gives begins the text of one choice. */
-export function bannedWords(words: readonly string[], vocabulary: Vocabulary): () => BannedWords {
+/** What it gives begins the text of one choice, and bans the tokens that would complete a word. */
+export function bannedWords(words: readonly string[], vocabulary: Vocabulary): () => Bans {
   const automaton = createAutomaton(words);
   const { trie, firstTrie, size } = vocabulary;
   const whole = wholeWords(automaton, trie, size);
@@ -39,7 +31,7 @@ interface Parts {
   endings: Map<number, readonly number[]>;
 }
 
-function follow(parts: Parts, from: number, opens: boolean): BannedWords {
+function follow(parts: Parts, from: number, opens: boolean): Bans {
   const { vocabulary, automaton, whole, firstWhole, endings } = parts;
   const { trie } = vocabulary;
   let state = from;
@@ -60,6 +52,7 @@ function follow(parts: Parts, from: number, opens: boolean): BannedWords {
         return automaton.ends[at] === 1;
       });
     },
+    bansTexts: true,
     accept(id) {
       for (const byte of vocabulary.bytes(id, isFirst)) state = automaton.step(state, byte);
       isFirst = false;

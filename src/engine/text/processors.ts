@@ -48,16 +48,23 @@ export interface Bans {
   /** Takes away their bits. */
   clear(into: Uint32Array): void;
   has(id: number): boolean;
+  /** It bans texts, however they are spelled: what must lead to one is as good as banned. */
+  readonly bansTexts?: boolean;
   accept(id: number): void;
   /** The same text; both go on by themselves. */
   fork(): Bans;
 }
 
 function banning(constraint: Constraint | null, bans: readonly Bans[]): Constraint {
+  const texts = bans.filter(({ bansTexts }) => bansTexts);
   return {
     mask(into) {
-      if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
+      const isHeld = constraint?.mask(into) ?? false;
+      if (!isHeld) into.fill(0xffffffff);
       for (const one of bans) one.clear(into);
+      if (!isHeld || texts.length === 0) return true;
+      for (const id of fewIn(into))
+        if (mustEndIn(texts, constraint!, id)) into[id >> 5]! &= ~(1 << (id & 31));
       return true;
     },
     accept(id) {
@@ -75,6 +82,36 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
         bans.map((one) => one.fork()),
       ),
   };
+}
+
+/** Tokens whose consequences are looked at: where there are more, some go on as they like. */
+const FEW = 64;
+
+/** Those of a mask; none where they are many. */
+function fewIn(mask: Uint32Array): number[] {
+  const ids: number[] = [];
+  for (let i = 0; i < mask.length; i++) {
+    for (let word = mask[i]!; word !== 0; word &= word - 1) {
+      if (ids.length === FEW) return [];
+      ids.push(32 * i + 31 - Math.clz32(word & -word));
+    }
+  }
+  return ids;
+}
+
+/** Whether the text that must follow this token has a banned one in it. */
+function mustEndIn(texts: readonly Bans[], constraint: Constraint, id: number): boolean {
+  const ahead = constraint.fork();
+  ahead.accept(id);
+  const run = ahead.forced();
+  return texts.some((one) => {
+    const said = one.fork();
+    return [id, ...run].some((next) => {
+      const isBanned = said.has(next);
+      said.accept(next);
+      return isBanned;
+    });
+  });
 }
 
 /** Runs of prompt and reply alike. */

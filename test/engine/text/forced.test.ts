@@ -71,6 +71,15 @@ describe('a forced run', () => {
     expect(say('abc', { processors: [once] })).toMatchObject({ ids: [...bytes('abc'), END], left: false });
   });
 
+  it('is not begun where it would come to a bad word, and another text may be had', () => {
+    const processors: LogitProcessor[] = [{ name: 'bad_words', words: ['hill'] }];
+    for (const logprobs of [null, 0]) {
+      expect(say('a(hill|top)', { processors, logprobs }).ids).toEqual([...bytes('atop'), END]);
+      expect(say('a(hill|hint)s', { processors, logprobs }).ids.at(-1)).toBe(END);
+      expect(say('a hill', { processors, logprobs }).left).toBe(true);
+    }
+  });
+
   it('ends without an end token where none is allowed', () => {
     const processors: LogitProcessor[] = [{ name: 'allowed_tokens', tokens: bytes('abc') }];
     expect(say('abc', { processors })).toMatchObject({ ids: bytes('abc'), left: false });
