@@ -16,13 +16,19 @@ export interface TokenPieces {
   leadingSpaces: number;
 }
 
+export interface DetokenizerOptions {
+  skipSpecialTokens?: boolean;
+  /** The first text goes on with another: its leading space belongs to it. */
+  continues?: boolean;
+}
+
 export function createDetokenizer(
   tokenizer: TokenPieces,
-  { skipSpecialTokens = true }: { skipSpecialTokens?: boolean } = {},
+  { skipSpecialTokens = true, continues = false }: DetokenizerOptions = {},
 ): Detokenizer {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let first = true;
-  let spacesToCut = tokenizer.leadingSpaces;
+  let first = !continues;
+  let spacesToCut = continues ? 0 : tokenizer.leadingSpaces;
 
   const cut = (text: string): string => {
     let at = 0;

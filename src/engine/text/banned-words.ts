@@ -7,7 +7,7 @@ import type { Vocabulary } from './grammar/vocabulary.ts';
 import type { Bans } from './processors.ts';
 
 /** What it gives begins the text of one choice, and bans the tokens that would complete a word. */
-export function bannedWords(words: readonly string[], vocabulary: Vocabulary): () => Bans {
+export function bannedWords(words: readonly string[], vocabulary: Vocabulary, opens = true): () => Bans {
   const automaton = createAutomaton(words);
   const { trie, firstTrie, size } = vocabulary;
   const whole = wholeWords(automaton, trie, size);
@@ -18,7 +18,7 @@ export function bannedWords(words: readonly string[], vocabulary: Vocabulary): (
     firstWhole: firstTrie === trie ? whole : wholeWords(automaton, firstTrie, size),
     endings: new Map(),
   };
-  return () => follow(parts, 0, true);
+  return () => follow(parts, 0, opens);
 }
 
 interface Parts {

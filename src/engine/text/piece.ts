@@ -26,9 +26,10 @@ export interface Pieces {
 
 export function createPieces(
   tokenizer: Tokenizer,
-  { skipSpecialTokens }: { skipSpecialTokens: boolean },
+  options: { skipSpecialTokens: boolean; continues?: boolean },
 ): Pieces {
-  const detokenizer = createDetokenizer(tokenizer, { skipSpecialTokens });
+  const { skipSpecialTokens } = options;
+  const detokenizer = createDetokenizer(tokenizer, options);
   const special = (id: number): boolean => tokenizer.specialIds.has(id);
   return {
     of: (id, logprob) => ({

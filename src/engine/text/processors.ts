@@ -25,14 +25,21 @@ export function allowedTokens(processors: readonly LogitProcessor[], vocabulary:
   return allowed;
 }
 
+interface ProcessorContext {
+  vocabulary: Vocabulary;
+  prompt: readonly number[];
+  /** The first token opens the text, and its leading space is cut where the tokenizer does so. */
+  opens?: boolean;
+}
+
 /** Adds the processors that look at what was said to the constraint of a choice; null: there are neither. */
 export function withProcessors(
   processors: readonly LogitProcessor[],
-  { vocabulary, prompt }: { vocabulary: Vocabulary; prompt: readonly number[] },
+  { vocabulary, prompt, opens = true }: ProcessorContext,
 ): (constraint: Constraint | null) => Constraint | null {
   const starts = processors.flatMap((processor): (() => Bans)[] => {
     if (processor.name === 'no_repeat_ngram') return [noRepeatedRuns(processor, prompt)];
-    if (processor.name === 'bad_words') return [bannedWords(processor.words, vocabulary)];
+    if (processor.name === 'bad_words') return [bannedWords(processor.words, vocabulary, opens)];
     return [];
   });
   if (starts.length === 0) return (constraint) => constraint;

@@ -135,8 +135,14 @@ export function createSequences(
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
   const counts =
     frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
+  /** The first token's leading space is part of the text, which begins in the prompt. */
+  const continues = begins === 'answer' || 'text' in request.prompt;
   const allowed = allowedTokens(processors, context.vocabulary);
-  const processed = withProcessors(processors, { vocabulary: grammars.vocabulary, prompt: ids });
+  const processed = withProcessors(processors, {
+    vocabulary: grammars.vocabulary,
+    prompt: ids,
+    opens: !continues,
+  });
   const stops = [
     ...(request.stop ?? []).map(stopText),
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
@@ -170,12 +176,14 @@ export function createSequences(
     endIds,
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
-    constraint: processed(createReplyConstraint(plan, begins, grammar, { ...context, matched })),
+    constraint: processed(
+      createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: !continues }),
+    ),
     forced: [],
     allowed,
     processor,
     counts: counts ? createTokenCounts() : null,
-    pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true }),
+    pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true, continues }),
     stops: createStopMatcher({
       stops: stops.map((stop) => stop.begin()),
       keep: request.noStopTrim ?? false,

@@ -13,7 +13,7 @@ import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate } from '../../../src/files/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer.ts';
 import { readRope } from '../../../src/models/rope-config.ts';
-import { byteLevel } from '../../files/small-tokenizers.ts';
+import { byteFallback, byteLevel } from '../../files/small-tokenizers.ts';
 
 let context: RequestContext;
 beforeAll(() => {
@@ -228,4 +228,22 @@ describe('prompts', () => {
     }
     expect(asked).toEqual([[LONG_TEXT + 1, false]]);
   });
+});
+
+it('the leading space of the first token is cut where it opens a text, and kept where it goes on with one', () => {
+  const tokenizer = openTokenizer(byteFallback());
+  const vocabulary = createVocabulary(tokenizer, 300, [2]);
+  const spaced = { ...context, tokenizer, grammars: createGrammars(vocabulary, null) };
+  const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
+  const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
+    const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
+    const reply = { grammar: null, plan: planReply(asked, spaced), begins, said: '', adapter: null };
+    const [{ pieces, constraint }] = createSequences(asked, [5], reply, spaced, () => {}) as [Sequence];
+    return [pieces.of(id!).text, constraint!.bars!(id!)];
+  };
+  const messages = [{ role: 'user' as const, content: 'a' }];
+  expect(first({ messages }, 'undecided')).toEqual(['hi', false]);
+  expect(first({ ids: [5] }, 'undecided')).toEqual(['hi', false]);
+  expect(first({ messages }, 'answer')).toEqual([' hi', true]);
+  expect(first({ text: 'a' }, 'undecided')).toEqual([' hi', true]);
 });

@@ -42,6 +42,8 @@ interface ConstraintContext extends ReplyContext {
   endIds: readonly number[];
   /** Text before the reply that the grammar is to have matched. */
   matched: string;
+  /** See Grammar.start. */
+  opens: boolean;
 }
 
 /** Of one choice; null: its tokens are free. */
@@ -49,11 +51,11 @@ export function createReplyConstraint(
   { tags, thinking, format, tools }: ReplyPlan,
   begins: Begins,
   grammar: Grammar | null,
-  { tokenizer, endIds, matched }: ConstraintContext,
+  { tokenizer, endIds, matched, opens }: ConstraintContext,
 ): Constraint | null {
   const budget = thinking?.budget ?? null;
   if (tags === null || begins === 'closed' || begins === 'answer' || (grammar === null && budget === null))
-    return grammar?.start({ matched }) ?? null;
+    return grammar?.start({ matched, opens }) ?? null;
   const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
   const { begin, end, gap = '', answer } = tags;
   const [endId, ...more] = encode(end);
@@ -62,7 +64,7 @@ export function createReplyConstraint(
   const next = format.channels && grammar === null && tools.mode === 'none' ? (answer?.begin ?? '') : '';
   const callMarks = tags.callsEnd && format.tools ? callOpeners(format.tools).map(encode) : [];
   return createThinkingConstraint({
-    grammar: grammar && ((opens) => grammar.start({ opens })),
+    grammar: grammar && ((first) => grammar.start({ opens: first && opens })),
     begins,
     begin: encode(begin),
     isEnd: (id, tail) => (more.length === 0 ? id === endId : tail.includes(end)),

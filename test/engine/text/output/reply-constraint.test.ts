@@ -70,7 +70,7 @@ function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided', 
   const grammar: Grammar | null =
     source &&
     createGrammar(compile(ruleOfConstraint(source, bounds), vocabulary.available, bounds), vocabulary);
-  return createReplyConstraint(plan, begins, grammar, { ...context, matched });
+  return createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: true });
 }
 
 const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
