@@ -83,6 +83,14 @@ function checkTogether({ options, nameOf }: Given): void {
   };
   needs('strength', 'image-path');
   needs('mask-path', 'image-path');
+  const { 'pipeline-class-name': className = '' } = options;
+  const wants = { 'image-path': /Img2Img|Inpaint/, 'mask-path': /Inpaint/ };
+  for (const [name, classes] of Object.entries(wants)) {
+    if (!classes.test(className) || options[name as keyof typeof wants] !== undefined) continue;
+    throw new UsageError(
+      `${nameOf('pipeline-class-name')} ${className} needs --${name}: give both, or take another class`,
+    );
+  }
   if (options['warmup-steps'] !== 1 && !options.warmup) {
     throw new UsageError(`${nameOf('warmup-steps')} needs --warmup: give both, or neither`);
   }

@@ -33,6 +33,7 @@ export const PIPELINES: Readonly<Record<string, PipelineClass>> = {
   StableDiffusionXLInpaintPipeline: SDXL,
   ZImagePipeline: Z_IMAGE,
   ZImageImg2ImgPipeline: Z_IMAGE,
+  ZImageInpaintPipeline: Z_IMAGE,
 };
 
 export const PIPELINE_CLASSES = Object.keys(PIPELINES);

@@ -63,6 +63,14 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--prompt-path', 'p.txt'], '--prompt and --prompt-path both give prompts'],
     [['--strength', '0.5'], '--strength needs --image-path: give both, or neither'],
     [['--mask-path', 'x.png'], '--mask-path needs --image-path: give both, or neither'],
+    [
+      ['--pipeline-class-name', 'StableDiffusionXLImg2ImgPipeline'],
+      '--pipeline-class-name StableDiffusionXLImg2ImgPipeline needs --image-path: give both',
+    ],
+    [
+      ['--pipeline-class-name', 'StableDiffusionInpaintPipeline', '--image-path', 'x.png'],
+      '--pipeline-class-name StableDiffusionInpaintPipeline needs --mask-path: give both',
+    ],
     [['--image-path', 'none.png'], 'the picture none.png of --image-path is not there'],
     [['--warmup-steps', '2'], '--warmup-steps needs --warmup'],
     [

@@ -1,7 +1,7 @@
 // Families of pipelines: what a pipeline's class and name say about how it is used. A checkpoint's own numbers come first;
 // these stand in where it has none.
 
-import type { PipelineFamily } from '../../files/pipeline-classes.ts';
+import { classOfModelId, type PipelineFamily } from '../../files/pipeline-classes.ts';
 
 export interface Family {
   name: PipelineFamily;
@@ -43,6 +43,11 @@ const DISTILLED: readonly [RegExp, PipelineFamily[], Family['defaults']][] = [
   [/lightning|\bhyper\b|dmd2/i, ['stable-diffusion', 'stable-diffusion-xl'], { steps: 4, guidance: 0 }],
   [/\blcm\b/i, ['stable-diffusion', 'stable-diffusion-xl'], { steps: 4, guidance: 1 }],
 ];
+
+/** Whether a name tells anything of a model. */
+export function isTelling(name: string): boolean {
+  return classOfModelId(name) !== null || DISTILLED.some(([which]) => which.test(name));
+}
 
 /** The family of a pipeline; `name` is the model's own, or what --model-id gives in its place. */
 export function familyOf(pipeline: { family: PipelineFamily; className: string }, name: string): Family {

@@ -1,7 +1,6 @@
-// Call arguments of diffusers' pipelines, under diffusers' names: what each family takes, checked, and as the run reads them.
+// Call arguments of diffusers' pipelines, under diffusers' names: what each class takes, checked, and as the run reads them.
 
 import { EngineError } from '../../files/error.ts';
-import type { Family } from './families.ts';
 import type { ImageRequest } from './image-model.ts';
 
 /** What only diffusers' names reach. */
@@ -22,14 +21,23 @@ export interface CallArguments {
   originalSize?: [number, number];
   cropsTopLeft?: [number, number];
   targetSize?: [number, number];
+  /** The same of what is not wanted. */
+  negativeOriginalSize?: [number, number];
+  negativeCropsTopLeft?: [number, number];
+  negativeTargetSize?: [number, number];
+  /** SDXL's refiner: how beautiful the picture is said to have been, and what is not wanted. */
+  aestheticScore?: number;
+  negativeAestheticScore?: number;
 }
 
 interface Argument {
   wanted: string;
   fits(value: unknown): boolean;
-  /** The field it becomes: one of the request's, or one that only diffusers' names reach. */
-  into: { request: keyof ImageRequest } | { call: keyof CallArguments };
+  /** The field it becomes: one of the request's, or one that only diffusers' names reach; null: it asks for what is done. */
+  into: { request: keyof ImageRequest } | { call: keyof CallArguments } | null;
 }
+
+type Arguments = Readonly<Record<string, Argument>>;
 
 const real = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const whole = (value: unknown): value is number => Number.isInteger(value);
@@ -55,86 +63,164 @@ const pair = (into: Argument['into']): Argument => ({
   into,
 });
 
-const COMMON: Readonly<Record<string, Argument>> = {
-  height: integer(1, { request: 'height' }),
-  width: integer(1, { request: 'width' }),
+const COMMON: Arguments = {
   num_inference_steps: integer(1, { request: 'steps' }),
   guidance_scale: number('a number of at least 0', (value) => value >= 0, { request: 'guidance' }),
-  negative_prompt: text({ request: 'negativePrompt' }),
   num_images_per_prompt: integer(1, { request: 'samples' }),
+  output_type: { wanted: '"pil", a picture', fits: (value) => value === 'pil', into: null },
+};
+const SIZE: Arguments = {
+  height: integer(1, { request: 'height' }),
+  width: integer(1, { request: 'width' }),
+};
+const NEGATIVE: Arguments = { negative_prompt: text({ request: 'negativePrompt' }) };
+const STRENGTH: Arguments = {
   strength: number('a number above 0 and at most 1', (value) => value > 0 && value <= 1, {
     request: 'strength',
   }),
+};
+
+const CLIP: Arguments = { ...COMMON, clip_skip: integer(0, { request: 'clipSkip' }) };
+const RESCALE: Arguments = {
+  guidance_rescale: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, {
+    request: 'guidanceRescale',
+  }),
+};
+const SD: Arguments = {
+  ...CLIP,
+  ...NEGATIVE,
+  eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, { call: 'eta' }),
+};
+const LCM: Arguments = { ...CLIP, original_inference_steps: integer(1, { call: 'originalSteps' }) };
+const XL: Arguments = {
+  ...SD,
+  ...RESCALE,
+  original_size: pair({ call: 'originalSize' }),
+  crops_coords_top_left: pair({ call: 'cropsTopLeft' }),
+  target_size: pair({ call: 'targetSize' }),
+  negative_original_size: pair({ call: 'negativeOriginalSize' }),
+  negative_crops_coords_top_left: pair({ call: 'negativeCropsTopLeft' }),
+  negative_target_size: pair({ call: 'negativeTargetSize' }),
+};
+const REFINER: Arguments = {
+  aesthetic_score: number('a number', real, { call: 'aestheticScore' }),
+  negative_aesthetic_score: number('a number', real, { call: 'negativeAestheticScore' }),
+};
+const Z_IMAGE: Arguments = {
+  ...COMMON,
+  ...SIZE,
+  ...NEGATIVE,
   sigmas: {
     wanted: 'a list of numbers between 0 and 1',
     fits: (value) =>
       Array.isArray(value) && value.length > 0 && value.every((item) => real(item) && item >= 0 && item <= 1),
     into: { call: 'sigmas' },
   },
-};
-
-const CLIP: Readonly<Record<string, Argument>> = {
-  ...COMMON,
-  guidance_rescale: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, {
-    request: 'guidanceRescale',
-  }),
-  clip_skip: integer(0, { request: 'clipSkip' }),
-  eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, { call: 'eta' }),
-};
-
-const ARGUMENTS: Readonly<Record<Family['name'], Readonly<Record<string, Argument>>>> = {
-  'stable-diffusion': CLIP,
-  'stable-diffusion-xl': {
-    ...CLIP,
-    original_size: pair({ call: 'originalSize' }),
-    crops_coords_top_left: pair({ call: 'cropsTopLeft' }),
-    target_size: pair({ call: 'targetSize' }),
+  cfg_normalization: {
+    wanted: 'true, false or a number of at least 0',
+    fits: (value) => typeof value === 'boolean' || (real(value) && value >= 0),
+    into: { call: 'cfgNormalization' },
   },
-  'z-image': {
-    ...COMMON,
-    cfg_normalization: {
-      wanted: 'true, false or a number of at least 0',
-      fits: (value) => typeof value === 'boolean' || (real(value) && value >= 0),
-      into: { call: 'cfgNormalization' },
-    },
-    cfg_truncation: number('a number of at least 0', (value) => value >= 0, { call: 'cfgTruncation' }),
-    max_sequence_length: integer(1, { call: 'maxSequenceLength' }),
-  },
+  cfg_truncation: number('a number of at least 0', (value) => value >= 0, { call: 'cfgTruncation' }),
+  max_sequence_length: integer(1, { call: 'maxSequenceLength' }),
 };
 
-/** What a family's pipelines take. */
-export function argumentNames(family: Family): string[] {
-  return Object.keys(ARGUMENTS[family.name]);
+const ARGUMENTS: Readonly<Record<string, Arguments>> = {
+  StableDiffusionPipeline: { ...SD, ...SIZE, ...RESCALE },
+  StableDiffusionImg2ImgPipeline: { ...SD, ...STRENGTH },
+  StableDiffusionInpaintPipeline: { ...SD, ...SIZE, ...STRENGTH },
+  LatentConsistencyModelPipeline: { ...LCM, ...SIZE },
+  LatentConsistencyModelImg2ImgPipeline: { ...LCM, ...STRENGTH },
+  StableDiffusionXLPipeline: { ...XL, ...SIZE },
+  StableDiffusionXLImg2ImgPipeline: { ...XL, ...STRENGTH },
+  StableDiffusionXLInpaintPipeline: { ...XL, ...SIZE, ...STRENGTH },
+  ZImagePipeline: Z_IMAGE,
+  ZImageImg2ImgPipeline: { ...Z_IMAGE, ...STRENGTH },
+  ZImageInpaintPipeline: { ...Z_IMAGE, ...STRENGTH },
+};
+
+/** What these classes take in diffusers and not here. */
+const UNBUILT: Readonly<Record<string, string>> = {
+  ...notBuilt('give it beside the call arguments', ['prompt', 'image', 'mask_image', 'generator']),
+  ...notBuilt('leave it out', [
+    'timesteps',
+    'sigmas',
+    'prompt_2',
+    'negative_prompt_2',
+    'denoising_start',
+    'denoising_end',
+    'padding_mask_crop',
+    'masked_image_latents',
+    'latents',
+    'prompt_embeds',
+    'negative_prompt_embeds',
+    'pooled_prompt_embeds',
+    'negative_pooled_prompt_embeds',
+    'ip_adapter_image',
+    'ip_adapter_image_embeds',
+    'cross_attention_kwargs',
+    'joint_attention_kwargs',
+    'return_dict',
+    'callback_on_step_end',
+    'callback_on_step_end_tensor_inputs',
+  ]),
+};
+
+function notBuilt(remedy: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, remedy]));
+}
+
+export interface Call {
+  /** The pipeline's class. */
+  className: string;
+  /** It is SDXL's refiner. */
+  refines: boolean;
+  /** Whether a picture to start from is given, and a mask. */
+  image: boolean;
+  mask: boolean;
+}
+
+/** The class that diffusers has for such a request: another of the same models, where a picture or a mask is given. */
+function classOf({ className, image, mask }: Call): string {
+  const models = className.replace(/(Img2Img|Inpaint)?Pipeline$/, '');
+  const wanted = mask ? ['Inpaint', 'Img2Img'] : image ? ['Img2Img'] : [];
+  return wanted.map((kind) => `${models}${kind}Pipeline`).find((name) => ARGUMENTS[name]) ?? className;
 }
 
 /** Splits call arguments into fields of the request and what the run reads besides. Throws bad_request, by name. */
 export function readCallArguments(
   kwargs: Readonly<Record<string, unknown>>,
-  family: Family,
+  made: Call,
 ): { request: Partial<ImageRequest>; call: CallArguments } {
-  const known = ARGUMENTS[family.name];
+  const className = classOf(made);
+  const known = new Map(Object.entries({ ...ARGUMENTS[className], ...(made.refines ? REFINER : {}) }));
   const request: Record<string, unknown> = {};
   const call: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(kwargs)) {
-    const argument = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (!argument) {
-      throw new EngineError(
-        'bad_request',
-        `the ${family.name} pipeline has no call argument ${name}; it takes ${argumentNames(family).join(', ')}`,
-        { param: 'generic_kwargs' },
-      );
-    }
+    const argument = known.get(name);
+    if (!argument) throw unknownArgument(name, className, [...known.keys()]);
     if (value === null) continue;
     if (!argument.fits(value)) {
-      throw new EngineError(
-        'bad_request',
-        `the call argument ${name} is ${JSON.stringify(value)}, it takes ${argument.wanted}`,
-        { param: 'generic_kwargs' },
-      );
+      throw refusal(`the call argument ${name} is ${JSON.stringify(value)}, it takes ${argument.wanted}`);
     }
     const { into } = argument;
+    if (into === null) continue;
     if ('request' in into) request[into.request] = value;
     else call[into.call] = typeof value === 'boolean' ? Number(value) : value;
   }
   return { request, call };
+}
+
+function unknownArgument(name: string, className: string, known: readonly string[]): EngineError {
+  const remedy = Object.hasOwn(UNBUILT, name) ? UNBUILT[name] : undefined;
+  const takes = `takes ${known.join(', ')}`;
+  return refusal(
+    remedy === undefined
+      ? `${className} has no call argument ${name}; it ${takes}`
+      : `the call argument ${name} of diffusers' pipelines is not built: ${remedy}; ${className} ${takes}`,
+  );
+}
+
+function refusal(message: string): EngineError {
+  return new EngineError('bad_request', message, { param: 'generic_kwargs' });
 }

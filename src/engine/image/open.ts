@@ -7,6 +7,7 @@ import type { KernelTime } from '../../gpu/profile.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw } from './draw.ts';
+import { isTelling } from './families.ts';
 import type { ImageEvent, ImageModel, ImageModelOptions, OpenEvent } from './image-model.ts';
 import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
@@ -32,6 +33,13 @@ export async function openImageModelInline(
   if (pipeline.composedFrom !== null) {
     const message = `${pipeline.composedFrom} is not built in, but its components are: the generic backend composes them as ${pipeline.className}`;
     onEvent({ type: 'note', message });
+  }
+  const { modelId } = options;
+  if (modelId !== undefined && !isTelling(modelId)) {
+    onEvent({
+      type: 'note',
+      message: `--model-id ${modelId} tells no family of models, and changes nothing`,
+    });
   }
   let lost: string | null = null;
   const open = async (): Promise<Parts> => {

@@ -106,6 +106,8 @@ async function partsOf(
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,
     mostClipSkip: runner.mostClipSkip,
+    className: pipeline.className,
+    refines: pipeline.settings['requires_aesthetics_score'] === true,
     needsMask: runner.fillsMasks,
   };
   const info = describe(pipeline, options.model, components, context, own);

@@ -4,7 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Family } from './families.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
-import { argumentNames, readCallArguments, type CallArguments } from './kwargs.ts';
+import { readCallArguments, type CallArguments } from './kwargs.ts';
 
 /** What a checkpoint says of itself. */
 export interface ModelDefaults {
@@ -25,6 +25,10 @@ export interface ResolveContext {
   schedulers: readonly string[];
   /** Layers of the text encoder that clip skip may leave out; 0: the family has none. */
   mostClipSkip: number;
+  /** The pipeline's class. */
+  className: string;
+  /** It is SDXL's refiner. */
+  refines: boolean;
   /** The model fills masks and does nothing else. */
   needsMask: boolean;
 }
@@ -41,8 +45,13 @@ const MOST_STEPS = 1000;
 const MOST_PIXELS = 16384;
 
 export function resolveRequest(given: ImageRequest, context: ResolveContext): Resolved {
-  const { family, sizeMultiple, defaults, backend, schedulers } = context;
-  const { request: named, call } = readCallArguments(given.kwargs ?? {}, family);
+  const { className, sizeMultiple, defaults, backend, schedulers } = context;
+  const { request: named, call } = readCallArguments(given.kwargs ?? {}, {
+    className,
+    refines: context.refines,
+    image: given.image !== undefined,
+    mask: given.mask !== undefined,
+  });
   const sources = {} as Record<keyof ResolvedImageRequest, ValueSource>;
   /** The first that is there decides. */
   const decide = <K extends keyof ResolvedImageRequest & keyof ImageRequest>(
@@ -84,7 +93,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
 }
 
 function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {
-  const { family, sizeMultiple, schedulers, mostClipSkip } = context;
+  const { family, className, sizeMultiple, schedulers, mostClipSkip } = context;
   const refuse = (param: string, message: string): never => {
     throw new EngineError('bad_request', message, { param });
   };
@@ -117,7 +126,7 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
     refuse('guidance', `guidance is ${values.guidance}; it is a number of at least 0`);
   if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
     refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
-  if (values.guidanceRescale !== 0 && !argumentNames(family).includes('guidance_rescale'))
+  if (values.guidanceRescale !== 0 && family.name === 'z-image')
     refuse('guidanceRescale', `guidanceRescale is not for ${family.name}: leave it out`);
   if (!Number.isSafeInteger(given.seed) || given.seed < 0)
     refuse('seed', `seed is ${given.seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
@@ -129,7 +138,14 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
       'mask',
       'this model was made to fill masks: give an image, and a mask that is white where to draw',
     );
-  if (given.strength !== undefined && !given.image)
+  if (/Img2Img|Inpaint/.test(className) && !given.image)
+    refuse(
+      'image',
+      `${className} draws from an image, and none is given: give one, or take the class that draws from text`,
+    );
+  if (className.includes('Inpaint') && !given.mask)
+    refuse('mask', `${className} fills a mask, and none is given: give one, or take another class`);
+  if (values.strength !== null && !given.image)
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
   if (!schedulers.includes(values.scheduler))
     refuse(

@@ -10,9 +10,10 @@ import type { Components } from './components.ts';
 import type { Runner, RunRequest } from './runner.ts';
 import { unetPredictor } from './unet-denoiser.ts';
 
-/** What SDXL's refiner is told of beauty, of what is not wanted and of the prompt. */
-const AESTHETIC_SCORES = [2.5, 6];
+/** What SDXL's refiner is told of beauty where nothing is said. */
+const AESTHETIC_SCORES = { wanted: 6, unwanted: 2.5 };
 const REFINER_IDS = 5;
+const NO_CROP = [0, 0];
 
 export function stableDiffusion(
   components: Components,
@@ -92,17 +93,21 @@ function sizeIds(
   { values, call }: RunRequest,
 ): number[][] | null {
   if (!config.added || !pooled) return null;
-  const { width, height } = values;
-  const [originalHeight, originalWidth] = call.originalSize ?? [height, width];
-  const [top, left] = call.cropsTopLeft ?? [0, 0];
-  const [targetHeight, targetWidth] = call.targetSize ?? [height, width];
+  const size = [values.height, values.width];
+  const { originalSize = size, cropsTopLeft = NO_CROP, targetSize = size } = call;
+  const { negativeOriginalSize, negativeTargetSize } = call;
   const sides = states.shape[0] as number;
   const refiner = (config.added.columns - pooled.columns) / config.added.idDims === REFINER_IDS;
-  return AESTHETIC_SCORES.slice(2 - sides).map((score) => [
-    originalHeight,
-    originalWidth,
-    top,
-    left,
-    ...(refiner ? [score] : [targetHeight, targetWidth]),
-  ]);
+  // As in diffusers: sizes of its own bring a crop of its own, and what starts from a picture has the prompt's.
+  const own = refiner || (values.strength === null && negativeOriginalSize && negativeTargetSize);
+  const { negativeCropsTopLeft = own ? NO_CROP : cropsTopLeft } = call;
+  const { wanted, unwanted } = AESTHETIC_SCORES;
+  return [
+    [
+      ...(negativeOriginalSize ?? originalSize),
+      ...negativeCropsTopLeft,
+      ...(refiner ? [call.negativeAestheticScore ?? unwanted] : (negativeTargetSize ?? targetSize)),
+    ],
+    [...originalSize, ...cropsTopLeft, ...(refiner ? [call.aestheticScore ?? wanted] : targetSize)],
+  ].slice(2 - sides);
 }

@@ -1,7 +1,7 @@
 // What a name tells of a model that its files do not.
 
 import { expect, it } from 'vitest';
-import { familyOf } from '../../../src/engine/image/families.ts';
+import { familyOf, isTelling } from '../../../src/engine/image/families.ts';
 
 it.each([
   ['stabilityai/sdxl-turbo', 'stable-diffusion-xl', { steps: 1, guidance: 0, size: 512 }],
@@ -20,3 +20,9 @@ it('a class tells it as well', () => {
   const model = { family: 'stable-diffusion', className: 'LatentConsistencyModelPipeline' } as const;
   expect(familyOf(model, 'a/b').defaults).toEqual({ steps: 4, guidance: 8.5 });
 });
+
+it.each([
+  ['Tongyi-MAI/Z-Image', true],
+  ['stabilityai/sd-turbo', true],
+  ['nonsense/x', false],
+])('that %s tells something of a model is %s', (name, telling) => expect(isTelling(name)).toBe(telling));

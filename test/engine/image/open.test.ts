@@ -77,6 +77,12 @@ it("takes the model's own defaults and names words it was never told of", async 
   await model.close();
 });
 
+it('says of an id that it tells nothing', async () => {
+  const { model, notes } = await open({ modelId: 'nonsense/x' });
+  expect(notes).toEqual(['--model-id nonsense/x tells no family of models, and changes nothing']);
+  await model.close();
+});
+
 describe('a pipeline class that is not built in', () => {
   const folder = changed('model_index.json', { _class_name: 'StableDiffusionSafePipeline' });
 

@@ -1,0 +1,96 @@
+// What a request may say, by the class of the pipeline and by what it is given to start from.
+
+import { describe, expect, it } from 'vitest';
+import { familyOf } from '../../../src/engine/image/families.ts';
+import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
+import { resolveRequest, type Resolved } from '../../../src/engine/image/resolve.ts';
+import { PIPELINES } from '../../../src/files/pipeline-classes.ts';
+
+const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
+
+function resolved(className: string, request: Partial<ImageRequest>, refines = false): Resolved {
+  const { family } = PIPELINES[className]!;
+  return resolveRequest(
+    { prompt: 'a house', seed: 1, ...request },
+    {
+      family: familyOf({ family, className }, 'a/b'),
+      sizeMultiple: 8,
+      defaults: { width: 64, height: 64 },
+      backend: 'generic',
+      schedulers: ['DDIMScheduler'],
+      mostClipSkip: 2,
+      className,
+      refines,
+      needsMask: false,
+    },
+  );
+}
+
+const SD = 'StableDiffusionPipeline';
+const XL = 'StableDiffusionXLPipeline';
+const Z = 'ZImagePipeline';
+
+describe('call arguments', () => {
+  it.each([
+    [SD, { eta: 0.5, guidance_rescale: 0.3, output_type: 'pil', negative_prompt: null }, { eta: 0.5 }],
+    ['LatentConsistencyModelPipeline', { original_inference_steps: 20 }, { originalSteps: 20 }],
+    [XL, { negative_target_size: [32, 48] }, { negativeTargetSize: [32, 48] }],
+    [Z, { sigmas: [1, 0.5], cfg_normalization: true }, { sigmas: [1, 0.5], cfgNormalization: 1 }],
+  ])('of %s: %j', (className, kwargs, call) => {
+    expect(resolved(className, { kwargs }).call).toEqual(call);
+  });
+
+  it('are those of the class that draws from a picture where one is given', () => {
+    const kwargs = { strength: 0.25 };
+    for (const className of [SD, XL, Z, 'LatentConsistencyModelPipeline']) {
+      expect(resolved(className, { kwargs, image }).event.values.strength).toBe(0.25);
+      expect(resolved(className, { kwargs, image, mask: image }).event.values.strength).toBe(0.25);
+    }
+    const scores = { aesthetic_score: 7, negative_aesthetic_score: 2 };
+    expect(resolved('StableDiffusionXLImg2ImgPipeline', { kwargs: scores, image }, true).call).toEqual({
+      aestheticScore: 7,
+      negativeAestheticScore: 2,
+    });
+  });
+
+  it.each<[string, Partial<ImageRequest>, RegExp]>([
+    [SD, { kwargs: { strength: 0.5 } }, /^StableDiffusionPipeline has no call argument strength; it takes/],
+    [SD, { kwargs: { guidance_rescale: 0.5 }, image }, /^StableDiffusionImg2ImgPipeline has no .*_rescale/],
+    [SD, { kwargs: { toString: 1 } }, /no call argument toString/],
+    [SD, { kwargs: { sigmas: [14.6, 1] } }, /sigmas of diffusers' pipelines is not built: leave it out;/],
+    [SD, { kwargs: { timesteps: [999] } }, /timesteps of diffusers' pipelines is not built/],
+    [SD, { kwargs: { prompt: 'x' } }, /prompt of diffusers' .* not built: give it beside the call arguments/],
+    [SD, { kwargs: { output_type: 'latent' } }, /output_type is "latent", it takes "pil", a picture/],
+    [XL, { kwargs: { prompt_2: 'x' } }, /prompt_2 of diffusers' pipelines is not built/],
+    [XL, { kwargs: { denoising_end: 0.8 } }, /denoising_end of diffusers' pipelines is not built/],
+    [XL, { kwargs: { aesthetic_score: 7 }, image }, /no call argument aesthetic_score/],
+    ['LatentConsistencyModelPipeline', { kwargs: { eta: 0 } }, /no call argument eta/],
+    [Z, { kwargs: { clip_skip: 1 } }, /^ZImagePipeline has no call argument clip_skip/],
+  ])('of %s refused: %#', (className, request, message) => {
+    expect(() => resolved(className, request)).toThrow(
+      expect.objectContaining({
+        code: 'bad_request',
+        param: 'generic_kwargs',
+        message: expect.stringMatching(message),
+      }),
+    );
+  });
+});
+
+it.each([
+  ['StableDiffusionImg2ImgPipeline', {}, 'image'],
+  ['StableDiffusionInpaintPipeline', {}, 'image'],
+  ['StableDiffusionXLInpaintPipeline', { image }, 'mask'],
+  ['LatentConsistencyModelImg2ImgPipeline', {}, 'image'],
+  ['ZImageInpaintPipeline', { image }, 'mask'],
+  [SD, { strength: 0.5 }, 'strength'],
+])('%s with %j wants more', (className, request, param) => {
+  expect(() => resolved(className, request)).toThrow(
+    expect.objectContaining({
+      code: 'bad_request',
+      param,
+      message: expect.stringContaining('none is given'),
+    }),
+  );
+  expect(resolved(className, { ...request, image, mask: image }).event.values.strength).not.toBeNull();
+});
