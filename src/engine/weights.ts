@@ -2,7 +2,6 @@
 // `load` reads the checkpoint in file order, a few megabytes at a time, and packs on the GPU. Every tensor of the checkpoint
 // must have been asked for, and every one asked for must be there with the right shape.
 
-import { EngineError } from '../files/error.ts';
 import type { TensorEntry } from '../files/safetensors.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -24,6 +23,7 @@ import type { WeightTable } from '../models/weights.ts';
 import { loadPacked, savePacked, type PackedRegion } from './packed-weights.ts';
 import type { PackedSlot } from './platform.ts';
 import { SOURCES, uploadAll, type Wanted } from './upload.ts';
+import { weightNames } from './weight-names.ts';
 
 export interface LoadOptions {
   /** Where the packed weights are kept. */
@@ -58,22 +58,10 @@ export function openWeights(
   const wanted = new Map<string, Wanted>();
   const packedRegions: PackedRegion[] = [];
   const adaptable: Matrix[] = [];
-  const ignored: RegExp[] = [];
   const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
 
-  const find = (name: string, shape: number[]): TensorEntry => {
-    const entry = tensors.get(name);
-    if (!entry) throw broken(name, 'is missing');
-    if (squeezed(entry.shape).join() !== squeezed(shape).join()) {
-      throw broken(
-        name,
-        `has the shape [${entry.shape.join(', ')}], config.json asks for [${shape.join(', ')}]`,
-      );
-    }
-    if (!SOURCES[entry.dtype])
-      throw broken(name, `is stored as ${entry.dtype}, and only F32, F16 and BF16 are read`);
-    return entry;
-  };
+  const names = weightNames(tensors);
+  const { find } = names;
 
   /** Several parts may come from one tensor. */
   const want = (entry: TensorEntry, place: Wanted['place']): void => {
@@ -166,9 +154,9 @@ export function openWeights(
       );
     },
     router: (name, rows, k) => matrix(stacked([{ name, rows }]), k, { kept: true }),
-    experts(names, rows, k) {
-      const each = names.map((name) => stacked([{ name, rows }]));
-      return matrix(expertParts(each), k, { experts: names.length });
+    experts(experts, rows, k) {
+      const each = experts.map((name) => stacked([{ name, rows }]));
+      return matrix(expertParts(each), k, { experts: experts.length });
     },
     expertGateUps(pairs, rows, k) {
       const each = pairs.map(({ gate, up }) => interleaved(gate, up, rows));
@@ -183,20 +171,12 @@ export function openWeights(
     gateUp: (gate, up, rows, k, bias = false) =>
       named(withBias(matrix(interleaved(gate, up, rows), k), bias)),
     geglu: (name, rows, k, bias = false) => withBias(matrix(interleavedHalves(name, rows), k), bias),
-    ignore: (names) => void ignored.push(names),
+    ignore: names.ignore,
     adaptable,
     parameters: () => [...wanted.values()].reduce((sum, { entry }) => sum + elements(entry), 0),
     free: () => packedRegions.forEach(({ region }) => device.free(region.buffer)),
     async load({ slot = null, onProgress = () => {}, onNote = () => {} } = {}) {
-      const left = [...tensors.keys()].filter(
-        (name) => !wanted.has(name) && !ignored.some((names) => names.test(name)),
-      );
-      if (left.length > 0) {
-        throw broken(
-          left[0]!,
-          `(and ${left.length - 1} more) is not part of the architecture that config.json names`,
-        );
-      }
+      names.requireAll();
       if (slot && (await loadPacked(device, packedRegions, slot, onProgress))) return;
       await uploadAll(device, [...wanted.values()], onProgress);
       if (slot) await savePacked(device, packedRegions, slot).catch((cause: Error) => onNote(cause.message));
@@ -212,11 +192,6 @@ function regionsOf(matrix: Matrix): PackedRegion[] {
   ]);
 }
 
-/** [out, in, 1, 1] is [out, in]. */
-function squeezed(shape: readonly number[]): readonly number[] {
-  return shape.length === 4 && shape[2] === 1 && shape[3] === 1 ? shape.slice(0, 2) : shape;
-}
-
 /** Parts of one matrix share a format; parts stored differently meet in f32, which holds them all. */
 function storedFormat(entries: TensorEntry[]): Format {
   const formats = new Set(entries.map((entry) => SOURCES[entry.dtype]!));
@@ -225,14 +200,4 @@ function storedFormat(entries: TensorEntry[]): Format {
 
 function elements(entry: TensorEntry): number {
   return entry.shape.reduce((product, extent) => product * extent, 1);
-}
-
-function broken(tensor: string, reason: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `tensor ${tensor} ${reason}: fetch the checkpoint again, or one that fits its config.json`,
-    {
-      param: tensor,
-    },
-  );
 }

@@ -35,6 +35,15 @@ const ENCODERS = [
   ['text_encoder_2', 'tokenizer_2'],
 ] as const;
 
+/** Throws bad_checkpoint for weights that the encoders' configurations do not ask for. */
+export function checkEncoders(components: Components): void {
+  for (const [name] of ENCODERS) {
+    if (!components.has(name)) continue;
+    const { className, config } = components.get(name);
+    components.check(name, (table) => clip(readClipConfig(config, className, `${name}/config.json`), table));
+  }
+}
+
 /** `XL` takes the states before the last layer, without the norm; the others the last ones, with it. */
 export async function encodeClip(
   components: Components,

@@ -9,6 +9,7 @@ import type { Device } from '../../gpu/device.ts';
 import type { Format } from '../../kernels/matrix.ts';
 import type { Quantization } from './image-model.ts';
 import type { WeightTable } from '../../models/weights.ts';
+import { checkWeights } from '../weight-names.ts';
 import { openWeights, type LoadableWeights } from '../weights.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
@@ -37,6 +38,8 @@ export interface Components {
   readonly storedBytes: number;
   readonly parameters: number;
   readonly quantization: Exclude<Quantization, 'auto'>;
+  /** Throws bad_checkpoint where a component's weights are not those that a page asks for; reads none of them. */
+  check(name: string, build: (weights: WeightTable) => unknown): void;
   /** Builds a page on a component's weights and gives it to `body`; `part` tells pages on the same component apart. */
   use<P, T>(
     name: string,
@@ -114,6 +117,7 @@ export async function openComponents(
     storedBytes,
     parameters,
     quantization: format === 'int8' || format === 'int4' ? format : 'none',
+    check: (name, build) => checkWeights(files.get(name)!.tensors, build),
     async use(name, part, build, body) {
       const key = `${name}/${part}`;
       const loaded = kept.get(key) ?? (await load(name, build));

@@ -90,6 +90,8 @@ async function partsOf(
       { param: 'vae' },
     );
   }
+  runner.checkWeights();
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check('vae', build);
   const planner = createPlanner(components.get('scheduler').config, {
     flow: runner.flow,
     className: pipeline.className,

@@ -4,7 +4,8 @@ import { EngineError } from '../../files/error.ts';
 import { readUNetConfig, type UNetConfig } from '../../models/unet-config.ts';
 import { unet } from '../../models/unet.ts';
 import { readClipConfig } from '../../models/clip-config.ts';
-import { encodeClip, type ClipText } from './clip-text.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
 import { freeTensors } from './compute.ts';
 import type { Components } from './components.ts';
 import type { Runner, RunRequest } from './runner.ts';
@@ -23,6 +24,7 @@ export function stableDiffusion(
   const { device } = components;
   const { config: json } = components.get('unet');
   const config = readUNetConfig(json, 'unet/config.json');
+  const page = (table: WeightTable) => unet(config, table);
   const encoder = components.has('text_encoder') ? 'text_encoder' : 'text_encoder_2';
   const { className, config: textJson } = components.get(encoder);
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
@@ -35,6 +37,10 @@ export function stableDiffusion(
     sampleSize: config.sampleSize,
     mostClipSkip: layers - (xl ? 2 : 1),
     flow: null,
+    checkWeights() {
+      checkEncoders(components);
+      components.check('unet', page);
+    },
     async prepare(request: RunRequest) {
       const { values, sources, prompt, options } = request;
       const text = await encodeClip(components, xl, {
@@ -47,28 +53,24 @@ export function stableDiffusion(
       });
       return {
         use: (body) =>
-          components.use(
-            'unet',
-            'denoiser',
-            (table) => unet(config, table),
-            (page) =>
-              body((latents, output, extra, options) =>
-                unetPredictor(
-                  device,
-                  config,
-                  page,
-                  {
-                    text,
-                    guidance: values.guidance,
-                    guidanceRescale: values.guidanceRescale,
-                    sizeIds: sizeIds(config, text, request),
-                    extra,
-                    latents,
-                    output,
-                  },
-                  options,
-                ),
+          components.use('unet', 'denoiser', page, (forward) =>
+            body((latents, output, extra, options) =>
+              unetPredictor(
+                device,
+                config,
+                forward,
+                {
+                  text,
+                  guidance: values.guidance,
+                  guidanceRescale: values.guidanceRescale,
+                  sizeIds: sizeIds(config, text, request),
+                  extra,
+                  latents,
+                  output,
+                },
+                options,
               ),
+            ),
           ),
         free: () => freeTensors(device, [text.states, text.pooled]),
       };

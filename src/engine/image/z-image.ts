@@ -6,10 +6,11 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
 import { repeat } from '../../kernels/repeat.ts';
-import { readLlamaConfig } from '../../models/llama-config.ts';
+import { readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { llamaStates } from '../../models/llama.ts';
 import { readZImageConfig, type ZImageConfig } from '../../models/z-image-config.ts';
 import { zImageRotations } from '../../models/z-image-rope.ts';
+import type { WeightTable } from '../../models/weights.ts';
 import { zImage, type ZImage } from '../../models/z-image.ts';
 import { textStates } from '../text/states.ts';
 import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from './compute.ts';
@@ -27,6 +28,7 @@ const TRAINED_STEPS = 1000;
 export function zImageRunner(components: Components): Runner {
   const { device } = components;
   const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
+  const page = (table: WeightTable) => zImage(config, table);
 
   return {
     latentChannels: config.channels,
@@ -34,23 +36,37 @@ export function zImageRunner(components: Components): Runner {
     sampleSize: null,
     mostClipSkip: 0,
     flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },
+    checkWeights() {
+      const encoder = encoderConfig(components);
+      components.check('text_encoder', (table) => encoderPage(encoder, table));
+      components.check('transformer', page);
+    },
     async prepare(request): Promise<Prepared> {
       const captions = await encodeCaptions(components, request);
       return {
         use: (body) =>
-          components.use(
-            'transformer',
-            'denoiser',
-            (table) => zImage(config, table),
-            (page) =>
-              body((latents, output, _, options) =>
-                zImagePredictor({ components, config, page, captions, request, latents, output, options }),
-              ),
+          components.use('transformer', 'denoiser', page, (forward) =>
+            body((latents, output, _, options) =>
+              zImagePredictor({
+                ...{ components, config, page: forward, captions },
+                ...{ request, latents, output, options },
+              }),
+            ),
           ),
         free: () => freeTensors(device, captions),
       };
     },
   };
+}
+
+function encoderConfig(components: Components): LlamaConfig {
+  const { className, config } = components.get('text_encoder');
+  return readLlamaConfig(config, className === 'Qwen3Model' ? 'Qwen3ForCausalLM' : className);
+}
+
+/** Captions are the states before the last layer. */
+function encoderPage(config: LlamaConfig, table: WeightTable) {
+  return llamaStates(config, table, config.windows.length - 1);
 }
 
 /** States of the prompt and, where guidance is on, of what is not wanted; [1, tokens, columns] each. */
@@ -59,8 +75,7 @@ async function encodeCaptions(
   { prompt, values, call, options }: RunRequest,
 ): Promise<Tensor[]> {
   const { device } = components;
-  const { className, config: json } = components.get('text_encoder');
-  const config = readLlamaConfig(json, className === 'Qwen3Model' ? 'Qwen3ForCausalLM' : className);
+  const config = encoderConfig(components);
   const { folder, config: tokenizerConfig } = components.get('tokenizer');
   const names = await folder.names();
   const tokenizer = await readTokenizer(folder, names, tokenizerConfig);
@@ -72,7 +87,7 @@ async function encodeCaptions(
   return components.use(
     'text_encoder',
     'states',
-    (table) => llamaStates(config, table, config.windows.length - 1),
+    (table) => encoderPage(config, table),
     async (forward) => {
       const states: Tensor[] = [];
       for (const text of texts) {

@@ -83,6 +83,36 @@ it('says of an id that it tells nothing', async () => {
   await model.close();
 });
 
+describe('weights that are not those of the configuration', () => {
+  it.each<[string, Partial<ImageModelOptions>, string]>([
+    [
+      'too few for the denoiser',
+      { model: changed('unet/config.json', { layers_per_block: 3 }) },
+      'is missing',
+    ],
+    [
+      'too many for the text encoder',
+      { model: changed('text_encoder/config.json', { num_hidden_layers: 1 }) },
+      'is not part of',
+    ],
+    [
+      'a text encoder of another width',
+      { model: changed('text_encoder/config.json', { intermediate_size: 20 }) },
+      'config.json asks for',
+    ],
+    [
+      "another component's for the denoiser",
+      { transformerWeightsPath: join(tinyPipeline('sd1'), 'vae') },
+      'is missing',
+    ],
+  ])('are refused as the model opens: %s', async (_, options, message) => {
+    await expect(open(options)).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining(message),
+    });
+  });
+});
+
 describe('a pipeline class that is not built in', () => {
   const folder = changed('model_index.json', { _class_name: 'StableDiffusionSafePipeline' });
 
@@ -155,7 +185,11 @@ describe('requests are refused with what, the value and the remedy', () => {
     [{ strength: 0.5 }, 'strength', /none is given/],
     [{ mask: { width: 1, height: 1, data: new Uint8Array(3) } }, 'mask', /needs the image/],
     [{ clipSkip: 9 }, 'clipSkip', /9; it is an integer from 0 to/],
-    [{ scheduler: 'nope' }, 'scheduler', /no schedule is called nope; there are PNDMScheduler, euler/],
+    [
+      { scheduler: 'nope' },
+      'scheduler',
+      /scheduler is nope, and there is none of that name; there are PNDMScheduler, euler/,
+    ],
     [{ scheduler: 'flow-euler' }, 'scheduler', /flow-euler/],
     [
       { kwargs: { frobnicate: 1 } },
