@@ -25,11 +25,11 @@ const ARGUMENT_TAGS: TaggedBody = {
   value: { begins: [{ text: '<arg_value>', reads: 'schema' }], end: '</arg_value>' },
 };
 
-/** Attributes name the function and the arguments; `mark` begins each tag. */
-function attributeTags(mark: string, begins: TaggedBody['value']['begins']): TaggedBody {
+/** Attributes name the function and the arguments; `mark` begins each tag, `before` stands before the first. */
+function attributeTags(mark: string, begins: TaggedBody['value']['begins'], before = ''): TaggedBody {
   return {
     kind: 'tagged',
-    name: { begin: `<${mark}invoke name="`, end: '">' },
+    name: { begin: `${before}<${mark}invoke name="`, end: '">' },
     key: { begin: `<${mark}parameter name="`, end: '"' },
     value: { begins, end: `</${mark}parameter>` },
     close: `</${mark}invoke>`,
@@ -112,6 +112,19 @@ const FORMATS: readonly ToolFormat[] = [
   { name: 'glm45', call: TOOL_CALL, bodies: [ARGUMENT_TAGS], lineBreaks: true },
   { name: 'glm47', call: TOOL_CALL, bodies: [ARGUMENT_TAGS] },
   {
+    name: 'hunyuan',
+    section: { begin: '<tool_calls>', end: '</tool_calls>' },
+    call: TOOL_CALL,
+    bodies: [{ ...ARGUMENT_TAGS, name: { begin: '', end: '<tool_sep>' } }],
+    lineBreaks: true,
+  },
+  {
+    name: 'step3',
+    section: { begin: '<｜tool_calls_begin｜>', end: '<｜tool_calls_end｜>' },
+    call: { begin: '<｜tool_call_begin｜>', end: '<｜tool_call_end｜>' },
+    bodies: [attributeTags('steptml:', [TYPED], 'function<｜tool_sep｜>')],
+  },
+  {
     name: 'kimi_k2',
     section: { begin: '<|tool_calls_section_begin|>', end: '<|tool_calls_section_end|>' },
     call: { begin: '<|tool_call_begin|>', end: '<|tool_call_end|>' },
@@ -124,6 +137,17 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [attributeTags('', [TYPED])],
     lineBreaks: true,
   },
+  {
+    name: 'interns1',
+    section: { begin: '<|action_start|><|plugin|>\n', end: '<|action_end|>' },
+    bodies: [NAME_AND_PARAMETERS],
+  },
+  {
+    name: 'gigachat3',
+    section: { begin: 'function call<|role_sep|>\n', end: '' },
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  { name: 'gigachat31', section: { begin: '<|function_call|>', end: '' }, bodies: [NAME_AND_ARGUMENTS] },
   {
     name: 'gemma4',
     call: { begin: '<|tool_call>', end: '<tool_call|>' },
@@ -182,6 +206,9 @@ const ALIASES: Record<string, string> = {
   deepseekv32: 'deepseek_v32',
   deepseekv4: 'deepseek_v4',
   glm: 'glm45',
+  poolside_v1: 'glm45',
+  trinity: 'hermes',
+  internlm: 'interns1',
   'minimax-m2': 'minimax_m2',
   apertus2509: 'apertus',
   cohere_command4: 'cohere',

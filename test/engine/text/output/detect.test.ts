@@ -25,7 +25,15 @@ describe('a chat template', () => {
   it('of every format is among them, but for those that only a name chooses', () => {
     const seen = new Set(excerpts.map(({ tools }) => tools));
     const unseen = [...TOOL_FORMATS.keys()].filter((name) => !seen.has(name));
-    expect(unseen).toEqual(['pythonic', 'minimax_m2', 'json']);
+    expect(unseen).toEqual(['pythonic', 'hunyuan', 'step3', 'minimax_m2', 'interns1', 'json']);
+  });
+
+  it.each([
+    ['<tool_call>f<tool_sep><arg_key>', 'hunyuan'],
+    ['<｜tool_sep｜><steptml:invoke name=', 'step3'],
+    ['<|action_start|><|plugin|>', 'interns1'],
+  ])('with %s tells %s', (template, tools) => {
+    expect(detectFormats(template, () => false).tools).toBe(tools);
   });
 
   it('that is silent leaves it to the vocabulary', () => {
