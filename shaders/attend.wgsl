@@ -7,6 +7,7 @@ enable subgroups;
 #import "lib/carry.$CARRY.wgsl"
 #import "lib/eight.wgsl"
 #import "lib/sums.wgsl"
+#import "lib/values.$VALUES.wgsl"
 
 const TEAMS = 1u;    // of eight lanes in a workgroup
 const TILES = 2u;
@@ -106,28 +107,8 @@ fn main(
 
     let fours = (min(32u, seen_keys - first_key) + 3u) / 4u; // a bound that drivers leave rolled, too
     for (var j = 0u; j < fours; j++) {
-      for (var u = 0u; u < 4u; u++) {
-        let value = v0 + min(first_key + j * 4u + u, count - 1u) * args.v_quads;
-        var quads: array<vec4f, max(QUADS, 1u)>;
-        for (var part = 0u; part < QUADS; part++) {
-          quads[part] = v[value + min(part * 8u + lane, head_quads - 1u)];
-        }
-        var singles: array<f32, max(SINGLES, 1u)>;
-        for (var part = 0u; part < SINGLES; part++) {
-          singles[part] = v[value + QUADS * 8u + part * 2u + lane / 4u][lane % 4u];
-        }
-        for (var t = 0u; t < TILES; t++) {
-          for (var i = 0u; i < 8u; i++) {
-            let weight = subgroupShuffle(s[t][i][u], lane_at(j));
-            for (var part = 0u; part < QUADS; part++) {
-              sums.quads[part][t][i] = fma(vec4f(weight), quads[part], sums.quads[part][t][i]);
-            }
-            for (var part = 0u; part < SINGLES; part++) {
-              sums.singles[part][t][i] = fma(weight, singles[part], sums.singles[part][t][i]);
-            }
-          }
-        }
-      }
+      let of_four = min(vec4u(first_key + j * 4u) + vec4u(0u, 1u, 2u, 3u), vec4u(count - 1u));
+      add_values(v0 + of_four * args.v_quads, j, lane, &s, &sums);
     }
   }
 

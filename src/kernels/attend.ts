@@ -25,8 +25,9 @@ export interface Attention {
 
 /** Lanes that work together; fewer take the plain variant. */
 const LANES = 8;
-/** d's of the largest head that one workgroup makes whole. */
+/** d's of the largest head that one workgroup makes whole, and of one whose sums leave a CPU room for more. */
 const LARGEST_WHOLE = 160;
+const SMALL = 80;
 
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
@@ -166,7 +167,7 @@ function variantOf(tape: Tape, dims: number): Variant {
   const tiles = software ? tilesOnCpu(dims) : tilesOnGpu(dims);
   return {
     shader: 'attend.wgsl',
-    params: { TEAMS: teams, TILES: tiles, ...held },
+    params: { TEAMS: teams, TILES: tiles, VALUES: software && dims <= SMALL ? 'four' : 'each', ...held },
     parts,
     queriesAtOnce: LANES * tiles * teams,
   };
@@ -175,7 +176,7 @@ function variantOf(tape: Tape, dims: number): Variant {
 /** Of eight queries. More of them share a load; beyond these compile times leap, on llvmpipe from 2 s to 40. */
 function tilesOnCpu(dims: number): number {
   if (dims > LARGEST_WHOLE) return 1;
-  return dims > 80 ? 2 : 3;
+  return dims > SMALL ? 2 : 3;
 }
 
 /** As many as a lane's registers hold sums of. */

@@ -26,6 +26,7 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
       x,
       y,
       params: { MATRIX: 'experts', GATHER: gather },
+      rows: plan.tiles * plan.tileRows,
       firstRow: 0,
       groups,
       expertGroups: groups,

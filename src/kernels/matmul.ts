@@ -28,8 +28,9 @@ export interface Store {
 
 const NO_GATE = { item_rows: 1, gate_quads: 0, gate_first: 0 };
 
-/** Rows of a tile at most; tensors are given rows behind their last one up to the end of its tile. */
+/** Rows of a tile at most. CPUs, which pay for every load, gain by more of them to a weight, a sixth and more on llvmpipe. */
 const TILE_ROWS = 16;
+const CPU_TILE_ROWS = 24;
 
 /** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
 export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
@@ -90,13 +91,14 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(x);
-  const rows = Math.min(paddedRows(x.rows(tape.capacity)), TILE_ROWS);
-  for (const strip of stripsOf(tape, [x, y], rows)) {
+  const rows = tileRowsOf(tape, paddedRows(x.rows(tape.capacity)));
+  for (const strip of stripsOf(tape, [x, y], TILE_ROWS)) {
     for (const window of weight.windows) {
       dispatchWindow(weight, window, rows, store, {
         x,
         y,
         params: { MATRIX: 'one' },
+        rows: strip.rows,
         firstRow: strip.firstRow,
         groups: window.groups,
         bind: { x: strip.of(x), y: strip.of(y) },
@@ -111,7 +113,8 @@ export interface Task {
   x: Tensor;
   y: Tensor;
   params: Params;
-  /** Rows before the strip. */
+  /** Rows that x and y hold in the strip, and those before it. */
+  rows: number;
   firstRow: number;
   /** Groups of columns to compute; of each tile's matrix where `expertGroups` says how many those have. */
   groups: number;
@@ -153,7 +156,7 @@ export function dispatchWindow(
       expert_groups: task.expertGroups ?? 0,
       ...(shader === 'matmul-few.wgsl'
         ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
-        : { tile_rows: rows }),
+        : { rows: task.rows }),
     },
     bind: {
       ...task.bind,
@@ -168,6 +171,13 @@ export function dispatchWindow(
 /** Lanes of a workgroup that own columns. A CPU runs a workgroup of one subgroup a quarter faster than one of four. */
 function columnLanesOf({ device: { summary, capabilities } }: Tape): number {
   return summary.software ? Math.max(8, summary.subgroupMaxSize) : capabilities.columnLanes;
+}
+
+/** Of a tensor that holds so many rows. */
+function tileRowsOf({ lanes, device }: Tape, rows: number): number {
+  const most =
+    device.summary.software && lanes > 1 && CPU_TILE_ROWS % lanes === 0 ? CPU_TILE_ROWS : TILE_ROWS;
+  return rows > TILE_ROWS ? most : rows;
 }
 
 /** Every variant sums alike, so the choice may follow the rows of a tile without changing a token. */
