@@ -60,7 +60,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
   let used = 0;
   let copying: Promise<void> | null = null;
   /** When copying out ends, at the latest. */
-  let end = Infinity;
+  let deadline = Infinity;
 
   tree.watch({
     kept(node, bytes) {
@@ -76,7 +76,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     },
   });
 
-  const isClosed = (): boolean => end < Infinity;
+  const isClosed = (): boolean => deadline < Infinity;
 
   const nameOf = (node: PageNode): string => {
     let name = names.get(node);
@@ -109,7 +109,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
 
   const copyOut = async (): Promise<void> => {
     let stored: Promise<unknown> = Promise.resolve();
-    for (let nodes = takeFresh(); nodes.length > 0 && performance.now() < end; nodes = takeFresh()) {
+    for (let nodes = takeFresh(); nodes.length > 0 && performance.now() < deadline; nodes = takeFresh()) {
       const copies = await runner()
         .readPages(nodes.map(({ page }) => page!))
         .catch(() => null); // the device is lost, and they with it
@@ -196,7 +196,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     },
     async close() {
       // What is not stored yet is of use to the next start only.
-      end = storage ? performance.now() + CLOSE_TIME : 0;
+      deadline = storage ? performance.now() + CLOSE_TIME : 0;
       await copying;
       await storage?.close();
     },

@@ -16,7 +16,7 @@ export interface Loaded {
   quantization: RunnerOptions['quantization'];
 }
 
-export interface LoadingOptions extends TextModelOptions {
+interface LoadingOptions extends TextModelOptions {
   slots: number;
   /** See RunnerOptions. */
   pages: number | null;
