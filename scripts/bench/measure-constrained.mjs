@@ -1,12 +1,12 @@
 // Decoding under a grammar beside free decoding, in pairs that take turns in one process; prints JSON.
-//   node scripts/bench/measure-constrained.mjs MODEL [QUANTIZATION] [PAIRS] [TOKENS]
+//   node scripts/bench/measure-constrained.mjs MODEL [QUANTIZATION] [PAIRS] [TOKENS] [BATCHES]
 
 import { openTextModel } from '../../dist/index.js';
 import { now, tokensOf } from './cache.mjs';
 
-const [model, quantization = 'int4', pairCount = '5', tokens = '96'] = process.argv.slice(2);
+const [model, quantization = 'int4', pairCount = '5', tokens = '96', batches = '1,16'] =
+  process.argv.slice(2);
 const PROMPT = 16;
-const BATCHES = [1, 16];
 const entry = {
   name: { type: 'string', maxLength: 24 },
   size: { type: 'number' },
@@ -29,7 +29,7 @@ const opened = await openTextModel({ model, quantization });
 const { adapter } = opened.info;
 let seed = 1;
 const cases = [];
-for (const batch of BATCHES) {
+for (const batch of batches.split(',').map(Number)) {
   for (const [name, constraint] of Object.entries(CONSTRAINTS)) {
     const pairs = [];
     // The first pair compiles the grammar and is left out.

@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { BIAS_WORDS, CHOICE_WORDS } from '../../src/kernels/batch.ts';
+import { exclude } from '../../src/kernels/exclude.ts';
 import { maskLogits, maskWords } from '../../src/kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs, MOST_LOGPROBS } from '../../src/kernels/logprobs.ts';
 import { sample } from '../../src/kernels/sample.ts';
@@ -99,13 +100,14 @@ export async function drawAll(
     upload(device, Uint32Array.from(counts.flat())),
   ] as const;
   const batch = batchOf(device, { ids, sampled, choices: held[4], biases: held[5], counts: held[6] });
-  const plain = masks.length === 0 && draws.every((draw) => draw.logprobs === undefined);
+  const plain = draws.every((draw) => draw.logprobs === undefined);
   await compute({
     device,
     capacity: { sampled: draws.length },
     sizes: { sampled: draws.length },
     record(_, input) {
       const tensor = input(['sampled', vocabulary], logits);
+      if (plain && masks.length > 0) exclude(tensor, batch, masked);
       const edited = plain ? tensor : maskLogits(tensor, batch, masked);
       sample(edited, batch);
       if (!plain) logprobs(tempered ? edited : tensor, batch, results, { tempered });

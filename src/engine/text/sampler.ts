@@ -1,10 +1,11 @@
-// Sampling of a step on the device, after the forward pass has left its logits: in place where nothing but penalties and biases
-// changes them; on a copy where a mask does, or where log probabilities of the untouched logits are asked for.
+// Sampling of a step on the device, after the forward pass has left its logits: in place where nothing but penalties, biases and masks
+// changes them; on a copy where a function of the request does, or where log probabilities of the untouched logits are asked for.
 
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';
+import { exclude } from '../../kernels/exclude.ts';
 import { maskLogits, maskWords } from '../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../kernels/logprobs.ts';
 import { process } from '../../kernels/process.ts';
@@ -69,6 +70,12 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
       sample(plain.borrow(forward, logits), batch);
       plain.finish();
 
+      const bar = new Tape(device, capacity);
+      const barred = bar.borrow(forward, logits);
+      exclude(barred, batch, masks);
+      sample(barred, batch);
+      bar.finish();
+
       const edit = new Tape(device, capacity);
       const edited = edit.keep(maskLogits(edit.borrow(forward, logits), batch, masks));
       edit.finish();
@@ -91,16 +98,16 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
         return tape;
       };
 
-      const tapes = [plain, edit, draw];
+      const tapes = [plain, bar, edit, draw];
       return {
         tapes,
         encode(encoder, sampled, masked) {
           const sizes = { sampled: sampled.length };
-          if (masked.length === 0 && !sampled.some(isEdited)) {
-            plain.encode(encoder, sizes);
+          uploadMasks(masked);
+          if (!sampled.some(isEdited)) {
+            (masked.length === 0 ? plain : bar).encode(encoder, sizes);
             return;
           }
-          uploadMasks(masked);
           edit.encode(encoder, sizes);
           const sources = new Set(sampled.map(({ processor }) => processor));
           for (const source of sources)

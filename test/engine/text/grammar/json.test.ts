@@ -35,6 +35,14 @@ describe('JSON', () => {
     '{"a":1}}',
     "{'a':1}",
     '{"n":1,"\\u006e":1}',
+    // No blanks without end: one space, or one line break with its indentation.
+    '{  }',
+    '{\n\n}',
+    '{"a":  1}',
+    '{"a":1 ,"b":2}',
+    '{} ',
+    ' {}',
+    `{\n${' '.repeat(41)}"a":1}`,
   ])('%s is refused', (whole) => {
     expect(takes(grammar, whole)).toBe(false);
   });
