@@ -30,6 +30,7 @@ export interface Steps {
 }
 
 export function createSteps(lexeme: Lexeme): Steps {
+  const { places, bytes } = lexeme;
   const rows = new Map<number, number>();
   const packedOf: number[] = [];
   let next = new Int32Array(64 * WIDTH);
@@ -50,9 +51,14 @@ export function createSteps(lexeme: Lexeme): Steps {
   };
   const fill = (row: number): void => {
     const to = new Int32Array(WIDTH).fill(DEAD);
+    const place = (packedOf[row]! % places) * 256;
     for (let byte = 0, kind = -1; byte < 256; byte++) {
-      const packed = advance(lexeme, packedOf[row]!, byte);
-      to[byte] = packed < 0 ? DEAD : rowOf(packed);
+      // Bytes that the table of bytes does not tell apart lead to the same.
+      if (byte > 0 && bytes[place + byte] === bytes[place + byte - 1]) to[byte] = to[byte - 1]!;
+      else {
+        const packed = advance(lexeme, packedOf[row]!, byte);
+        to[byte] = packed < 0 ? DEAD : rowOf(packed);
+      }
       const isFirst = KIND_OF[byte] !== kind;
       kind = KIND_OF[byte]!;
       if (isFirst) to[256 + kind] = to[byte]!;

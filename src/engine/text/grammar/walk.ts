@@ -165,8 +165,15 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
       for (let i = kinds.tokenFrom[node]!; i < kinds.tokenFrom[node + 1]!; i++) take(kinds.tokens[i]!);
     }
   };
-  const setTokens = (place: number, bits: Uint32Array): void =>
-    forTokens(place, (id) => (bits[id >>> 5]! |= 1 << (id & 31)));
+  const setTokens = (place: number, bits: Uint32Array): void => {
+    if (place < nodes)
+      for (let id = token[place]!; id >= 0; id = same[id]!) bits[id >>> 5]! |= 1 << (id & 31);
+    else {
+      const { tokens, tokenFrom } = kinds;
+      const to = tokenFrom[place - nodes + 1]!;
+      for (let i = tokenFrom[place - nodes]!; i < to; i++) bits[tokens[i]! >>> 5]! |= 1 << (tokens[i]! & 31);
+    }
+  };
 
   const walk = (lexeme: Lexeme, state: number, above: number, most: number): Walk => {
     const steps = stepsFor(lexeme);
