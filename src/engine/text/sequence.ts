@@ -108,7 +108,7 @@ export function acceptPrompt(sequence: Sequence): void {
 /** Takes in a token that came back, and says it to the client; ends the sequence where it stops. */
 export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogprob): void {
   sequence.constraint?.accept(id);
-  sequence.forced = sequence.forced.slice(1);
+  if (sequence.forced.length > 0) sequence.forced = sequence.forced.slice(1);
   sequence.ids.push(id);
   sequence.counts?.add(id);
   const generated = sequence.ids.length - sequence.promptTokens;
