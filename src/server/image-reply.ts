@@ -8,7 +8,7 @@ import {
   type Pixels,
   type ResolvedImageRequest,
 } from '../index.ts';
-import type { ImageBody } from './image-schema.ts';
+import { type ImageBody, QUALITIES } from './image-schema.ts';
 import type { PictureStore } from './picture-store.ts';
 
 export interface ImageReply {
@@ -22,6 +22,9 @@ export interface ImageReply {
   /** Where pictures are kept instead of being sent, and where that is. */
   keep: { store: PictureStore; origin: string } | null;
   data: PictureEntry[];
+  /** What was asked for, as it was drawn. */
+  prompt: string;
+  tokens: { text: number; image: number; each: number };
   /** Words of the prompt that the model never saw. */
   unknownWords: string[];
   peakBytes: number;
@@ -29,10 +32,10 @@ export interface ImageReply {
   milliseconds: number;
 }
 
-type PictureEntry = { seed: number } & ({ b64_json: string } | { url: string });
+type PictureEntry = { seed: number; revised_prompt: string } & ({ b64_json: string } | { url: string });
 
 export function startImageReply(
-  body: ImageBody,
+  body: ImageBody & { prompt: string },
   { width, height }: ResolvedImageRequest,
   kept: { store: PictureStore; origin: string },
 ): ImageReply {
@@ -40,10 +43,12 @@ export function startImageReply(
     id: `img-${randomUUID()}`,
     created: Math.floor(Date.now() / 1000),
     format: body.output_format ?? 'png',
-    quality: Math.max(1, body.output_compression ?? 100),
+    quality: Math.max(1, body.output_compression ?? wordQuality(body.output_quality)),
     size: `${width}x${height}`,
     keep: body.response_format === 'url' ? kept : null,
     data: [],
+    prompt: body.prompt,
+    tokens: { text: 0, image: 0, each: 0 },
     unknownWords: [],
     peakBytes: 0,
     milliseconds: 0,
@@ -57,6 +62,7 @@ export async function applyImageEvent(reply: ImageReply, event: ImageEvent): Pro
     reply.data[event.sample] = entry;
     return entry;
   }
+  if (event.type === 'tokens') reply.tokens = event;
   if (event.type === 'unknown-words') reply.unknownWords = event.words;
   if (event.type === 'stage') reply.peakBytes = Math.max(reply.peakBytes, event.peakBytes);
   if (event.type === 'done') reply.milliseconds += event.milliseconds;
@@ -68,15 +74,29 @@ async function pictureEntry(
   { image, seed, sample }: { image: Pixels; seed: number; sample: number },
 ): Promise<PictureEntry> {
   const { keep, format, id } = reply;
-  if (!keep) return { b64_json: await toBase64(reply, image), seed };
+  const about = { seed, revised_prompt: reply.prompt };
+  if (!keep) return { b64_json: await toBase64(reply, image), ...about };
   const name = sample === 0 ? id : `${id}-${sample}`;
   const bytes = await encodeImage(image, { format, quality: reply.quality });
   keep.store.keep(name, { bytes, type: `image/${format}` });
-  return { url: `${keep.origin}/v1/images/${name}/content`, seed };
+  return { url: `${keep.origin}/v1/images/${name}/content`, ...about };
 }
 
 export async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise<string> {
   return Buffer.from(await encodeImage(image, { format, quality })).toString('base64');
+}
+
+const wordQuality = (word: ImageBody['output_quality'] = 'default'): number =>
+  word === 'default' ? 100 : QUALITIES[word];
+
+/** Tokens as the denoiser counts them: of the prompt, of the picture to start from, and of those that were drawn. */
+export function usageOf({ tokens: { text, image, each } }: ImageReply, pictures: number) {
+  return {
+    total_tokens: text + image + pictures * each,
+    input_tokens: text + image,
+    output_tokens: pictures * each,
+    input_tokens_details: { text_tokens: text, image_tokens: image },
+  };
 }
 
 export function imageResponse(reply: ImageReply) {
@@ -89,6 +109,7 @@ export function imageResponse(reply: ImageReply) {
     size,
     data,
     ...(unknownWords.length > 0 && { unknown_words: unknownWords }),
+    usage: usageOf(reply, data.length),
     peak_memory_mb: Math.round(peakBytes / 1e5) / 10,
     inference_time_s: Math.round(milliseconds) / 1000,
   };

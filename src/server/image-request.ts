@@ -33,6 +33,8 @@ export async function toImageRequests(
     scheduler: body.scheduler,
     clipSkip: body.clip_skip,
     strength: body.strength,
+    maxSequenceLength: body.max_sequence_length,
+    flowShift: body.flow_shift,
     tiling: body.vae_tiling,
     kwargs,
     ...sizeAsked(body),
@@ -104,6 +106,8 @@ const FIELD_NAMES: Partial<Record<string, keyof ImageBody>> = {
   clipSkip: 'clip_skip',
   samples: 'n',
   tiling: 'vae_tiling',
+  maxSequenceLength: 'max_sequence_length',
+  flowShift: 'flow_shift',
 };
 
 /** The engine's error under the name that the client knows the field by. */

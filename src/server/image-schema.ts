@@ -8,6 +8,10 @@ import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect, sampl
 export const MOST_PICTURES = 10;
 const MOST_PREVIEWS = 3;
 
+/** Per cent of JPEG and WebP. */
+export const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
+const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
+
 const pixels = z.int().min(8).max(16384);
 const seed = z
   .int()
@@ -63,6 +67,8 @@ export const IMAGE_FIELDS = {
     "Noise schedule; left out, the model's own. GET /v1/models lists them.",
   ),
   clip_skip: honoured(z.int().min(0), 'Layers left out at the end of a CLIP text encoder.', 0),
+  max_sequence_length: honoured(z.int().min(1), 'Z-Image: tokens of the prompt that are read.', 512),
+  flow_shift: honoured(z.number().gt(0), "Z-Image: shift of the noise schedule; left out, the model's own."),
   vae_tiling: honoured(z.boolean(), 'Encode and decode in strips: the same picture in less memory.', false),
   diffusers_kwargs: honoured(
     kwargs,
@@ -76,18 +82,18 @@ export const IMAGE_FIELDS = {
   ),
   output_format: honoured(z.enum(IMAGE_FORMATS), 'File format.', 'png'),
   output_compression: honoured(z.int().min(0).max(100), 'Quality of JPEG and WebP, in per cent.', 100),
+  output_quality: honoured(
+    z.enum(['default', ...QUALITY_WORDS]),
+    'The same in words: 35, 55, 90 or 100; output_compression comes first.',
+    'default',
+  ),
   stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
   partial_images: honoured(z.int().min(0).max(MOST_PREVIEWS), 'Previews of each picture, with stream.', 0),
 
   quality: neutralOnly('How much work to put in; num_inference_steps says it.', 'auto', 'standard', 'medium'),
   style: neutralOnly('Vivid or natural; the prompt says it.', 'vivid'),
   background: neutralOnly('Transparent or opaque; pictures are opaque.', 'auto', 'opaque'),
-  output_quality: neutralOnly('Quality of JPEG and WebP in words; output_compression says it.', 'default'),
   true_cfg_scale: neutralOnly('A second guidance scale, of models with distilled guidance.'),
-  max_sequence_length: neutralOnly(
-    'Tokens of the prompt that are read; diffusers_kwargs says it where a pipeline takes it.',
-  ),
-  flow_shift: neutralOnly('Shift of the noise schedule.'),
   enable_teacache: neutralOnly('Skip steps that change little.', false),
   enable_upscaling: neutralOnly('Enlarge the picture afterwards.', false),
   upscaling_model_path: neutralOnly('Model that enlarges it.'),

@@ -3,7 +3,7 @@
 
 import type { ImageEvent } from '../index.ts';
 import { isUnforeseen, toErrorReply } from './errors.ts';
-import { applyImageEvent, type ImageReply, toBase64 } from './image-reply.ts';
+import { applyImageEvent, type ImageReply, toBase64, usageOf } from './image-reply.ts';
 import type { Log } from './service.ts';
 import { createEventStream } from './sse.ts';
 
@@ -47,7 +47,8 @@ export function streamImages(
       const picture = await applyImageEvent(reply, event);
       if (picture && event.type === 'image') {
         const words = reply.unknownWords.length > 0 && { unknown_words: reply.unknownWords };
-        send('completed', { ...picture, image_index: event.sample, ...words });
+        const usage = usageOf(reply, 1);
+        send('completed', { ...picture, image_index: event.sample, usage, ...words });
       } else if (event.type === 'preview') {
         const index = shown.get(event.sample) ?? 0;
         if (index >= previews || !stream.room()) continue;

@@ -42,7 +42,7 @@ function refuseEditFields(value: object): void {
 }
 
 function checkTogether(body: ImageBody): void {
-  const { seed, n, partial_images: previews = 0, output_compression: quality = 100 } = body;
+  const { seed, n, partial_images: previews = 0 } = body;
   const refuse = (param: string, message: string): never => {
     throw new RequestError('invalid_value', message, { param });
   };
@@ -61,11 +61,13 @@ function checkTogether(body: ImageBody): void {
       'response_format is url, and a stream carries the pictures themselves; send b64_json',
     );
   }
-  if (quality !== 100 && (body.output_format ?? 'png') === 'png') {
-    refuse(
-      'output_compression',
-      'output_compression is for jpeg and webp, and PNG loses nothing; leave it out',
-    );
+  const loses = {
+    output_compression: (body.output_compression ?? 100) !== 100,
+    output_quality: isLossy(body),
+  };
+  for (const [name, lossy] of Object.entries(loses)) {
+    if (lossy && (body.output_format ?? 'png') === 'png')
+      refuse(name, `${name} is for jpeg and webp, and PNG loses nothing; leave it out`);
   }
   if (body.generic_kwargs && body.diffusers_kwargs) {
     refuse('generic_kwargs', 'generic_kwargs is another name of diffusers_kwargs; send one of them');
@@ -78,6 +80,9 @@ function checkTogether(body: ImageBody): void {
     }
   }
 }
+
+/** A word that PNG is not good enough for: it is too good. */
+const isLossy = ({ output_quality: word }: ImageBody): boolean => word === 'low' || word === 'medium';
 
 function checkPicture({ image, url }: ImageBody): void {
   if (image && url !== undefined) {

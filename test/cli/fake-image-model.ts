@@ -86,6 +86,8 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
   if (command === 'knows') yield { type: 'unknown-words', words: [argument] };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
   const { width, height, steps } = values;
+  const each = (width * height) / 64;
+  yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
   const picture = (seed: number) => ({
     width,
     height,

@@ -71,6 +71,7 @@ describe('streams', () => {
       'resolved',
       'unknown-words',
       'stage',
+      'tokens',
       'step',
       'saved',
       'failed',

@@ -32,7 +32,8 @@ export interface ImageReplyBody {
   created: number;
   size: string;
   output_format: string;
-  data: { b64_json?: string; url?: string; seed: number }[];
+  data: { b64_json?: string; url?: string; seed: number; revised_prompt: string }[];
+  usage: object;
   error?: { message: string; code: string; param: string | null; type: string };
 }
 

@@ -10,6 +10,8 @@ const completed = {
   quality: 'auto',
   background: 'opaque',
   output_format: 'png',
+  revised_prompt: 'a house',
+  usage: expect.objectContaining({ input_tokens: 2, output_tokens: 12 }),
 };
 
 describe('a stream', () => {

@@ -34,6 +34,10 @@ describe('what cannot be done is refused under its name', () => {
     [{ response_format: 'url', stream: true }, 'response_format', 'invalid_value', /send b64_json/],
     [{ output_format: 'gif' }, 'output_format', 'invalid_value', /png, jpeg, webp/],
     [{ output_compression: 50 }, 'output_compression', 'invalid_value', /PNG loses nothing/],
+    [{ output_quality: 'low' }, 'output_quality', 'invalid_value', /PNG loses nothing/],
+    [{ output_quality: 'best' }, 'output_quality', 'invalid_value', /low, medium, high, maximum/],
+    [{ flow_shift: 0 }, 'flow_shift', 'invalid_value', /greater than 0/],
+    [{ max_sequence_length: 0 }, 'max_sequence_length', 'invalid_value', /at least 1/],
     [{ partial_images: 2 }, 'partial_images', 'invalid_value', /needs stream/],
     [{ partial_images: 4, stream: true }, 'partial_images', 'invalid_value', /at most 3/],
     [

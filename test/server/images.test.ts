@@ -19,7 +19,13 @@ describe('POST /v1/images/generations', () => {
       inference_time_s: 0.3,
     });
     expect(reply.data).toHaveLength(1);
-    expect(reply.data[0]?.seed).toBe(7);
+    expect(reply.data[0]).toMatchObject({ seed: 7, revised_prompt: 'a house' });
+    expect(reply.usage).toEqual({
+      total_tokens: 14,
+      input_tokens: 2,
+      output_tokens: 12,
+      input_tokens_details: { text_tokens: 2, image_tokens: 0 },
+    });
     expect(await look(reply.data[0]?.b64_json)).toEqual({ format: 'png', width: 32, height: 24, red: 7 });
     expect(model.requests).toEqual([{ prompt: 'a house', seed: 7 }]);
   });
@@ -40,6 +46,8 @@ describe('POST /v1/images/generations', () => {
       scheduler: 'EulerDiscrete',
       clip_skip: 1,
       vae_tiling: true,
+      max_sequence_length: 77,
+      flow_shift: 2.5,
       diffusers_kwargs: { eta: 0.5 },
       quality: 'auto',
       style: 'vivid',
@@ -64,6 +72,8 @@ describe('POST /v1/images/generations', () => {
         scheduler: 'EulerDiscrete',
         clipSkip: 1,
         tiling: true,
+        maxSequenceLength: 77,
+        flowShift: 2.5,
         kwargs: { eta: 0.5 },
       },
     ]);
@@ -91,6 +101,20 @@ describe('POST /v1/images/generations', () => {
     const reply = await readReply(await generate({ output_format: format, ...more }));
     expect(reply.output_format).toBe(format);
     expect(await look(reply.data[0]?.b64_json)).toMatchObject({ format });
+  });
+
+  it('takes a quality in words, which a number comes before', async () => {
+    const { generate } = await startImages();
+    const bytes = async (quality: object) => {
+      const body = { output_format: 'jpeg', size: '64x64', seed: 1, ...quality };
+      return (await readReply(await generate(body))).data[0]?.b64_json;
+    };
+    expect(await bytes({ output_quality: 'low' })).toBe(await bytes({ output_compression: 35 }));
+    expect(await bytes({ output_quality: 'low' })).not.toBe(await bytes({ output_quality: 'high' }));
+    expect(await bytes({ output_quality: 'low', output_compression: 90 })).toBe(
+      await bytes({ output_quality: 'high' }),
+    );
+    expect((await generate({ output_quality: 'high' })).status).toBe(200); // of a PNG too
   });
 
   it('keeps pictures that are asked for by URL, where a page can fetch them without the key', async () => {

@@ -27,6 +27,8 @@ export interface ClipText {
   states: Tensor;
   /** XL: [1 or 2, columns] */
   pooled: Tensor | null;
+  /** Of the prompt, without what is put around them. */
+  tokens: number;
 }
 
 /** Encoders of a pipeline: [encoder, tokenizer]. */
@@ -61,7 +63,7 @@ export async function encodeClip(
     concat(first.states.on(tape), second.states.on(tape)),
   ]);
   freeTensors(device, [first.states, first.pooled, second.states]);
-  return { states: states!, pooled: second.pooled };
+  return { states: states!, pooled: second.pooled, tokens: first.tokens };
 }
 
 async function encode(
@@ -88,7 +90,7 @@ async function encode(
     'text',
     (table) => clip(config, table),
     async (forward) => {
-      const encoded: ClipText[] = [];
+      const encoded: Omit<ClipText, 'tokens'>[] = [];
       for (const { windows, depth, zero } of sides) {
         const ids = windows.flatMap((window) => window.ids);
         const weights = windows.flatMap((window) => window.weights);
@@ -122,6 +124,7 @@ async function encode(
       const text: ClipText = {
         states: joinRows(device, made, [made.length, rows, made[0]!.columns]),
         pooled: pools.length > 0 ? joinRows(device, pools, [pools.length, pools[0]!.columns]) : null,
+        tokens: sides.at(-1)!.windows.reduce((sum, { ids }) => sum + ids.indexOf(tokens.eos, 1) - 1, 0),
       };
       freeTensors(device, [...made, ...pools]);
       return text;

@@ -34,14 +34,16 @@ export interface Drawing {
 }
 
 export async function draw(drawing: Drawing): Promise<void> {
-  const { components, runner, resolved, options } = drawing;
+  const { components, runner, resolved, options, emit } = drawing;
   const { values, sources } = resolved.event;
   const prepared = await stage(drawing, 'text-encoding', () =>
-    runner.prepare({ prompt: resolved.request.prompt, values, sources, call: resolved.call, options }),
+    runner.prepare({ ...resolved.request, values, sources, call: resolved.call, options }),
   );
   let encoded: Encoded | null = null;
   try {
     const { image } = drawing;
+    const each = tokensOf(drawing);
+    emit({ type: 'tokens', text: prepared.tokens, image: image ? each : 0, each });
     encoded = image && (await stage(drawing, 'image-encoding', () => encodePictures(drawing, image)));
     const samples = Array.from({ length: values.samples }, (_, i) => i);
     // Small models show each picture as soon as it is there; large ones are loaded once for all.
@@ -52,6 +54,13 @@ export async function draw(drawing: Drawing): Promise<void> {
     prepared.free();
     freeTensors(components.device, [encoded?.picture, encoded?.mask?.latents, encoded?.mask?.masked]);
   }
+}
+
+/** What the denoiser takes a picture as. */
+function tokensOf({ autoencoder: { factor }, runner, resolved }: Drawing): number {
+  const { width, height } = resolved.event.values;
+  const [high, wide] = [height / factor, width / factor];
+  return runner.flow?.tokens(high, wide) ?? high * wide;
 }
 
 async function drawGroup(

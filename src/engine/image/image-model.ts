@@ -62,6 +62,10 @@ export interface ImageRequest {
   scheduler?: string;
   /** CLIP layers left out at the end. */
   clipSkip?: number;
+  /** Z-Image: tokens of a prompt that are read; left out: 512. */
+  maxSequenceLength?: number;
+  /** Flow models: shift of the noise schedule, a constant; left out: the checkpoint's. */
+  flowShift?: number;
   /** Image-to-image: where to start from, scaled to the output's size. */
   image?: Pixels;
   /** (0, 1]: share of the steps that are taken from `image`. */
@@ -106,6 +110,8 @@ export type ImageEvent =
   /** Words of the prompt that the model never saw, where it ships a list of those it knows. */
   | { type: 'unknown-words'; words: string[] }
   | { type: 'note'; message: string }
+  /** What the denoiser is told: tokens of the prompt, those of the picture it starts from, those of each picture it makes. */
+  | { type: 'tokens'; text: number; image: number; each: number }
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
   /** After step `step` of `steps`, counted from 1. */
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }

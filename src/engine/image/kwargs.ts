@@ -15,8 +15,6 @@ export interface CallArguments {
   cfgNormalization?: number;
   /** Z-Image: guidance ends where the denoised share of the way exceeds this; above 1: never. */
   cfgTruncation?: number;
-  /** Z-Image: tokens of a prompt that are read. */
-  maxSequenceLength?: number;
   /** SDXL: [height, width] or [top, left] in pixels that the picture is said to have had in training. */
   originalSize?: [number, number];
   cropsTopLeft?: [number, number];
@@ -122,7 +120,7 @@ const Z_IMAGE: Arguments = {
     into: { call: 'cfgNormalization' },
   },
   cfg_truncation: number('a number of at least 0', (value) => value >= 0, { call: 'cfgTruncation' }),
-  max_sequence_length: integer(1, { call: 'maxSequenceLength' }),
+  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
 };
 
 const ARGUMENTS: Readonly<Record<string, Arguments>> = {

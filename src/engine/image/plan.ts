@@ -30,9 +30,14 @@ export function createPlanner(
   const own = String(config['_class_name']);
   return {
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
-    plan({ event: { values }, call }) {
+    plan({ event: { values }, request: { flowShift: shift }, call }) {
       const { scheduler, steps } = values;
-      const schedule = chooseSchedule(scheduler === own ? null : scheduler, config);
+      // The flow-matching classes and the solvers name it differently.
+      const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
+      const schedule = chooseSchedule(scheduler === own ? null : scheduler, {
+        ...config,
+        ...(shift === undefined ? {} : shifted),
+      });
       const { eta, originalSteps } = call;
       const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? flow?.sigmas(steps) : undefined);
       return schedule.plan({

@@ -89,7 +89,9 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   for (const key of ['width', 'height'] as const) if (sources[key] === 'contract') sources[key] = 'model';
   sources.backend = 'request';
   check(values, given, context);
-  return { event: { type: 'resolved', values, sources }, request: { ...given, ...named }, call };
+  const request = { ...named, ...given };
+  checkFlow(request, context);
+  return { event: { type: 'resolved', values, sources }, request, call };
 }
 
 function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {
@@ -152,6 +154,20 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
       'scheduler',
       `scheduler is ${values.scheduler}, and there is none of that name; there are ${schedulers.join(', ')}`,
     );
+}
+
+/** What only models that flow take. */
+function checkFlow({ maxSequenceLength, flowShift }: ImageRequest, { family }: ResolveContext): void {
+  for (const [param, value] of Object.entries({ maxSequenceLength, flowShift })) {
+    if (value === undefined) continue;
+    if (family.name !== 'z-image') {
+      throw new EngineError('bad_request', `${param} is not for ${family.name}: leave it out`, { param });
+    }
+    const whole = param === 'maxSequenceLength';
+    if (value > 0 && (whole ? Number.isInteger(value) : Number.isFinite(value))) continue;
+    const wanted = whole ? 'an integer of at least 1' : 'a number above 0';
+    throw new EngineError('bad_request', `${param} is ${value}; it is ${wanted}`, { param });
+  }
 }
 
 /** What a request says of the size. */

@@ -12,6 +12,8 @@ export interface RunRequest {
   values: ResolvedImageRequest;
   sources: Extract<ImageEvent, { type: 'resolved' }>['sources'];
   call: CallArguments;
+  /** Tokens of a prompt that are read, where a request says. */
+  maxSequenceLength?: number;
   options: ComputeOptions;
 }
 
@@ -25,6 +27,8 @@ export type RecordPredictor = (
 
 /** A prompt, encoded. */
 export interface Prepared {
+  /** Of the prompt. */
+  tokens: number;
   /** The denoiser's weights are on the device while `body` runs. */
   use<T>(body: (record: RecordPredictor) => Promise<T>): Promise<T>;
   free(): void;

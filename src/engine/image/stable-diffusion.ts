@@ -52,6 +52,7 @@ export function stableDiffusion(
         options,
       });
       return {
+        tokens: text.tokens,
         use: (body) =>
           components.use('unet', 'denoiser', page, (forward) =>
             body((latents, output, extra, options) =>

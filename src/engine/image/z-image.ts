@@ -44,6 +44,7 @@ export function zImageRunner(components: Components): Runner {
     async prepare(request): Promise<Prepared> {
       const captions = await encodeCaptions(components, request);
       return {
+        tokens: captions[0]!.shape[1] as number,
         use: (body) =>
           components.use('transformer', 'denoiser', page, (forward) =>
             body((latents, output, _, options) =>
@@ -72,7 +73,7 @@ function encoderPage(config: LlamaConfig, table: WeightTable) {
 /** States of the prompt and, where guidance is on, of what is not wanted; [1, tokens, columns] each. */
 async function encodeCaptions(
   components: Components,
-  { prompt, values, call, options }: RunRequest,
+  { prompt, values, maxSequenceLength = MOST_TOKENS, options }: RunRequest,
 ): Promise<Tensor[]> {
   const { device } = components;
   const config = encoderConfig(components);
@@ -97,7 +98,7 @@ async function encodeCaptions(
         });
         const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
         states.push(
-          await textStates(device, config, forward, ids.slice(0, call.maxSequenceLength ?? MOST_TOKENS), {
+          await textStates(device, config, forward, ids.slice(0, maxSequenceLength), {
             plain: options.plain,
           }),
         );

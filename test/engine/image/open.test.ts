@@ -70,6 +70,13 @@ it("takes the model's own defaults and names words it was never told of", async 
     values: { width: 40, height: 24, steps: 3, guidance: 2 },
     sources: { width: 'model', steps: 'model', guidance: 'model', samples: 'contract' },
   });
+  // Letters and pairs of the tiny vocabulary; a latent of four pixels' side each.
+  expect(events.find(({ type }) => type === 'tokens')).toEqual({
+    type: 'tokens',
+    text: 9,
+    image: 0,
+    each: 60,
+  });
   expect(events.find(({ type }) => type === 'unknown-words')).toEqual({
     type: 'unknown-words',
     words: ['cat', 'on', 'sofa'],

@@ -7,13 +7,22 @@ import type { Resolved } from '../../../src/engine/image/resolve.ts';
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear', clip_sample: false };
 const LCM = { ...SD, _class_name: 'LCMScheduler' };
 const DDIM = { ...SD, _class_name: 'DDIMScheduler' };
+const FLOW_SOLVER = { use_flow_sigmas: true, prediction_type: 'flow_prediction', flow_shift: 5 };
 const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
 
-function timesteps(config: object, className: string, steps: number, strength: number, call = {}): number[] {
-  const flow = config === FLOW ? { tokens: () => 64, sigmas: () => [1, 0.75, 0.5, 0.25] } : null;
+function timesteps(
+  config: object,
+  className: string,
+  steps: number,
+  strength: number,
+  { call = {}, ...request }: { call?: object; flowShift?: number } = {},
+): number[] {
+  const flow = className.startsWith('ZImage')
+    ? { tokens: () => 64, sigmas: () => [1, 0.75, 0.5, 0.25] }
+    : null;
   const planner = createPlanner({ ...config }, { flow, className, factor: 8 });
   const values = { scheduler: planner.names[0], steps, strength, width: 64, height: 64 };
-  const plan = planner.plan({ event: { values }, call } as unknown as Resolved);
+  const plan = planner.plan({ event: { values }, request, call } as unknown as Resolved);
   return plan.steps.map(({ timestep }) => Math.round(timestep));
 }
 
@@ -35,9 +44,19 @@ it.each([
 });
 
 it('LCM takes its steps from as many as a request says', () => {
-  const of = (call: object) => timesteps(LCM, 'LatentConsistencyModelPipeline', 4, 1, call);
+  const of = (call: object) => timesteps(LCM, 'LatentConsistencyModelPipeline', 4, 1, { call });
   expect(of({})).toEqual([999, 759, 499, 259]);
   expect(of({ originalSteps: 4 })).toEqual([999, 749, 499, 249]);
+});
+
+it.each([
+  ['the class’s own', FLOW, 1000],
+  ['a solver’s', { _class_name: 'UniPCMultistepScheduler', ...FLOW_SOLVER }, 999],
+  ['one that goes by the size', { ...FLOW, use_dynamic_shifting: true }, 1000],
+])('a shift replaces %s', (_, config, first) => {
+  const of = (flowShift: number) => timesteps(config, 'ZImagePipeline', 4, 1, { flowShift });
+  expect(of(1)).toEqual([first, 750, 500, 250]);
+  expect(of(3)).toEqual([first, 900, 750, 500]);
 });
 
 it('a strength that leaves no step is refused', () => {

@@ -77,6 +77,26 @@ describe('call arguments', () => {
   });
 });
 
+describe('what only models that flow take', () => {
+  it('goes to them, from the request before the call arguments', () => {
+    const kwargs = { max_sequence_length: 20 };
+    expect(resolved(Z, { kwargs }).request.maxSequenceLength).toBe(20);
+    const request = { kwargs, maxSequenceLength: 30, flowShift: 6 };
+    expect(resolved(Z, request).request).toMatchObject({ maxSequenceLength: 30, flowShift: 6 });
+  });
+
+  it.each([
+    [SD, { flowShift: 3 }, 'flowShift', /not for stable-diffusion/],
+    [XL, { maxSequenceLength: 3 }, 'maxSequenceLength', /not for stable-diffusion-xl/],
+    [Z, { flowShift: 0 }, 'flowShift', /flowShift is 0; it is a number above 0/],
+    [Z, { maxSequenceLength: 1.5 }, 'maxSequenceLength', /is 1.5; it is an integer of at least 1/],
+  ])('is refused: %s %j', (className, request, param, message) => {
+    expect(() => resolved(className, request)).toThrow(
+      expect.objectContaining({ code: 'bad_request', param, message: expect.stringMatching(message) }),
+    );
+  });
+});
+
 it.each([
   ['StableDiffusionImg2ImgPipeline', {}, 'image'],
   ['StableDiffusionInpaintPipeline', {}, 'image'],
