@@ -80,8 +80,9 @@ export async function profileParts(device, folder, values, prompt) {
     kernels.step.push(...(await predictor.times()));
     predictor.destroy();
   });
+  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
   await components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
-    compute(device, into('decode'), (tape) => [toPixels(decoder(latents.on(tape), {}))]),
+    compute(device, into('decode'), (tape) => [toPixels(decoder(latents.on(tape), {}), flag)]),
   );
   await components.close();
   return Object.fromEntries(Object.entries(kernels).map(([part, times]) => [part, byKernel(times)]));

@@ -124,7 +124,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   await removeLeftovers(options['output-path']);
   if (options.warmup || options['enable-torch-compile']) {
     const started = performance.now();
-    await interrupt.orInterrupted(model.warmUp(request, options.warmup ? options['warmup-steps'] : 1));
+    await interrupt.orInterrupted(model.warmUp(request, options.warmup ? options['warmup-steps'] : 0));
     perf.warmedUp(performance.now() - started);
     report.note(`Warmed up in ${((performance.now() - started) / 1000).toFixed(2)} s`);
   }

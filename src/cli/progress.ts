@@ -10,6 +10,8 @@ export interface Step {
   done: number;
   total: number;
   unit: 'bytes' | 'kernels' | 'steps';
+  /** Not worth a line where it is soon done. */
+  minor?: boolean;
   /** Seconds one of `total` takes. */
   pace?: number;
 }
@@ -34,14 +36,14 @@ export function createProgress(log: ConsolaInstance): Progress {
       return;
     }
     const reached = step.total > 0 ? Math.floor((10 * step.done) / step.total) : 0;
-    if (step.label !== label) {
+    if (step.label !== label || step.done === 0) {
       label = step.label;
       tenth = -1;
       saidAt = performance.now();
     }
     // What is soon done says so once, when it is.
     const isSoon = step.unit !== 'steps' && performance.now() - saidAt < LINE_PAUSE;
-    if (reached <= tenth || (isSoon && reached < 10)) return;
+    if (reached <= tenth || (isSoon && (reached < 10 || step.minor))) return;
     tenth = reached;
     saidAt = performance.now();
     log.info(`${step.label}: ${amountText(step)}`);
@@ -61,7 +63,9 @@ export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) =
     if (opening.type === 'note') {
       log.info(opening.message);
     } else if (opening.type === 'warmup') {
-      show({ label: 'Preparing kernels', done: opening.done, total: opening.total, unit: 'kernels' });
+      const { done, total, stage } = opening;
+      const label = stage === undefined ? 'Preparing kernels' : `Preparing kernels of ${stage}`;
+      show({ label, done, total, unit: 'kernels', minor: stage !== undefined });
     } else {
       const { bytes, totalBytes } = opening;
       if (opening.type === 'download' && opening.resumedPercent !== undefined && !resumed) {

@@ -112,7 +112,7 @@ async function openModel(
   };
   const openAs: Record<Kind, () => Promise<ServableModel>> = {
     text: () => open.text(toModelOptions(path, options), tell, leaving),
-    image: () => open.image(toPipelineOptions(path, options), tell, leaving),
+    image: () => open.image({ ...toPipelineOptions(path, options), prepare: true }, tell, leaving),
     embedding: () => open.embedding(toEmbeddingOptions(path, options), tell, leaving),
   };
   const model = await openAs[kind ?? 'text']().catch((error: unknown) => {

@@ -19,6 +19,7 @@ const IMAGE_MODEL_OPTIONS: Record<keyof Required<ImageModelOptions>, Rule> = {
   componentPaths: recordOf(filledText),
   transformerWeightsPath: filledText,
   pipelineClassName: filledText,
+  prepare: flag,
   modelId: filledText,
 };
 

@@ -57,6 +57,8 @@ export class Device {
   readonly arena: Arena;
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
+  /** Pipelines that the driver has compiled, as far as is known. */
+  readonly compiled = new WeakSet<GPUComputePipeline>();
   #memoryBudget: number;
   readonly #mayGrow: boolean;
   readonly #shaders: ShaderSource;

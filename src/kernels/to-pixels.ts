@@ -1,12 +1,16 @@
 // Pictures to bytes: red, green, blue, alpha, a word a pixel.
 
+import type { Operand } from '../gpu/tape.ts';
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;
 
-/** x [items, height, width, 3] in -1 … 1 → u32 [items, height, width], rounded, alpha 255 */
-export function toPixels(x: Tensor): Tensor {
+/**
+ * x [items, height, width, 3] in -1 … 1 → u32 [items, height, width], rounded, alpha 255. `notFinite` (u32 [1]) becomes 1 where a value
+ * is not finite, and stays as it is otherwise.
+ */
+export function toPixels(x: Tensor, notFinite: Operand): Tensor {
   const tape = tapeOf(x);
   if (x.columns !== 3) throw new Error(`toPixels: [${x.shape.join(', ')}] has not three channels`);
   const y = tape.tensor(x.shape.slice(0, -1), 'u32');
@@ -14,7 +18,7 @@ export function toPixels(x: Tensor): Tensor {
     const pixels = strip.count(tape.capacity);
     tape.dispatch('to-pixels.wgsl', {
       args: { first: strip.firstRow, pixels, width: y.columns, x_stride: x.stride, y_stride: y.stride },
-      bind: { x: strip.of(x), y },
+      bind: { x: strip.of(x), y, not_finite: notFinite },
       groups: () => [Math.min(Math.ceil(pixels / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
     });
   }

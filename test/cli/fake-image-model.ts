@@ -153,6 +153,7 @@ export function createFakeImageModel(): FakeImageModel {
         warmUp: async (_, steps) => void fake.warmUps.push(steps),
         async *generate(request, { signal } = {}) {
           fake.requests.push(request);
+          for (const done of [0, 1]) onEvent({ type: 'warmup', done, total: 1, stage: 'denoising' });
           yield* draw(request, signal);
         },
         close: async () => void (fake.closed += 1),

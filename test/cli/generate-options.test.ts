@@ -89,7 +89,7 @@ describe('a value is read', () => {
   it.each([
     [['--warmup'], [1]],
     [['--warmup', '--warmup-steps', '3'], [3]],
-    [['--enable-torch-compile'], [1]],
+    [['--enable-torch-compile'], [0]],
     [['--warmup', 'false'], []],
   ])('%j warms up', async (args, steps) => {
     const { fake, err } = await draw(...BASE, ...args);

@@ -68,6 +68,7 @@ describe('streams', () => {
       'opened',
       'options',
       'prompt',
+      'warmup',
       'resolved',
       'unknown-words',
       'stage',

@@ -100,7 +100,7 @@ describe('models in one server', () => {
         logprobsMode: 'raw',
         maxRunningRequests: 4,
       },
-      { model: scenes, quantization: 'int8' },
+      { model: scenes, quantization: 'int8', prepare: true },
     ]);
   });
 

@@ -12,14 +12,23 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 async function bytesOf(on: Device, values: Float32Array, shape: [number, number, number]): Promise<number[]> {
+  const flag = on.tensor('step', 'finite check', [1], new Uint32Array(1));
   const y = await compute({
     device: on,
     capacity: {},
     sizes: {},
-    record: (_, input) => toPixels(input([...shape, 3], values)),
+    record: (_, input) => toPixels(input([...shape, 3], values), flag.region!),
   });
+  const [raised] = new Uint32Array(await on.read(flag.region!));
+  expect(raised).toBe(Number(!values.every(Number.isFinite)));
   return y.flatMap((row) => [...new Uint8Array(row.buffer)]);
 }
+
+it.each([NaN, Infinity, -Infinity])('raises the flag for a colour of %s', async (value) => {
+  const values = new Random(7).floats(5 * 33 * 3);
+  values[4 * 33 * 3 + 2] = value;
+  await bytesOf(device, values, [1, 5, 33]);
+});
 
 describe.each([
   { name: 'whole', limit: undefined },

@@ -3,13 +3,15 @@
 
 import { readTokenizer } from '../../files/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { Tensor } from '../../gpu/tensor.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
+import { linearCombination } from '../../kernels/linear-combination.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
-import { clip } from '../../models/clip.ts';
-import { poolingPosition, readClipConfig } from '../../models/clip-config.ts';
-import { allocateTensor, compute, freeTensors, type ComputeOptions } from './compute.ts';
+import { clip, type ClipForward } from '../../models/clip.ts';
+import { poolingPosition, readClipConfig, type ClipConfig } from '../../models/clip-config.ts';
+import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
+import { createHeld, orFree } from './held.ts';
 import { evenWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
 
 export interface ClipTextRequest {
@@ -30,6 +32,8 @@ export interface ClipText {
   /** Of the prompt, without what is put around them. */
   tokens: number;
 }
+
+type Encoded = Omit<ClipText, 'tokens'>;
 
 /** Encoders of a pipeline: [encoder, tokenizer]. */
 const ENCODERS = [
@@ -52,18 +56,27 @@ export async function encodeClip(
   xl: boolean,
   request: ClipTextRequest,
 ): Promise<ClipText> {
-  const encoders = ENCODERS.filter(([name]) => components.has(name));
-  const texts: ClipText[] = [];
-  for (const [encoder, tokenizer] of encoders)
-    texts.push(await encode(components, encoder, tokenizer, xl, request));
-  const [first, second] = texts as [ClipText, ClipText?];
-  if (!second) return first;
   const { device } = components;
-  const [states] = await compute(device, request.options, (tape) => [
-    concat(first.states.on(tape), second.states.on(tape)),
-  ]);
-  freeTensors(device, [first.states, first.pooled, second.states]);
-  return { states: states!, pooled: second.pooled, tokens: first.tokens };
+  const encoders = ENCODERS.filter(([name]) => components.has(name));
+  return orFree(device, async ({ later }) => {
+    const texts: ClipText[] = [];
+    for (const [encoder, tokenizer] of encoders) {
+      const text = await encode(components, encoder, tokenizer, xl, request);
+      later(() => freeText(device, text));
+      texts.push(text);
+    }
+    const [first, second] = texts as [ClipText, ClipText?];
+    if (!second) return first;
+    const [states] = await compute(device, request.options, (tape) => [
+      concat(first.states.on(tape), second.states.on(tape)),
+    ]);
+    freeTensors(device, [first.states, first.pooled, second.states]);
+    return { states: states!, pooled: second.pooled, tokens: first.tokens };
+  });
+}
+
+function freeText(device: Device, { states, pooled }: Encoded): void {
+  freeTensors(device, [states, pooled]);
 }
 
 async function encode(
@@ -90,46 +103,76 @@ async function encode(
     'text',
     (table) => clip(config, table),
     async (forward) => {
-      const encoded: Omit<ClipText, 'tokens'>[] = [];
-      for (const { windows, depth, zero } of sides) {
-        const ids = windows.flatMap((window) => window.ids);
-        const weights = windows.flatMap((window) => window.weights);
-        const given = [
-          device.tensor('step', 'token ids', [windows.length, tokens.length], Uint32Array.from(ids)),
-          device.tensor('step', 'text end', [1], Uint32Array.of(poolingPosition(config, windows[0]!.ids))),
-          // Nothing at all is zeros.
-          device.tensor(
-            'step',
-            'emphasis',
-            [ids.length],
-            Float32Array.from(weights, (weight) => (zero ? 0 : weight)),
-          ),
-          device.tensor('step', 'kept', [1], Float32Array.of(zero ? 0 : 1)),
-        ] as const;
-        const [idRows, end, emphasis, kept] = given;
-        const [states, pooled = null] = await compute(device, request.options, (tape) => {
-          const out = forward(tape, xl ? { ids: idRows, ends: end } : { ids: idRows }, {
-            depth,
-            normed: !xl,
-          });
-          const scaled = scaleRows(out.states, emphasis.region!);
-          return out.pooled ? [scaled, scaleRows(out.pooled, kept.region!)] : [scaled];
+      const held = createHeld(device);
+      try {
+        const encoded: Encoded[] = [];
+        for (const side of sides) {
+          const run = (options: ComputeOptions, notFinite: Region): Promise<Encoded> =>
+            encodeSide(device, forward, { ...side, config, xl }, options, notFinite);
+          const free = (text: Encoded): void => freeText(device, text);
+          const text = await finitely(device, request.options, 'the text encoder', run, free);
+          held.later(() => free(text));
+          encoded.push(text);
+        }
+        const made = encoded.map(({ states }) => states);
+        const pools = encoded.flatMap(({ pooled }) => (pooled ? [pooled] : []));
+        return await orFree(device, async ({ hold }) => {
+          const counted = sides
+            .at(-1)!
+            .windows.reduce((sum, { ids }) => sum + ids.indexOf(tokens.eos, 1) - 1, 0);
+          const states = hold(joinRows(device, made, [made.length, made[0]!.rows({}), made[0]!.columns]));
+          if (pools.length === 0) return { states, pooled: null, tokens: counted };
+          const pooled = joinRows(device, pools, [pools.length, pools[0]!.columns]);
+          return { states, pooled, tokens: counted };
         });
-        freeTensors(device, given);
-        encoded.push({ states: states!, pooled });
+      } finally {
+        held.free();
       }
-      const made = encoded.map(({ states }) => states);
-      const pools = encoded.flatMap(({ pooled }) => (pooled ? [pooled] : []));
-      const rows = made[0]!.rows({});
-      const text: ClipText = {
-        states: joinRows(device, made, [made.length, rows, made[0]!.columns]),
-        pooled: pools.length > 0 ? joinRows(device, pools, [pools.length, pools[0]!.columns]) : null,
-        tokens: sides.at(-1)!.windows.reduce((sum, { ids }) => sum + ids.indexOf(tokens.eos, 1) - 1, 0),
-      };
-      freeTensors(device, [...made, ...pools]);
-      return text;
     },
   );
+}
+
+interface Side {
+  config: ClipConfig;
+  xl: boolean;
+  windows: readonly PromptWindow[];
+  /** Layers that are run for the states. */
+  depth: number;
+  /** Nothing at all is zeros. */
+  zero: boolean;
+}
+
+/** States and pooled states of a prompt's windows; `notFinite` is raised where one is no finite number. */
+async function encodeSide(
+  device: Device,
+  forward: ClipForward,
+  { config, xl, windows, depth, zero }: Side,
+  options: ComputeOptions,
+  notFinite: Region,
+): Promise<Encoded> {
+  const { hold, free } = createHeld(device);
+  const numbers = (label: string, shape: number[], values: Float32Array | Uint32Array): Tensor =>
+    hold(device.tensor('step', label, shape, values));
+  const ids = windows.flatMap((window) => window.ids);
+  const weights = windows.flatMap((window) => window.weights.map((weight) => (zero ? 0 : weight)));
+  try {
+    const rows = [windows.length, ids.length / windows.length];
+    const idRows = numbers('token ids', rows, Uint32Array.from(ids));
+    const end = numbers('text end', [1], Uint32Array.of(poolingPosition(config, windows[0]!.ids)));
+    const emphasis = numbers('emphasis', [ids.length], Float32Array.from(weights));
+    const kept = numbers('kept', [1], Float32Array.of(zero ? 0 : 1));
+    const one = numbers('one', [1], Float32Array.of(1));
+    const [states, pooled = null] = await compute(device, options, (tape) => {
+      const inputs = xl ? { ids: idRows, ends: end } : { ids: idRows };
+      const out = forward(tape, inputs, { depth, normed: !xl });
+      const checked = (x: Tensor): Tensor => linearCombination([x], one.region!, notFinite);
+      const scaled = scaleRows(checked(out.states), emphasis.region!);
+      return out.pooled ? [scaled, scaleRows(checked(out.pooled), kept.region!)] : [scaled];
+    });
+    return { states: states!, pooled };
+  } finally {
+    free();
+  }
 }
 
 /** Rows of several tensors, one after the other. */

@@ -47,6 +47,8 @@ export interface Components {
     build: (weights: WeightTable, component: PipelineComponent) => P,
     body: (page: P) => Promise<T>,
   ): Promise<T>;
+  /** While `run` runs, weights that do not stay on the device are not read into it: of use where nothing is computed. */
+  unread<T>(run: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -89,6 +91,7 @@ export async function openComponents(
   const format = await orClose(close, () => chooseFormat(device, options, largest));
   const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
   const kept = new Map<string, Loaded>();
+  let isRead = true;
 
   const load = async (
     name: string,
@@ -101,7 +104,7 @@ export async function openComponents(
     const weights = openWeights(device, tensors, format, { plain: options.plain });
     try {
       const page = build(weights, get(name));
-      await weights.load({ onProgress });
+      if (resident || isRead) await weights.load({ onProgress });
       return { page, weights };
     } catch (error) {
       weights.free();
@@ -126,6 +129,14 @@ export async function openComponents(
         return await body(loaded.page as ReturnType<typeof build>);
       } finally {
         if (!resident) loaded.weights.free();
+      }
+    },
+    async unread(run) {
+      isRead = false;
+      try {
+        return await run();
+      } finally {
+        isRead = true;
       }
     },
     close,

@@ -1,15 +1,32 @@
 // One computation on the device: recorded, run, and what came of it kept in bytes of its own.
 
+import { EngineError } from '../../files/error.ts';
 import { Tape } from '../../gpu/tape.ts';
 import type { Device } from '../../gpu/device.ts';
 import { profile, type KernelTime } from '../../gpu/profile.ts';
-import { Tensor, tensorBytes } from '../../gpu/tensor.ts';
+import { Tensor, tensorBytes, type Region } from '../../gpu/tensor.ts';
+import { compileTape } from '../compile.ts';
 
 export interface ComputeOptions {
   /** Plain f32 kernels. */
   plain: boolean;
   /** Hears where the time of a computation goes, each kernel once; it is then run a second time for that. */
   onTimes?: ((times: readonly KernelTime[]) => void) | undefined;
+  /** Hears of the kernels that are compiled for the next computation. */
+  onKernels?: ((done: number, total: number) => void) | undefined;
+  /** Hears what came out as no numbers, and is computed again in plain f32. */
+  onNotFinite?: ((what: string) => void) | undefined;
+  /** Kernels are compiled, and nothing is computed. */
+  compileOnly?: boolean;
+}
+
+export class NotFiniteError extends EngineError {
+  constructor() {
+    super(
+      'internal',
+      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try --disable-autocast',
+    );
+  }
 }
 
 /** A tensor with bytes of its own, not yet written; shape of plain numbers. */
@@ -36,17 +53,25 @@ export interface Recording {
  */
 export async function recordTape(
   device: Device,
-  { plain }: ComputeOptions,
+  { plain, onKernels, compileOnly = false }: ComputeOptions,
   record: (tape: Tape) => readonly Tensor[],
   into: readonly Tensor[],
 ): Promise<Recording> {
   const tape = new Tape(device, {}, { plain });
-  const results = record(tape);
-  for (const result of results) if (!result.region) tape.keep(result);
-  tape.finish();
-  await device.reserve(device.memoryUsed + device.arena.growth());
+  let results: readonly Tensor[];
+  try {
+    results = record(tape);
+    for (const result of results) if (!result.region) tape.keep(result);
+    tape.finish();
+    await device.reserve(device.memoryUsed + device.arena.growth());
+    await compileTape(device, tape, onKernels);
+  } catch (error) {
+    tape.destroy();
+    throw error;
+  }
   return {
-    run: () =>
+    run() {
+      if (compileOnly) return;
       tape.run(
         {},
         {
@@ -60,7 +85,8 @@ export async function recordTape(
               encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
             }),
         },
-      ),
+      );
+    },
     times: () => profile(device, tape, {}),
     destroy: () => tape.destroy(),
   };
@@ -85,13 +111,45 @@ export async function compute(
       },
       into,
     );
-    recording.run();
-    await device.gpu.queue.onSubmittedWorkDone();
-    options.onTimes?.(await recording.times());
-    recording.destroy();
+    try {
+      recording.run();
+      await device.gpu.queue.onSubmittedWorkDone();
+      options.onTimes?.(await recording.times());
+    } finally {
+      recording.destroy();
+    }
     return into;
   } catch (error) {
     freeTensors(device, into);
     throw error;
+  }
+}
+
+/**
+ * What `run` makes, made again by plain f32 kernels where it raises the flag (u32 [1]) that it is given: f16 ends at 65504. Throws
+ * NotFiniteError where they raise it too; `free` gives back what is not taken.
+ */
+export async function finitely<T>(
+  device: Device,
+  options: ComputeOptions,
+  what: string,
+  run: (options: ComputeOptions, notFinite: Region) => Promise<T>,
+  free: (made: T) => void = () => {},
+): Promise<T> {
+  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
+  const region = flag.region!;
+  const ways = options.plain ? [options] : [options, { ...options, plain: true }];
+  try {
+    for (const [i, way] of ways.entries()) {
+      if (i > 0) options.onNotFinite?.(what);
+      device.gpu.queue.writeBuffer(region.buffer, 0, new Uint32Array(1));
+      const made = await run(way, region);
+      const [raised] = new Uint32Array(await device.read(region));
+      if (raised === 0) return made;
+      free(made);
+    }
+    throw new NotFiniteError();
+  } finally {
+    freeTensors(device, [flag]);
   }
 }

@@ -1,13 +1,20 @@
 // The denoising loop: runs any schedule's plan on the device. Tensors of the latents' size hold the latents, the model's
 // output, fresh noise and the plan's history; each update is one linear combination of them.
 
-import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { Tape } from '../../gpu/tape.ts';
 import type { KernelTime } from '../../gpu/profile.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { blend } from '../../kernels/blend.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
-import { allocateTensor, freeTensors, recordTape, type ComputeOptions, type Recording } from './compute.ts';
+import {
+  NotFiniteError,
+  allocateTensor,
+  recordTape,
+  type ComputeOptions,
+  type Recording,
+} from './compute.ts';
+import type { Held } from './held.ts';
 import { createScalars } from './scalars.ts';
 import type { Mix, Operand, Step, Term } from './schedules/schedule.ts';
 
@@ -37,58 +44,55 @@ export interface Denoiser {
   start(mix: Mix, image: Tensor | null, noise: Tensor): Promise<void>;
   /** One step; the clean latents as it sees them go into `estimate`. Throws NotFiniteError. */
   step(step: Step, predictor: Predictor, draw: DrawNoise, estimate: Tensor | null): Promise<void>;
-  free(): void;
 }
 
 /** Coefficients of one update, and of what inpainting keeps. */
 const MOST_SCALARS = 16;
 
-export class NotFiniteError extends EngineError {
-  constructor() {
-    super(
-      'internal',
-      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try --disable-autocast',
-    );
-  }
-}
-
+/** What it holds on the device is `held`'s. */
 export function createDenoiser(
   device: Device,
+  held: Held,
   shape: readonly number[],
   keeping: Keeping | null,
   options: ComputeOptions,
 ): Denoiser {
   const tensors = new Map<Operand, Tensor>();
   const tensorOf = (operand: Operand): Tensor => {
-    const known = tensors.get(operand) ?? allocateTensor(device, `latents ${operand}`, shape);
-    tensors.set(operand, known);
-    return known;
+    const known = tensors.get(operand);
+    if (known) return known;
+    const made = held.hold(allocateTensor(device, `latents ${operand}`, shape));
+    tensors.set(operand, made);
+    return made;
   };
   const latents = tensorOf('latents');
   const output = tensorOf('output');
   const scalars = createScalars(device, 'coefficients', MOST_SCALARS);
-  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
-  const recordings = new Map<string, Promise<Recording>>();
+  held.later(scalars.free);
+  const flag = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+  const recordings = new Map<string, Recording>();
+  const recorded = async (
+    key: string,
+    into: Tensor,
+    record: (tape: Tape) => readonly Tensor[],
+  ): Promise<Recording> => {
+    const known = recordings.get(key);
+    if (known) return known;
+    const made = await recordTape(device, options, record, [into]);
+    held.later(made.destroy);
+    recordings.set(key, made);
+    return made;
+  };
 
   /** The combination with these operands into a tensor, recorded once. */
-  const combination = (terms: readonly Tensor[], key: string, into: Tensor): Promise<Recording> => {
-    const known =
-      recordings.get(key) ??
-      recordTape(
-        device,
-        options,
-        (tape) => [
-          linearCombination(
-            terms.map((x) => x.on(tape)),
-            scalars.region,
-            flag.region!,
-          ),
-        ],
-        [into],
-      );
-    recordings.set(key, known);
-    return known;
-  };
+  const combination = (terms: readonly Tensor[], key: string, into: Tensor): Promise<Recording> =>
+    recorded(key, into, (tape) => [
+      linearCombination(
+        terms.map((x) => x.on(tape)),
+        scalars.region,
+        flag.region!,
+      ),
+    ]);
   const combine = async (terms: readonly Term[], name: string, into: Tensor): Promise<void> => {
     const operands = terms.map(({ operand }) => operand);
     const recording = await combination(operands.map(tensorOf), `${name}=${operands.join('+')}`, into);
@@ -96,27 +100,18 @@ export function createDenoiser(
     recording.run();
   };
   const keep = async ({ mask, image, noise }: Keeping, after: Mix): Promise<void> => {
-    const key = 'keep';
-    const recording =
-      recordings.get(key) ??
-      recordTape(
-        device,
-        options,
-        (tape) => {
-          const known = {
-            image: image.on(tape),
-            noise: noise.on(tape),
-            scalars: scalars.region,
-            imageScalar: 0,
-            noiseScalar: 1,
-          };
-          return [blend(latents.on(tape), mask.on(tape), known)];
-        },
-        [latents],
-      );
-    recordings.set(key, recording);
+    const recording = await recorded('keep', latents, (tape) => {
+      const known = {
+        image: image.on(tape),
+        noise: noise.on(tape),
+        scalars: scalars.region,
+        imageScalar: 0,
+        noiseScalar: 1,
+      };
+      return [blend(latents.on(tape), mask.on(tape), known)];
+    });
     scalars.write([after.image, after.noise]);
-    (await recording).run();
+    recording.run();
   };
   const assertFinite = async (): Promise<void> => {
     const [failed] = new Uint32Array(await device.read(flag.region!));
@@ -142,11 +137,6 @@ export function createDenoiser(
       for (const { into, terms } of step.updates) await combine(terms, String(into), tensorOf(into));
       if (keeping) await keep(keeping, step.after);
       await assertFinite();
-    },
-    free() {
-      for (const recording of recordings.values()) void recording.then((made) => made.destroy());
-      freeTensors(device, [...tensors.values(), flag]);
-      scalars.free();
     },
   };
 }

@@ -2,13 +2,15 @@
 // leave the device before the next one's come, unless all of them are small beside the budget.
 
 import { EngineError } from '../../files/error.ts';
-import type { Tensor } from '../../gpu/tensor.ts';
+import type { Tape } from '../../gpu/tape.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { latentColours } from '../../kernels/latent-colours.ts';
+import { linearCombination } from '../../kernels/linear-combination.ts';
 import { toPixels } from '../../kernels/to-pixels.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
-import { compute, freeTensors, type ComputeOptions } from './compute.ts';
+import { compute, finitely, freeTensors, NotFiniteError, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
-import { NotFiniteError } from './denoise.ts';
+import { createHeld, orFree } from './held.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
 import type { Tiling } from '../../models/autoencoder-kl.ts';
 import { colourFactors } from './latent-colours.ts';
@@ -31,6 +33,7 @@ export interface Drawing {
   signal: AbortSignal | undefined;
   options: ComputeOptions;
   emit(event: ImageEvent): void;
+  onStage?(name: StageName): void;
 }
 
 export async function draw(drawing: Drawing): Promise<void> {
@@ -93,11 +96,12 @@ function assertWanted(signal: AbortSignal | undefined): void {
 
 /** Runs one stage on its own: what the device held for it alone is given back. */
 async function stage<T>(
-  { components: { device }, emit, signal }: Drawing,
+  { components: { device }, emit, signal, onStage }: Drawing,
   name: StageName,
   run: () => Promise<T>,
 ): Promise<T> {
   assertWanted(signal);
+  onStage?.(name);
   const startedAt = performance.now();
   device.takePeak();
   try {
@@ -124,7 +128,7 @@ async function denoise(
           const message =
             'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
           drawing.emit({ type: 'note', message });
-          return sampleOnce(drawing, record, encoded, sample, { plain: true });
+          return sampleOnce(drawing, record, encoded, sample, { ...drawing.options, plain: true });
         },
       );
       latents.push(made);
@@ -180,12 +184,12 @@ function preview(drawing: Drawing, sample: number) {
   }
   return async (estimate: Tensor, step: number): Promise<void> => {
     const [, height, width] = estimate.shape as number[];
-    const table = device.tensor('step', 'colours', [factors.length], factors);
-    const [bytes] = await compute(device, options, (tape) => [
-      toPixels(latentColours(estimate.on(tape), table.region!)),
-    ]);
-    const image = await readPicture(device, bytes!, width!, height!);
-    freeTensors(device, [table, bytes]);
+    const held = createHeld(device);
+    const table = held.hold(device.tensor('step', 'colours', [factors.length], factors));
+    const unread = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+    const image = await picture(drawing, options, width!, height!, (tape) =>
+      toPixels(latentColours(estimate.on(tape), table.region!), unread.region!),
+    ).finally(held.free);
     emit({ type: 'preview', sample, step, image });
   };
 }
@@ -205,13 +209,26 @@ function withDecoder<T>(drawing: Drawing, body: (decode: Decode) => Promise<T>):
   const { width, height } = resolved.event.values;
   const tiling = tilingOf(drawing);
   return components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
-    body(async (latents) => {
-      const [bytes] = await compute(device, options, (tape) => [toPixels(decoder(latents.on(tape), tiling))]);
-      const picture = await readPicture(device, bytes!, width, height);
-      freeTensors(device, [bytes]);
-      return picture;
-    }),
+    body((latents) =>
+      finitely(device, options, 'the decoder', (way, notFinite) =>
+        picture(drawing, way, width, height, (tape) =>
+          toPixels(decoder(latents.on(tape), tiling), notFinite),
+        ),
+      ),
+    ),
   );
+}
+
+/** What `record` makes of pixels, read back. */
+async function picture(
+  { components: { device } }: Drawing,
+  options: ComputeOptions,
+  width: number,
+  height: number,
+  record: (tape: Tape) => Tensor,
+): Promise<Pixels> {
+  const made = await compute(device, options, (tape) => [record(tape)]);
+  return readPicture(device, made[0]!, width, height).finally(() => freeTensors(device, made));
 }
 
 /** The picture to start from, and what inpainting needs of it and of the mask. */
@@ -224,17 +241,30 @@ async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded>
     'encoder',
     (table) => autoencoder.encoder(table),
     async (encode) => {
-      const upload = uploadPicture(device, image);
-      const kept = mask && runner.fillsMasks ? keptPixels(drawing, mask) : null;
+      const held = createHeld(device);
       try {
-        const [picture, masked = null] = await compute(device, options, (tape) => {
-          const x = upload.on(tape);
-          const pictures = kept ? [x, scaleRows(x, kept.region!)] : [x];
-          return pictures.map((one) => encode(one, tiling));
+        const upload = uploadPicture(device, image);
+        held.hold(upload.bytes);
+        const kept = mask && runner.fillsMasks ? held.hold(keptPixels(drawing, mask)) : null;
+        const one = held.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
+        const run = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
+          compute(device, way, (tape) => {
+            const x = upload.on(tape);
+            const pictures = kept ? [x, scaleRows(x, kept.region!)] : [x];
+            return pictures.map((given) =>
+              linearCombination([encode(given, tiling)], one.region!, notFinite),
+            );
+          });
+        return await orFree(device, async ({ hold, later }) => {
+          const made = await finitely(device, options, 'the encoder', run, (tensors) =>
+            freeTensors(device, tensors),
+          );
+          later(() => freeTensors(device, made));
+          const [picture, masked = null] = made;
+          return { picture: picture!, mask: mask && { latents: hold(maskLatents(drawing, mask)), masked } };
         });
-        return { picture: picture!, mask: mask && { latents: maskLatents(drawing, mask), masked } };
       } finally {
-        freeTensors(device, [upload.bytes, kept]);
+        held.free();
       }
     },
   );

@@ -35,6 +35,8 @@ export interface ImageModelOptions {
   transformerWeightsPath?: string;
   /** Replaces the pipeline class that model_index.json names. */
   pipelineClassName?: string;
+  /** Kernels for a picture of the model's own size are compiled while it opens. */
+  prepare?: boolean;
   /** Picks the family where neither the folder nor model_index.json does. */
   modelId?: string;
 }
@@ -153,7 +155,7 @@ export interface ImageModel {
   readonly ended: Promise<Error>;
   /** Checks a request as `generate` would and resolves its values; throws EngineError. */
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
-  /** Compiles every kernel that a picture of this size needs. */
+  /** Draws so many steps of it for nobody; with 0 steps only the kernels that it needs are compiled. */
   warmUp(request: ImageRequest, steps: number): Promise<void>;
   /** Draws. Throws EngineError; ends with `cancelled` within a step when `signal` aborts. */
   generate(

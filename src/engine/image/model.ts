@@ -18,6 +18,8 @@ export interface ImageModelParts {
 export interface DrawOptions {
   signal?: AbortSignal | undefined;
   profile?: boolean | undefined;
+  /** Kernels are compiled, and nothing is drawn. */
+  compileOnly?: boolean;
 }
 
 export function createImageModel({ info, resolve, draw, release }: ImageModelParts): ImageModel {
@@ -85,8 +87,10 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
     warmUp: (request, steps) =>
       inTurn(async () => {
         assertOpen();
-        const resolved = resolve({ ...request, steps, samples: 1, previewEvery: 0 });
-        await draw(resolved, () => {}, { signal: leaving.signal });
+        const compileOnly = steps === 0;
+        const asked = { ...request, samples: 1, previewEvery: 0 };
+        const resolved = resolve(compileOnly ? asked : { ...asked, steps });
+        await draw(resolved, () => {}, { signal: leaving.signal, compileOnly });
       }),
     close,
     [Symbol.asyncDispose]: close,

@@ -6,9 +6,17 @@ import { openPipeline } from '../../files/pipeline-index.ts';
 import type { KernelTime } from '../../gpu/profile.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
-import { draw } from './draw.ts';
+import { draw, type Drawing } from './draw.ts';
 import { isTelling } from './families.ts';
-import type { ImageEvent, ImageModel, ImageModelOptions, OpenEvent } from './image-model.ts';
+import type {
+  ImageEvent,
+  ImageModel,
+  ImageModelOptions,
+  ImageRequest,
+  OpenEvent,
+  Pixels,
+  StageName,
+} from './image-model.ts';
 import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
@@ -57,32 +65,38 @@ export async function openImageModelInline(
   let parts = await open();
   const { context, planner, info } = parts;
   const { tiles } = parts.autoencoder;
+  const tell = (stage: StageName, done: number, total: number): void =>
+    onEvent({ type: 'warmup', done, total, stage });
+  const resolve = (request: ImageRequest): Resolved => {
+    if (request.tiling && !tiles) {
+      const message =
+        'tiling is for an AutoencoderKL, and this one decodes in little memory anyway: leave it out';
+      throw new EngineError('bad_request', message, { param: 'tiling' });
+    }
+    const resolved = resolveRequest(request, context);
+    planner.plan(resolved);
+    return resolved;
+  };
+  if (options.prepare) await prepare(parts, platform, resolve(plainRequest(context)), tell, onEvent, signal);
   return createImageModel({
     info,
-    resolve(request) {
-      if (request.tiling && !tiles) {
-        const message =
-          'tiling is for an AutoencoderKL, and this one decodes in little memory anyway: leave it out';
-        throw new EngineError('bad_request', message, { param: 'tiling' });
-      }
-      const resolved = resolveRequest(request, context);
-      planner.plan(resolved);
-      return resolved;
-    },
+    resolve,
     async draw(resolved, emit, drawOptions) {
       if (lost !== null) {
         const gone = parts;
         parts = await open();
         await gone.components.close();
       }
-      await drawOn(parts, platform, resolved, emit, drawOptions).catch(async (cause: unknown) => {
-        if (cause instanceof EngineError) throw cause;
-        // What waits on a lost device may fail before the device says that it is lost.
-        await Promise.race([parts.device.lost, new Promise((resolve) => setTimeout(resolve, LOSS_TIME))]);
-        if (lost === null) throw cause;
-        const message = `the GPU device was lost (${lost}) while the picture was drawn: ask for it again, a device is opened anew`;
-        throw new EngineError('device_lost', message, { cause });
-      });
+      await drawOn(parts, platform, resolved, emit, { ...drawOptions, tell }).catch(
+        async (cause: unknown) => {
+          if (cause instanceof EngineError) throw cause;
+          // What waits on a lost device may fail before the device says that it is lost.
+          await Promise.race([parts.device.lost, new Promise((resolve) => setTimeout(resolve, LOSS_TIME))]);
+          if (lost === null) throw cause;
+          const message = `the GPU device was lost (${lost}) while the picture was drawn: ask for it again, a device is opened anew`;
+          throw new EngineError('device_lost', message, { cause });
+        },
+      );
     },
     async release() {
       await parts.components.close();
@@ -96,7 +110,7 @@ async function drawOn(
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
-  { signal, profile = false }: DrawOptions,
+  { signal, profile = false, compileOnly = false, tell }: DrawOptions & { tell: TellKernels },
 ): Promise<void> {
   const { request, event } = resolved;
   const { width, height } = event.values;
@@ -105,17 +119,61 @@ async function drawOn(
   const kernels = new Map<string, number>();
   const onTimes = (times: readonly KernelTime[]): void =>
     times.forEach(({ name, ms }) => kernels.set(name, (kernels.get(name) ?? 0) + ms));
-  await draw({
+  let stage: StageName = 'text-encoding';
+  const drawing: Drawing = {
     components,
     runner,
     autoencoder,
     plan: planner.plan(resolved),
-    options: { plain, onTimes: profile && device.capabilities.timestamps ? onTimes : undefined },
+    options: {
+      plain,
+      compileOnly,
+      onTimes: profile && device.capabilities.timestamps ? onTimes : undefined,
+      onKernels: (done, total) => tell(stage, done, total),
+      onNotFinite(what) {
+        const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
+        emit({ type: 'note', message });
+      },
+    },
     resolved,
     image: request.image ? await platform.coverImage(request.image, width, height) : null,
     mask: request.mask ? await platform.coverImage(request.mask, width, height) : null,
     signal,
     emit,
-  });
+    onStage: (name) => (stage = name),
+  };
+  await (compileOnly ? components.unread(() => draw(drawing)) : draw(drawing));
   if (kernels.size > 0) emit({ type: 'kernels', milliseconds: Object.fromEntries(kernels) });
+}
+
+type TellKernels = (stage: StageName, done: number, total: number) => void;
+
+/** Compiles what a request needs. Where memory ends before its size, requests for smaller ones may still be drawn. */
+async function prepare(
+  parts: Parts,
+  platform: Platform,
+  resolved: Resolved,
+  tell: TellKernels,
+  onEvent: (event: OpenEvent) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, tell });
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'out_of_memory') {
+      const message = `kernels are compiled when they are needed: ${error.message}`;
+      return onEvent({ type: 'note', message });
+    }
+    await parts.components.close();
+    parts.device.destroy();
+    throw error;
+  }
+}
+
+/** Nothing but what the model needs of a request. */
+function plainRequest({ needsMask, className, defaults: { width, height } }: Parts['context']): ImageRequest {
+  const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
+  const fills = needsMask || className.includes('Inpaint');
+  const continues = fills || className.includes('Img2Img');
+  return { prompt: '', seed: 0, ...(continues && { image: blank }), ...(fills && { mask: blank }) };
 }

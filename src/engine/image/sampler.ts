@@ -5,6 +5,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
 import { EngineError } from '../../files/error.ts';
 import { allocateTensor, compute, freeTensors, type ComputeOptions } from './compute.ts';
+import { createHeld, type Held } from './held.ts';
 import { createDenoiser, writeRows, type Keeping, type Predictor } from './denoise.ts';
 import type { ImageEvent } from './image-model.ts';
 import type { NoiseStream } from './noise.ts';
@@ -42,19 +43,17 @@ export interface SampleRequest {
 
 /** The latents, [1, height, width, channels], in bytes of their own. */
 export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
-  const held: Tensor[] = [];
+  const held = createHeld(request.device);
   try {
-    return await sample(request, (tensor) => {
-      held.push(tensor);
-      return tensor;
-    });
+    return await sample(request, held);
   } finally {
-    freeTensors(request.device, held);
+    held.free();
   }
 }
 
-/** `hold`: what is given back when the sample is made, or fails. */
-async function sample(request: SampleRequest, hold: (tensor: Tensor) => Tensor): Promise<Tensor> {
+/** `held` is given back when the sample is made, or fails. */
+async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
+  const { hold } = held;
   const { device, autoencoder, height, width, plan, encoded, noise: stream, options } = request;
   const shape = [1, height, width, autoencoder.latentChannels];
   const count = height * width * autoencoder.latentChannels;
@@ -83,28 +82,23 @@ async function sample(request: SampleRequest, hold: (tensor: Tensor) => Tensor):
   if (mask && !masked && autoencoder.samples) draw();
   const extra = masked && hold(await besides(device, mask!.latents, masked, options));
   const keeping: Keeping | null = mask && image && !masked ? { mask: mask.latents, image, noise } : null;
-  const denoiser = createDenoiser(device, shape, keeping, options);
+  const denoiser = createDenoiser(device, held, shape, keeping, options);
   const { latents, output } = denoiser;
-  let predictor: Predictor | null = null;
-  try {
-    predictor = await request.predictor(latents, output, extra);
-    const start =
-      image && !anew
-        ? { mix: plan.fromImage, image }
-        : { mix: { image: 0, noise: plan.fromNoise }, image: null };
-    await denoiser.start(start.mix, start.image, noise);
-    await steps(request, denoiser, predictor, draw);
-    if (options.onTimes) {
-      const count = plan.steps.length;
-      options.onTimes((await predictor.times()).map((time) => ({ ...time, ms: time.ms * count })));
-    }
-    const result = allocateTensor(device, 'latents', shape);
-    copy(device, latents, result);
-    return result;
-  } finally {
-    predictor?.destroy();
-    denoiser.free();
+  const predictor = await request.predictor(latents, output, extra);
+  held.later(predictor.destroy);
+  const start =
+    image && !anew
+      ? { mix: plan.fromImage, image }
+      : { mix: { image: 0, noise: plan.fromNoise }, image: null };
+  await denoiser.start(start.mix, start.image, noise);
+  await steps(request, denoiser, predictor, draw);
+  if (options.onTimes) {
+    const count = plan.steps.length;
+    options.onTimes((await predictor.times()).map((time) => ({ ...time, ms: time.ms * count })));
   }
+  const result = allocateTensor(device, 'latents', shape);
+  copy(device, latents, result);
+  return result;
 }
 
 async function steps(

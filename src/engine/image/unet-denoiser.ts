@@ -12,6 +12,7 @@ import type { UNet, UNetConditioning } from '../../models/unet.ts';
 import type { ClipText } from './clip-text.ts';
 import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from './compute.ts';
 import { writeRows, type Predictor } from './denoise.ts';
+import { createHeld, orFree, type Held } from './held.ts';
 import { createScalars } from './scalars.ts';
 
 export interface UNetRequest {
@@ -31,8 +32,19 @@ const INPUT_SCALE = 0;
 const GUIDANCE = 1;
 const ONE = 2;
 
-export async function unetPredictor(
+export function unetPredictor(
   device: Device,
+  config: UNetConfig,
+  unet: UNet,
+  request: UNetRequest,
+  options: ComputeOptions,
+): Promise<Predictor> {
+  return orFree(device, (held) => record(device, held, config, unet, request, options));
+}
+
+async function record(
+  device: Device,
+  held: Held,
   config: UNetConfig,
   unet: UNet,
   request: UNetRequest,
@@ -41,8 +53,11 @@ export async function unetPredictor(
   const { latents, output, extra, text } = request;
   const batch = text.states.shape[0] as number;
   const conditioning = await condition(device, config, unet, request, options);
+  const { keyValues, added, guidance: guide } = conditioning;
+  held.later(() => freeTensors(device, [...keyValues, added, guide]));
   const scalars = createScalars(device, 'scalars of a step', 3);
-  const time = allocateTensor(device, 'time step', [batch, 1]);
+  held.later(scalars.free);
+  const time = held.hold(allocateTensor(device, 'time step', [batch, 1]));
   const recording = await recordTape(
     device,
     options,
@@ -58,6 +73,7 @@ export async function unetPredictor(
     },
     [output],
   );
+  held.later(recording.destroy);
   return {
     run({ inputScale, timestep }) {
       scalars.write([inputScale, request.guidance, 1]);
@@ -65,12 +81,7 @@ export async function unetPredictor(
       recording.run();
     },
     times: recording.times,
-    destroy() {
-      recording.destroy();
-      scalars.free();
-      const { keyValues, added, guidance: guide } = conditioning;
-      freeTensors(device, [time, ...keyValues, added, guide]);
-    },
+    destroy: held.free,
   };
 }
 
@@ -83,16 +94,10 @@ async function condition(
   options: ComputeOptions,
 ): Promise<UNetConditioning> {
   const batch = text.states.shape[0] as number;
-  const given: Tensor[] = [];
+  const given = createHeld(device);
   const values = (label: string, rows: readonly (readonly number[])[]): Tensor => {
-    const tensor = device.tensor(
-      'step',
-      label,
-      [rows.length, rows[0]!.length],
-      Float32Array.from(rows.flat()),
-    );
-    given.push(tensor);
-    return tensor;
+    const shape = [rows.length, rows[0]!.length];
+    return given.hold(device.tensor('step', label, shape, Float32Array.from(rows.flat())));
   };
   const ids = config.added && sizeIds ? values('sizes', sizeIds) : null;
   const guide =
@@ -119,8 +124,7 @@ async function condition(
     made.added = conditioning.added !== null;
     made.guidance = conditioning.guidance !== null;
     return [...conditioning.keyValues, conditioning.added, conditioning.guidance].filter((x) => x !== null);
-  });
-  freeTensors(device, given);
+  }).finally(given.free);
   const rest = results.slice(made.keyValues);
   return {
     keyValues: results.slice(0, made.keyValues),

@@ -2,7 +2,7 @@
 
 import { readTokenizer, readChatTemplates } from '../../files/checkpoint.ts';
 import { openChatTemplate } from '../../files/template.ts';
-import type { Tensor } from '../../gpu/tensor.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
 import { repeat } from '../../kernels/repeat.ts';
@@ -13,9 +13,17 @@ import { zImageRotations } from '../../models/z-image-rope.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { zImage, type ZImage } from '../../models/z-image.ts';
 import { textStates } from '../text/states.ts';
-import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from './compute.ts';
+import {
+  allocateTensor,
+  compute,
+  finitely,
+  freeTensors,
+  recordTape,
+  type ComputeOptions,
+} from './compute.ts';
 import type { Components } from './components.ts';
 import { writeRows, type Predictor } from './denoise.ts';
+import { orFree, type Held } from './held.ts';
 import type { Prepared, Runner, RunRequest } from './runner.ts';
 import { plainSigmas } from './schedules/flow-sigmas.ts';
 import { createScalars } from './scalars.ts';
@@ -85,27 +93,36 @@ async function encodeCaptions(
     tokenizer.specials,
   );
   const texts = values.guidance > 0 ? [prompt, values.negativePrompt] : [prompt];
-  return components.use(
+  const one = device.tensor('step', 'one', [1], Float32Array.of(1));
+  const encoded = components.use(
     'text_encoder',
     'states',
     (table) => encoderPage(config, table),
-    async (forward) => {
-      const states: Tensor[] = [];
-      for (const text of texts) {
-        const rendered = template.render({
-          messages: [{ role: 'user', content: text }],
-          kwargs: { enable_thinking: true },
-        });
-        const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
-        states.push(
-          await textStates(device, config, forward, ids.slice(0, maxSequenceLength), {
-            plain: options.plain,
-          }),
-        );
-      }
-      return states;
-    },
+    (forward) =>
+      orFree(device, async (held) => {
+        const states: Tensor[] = [];
+        for (const text of texts) {
+          const rendered = template.render({
+            messages: [{ role: 'user', content: text }],
+            kwargs: { enable_thinking: true },
+          });
+          const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
+          const read = ids.slice(0, maxSequenceLength);
+          const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+            const made = await textStates(device, config, forward, read, way);
+            const checked = compute(device, way, (tape) => [
+              linearCombination([made.on(tape)], one.region!, notFinite),
+            ]);
+            const [states] = await checked.finally(() => freeTensors(device, [made]));
+            return states!;
+          };
+          const free = (made: Tensor): void => freeTensors(device, [made]);
+          states.push(held.hold(await finitely(device, options, 'the text encoder', encode, free)));
+        }
+        return states;
+      }),
   );
+  return encoded.finally(() => freeTensors(device, [one]));
 }
 
 interface PredictorRequest {
@@ -120,16 +137,21 @@ interface PredictorRequest {
 }
 
 /** Each caption has a pass of its own: they differ in length. */
-async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
+function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
+  return orFree(given.components.device, (held) => record(given, held));
+}
+
+async function record(given: PredictorRequest, held: Held): Promise<Predictor> {
   const { components, config, page, captions, request, latents, output, options } = given;
   const { device } = components;
   const { guidance } = request.values;
   const { cfgNormalization = 0, cfgTruncation = 1 } = request.call;
   const sides: Side[] = [];
-  for (const caption of captions) sides.push(await prepareSide(given, caption));
+  for (const caption of captions) sides.push(await prepareSide(given, caption, held));
   const scalars = createScalars(device, 'scalars of a step', 2);
-  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
-  const time = allocateTensor(device, 'time step', [1, 1]);
+  held.later(scalars.free);
+  const flag = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+  const time = held.hold(allocateTensor(device, 'time step', [1, 1]));
   const recording = await recordTape(
     device,
     options,
@@ -149,6 +171,7 @@ async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
     },
     [output],
   );
+  held.later(recording.destroy);
   return {
     run({ timestep }) {
       const share = 1 - timestep / TRAINED_STEPS;
@@ -158,11 +181,7 @@ async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
       recording.run();
     },
     times: recording.times,
-    destroy() {
-      recording.destroy();
-      scalars.free();
-      freeTensors(device, [flag, time, ...sides.flatMap((side) => Object.values(side) as Tensor[])]);
-    },
+    destroy: held.free,
   };
 }
 
@@ -176,20 +195,20 @@ interface Side {
 async function prepareSide(
   { components, config, page, latents, options }: PredictorRequest,
   states: Tensor,
+  held: Held,
 ): Promise<Side> {
   const { device } = components;
   const [, height, width] = latents.shape as number[];
   const tokens = states.shape[1] as number;
   const turns = zImageRotations(config, tokens, height! / PATCH, width! / PATCH);
   const table = (label: string, values: Float32Array): Tensor =>
-    device.tensor('step', label, [values.length / config.dims, config.dims], values);
+    held.hold(device.tensor('step', label, [values.length / config.dims, config.dims], values));
   const rotations = table('rotations of a caption', turns.caption);
   const [caption] = await compute(device, options, (tape) => [
     page.condition(states.on(tape), rotations.on(tape)),
   ]);
-  freeTensors(device, [rotations]);
   return {
-    caption: caption!,
+    caption: held.hold(caption!),
     image: table('rotations of a picture', turns.image),
     joint: table('rotations of both', turns.joint),
   };

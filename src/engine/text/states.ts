@@ -3,13 +3,23 @@
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../gpu/tensor.ts';
-import { PAGE_TOKENS, ROW_WORDS, TILE_ROWS, TILE_WORDS } from '../../kernels/batch.ts';
+import { PAGE_TOKENS, ROW_WORDS, TILE_ROWS, TILE_WORDS, type KvPages } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import type { TextForward } from '../../models/llama.ts';
 import { ropeSets } from '../../models/rope.ts';
+import { compileTape } from '../compile.ts';
 import { allocateKv } from './kv-pages.ts';
 import { pagesFor } from './scheduler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
+
+export interface StatesOptions {
+  /** Plain f32 kernels. */
+  plain: boolean;
+  /** Hears of the kernels that are compiled for it. */
+  onKernels?: ((done: number, total: number) => void) | undefined;
+  /** Kernels are compiled, and nothing is computed. */
+  compileOnly?: boolean;
+}
 
 /** `forward` gives all rows' states → [1, tokens, hidden] in bytes of their own; keys and values stay in f32. */
 export async function textStates(
@@ -17,7 +27,7 @@ export async function textStates(
   config: LlamaConfig,
   forward: TextForward,
   ids: readonly number[],
-  options: { plain: boolean },
+  { plain, onKernels, compileOnly = false }: StatesOptions,
 ): Promise<Tensor> {
   const rows = Math.ceil(ids.length / TILE_ROWS) * TILE_ROWS;
   const tiles = rows / TILE_ROWS;
@@ -30,30 +40,32 @@ export async function textStates(
     slots: 1,
     dims: config.heads.dims,
   });
-  const kv = allocateKv(device, config, 'f32', pagesFor(ids.length));
-  const encoder = device.gpu.createCommandEncoder();
-  for (const { keys, values } of kv) [keys, values].forEach(({ buffer }) => encoder.clearBuffer(buffer));
-  device.gpu.queue.submit([encoder.finish()]);
-  const tape = new Tape(device, { rows, tiles, sampled: 1, tileRows: TILE_ROWS }, options);
+  let kv: KvPages[] = [];
+  let made: GPUBuffer | null = null;
+  const tape = new Tape(device, { rows, tiles, sampled: 1, tileRows: TILE_ROWS }, { plain });
   try {
+    kv = allocateKv(device, config, 'f32', pagesFor(ids.length));
+    const encoder = device.gpu.createCommandEncoder();
+    for (const { keys, values } of kv) [keys, values].forEach(({ buffer }) => encoder.clearBuffer(buffer));
+    device.gpu.queue.submit([encoder.finish()]);
     const states = tape.keep(forward(tape, buffers.batch, kv));
     tape.finish();
     await device.reserve(device.memoryUsed + device.arena.growth());
+    await compileTape(device, tape, onKernels);
     writePrompt(buffers, config, ids);
     const shape = [1, ids.length, states.columns];
-    const buffer = device.allocate('step', 'states of a text', tensorBytes(shape, {}));
-    tape.run(
-      { rows: ids.length, tiles, sampled: 0, tileRows: Math.min(TILE_ROWS, ids.length) },
-      {
-        submitEvery: 1,
-        last(commands) {
-          const { buffer: source, offset } = tape.region(states);
-          commands.copyBufferToBuffer(source, offset, buffer, 0, 4 * ids.length * states.stride);
-        },
-      },
-    );
+    const buffer = (made = device.allocate('step', 'states of a text', tensorBytes(shape, {})));
+    const sizes = { rows: ids.length, tiles, sampled: 0, tileRows: Math.min(TILE_ROWS, ids.length) };
+    const last = (commands: GPUCommandEncoder): void => {
+      const { buffer: source, offset } = tape.region(states);
+      commands.copyBufferToBuffer(source, offset, buffer, 0, 4 * ids.length * states.stride);
+    };
+    if (!compileOnly) tape.run(sizes, { submitEvery: 1, last });
     await device.gpu.queue.onSubmittedWorkDone();
     return new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
+  } catch (error) {
+    if (made) device.free(made);
+    throw error;
   } finally {
     tape.destroy();
     buffers.destroy();

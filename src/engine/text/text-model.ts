@@ -147,7 +147,8 @@ export interface TextModelOptions {
 export type OpenEvent =
   | { type: 'download'; file: string; bytes: number; totalBytes: number; resumedPercent?: number }
   | { type: 'load'; bytes: number; totalBytes: number }
-  | { type: 'warmup'; done: number; total: number }
+  /** Kernels compiled, of those that a stage of it needs where it has stages. */
+  | { type: 'warmup'; done: number; total: number; stage?: string }
   /** Something the user should know: a shortened context, a chosen quantization, a lost device. */
   | { type: 'note'; message: string };
 

@@ -1,14 +1,22 @@
 // What a drawing leaves behind on the device, whenever it ends, and what of its picture it begins from.
 
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { draw } from '../../../src/engine/image/draw.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { encodeClip } from '../../../src/engine/image/clip-text.ts';
+import type { Components } from '../../../src/engine/image/components.ts';
+import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
+import { draw, type Drawing } from '../../../src/engine/image/draw.ts';
 import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openPipeline } from '../../../src/files/pipeline-index.ts';
+import { EngineError } from '../../../src/files/error.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
+import { Tape } from '../../../src/gpu/tape.ts';
+import { type Region, type Tensor, tapeOf } from '../../../src/gpu/tensor.ts';
+import { scaleRows } from '../../../src/kernels/scale-rows.ts';
+import type { ClipForward } from '../../../src/models/clip.ts';
 import type { Tiling } from '../../../src/models/autoencoder-kl.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { picturesOf, tinyPipeline } from './pipeline-golden.ts';
@@ -46,7 +54,11 @@ const REQUEST: ImageRequest = {
 async function drawing(
   request: Partial<ImageRequest>,
   ends: (event: ImageEvent) => boolean = () => false,
-  { components, runner, planner, context, autoencoder }: Parts = parts,
+  {
+    parts: { components, runner, planner, context, autoencoder } = parts,
+    options = {},
+    with: other = {},
+  }: { parts?: Parts; options?: Partial<ComputeOptions>; with?: Partial<Drawing> } = {},
 ): Promise<ImageEvent[]> {
   const resolved = resolveRequest({ ...REQUEST, ...request }, context);
   const abort = new AbortController();
@@ -60,11 +72,12 @@ async function drawing(
     image: request.image ?? null,
     mask: request.mask ?? null,
     signal: abort.signal,
-    options: { plain: false },
+    options: { plain: false, ...options },
     emit(event) {
       events.push(event);
       if (ends(event)) abort.abort();
     },
+    ...other,
   });
   return events;
 }
@@ -80,6 +93,145 @@ it.each(['text-encoding', 'image-encoding', 'step', 'denoising'])(
     expect(parts.device.memory()).toMatchObject({ step: 0, arena: 0 });
   },
 );
+
+it('gives back all it held wherever memory ends', { timeout: 900_000 }, async () => {
+  const { device } = parts;
+  const request = { image: grey(90), mask: grey(255), steps: 2, guidance: 3 };
+  await drawing(request);
+  const allocate = device.allocate.bind(device);
+  let asked = 0;
+  /** The allocation that fails, counted from 1. */
+  let fails = 0;
+  const spy = vi.spyOn(device, 'allocate').mockImplementation((...given) => {
+    asked += 1;
+    if (asked === fails) throw new EngineError('out_of_memory', 'none is left');
+    return allocate(...given);
+  });
+  await drawing(request);
+  const all = asked;
+  expect(all).toBeGreaterThan(30);
+  for (fails = 1; fails <= all; fails += 1) {
+    asked = 0;
+    await expect(drawing(request), `${fails} of ${all}`).rejects.toMatchObject({ code: 'out_of_memory' });
+    expect(device.memory(), `${fails} of ${all}`).toMatchObject({ step: 0, arena: 0 });
+  }
+  spy.mockRestore();
+});
+
+it('compiles what a picture needs without drawing it, and then no more', async () => {
+  const heard: [number, number][] = [];
+  const options = { onKernels: (done: number, total: number) => void heard.push([done, total]) };
+  // A way of drawing that no other test takes.
+  const request = { guidance: 4, guidanceRescale: 0.5, scheduler: 'unipc', steps: 3 };
+  const device = await openTestDevice();
+  const before = parts;
+  parts = await openOn(device);
+  try {
+    const run = vi.spyOn(Tape.prototype, 'run');
+    await drawing(request, undefined, { options: { ...options, compileOnly: true } });
+    // Tapes that bring weights have nothing to copy at their end.
+    expect(run.mock.calls.filter(([, last]) => last !== undefined)).toEqual([]);
+    run.mockRestore();
+    expect(heard.length).toBeGreaterThan(20);
+    for (const [done, total] of heard) expect(done).toBeLessThanOrEqual(total);
+    heard.length = 0;
+    const drawn = picturesOf(await drawing(request, undefined, { options }))[0];
+    expect(heard).toEqual([]);
+    expect(new Set(drawn?.data).size).toBeGreaterThan(3);
+    expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
+  } finally {
+    await parts.components.close();
+    device.destroy();
+    parts = before;
+  }
+});
+
+describe('what is no finite number', () => {
+  /** Infinite on tuned kernels, as it is on plain ones. */
+  const spoils: Tensor[] = [];
+  afterEach(() => {
+    freeTensors(parts.device, spoils.splice(0));
+  });
+  const spoiled = (x: Tensor): Tensor => {
+    const tape = tapeOf(x);
+    if (tape.plain) return x;
+    const rows = x.rows({});
+    const infinite = tape.device.tensor('step', 'infinite', [rows], new Float32Array(rows).fill(Infinity));
+    spoils.push(infinite);
+    return scaleRows(x, infinite.region!);
+  };
+  const notes = () => {
+    const heard: string[] = [];
+    return { heard, options: { onNotFinite: (what: string) => void heard.push(what) } };
+  };
+
+  it('is decoded again by plain kernels', async () => {
+    const { autoencoder } = parts;
+    const decoder: Drawing['autoencoder']['decoder'] = (weights) => {
+      const decode = autoencoder.decoder(weights);
+      return (latents, tiling) => spoiled(decode(latents, tiling));
+    };
+    const right = picturesOf(await drawing({}))[0]!;
+    const { heard, options } = notes();
+    // A page stays with its weights: this one's are its own.
+    const { components } = await openOn(parts.device);
+    const drawn = picturesOf(
+      await drawing({}, undefined, {
+        options,
+        with: { components, autoencoder: { ...autoencoder, decoder } },
+      }),
+    )[0]!;
+    await components.close();
+    expect(heard).toEqual(['the decoder']);
+    drawn.data.forEach((value, i) => expect(Math.abs(value - right.data[i]!)).toBeLessThanOrEqual(1));
+  });
+
+  it('is encoded again by plain kernels', async () => {
+    const { components, device } = parts;
+    const wrapped: Components = {
+      ...components,
+      use: (name, part, build, body) =>
+        components.use(name, part, build, (page) => {
+          const forward = page as ClipForward;
+          const other: ClipForward = (...given) => {
+            const { states, pooled } = forward(...given);
+            return { states: spoiled(states), pooled };
+          };
+          return body(other as typeof page);
+        }),
+    };
+    const { heard, options } = notes();
+    const request = { prompt: 'a house', negative: '', clipSkip: 0, zeroNegative: false };
+    const encode = (given: Components) =>
+      encodeClip(given, false, { ...request, options: { plain: false, ...options } });
+    const [right, again] = [await encode(components), await encode(wrapped)];
+    expect(heard).toEqual(['the text encoder', 'the text encoder']);
+    const [a, b] = await Promise.all(
+      [right, again].map(async ({ states }) => new Float32Array(await device.read(states.region!))),
+    );
+    const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
+    expect(dot(a!, b!) / Math.sqrt(dot(a!, a!) * dot(b!, b!))).toBeGreaterThan(0.999);
+    freeTensors(device, [right.states, again.states]);
+  });
+
+  it('on plain kernels too is an error, and nothing stays behind', async () => {
+    const { device } = parts;
+    const made: Tensor[] = [];
+    const run = async (_: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+      device.gpu.queue.writeBuffer(notFinite.buffer, 0, Uint32Array.of(1));
+      made.push(device.tensor('step', 'made', [1], Float32Array.of(NaN)));
+      return made.at(-1)!;
+    };
+    const before = device.memory().step;
+    const refused = finitely(device, { plain: false }, 'it', run, (one) => freeTensors(device, [one]));
+    await expect(refused).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('not finite numbers'),
+    });
+    expect(made).toHaveLength(2);
+    expect(device.memory().step).toBe(before);
+  });
+});
 
 it('gives back all it held when it is done', async () => {
   await drawing({ image: grey(90) });
@@ -107,7 +259,9 @@ it('encodes and decodes in strips: the same picture', async () => {
     },
   };
   const of = async (tiling: boolean) =>
-    picturesOf(await drawing({ image, width, height, steps: 1, strength: 1, tiling }, undefined, heard))[0];
+    picturesOf(
+      await drawing({ image, width, height, steps: 1, strength: 1, tiling }, undefined, { parts: heard }),
+    )[0];
   expect(await of(true)).toEqual(await of(false));
   expect(strips).toEqual([32, 32, undefined, undefined]);
   await other.components.close();

@@ -57,6 +57,42 @@ it('tells size, steps, schedules and parts', async () => {
   await expect(model.generate(REQUEST).next()).rejects.toMatchObject({ code: 'cancelled' });
 });
 
+it.each(['sd1', 'sd1-inpaint'] as const)('compiles while it opens, where asked to: %s', async (name) => {
+  const heard: OpenEvent[] = [];
+  const openIt = (prepare: boolean) =>
+    openImageModelInline(nodePlatform, { model: tinyPipeline(name), prepare }, (event) => heard.push(event));
+  const stages = () => heard.flatMap((event) => (event.type === 'warmup' ? [event.stage] : []));
+  const inpaints = name === 'sd1-inpaint';
+  const all = ['text-encoding', ...(inpaints ? ['image-encoding'] : []), 'denoising', 'decoding'];
+
+  const prepared = await openIt(true);
+  expect([...new Set(stages())]).toEqual(all);
+  heard.length = 0;
+  const { width, height } = prepared.info.defaults;
+  const blank = { width, height, data: new Uint8Array(3 * width * height) };
+  const request = { prompt: 'a house', seed: 1, ...(inpaints && { image: blank, mask: blank }) };
+  await prepared.warmUp(request, 0);
+  expect(stages()).toEqual([]);
+  await prepared.close();
+
+  const plain = await openIt(false);
+  expect(stages()).toEqual([]);
+  await plain.warmUp(request, 0);
+  expect([...new Set(stages())]).toEqual(all);
+  await plain.close();
+});
+
+it('compiles for a class that draws from pictures', async () => {
+  const stages = new Set<string | undefined>();
+  const model = await openImageModelInline(
+    nodePlatform,
+    { model: tinyPipeline('sd1'), pipelineClassName: 'StableDiffusionImg2ImgPipeline', prepare: true },
+    (event) => event.type === 'warmup' && stages.add(event.stage),
+  );
+  expect(stages).toContain('image-encoding');
+  await model.close();
+});
+
 it("takes the model's own defaults and names words it was never told of", async () => {
   const folder = changed('model_index.json', {});
   writeFileSync(

@@ -1,0 +1,34 @@
+// Kernels compiled before they are needed: drivers do so at a kernel's first dispatch. Here that one is indirect and has no workgroups,
+// so that nothing is computed; a direct one of none makes Dawn write a warning to standard output.
+
+import type { Device } from '../gpu/device.ts';
+import type { Tape } from '../gpu/tape.ts';
+
+const INDIRECT = 0x100;
+
+/** Compiles what the tape, finished and with its memory reserved, runs and nobody ran before. */
+export async function compileTape(
+  device: Device,
+  tape: Tape,
+  onKernels: (done: number, total: number) => void = () => {},
+): Promise<void> {
+  const fresh = tape.encodables(tape.capacity).filter(({ pipeline }) => !device.compiled.has(pipeline));
+  const first = new Map(fresh.map((encodable) => [encodable.pipeline, encodable]));
+  if (first.size === 0) return;
+  const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT });
+  let done = 0;
+  for (const { pipeline, bindGroup } of first.values()) {
+    onKernels(done++, first.size);
+    const encoder = device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroupsIndirect(none, 0);
+    pass.end();
+    device.gpu.queue.submit([encoder.finish()]);
+    await device.gpu.queue.onSubmittedWorkDone();
+    device.compiled.add(pipeline);
+  }
+  none.destroy();
+  onKernels(done, first.size);
+}

@@ -1,0 +1,41 @@
+// What is said of a model that opens, where standard error is no terminal.
+
+import type { ConsolaInstance } from 'consola';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { showOpening } from '../../src/cli/progress.ts';
+import type { OpenEvent } from '../../src/index.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** The lines said of events that come so many milliseconds apart. */
+function said(pause: number, events: OpenEvent[]): string[] {
+  const lines: string[] = [];
+  const log = { info: (line: string) => void lines.push(line) } as unknown as ConsolaInstance;
+  const { event } = showOpening(log);
+  for (const one of events) {
+    vi.advanceTimersByTime(pause);
+    event(one);
+  }
+  return lines;
+}
+
+const kernels = (total: number, stage?: string): OpenEvent[] =>
+  Array.from({ length: total + 1 }, (_, done) => ({ type: 'warmup', done, total, ...(stage && { stage }) }));
+
+it('kernels of a language model: how many, once at least', () => {
+  expect(said(1, kernels(20))).toEqual(['Preparing kernels: 20 of 20']);
+});
+
+it('kernels of a stage: nothing where it is soon done', () => {
+  expect(said(1, [...kernels(8, 'text-encoding'), ...kernels(20, 'denoising')])).toEqual([]);
+});
+
+it('kernels of a stage that take long: how far it is, for each batch anew', () => {
+  const events = [...kernels(1, 'denoising'), ...kernels(4, 'denoising'), ...kernels(2, 'decoding')];
+  expect(said(2500, events)).toEqual([
+    'Preparing kernels of denoising: 1 of 1',
+    ...[1, 2, 3, 4].map((done) => `Preparing kernels of denoising: ${done} of 4`),
+    ...[1, 2].map((done) => `Preparing kernels of decoding: ${done} of 2`),
+  ]);
+});
