@@ -2,7 +2,7 @@
 // chunks. The order is that of priority, then of being let in. Pages are taken as sequences grow; when there are none left
 // that only the cache holds, the last in order gives its pages back and goes on later, from what the cache still has.
 
-import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import { PAGE_TOKENS, TILE_ROWS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
 import { expectedLength, mayGrow, needsRow, type Sequence } from './sequence.ts';
 import { createSequencePages, type PageMoves, type SequencePages } from './sequence-pages.ts';
@@ -214,8 +214,19 @@ export function createScheduler(
       for (const sequence of [...running]) {
         if (ready(sequence) && left(sequence) === 1 && needsRow(sequence)) take(sequence, 1);
       }
-      for (const sequence of [...running]) {
-        if (ready(sequence) && left(sequence) > 1) take(sequence, Math.min(room, left(sequence)));
+      const others = running.filter((sequence) => left(sequence) > 1);
+      const prompts = others.filter(
+        (sequence) => sequence.computed < sequence.promptTokens || left(sequence) > TILE_ROWS,
+      );
+      // Tokens that a grammar forced fill up the tile that is computed anyway; a row each is what they would have taken without it.
+      const used = limits.rows - room + others.length;
+      let spare = prompts.length > 0 ? room : -used & (TILE_ROWS - 1);
+      for (const sequence of others) {
+        if (!ready(sequence)) continue;
+        const most = prompts.includes(sequence) ? room : Math.min(room, 1 + spare);
+        const rows = Math.min(most, left(sequence));
+        spare = Math.max(0, spare - (rows - 1));
+        take(sequence, rows);
       }
       return parts;
     },

@@ -139,6 +139,28 @@ describe('a step', () => {
     ]);
   });
 
+  it('takes up tokens that follow by themselves as the tile has room, and at least one of each sequence', () => {
+    const scheduler = createScheduler({ pages: 40, slots: 16, rows: 64 });
+    const sequences = Array.from({ length: 16 }, () => add(scheduler, 3, 50));
+    answer(scheduler, scheduler.plan());
+    // Two of them come back with three tokens more than the one that was drawn.
+    const forced = [sequences[4]!, sequences[9]!];
+    for (const sequence of forced) for (let i = 0; i < 3; i++) acceptToken(sequence, 7);
+    const rowsOf = (parts: readonly Part[], sequence: Sequence): number =>
+      parts.find((part) => part.sequence === sequence)!.rows;
+    for (let step = 0; step < 4; step++) {
+      const parts = scheduler.plan();
+      expect(parts.map(({ rows }) => rows)).toEqual(Array(16).fill(1));
+      answer(scheduler, parts);
+    }
+    for (const sequence of sequences.slice(10)) finish(sequence, 'stop', null);
+    scheduler.sweep();
+    for (const sequence of forced) for (let i = 0; i < 5; i++) acceptToken(sequence, 7);
+    const parts = scheduler.plan();
+    expect(forced.map((sequence) => rowsOf(parts, sequence))).toEqual([6, 2]);
+    expect(parts.reduce((sum, { rows }) => sum + rows, 0)).toBe(16);
+  });
+
   it('asks for no token beyond the most a request may have, though tokens are on their way', () => {
     const scheduler = createScheduler(LIMITS);
     add(scheduler, 4, 2);
