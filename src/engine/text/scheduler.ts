@@ -143,7 +143,10 @@ export function createScheduler(
     if (!leader || ids.length > promptTokens || rest <= 0 || rest >= PAGE_TOKENS) return;
     const sibling = running.find(
       (other) =>
-        other !== sequence && (other === leader || other.leader === leader) && other.computed >= last,
+        other !== sequence &&
+        (other === leader || other.leader === leader) &&
+        other.computed >= last &&
+        other.prefix.loads.length === 0, // what is still to be loaded holds something else
     );
     if (!sibling || !pages.grow(sequence)) return;
     moves.copies.push({ from: sibling.pages[computed / PAGE_TOKENS]!, to: sequence.pages.at(-1)! });

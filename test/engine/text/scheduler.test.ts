@@ -223,3 +223,24 @@ it('after a restart everything waits again, in order, nothing on its way', () =>
   for (let step = 0; step < 100; step++) answer(scheduler, scheduler.plan());
   expect(sequences.every(({ finished }) => finished)).toBe(true);
 });
+
+it('no choice copies from a page of a sibling that is still to be loaded', () => {
+  const scheduler = createScheduler({ pages: 8, slots: 4, rows: 64 });
+  const prompt = Array.from({ length: 20 }, (_, i) => i);
+  const leader = paperSequence(prompt, 100);
+  scheduler.add(leader);
+  while (leader.ids.length < 70) {
+    scheduler.plan();
+    leader.ids.push(leader.ids.length);
+    leader.inFlight--;
+  }
+  scheduler.plan();
+  expect(leader.prefix.nodes.length).toBe(2);
+  for (const node of leader.prefix.nodes) scheduler.pages.tree.keep(node, new Uint8Array(4));
+  scheduler.restart();
+  scheduler.add(paperSequence(prompt, 5, { seed: 1, leader }));
+  scheduler.plan();
+  const { copies, loads } = scheduler.takeMoves()!;
+  expect(loads.length).toBe(2);
+  expect(copies.filter(({ from }) => loads.some(({ page }) => page === from))).toEqual([]);
+});
