@@ -6,7 +6,7 @@ import type { Tape } from '../gpu/tape.ts';
 
 const INDIRECT = 0x100;
 
-/** Compiles what the tape, finished and with its memory reserved, runs and nobody ran before. */
+/** Compiles what the tape, finished and with its memory reserved, runs and nobody ran before; an error of `onKernels` ends it. */
 export async function compileTape(
   device: Device,
   tape: Tape,
@@ -17,18 +17,21 @@ export async function compileTape(
   if (first.size === 0) return;
   const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT });
   let done = 0;
-  for (const { pipeline, bindGroup } of first.values()) {
-    onKernels(done++, first.size);
-    const encoder = device.gpu.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, bindGroup);
-    pass.dispatchWorkgroupsIndirect(none, 0);
-    pass.end();
-    device.gpu.queue.submit([encoder.finish()]);
-    await device.gpu.queue.onSubmittedWorkDone();
-    device.compiled.add(pipeline);
+  try {
+    for (const { pipeline, bindGroup } of first.values()) {
+      onKernels(done++, first.size);
+      const encoder = device.gpu.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      pass.setBindGroup(0, bindGroup);
+      pass.dispatchWorkgroupsIndirect(none, 0);
+      pass.end();
+      device.gpu.queue.submit([encoder.finish()]);
+      await device.gpu.queue.onSubmittedWorkDone();
+      device.compiled.add(pipeline);
+    }
+  } finally {
+    none.destroy();
   }
-  none.destroy();
   onKernels(done, first.size);
 }

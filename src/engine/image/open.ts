@@ -129,7 +129,11 @@ async function drawOn(
       plain,
       compileOnly,
       onTimes: profile && device.capabilities.timestamps ? onTimes : undefined,
-      onKernels: (done, total) => tell(stage, done, total),
+      onKernels(done, total) {
+        // Each may take seconds.
+        if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+        tell(stage, done, total);
+      },
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         emit({ type: 'note', message });

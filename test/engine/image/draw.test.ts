@@ -135,6 +135,14 @@ it('compiles what a picture needs without drawing it, and then no more', async (
     expect(heard.length).toBeGreaterThan(20);
     for (const [done, total] of heard) expect(done).toBeLessThanOrEqual(total);
     heard.length = 0;
+    const stops = {
+      onKernels(done: number) {
+        if (done > 0) throw new EngineError('cancelled', 'enough');
+      },
+    };
+    const other = drawing({ ...request, image: grey(90) }, undefined, { options: stops });
+    await expect(other).rejects.toMatchObject({ code: 'cancelled' });
+    expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
     const drawn = picturesOf(await drawing(request, undefined, { options }))[0];
     expect(heard).toEqual([]);
     expect(new Set(drawn?.data).size).toBeGreaterThan(3);
