@@ -1,7 +1,11 @@
 // The same picture computed in two ways.
 
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
+  ImageEvent,
   ImageModel,
   ImageModelOptions,
   ImageRequest,
@@ -75,6 +79,31 @@ it('the plain path draws the same within f16 weights', { timeout: PATIENCE }, as
   const [picture] = await drawOn(plain);
   expect(largestDifference(picture!, await draw())).toBeLessThanOrEqual(2);
   await plain.close();
+});
+
+it('in f32 throughout the same is drawn, of weights twice as large', { timeout: PATIENCE }, async () => {
+  const wide = await openTiny({ allF32: true });
+  const [narrow, wider] = [await listen(model, BASE), await listen(wide, BASE)];
+  await wide.close();
+  expect(largestDifference(picturesOf(wider)[0]!, picturesOf(narrow)[0]!)).toBeLessThanOrEqual(2);
+  const decoding = (events: readonly ImageEvent[]): number =>
+    Math.max(
+      ...events.map((event) => (event.type === 'stage' && event.name === 'decoding' ? event.peakBytes : 0)),
+    );
+  // All weights are on the device by then.
+  expect(decoding(wider) - decoding(narrow)).toBeGreaterThan(0.8 * model.info.memory.weights);
+});
+
+it('with the denoiser’s weights from elsewhere the same is drawn', { timeout: PATIENCE }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-elsewhere-'));
+  cpSync(tinyPipeline('sd1'), folder, { recursive: true });
+  const weights = join(folder, 'unet/diffusion_pytorch_model.safetensors');
+  const elsewhere = join(folder, 'elsewhere.safetensors');
+  renameSync(weights, elsewhere);
+  const other = await openTiny({ model: folder, transformerWeightsPath: elsewhere });
+  expect(await drawOn(other)).toEqual([await draw()]);
+  await other.close();
+  rmSync(folder, { recursive: true });
 });
 
 it('int8 draws nearly the same', { timeout: PATIENCE }, async () => {

@@ -1,0 +1,42 @@
+// The model that ships draws what the README shows by the command printed under it, and names words that it does not know.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { ImageModel } from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { listen, picturesOf } from './pipeline-golden.ts';
+
+/** Cold shader caches on a busy machine. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const readme = readFileSync(inRoot('README.md'), 'utf8');
+const [, path = '', prompt = '', seed] =
+  /npx svc generate --model-path (\S+scenes\S+) --prompt "([^"]+)" --seed (\d+)/.exec(readme) ?? [];
+const shown = new RegExp(`!\\[${prompt}\\]\\(([^)]+)\\)`).exec(readme)?.[1] ?? '';
+
+let model: ImageModel;
+beforeAll(async () => void (model = await openImageModelInline(nodePlatform, { model: inRoot(path) })));
+afterAll(() => model.close());
+
+it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
+  const events = await listen(model, { prompt, seed: Number(seed) });
+  expect(events.filter(({ type }) => type === 'step').length).toBe(20);
+  expect(events.filter(({ type }) => type === 'unknown-words' || type === 'note')).toEqual([]);
+  const [picture] = picturesOf(events);
+  const { data, info } = await sharp(inRoot(shown)).raw().toBuffer({ resolveWithObject: true });
+  expect([picture!.width, picture!.height, 3]).toEqual([info.width, info.height, info.channels]);
+  const far = picture!.data.filter((value, i) => Math.abs(value - data[i]!) > 1);
+  expect(far.length).toBeLessThanOrEqual(data.length / 1000);
+});
+
+it('names the words that it does not know before it draws', async () => {
+  for await (const event of model.generate({ prompt: 'a red cat on a sofa', seed: 1, steps: 1 })) {
+    if (event.type === 'resolved') continue;
+    expect(event).toEqual({ type: 'unknown-words', words: ['cat', 'sofa'] });
+    break;
+  }
+});
