@@ -70,7 +70,10 @@ export async function profileParts(device, folder, values, prompt) {
   writeRows(device, latents, noise);
 
   const kernels = { text: [], step: [], decode: [] };
-  const into = (part) => ({ plain: false, onTimes: (times) => void kernels[part].push(...times) });
+  const into = (part) => ({
+    plain: false,
+    profiler: { add: async (replay) => void kernels[part].push(...(await replay())) },
+  });
   const sources = { negativePrompt: 'contract' };
   const prepared = await runner.prepare({ prompt, values, sources, call: {}, options: into('text') });
   await prepared.use(async (record) => {

@@ -16,7 +16,7 @@ export interface PerfDump {
   tag: 'cli_generate';
   /** Of svc-engine. */
   version: string;
-  /** From the first prompt to the last picture saved; loading and warm-up are apart. */
+  /** From the first prompt to the last picture saved; loading, warm-up and profiling are apart. */
   total_duration_ms: number;
   load_duration_ms: number;
   /** null: none was asked for. */
@@ -77,6 +77,7 @@ export function createPerf(prompts: string[], requestId: string): Perf {
     else dump.steps.push({ name, duration_ms: milliseconds });
   };
   let saving = 0;
+  let profiling = 0;
   return {
     dump,
     loaded({ adapter, name, pipeline, quantization }, milliseconds) {
@@ -105,6 +106,7 @@ export function createPerf(prompts: string[], requestId: string): Perf {
         const { sample, step, milliseconds } = event;
         dump.denoise_steps_ms.push({ prompt, sample, step, duration_ms: milliseconds });
       } else if (event.type === 'kernels') {
+        profiling += event.spent;
         for (const [name, milliseconds] of Object.entries(event.milliseconds)) {
           dump.kernels_ms[name] = (dump.kernels_ms[name] ?? 0) + milliseconds;
         }
@@ -118,7 +120,7 @@ export function createPerf(prompts: string[], requestId: string): Perf {
     failed: (failure) => void dump.failures.push(failure),
     finished(milliseconds) {
       addStage('saving', saving);
-      dump.total_duration_ms = milliseconds;
+      dump.total_duration_ms = milliseconds - profiling;
     },
   };
 }

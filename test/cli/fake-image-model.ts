@@ -110,7 +110,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
     const seed = request.seed + sample;
     yield { type: 'image', sample, seed, image: picture(seed) };
   }
-  yield { type: 'kernels', milliseconds: { conv2d: 3, matmul: 1.5 } };
+  yield { type: 'kernels', milliseconds: { conv2d: 3, matmul: 1.5 }, spent: 0 };
   yield { type: 'done', milliseconds: 300 };
 }
 

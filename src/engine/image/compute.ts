@@ -6,12 +6,13 @@ import type { Device } from '../../gpu/device.ts';
 import { profile, type KernelTime } from '../../gpu/profile.ts';
 import { Tensor, tensorBytes, type Region } from '../../gpu/tensor.ts';
 import { compileTape } from '../compile.ts';
+import type { Profiler } from './profiler.ts';
 
 export interface ComputeOptions {
   /** Plain f32 kernels. */
   plain: boolean;
-  /** Hears where the time of a computation goes, each kernel once; it is then run a second time for that. */
-  onTimes?: ((times: readonly KernelTime[]) => void) | undefined;
+  /** Finds out where the time of a computation goes. */
+  profiler?: Profiler | undefined;
   /** Hears of the kernels that are compiled for the next computation. */
   onKernels?: ((done: number, total: number) => void) | undefined;
   /** Hears what came out as no numbers, and is computed again in plain f32. */
@@ -114,7 +115,7 @@ export async function compute(
     try {
       recording.run();
       await device.gpu.queue.onSubmittedWorkDone();
-      options.onTimes?.(await recording.times());
+      await options.profiler?.add(recording.times);
     } finally {
       recording.destroy();
     }

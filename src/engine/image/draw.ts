@@ -96,18 +96,20 @@ function assertWanted(signal: AbortSignal | undefined): void {
 
 /** Runs one stage on its own: what the device held for it alone is given back. */
 async function stage<T>(
-  { components: { device }, emit, signal, onStage }: Drawing,
+  { components: { device }, options: { profiler }, emit, signal, onStage }: Drawing,
   name: StageName,
   run: () => Promise<T>,
 ): Promise<T> {
   assertWanted(signal);
   onStage?.(name);
-  const startedAt = performance.now();
+  // What a profile takes is no part of it.
+  const now = () => performance.now() - (profiler?.spent ?? 0);
+  const startedAt = now();
   device.takePeak();
   try {
     return await run();
   } finally {
-    emit({ type: 'stage', name, milliseconds: performance.now() - startedAt, peakBytes: device.takePeak() });
+    emit({ type: 'stage', name, milliseconds: now() - startedAt, peakBytes: device.takePeak() });
     device.arena.clear();
   }
 }

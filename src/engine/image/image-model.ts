@@ -119,8 +119,8 @@ export type ImageEvent =
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
   | { type: 'preview'; sample: number; step: number; image: Pixels }
   | { type: 'image'; sample: number; seed: number; image: Pixels }
-  /** GPU milliseconds per kernel, where `profile` was asked for. */
-  | { type: 'kernels'; milliseconds: Readonly<Record<string, number>> }
+  /** GPU milliseconds per kernel, where `profile` was asked for, and those spent on finding them out, which are in no stage. */
+  | { type: 'kernels'; milliseconds: Readonly<Record<string, number>>; spent: number }
   | { type: 'done'; milliseconds: number };
 
 export interface ImageModelInfo {

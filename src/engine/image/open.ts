@@ -3,7 +3,6 @@
 
 import { EngineError } from '../../files/error.ts';
 import { openPipeline } from '../../files/pipeline-index.ts';
-import type { KernelTime } from '../../gpu/profile.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
@@ -20,6 +19,7 @@ import type {
 import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
+import { createProfiler } from './profiler.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
 
 /** Milliseconds in which a device that fails tells that it is lost. */
@@ -116,9 +116,7 @@ async function drawOn(
   const { width, height } = event.values;
   const words = own.words ? unknownWords(request.prompt, own.words) : [];
   if (words.length > 0) emit({ type: 'unknown-words', words });
-  const kernels = new Map<string, number>();
-  const onTimes = (times: readonly KernelTime[]): void =>
-    times.forEach(({ name, ms }) => kernels.set(name, (kernels.get(name) ?? 0) + ms));
+  const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
   const drawing: Drawing = {
     components,
@@ -128,7 +126,7 @@ async function drawOn(
     options: {
       plain,
       compileOnly,
-      onTimes: profile && device.capabilities.timestamps ? onTimes : undefined,
+      profiler,
       onKernels(done, total) {
         // Each may take seconds.
         if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
@@ -147,7 +145,8 @@ async function drawOn(
     onStage: (name) => (stage = name),
   };
   await (compileOnly ? components.unread(() => draw(drawing)) : draw(drawing));
-  if (kernels.size > 0) emit({ type: 'kernels', milliseconds: Object.fromEntries(kernels) });
+  if (profiler)
+    emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
 }
 
 type TellKernels = (stage: StageName, done: number, total: number) => void;

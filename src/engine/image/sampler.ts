@@ -92,10 +92,7 @@ async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
       : { mix: { image: 0, noise: plan.fromNoise }, image: null };
   await denoiser.start(start.mix, start.image, noise);
   await steps(request, denoiser, predictor, draw);
-  if (options.onTimes) {
-    const count = plan.steps.length;
-    options.onTimes((await predictor.times()).map((time) => ({ ...time, ms: time.ms * count })));
-  }
+  await options.profiler?.add(predictor.times, plan.steps.length);
   const result = allocateTensor(device, 'latents', shape);
   copy(device, latents, result);
   return result;

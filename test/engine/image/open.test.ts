@@ -126,6 +126,23 @@ it('says of an id that it tells nothing', async () => {
   await model.close();
 });
 
+it('finds out where the time goes beside the stages, not in them', async () => {
+  const { model } = await open();
+  await listen(model, REQUEST); // compiled
+  const started = performance.now();
+  const events = await listen(model, REQUEST, { profile: true });
+  const took = performance.now() - started;
+  const [kernels] = events.filter((event) => event.type === 'kernels');
+  expect(Object.keys(kernels?.milliseconds ?? {}).join()).toContain('conv2d');
+  const stages = events.flatMap((event) => (event.type === 'stage' ? [event.milliseconds] : []));
+  const steps = events.flatMap((event) => (event.type === 'step' ? [event.milliseconds] : []));
+  const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
+  expect(kernels!.spent).toBeGreaterThan(0);
+  expect(sum(stages)).toBeGreaterThan(sum(steps));
+  expect(sum(stages) + kernels!.spent).toBeLessThanOrEqual(took);
+  await model.close();
+});
+
 describe('weights that are not those of the configuration', () => {
   it.each<[string, Partial<ImageModelOptions>, string]>([
     [

@@ -137,9 +137,13 @@ export async function openPipelineGolden(
 }
 
 /** Everything that is heard of a request. */
-export async function listen(model: ImageModel, request: ImageRequest): Promise<ImageEvent[]> {
+export async function listen(
+  model: ImageModel,
+  request: ImageRequest,
+  options: Parameters<ImageModel['generate']>[1] = {},
+): Promise<ImageEvent[]> {
   const events: ImageEvent[] = [];
-  for await (const event of model.generate(request)) events.push(event);
+  for await (const event of model.generate(request, options)) events.push(event);
   return events;
 }
 

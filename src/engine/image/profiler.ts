@@ -1,0 +1,28 @@
+// The GPU time of a run's kernels: each tape is replayed once more, dispatch by dispatch. What that takes counts to no stage.
+
+import type { KernelTime } from '../../gpu/profile.ts';
+
+export interface Profiler {
+  /** `count`: how often the run replays that tape. */
+  add(replay: () => Promise<readonly KernelTime[]>, count?: number): Promise<void>;
+  /** Milliseconds by kernel. */
+  readonly kernels: ReadonlyMap<string, number>;
+  /** Milliseconds that replaying took. */
+  readonly spent: number;
+}
+
+export function createProfiler(): Profiler {
+  const kernels = new Map<string, number>();
+  let spent = 0;
+  return {
+    kernels,
+    get spent() {
+      return spent;
+    },
+    async add(replay, count = 1) {
+      const startedAt = performance.now();
+      for (const { name, ms } of await replay()) kernels.set(name, (kernels.get(name) ?? 0) + count * ms);
+      spent += performance.now() - startedAt;
+    },
+  };
+}
