@@ -1,0 +1,36 @@
+// Tiny pipelines opened in this thread, whole or with one of their files changed.
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import type { ImageModelOptions, OpenEvent } from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-open-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** A copy of the tiny pipeline with one of its JSON files changed. */
+export function changed(file: string, values: Record<string, unknown>): string {
+  const folder = mkdtempSync(join(scratch, 'pipeline-'));
+  cpSync(tinyPipeline('sd1'), folder, { recursive: true });
+  const path = join(folder, file);
+  const json = JSON.parse(readFileSync(path, 'utf8')) as object;
+  writeFileSync(path, JSON.stringify({ ...json, ...values }));
+  return folder;
+}
+
+export async function open(options: Partial<ImageModelOptions> = {}) {
+  const events: OpenEvent[] = [];
+  const model = await openImageModelInline(
+    nodePlatform,
+    { model: tinyPipeline('sd1'), ...options },
+    (event) => events.push(event),
+  );
+  const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+  return { model, notes };
+}
+
+export const REQUEST = { prompt: 'a house', seed: 1, width: 40, height: 24, steps: 2 };

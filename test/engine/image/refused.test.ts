@@ -1,0 +1,145 @@
+// What opening an image model refuses, and which requests, with what, the value and the remedy.
+
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import type { Platform } from '../../../src/engine/platform.ts';
+import { changed, open, REQUEST } from './open-model.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+
+/** Cold shader caches on a busy machine. */
+vi.setConfig({ testTimeout: 300_000 });
+
+describe('weights that are not those of the configuration', () => {
+  it.each<[string, Partial<ImageModelOptions>, string]>([
+    [
+      'too few for the denoiser',
+      { model: changed('unet/config.json', { layers_per_block: 3 }) },
+      'is missing',
+    ],
+    [
+      'too many for the text encoder',
+      { model: changed('text_encoder/config.json', { num_hidden_layers: 1 }) },
+      'is not part of',
+    ],
+    [
+      'a text encoder of another width',
+      { model: changed('text_encoder/config.json', { intermediate_size: 20 }) },
+      'config.json asks for',
+    ],
+    [
+      "another component's for the denoiser",
+      { transformerWeightsPath: join(tinyPipeline('sd1'), 'vae') },
+      'is missing',
+    ],
+  ])('are refused as the model opens: %s', async (_, options, message) => {
+    await expect(open(options)).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining(message),
+    });
+  });
+});
+
+it("a checkpoint's schedule that is not here can be replaced, and is refused before anything is computed", async () => {
+  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'DEISMultistepScheduler' });
+  const { model } = await open({ model: folder });
+  await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'unsupported' });
+  const resolved = await model.resolve({ ...REQUEST, scheduler: 'euler' });
+  expect(resolved.values.scheduler).toBe('euler');
+  await model.close();
+});
+
+it('strips are refused where the decoder has none', async () => {
+  const { model } = await open({ componentPaths: { vae: tinyPipeline('autoencoder-tiny') } });
+  await expect(model.resolve({ ...REQUEST, tiling: true })).rejects.toMatchObject({ param: 'tiling' });
+  expect((await model.resolve(REQUEST)).values.steps).toBe(2);
+  await model.close();
+});
+
+describe('requests are refused with what, the value and the remedy', () => {
+  it.each([
+    [{ width: 41 }, 'width', /41, which is no multiple of 4; the nearest are 40 and 44/],
+    [{ height: 0 }, 'height', /0; it is an integer from 4/],
+    [{ steps: 0 }, 'steps', /0; it is an integer from 1 to 1000/],
+    [{ guidance: -1 }, 'guidance', /-1; it is a number of at least 0/],
+    [{ guidanceRescale: 2 }, 'guidanceRescale', /2; it is a number from 0 to 1/],
+    [{ samples: 0 }, 'samples', /0; it is an integer/],
+    [{ seed: -1 }, 'seed', /-1; it is an integer/],
+    [{ strength: 0.5 }, 'strength', /none is given/],
+    [{ mask: { width: 1, height: 1, data: new Uint8Array(3) } }, 'mask', /needs the image/],
+    [{ clipSkip: 9 }, 'clipSkip', /9; it is an integer from 0 to/],
+    [
+      { scheduler: 'nope' },
+      'scheduler',
+      /scheduler is nope, and there is none of that name; there are PNDMScheduler, euler/,
+    ],
+    [{ scheduler: 'flow-euler' }, 'scheduler', /flow-euler/],
+    [
+      { kwargs: { frobnicate: 1 } },
+      'generic_kwargs',
+      /no call argument frobnicate; it takes .*guidance_rescale/,
+    ],
+    [{ kwargs: { eta: 3 } }, 'generic_kwargs', /eta is 3, it takes a number from 0 to 1/],
+    [{ kwargs: { eta: 0.5 } }, 'eta', /PNDMScheduler takes no eta/],
+  ])('%j', async (wrong, param, message) => {
+    const { model } = await open();
+    const refusal = await model.resolve({ ...REQUEST, ...wrong }).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code: 'bad_request', param, message: expect.stringMatching(message) });
+    await model.close();
+  });
+});
+
+it('a model made to fill masks wants one', async () => {
+  const { model } = await open({ model: tinyPipeline('sd1-inpaint') });
+  await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'bad_request', param: 'mask' });
+  const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };
+  await expect(model.resolve({ ...REQUEST, image, mask: image })).resolves.toMatchObject({
+    type: 'resolved',
+  });
+  await model.close();
+});
+
+it.each([
+  ['unet/config.json', { in_channels: 8 }, 'unsupported', /in_channels 8 is not built; .* has 4, or 9/],
+  ['vae/config.json', { latent_channels: 16 }, 'bad_checkpoint', /denoises 4 channels, and its vae has 16/],
+])('%s with %j is refused, and no file stays open', async (file, values, code, message) => {
+  const left = new Set<object>();
+  const platform: Platform = {
+    ...nodePlatform,
+    async openFolder(path) {
+      const folder = await nodePlatform.openFolder(path);
+      const open = async (name: string) => {
+        const source = await folder.open(name);
+        left.add(source);
+        const close = async () => {
+          left.delete(source);
+          await source.close();
+        };
+        return { ...source, close };
+      };
+      return { ...folder, open };
+    },
+  };
+  const opened = openImageModelInline(platform, { model: changed(file, values) });
+  await expect(opened).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+  expect(left.size).toBe(0);
+});
+
+it.each([{ backend: 'generic' }, { allF32: true }] satisfies Partial<ImageModelOptions>[])(
+  'int8 and %j contradict each other',
+  async (options) => {
+    const opened = open({ ...options, quantization: 'int8' });
+    await expect(opened).rejects.toMatchObject({ code: 'bad_request', param: 'quantization' });
+  },
+);
+
+it('what only Stable Diffusion takes is refused by Z-Image', async () => {
+  const { model } = await open({ model: tinyPipeline('z-image') });
+  const refusal = (wrong: object) => model.resolve({ prompt: 'a house', seed: 1, ...wrong });
+  for (const param of ['guidanceRescale', 'clipSkip'])
+    await expect(refusal({ [param]: 1 })).rejects.toMatchObject({ code: 'bad_request', param });
+  await expect(refusal({ guidanceRescale: 0, clipSkip: 0 })).resolves.toMatchObject({ type: 'resolved' });
+  await model.close();
+});
