@@ -5,6 +5,7 @@ import type { Device } from '../gpu/device.ts';
 import type { Tape } from '../gpu/tape.ts';
 
 const INDIRECT = 0x100;
+const COPY_DST = 0x8;
 
 /** Compiles what the tape, finished and with its memory reserved, runs and nobody ran before; an error of `onKernels` ends it. */
 export async function compileTape(
@@ -15,7 +16,9 @@ export async function compileTape(
   const fresh = tape.encodables(tape.capacity).filter(({ pipeline }) => !device.compiled.has(pipeline));
   const first = new Map(fresh.map((encodable) => [encodable.pipeline, encodable]));
   if (first.size === 0) return;
-  const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT });
+  const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
+  // Buffers are not cleared here: what they hold at first may be any number.
+  device.gpu.queue.writeBuffer(none, 0, new Uint32Array(3));
   let done = 0;
   try {
     for (const { pipeline, bindGroup } of first.values()) {
