@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { autoencoderKLDecoder } from '../../dist/models/autoencoder-kl.js';
+import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../dist/models/autoencoder-kl.js';
 import { readAutoencoderKLConfig } from '../../dist/models/autoencoder-kl-config.js';
 import { clip } from '../../dist/models/clip.js';
 import { readClipConfig } from '../../dist/models/clip-config.js';
@@ -130,7 +130,10 @@ const PAGES = {
   },
   UNet2DConditionModel: (config, weights) => unet(readUNetConfig(config), weights),
   ZImageTransformer2DModel: (config, weights) => zImage(readZImageConfig(config), weights),
-  AutoencoderKL: (config, weights) => autoencoderKLDecoder(readAutoencoderKLConfig(config), weights),
+  AutoencoderKL(json, weights) {
+    const config = readAutoencoderKLConfig(json);
+    return [autoencoderKLEncoder(config, weights), autoencoderKLDecoder(config, weights)];
+  },
 };
 
 const WRITERS = {
