@@ -122,5 +122,8 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
       : isKwargs
         ? 'diffusers_kwargs'
         : (FIELD_NAMES[param] ?? param);
+  // Of a size only one side is wrong: the message goes on saying which.
+  if (name === 'size')
+    return new EngineError(error.code, `size: ${error.message}`, { param: name, cause: error.cause });
   return error.underName(name);
 }
