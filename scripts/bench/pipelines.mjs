@@ -39,6 +39,9 @@ export function stableDiffusion({ channels, clip: clipSize = {}, decoderChannels
   };
 }
 
+/** Of what is written for a configuration; counts up where that changes, so that no old checkpoint is taken. */
+const FORM = 2;
+
 /**
  * Z-Image of `layers` and `refiners` (the real one: 30 and 2), its width kept. What is measured is the transformer alone: the
  * text encoder has one layer that runs, the decoder is narrow.
@@ -66,7 +69,7 @@ export function zImageOf({ layers, refiners, transformer = {}, captionDims = 256
 
 /** @returns {string} the folder of a pipeline, made at the first call */
 export function pipelineFolder(name, pipeline) {
-  const digest = createHash('sha256').update(JSON.stringify(pipeline)).digest('hex').slice(0, 8);
+  const digest = createHash('sha256').update(JSON.stringify([FORM, pipeline])).digest('hex').slice(0, 8);
   return madeOnce(`${name}-${digest}`, (folder) => writePipeline(folder, pipeline));
 }
 
