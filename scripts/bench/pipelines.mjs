@@ -69,7 +69,10 @@ export function zImageOf({ layers, refiners, transformer = {}, captionDims = 256
 
 /** @returns {string} the folder of a pipeline, made at the first call */
 export function pipelineFolder(name, pipeline) {
-  const digest = createHash('sha256').update(JSON.stringify([FORM, pipeline])).digest('hex').slice(0, 8);
+  const digest = createHash('sha256')
+    .update(JSON.stringify([FORM, pipeline]))
+    .digest('hex')
+    .slice(0, 8);
   return madeOnce(`${name}-${digest}`, (folder) => writePipeline(folder, pipeline));
 }
 
