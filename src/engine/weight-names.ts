@@ -40,11 +40,8 @@ export function weightNames(tensors: ReadonlyMap<string, TensorEntry>): WeightNa
         (name) => !found.has(name) && !ignored.some((names) => names.test(name)),
       );
       if (first === undefined) return;
-      const more = others.length > 0 ? ` (and ${others.length} more)` : '';
-      throw broken(
-        first,
-        `${more ? `${more.trim()} ` : ''}is not part of the architecture that config.json names`,
-      );
+      const more = others.length > 0 ? `(and ${others.length} more) ` : '';
+      throw broken(first, `${more}is not part of the architecture that config.json names`);
     },
   };
 }

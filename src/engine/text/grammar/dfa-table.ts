@@ -33,7 +33,12 @@ export const NOTHING: Dfa = {
   accept: new Uint8Array(0),
 };
 
-export function classOf({ starts, classes }: Dfa, code: number): number {
+export function classOf(a: Dfa, code: number): number {
+  return a.classes[rangeOf(a, code)]!;
+}
+
+/** The range that a character is in. */
+export function rangeOf({ starts }: Dfa, code: number): number {
   let low = 0;
   let high = starts.length - 1;
   while (low < high) {
@@ -41,7 +46,7 @@ export function classOf({ starts, classes }: Dfa, code: number): number {
     if (starts[middle]! <= code) low = middle;
     else high = middle - 1;
   }
-  return classes[low]!;
+  return low;
 }
 
 export function states(a: Dfa): number {

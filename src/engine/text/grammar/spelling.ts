@@ -1,7 +1,7 @@
 // How characters are written in bytes: as UTF-8 alone, or inside a JSON string with its escapes. One table of bytes for all
 // states of an automaton: it leads from byte to byte, and at a character's last byte to the class the automaton has it in.
 
-import { NO_CLASS, type Dfa } from './dfa.ts';
+import { classOf, NO_CLASS, rangeOf, type Dfa } from './dfa-table.ts';
 
 /** plain: as it stands; string: in quotes, each character raw or escaped; name: in quotes, escaped where it must be, in one way. */
 export type SpellingKind = 'plain' | 'string' | 'name';
@@ -43,7 +43,9 @@ export function createSpelling(text: Dfa, kind: SpellingKind, available: Uint8Ar
     if (number === undefined) numbers.set(key, (number = rows.push(row) - 1));
     return number;
   };
-  const { classAt, isUniform } = classesOf(text);
+  const classAt = (code: number): number => classOf(text, code);
+  /** Whether a range of characters is of one class. */
+  const isUniform = (from: number, to: number): boolean => rangeOf(text, from) === rangeOf(text, to);
   const leaf = (code: number): Target => (classAt(code) === NO_CLASS ? 0 : -1 - classAt(code));
 
   /** Characters from `base` on, in `count` bytes of 6 bits. */
@@ -194,25 +196,4 @@ function once(made: Map<string, Target>, key: string, make: () => Target): Targe
   let found = made.get(key);
   if (found === undefined) made.set(key, (found = make()));
   return found;
-}
-
-/** Class of a character, and whether a range of characters is of one class. */
-function classesOf({ starts, classes }: Dfa): {
-  classAt(code: number): number;
-  isUniform(from: number, to: number): boolean;
-} {
-  const rangeAt = (code: number): number => {
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (starts[middle]! <= code) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  };
-  return {
-    classAt: (code) => classes[rangeAt(code)]!,
-    isUniform: (from, to) => rangeAt(from) === rangeAt(to),
-  };
 }

@@ -4,6 +4,7 @@
 import type { Piece } from '../piece.ts';
 import type { TokenLogprob } from '../text-model.ts';
 import type { OutputPart } from './output-parser.ts';
+import { isJson } from './typed-value.ts';
 
 export interface PartsOptions {
   /** false: reasoning is content, tags and all. */
@@ -150,13 +151,4 @@ export function createParts(options: PartsOptions): Parts {
       return this.take();
     },
   };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

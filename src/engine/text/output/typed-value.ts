@@ -108,7 +108,7 @@ export function toJson(text: string, kinds: Kinds): string {
   return literal ?? JSON.stringify(text);
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;
