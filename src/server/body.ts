@@ -7,6 +7,7 @@ import {
   type FieldTable,
   type HonouredBody,
   honouredSchema,
+  isObject,
   refuseUnknown,
   show,
   sortFields,
@@ -56,6 +57,6 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
 }
 
 export function objectOf(body: unknown): object {
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  if (isObject(body)) return body;
   throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(body)}`);
 }

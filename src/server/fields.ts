@@ -156,6 +156,19 @@ export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** JSON of an object, as text. */
+export function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
 /** A value as a message shows it: JSON, shortened. */
 export function show(value: unknown): string {
   // What JSON has no word for: 1e400 is read as Infinity.

@@ -1,7 +1,7 @@
 // Whether a value is a JSON Schema at all: every keyword known here has the kind of value that Draft 2020-12 gives it. What a schema
 // means is for the engine.
 
-import { show } from './fields.ts';
+import { isObject, show } from './fields.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'];
 
@@ -109,8 +109,4 @@ function readType(type: unknown, path: string, refuse: (path: string, text: stri
     return refuse(path, `must be one of ${TYPES.join(', ')}, got ${show(name)}`);
   });
   return Array.isArray(type) ? read : read[0];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

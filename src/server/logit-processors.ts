@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { LogitProcessor } from '../index.ts';
 import { RequestError } from './errors.ts';
-import { show } from './fields.ts';
+import { isObject, show } from './fields.ts';
 import { toRequestError } from './request-error.ts';
 
 const token = z.int().min(0);
@@ -131,8 +131,4 @@ function check(entries: unknown[]): LogitProcessor[] {
 
 function refused(text: string, code: 'invalid_value' | 'unsupported' = 'invalid_value'): RequestError {
   return new RequestError(code, `${FIELD} ${text}`, { param: FIELD });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage } from '../index.ts';
-import { withoutMissing } from './fields.ts';
+import { isJsonObject, withoutMissing } from './fields.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
 const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
@@ -108,13 +108,4 @@ export function toChatMessages(body: MessagesBody): ChatMessage[] {
         tool_call_id: tool_call_id ?? undefined,
       }),
   );
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage, ToolCall } from '../index.ts';
+import { isJsonObject } from './fields.ts';
 
 const filled = z.string().min(1);
 
@@ -108,13 +109,4 @@ function thoughts({ content: told, summary }: ItemOf<'reasoning'>): string {
 function textOf(given: z.infer<typeof content>): string {
   if (typeof given === 'string') return given;
   return given.map(({ text, refusal }) => text ?? refusal ?? '').join('');
-}
-
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
 }
