@@ -50,6 +50,7 @@ export const ROOMS = {
       /^hub(-.*)?\.ts$/,
       /^modelhub\.ts$/,
       /^quantized-cache\.ts$/,
+      /^tuned-file\.ts$/,
       /^page-store(-.*)?\.ts$/,
       /^weights-identity\.ts$/,
       /^cache-folder\.ts$/,

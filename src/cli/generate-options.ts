@@ -81,7 +81,7 @@ const PERFORMANCE_OPTIONS = {
   'enable-torch-compile': {
     kind: 'boolean',
     group: PERFORMANCE,
-    help: 'Prepare every kernel before the first step.',
+    help: 'Prepare every kernel before the first step, and find the fastest tiling of each for this adapter.',
     otherwise: 'false',
   },
   warmup: {

@@ -124,7 +124,10 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   await removeLeftovers(options['output-path']);
   if (options.warmup || options['enable-torch-compile']) {
     const started = performance.now();
-    await interrupt.orInterrupted(model.warmUp(request, options.warmup ? options['warmup-steps'] : 0));
+    const steps = options.warmup ? options['warmup-steps'] : 0;
+    await interrupt.orInterrupted(
+      model.warmUp(request, steps, { tune: options['enable-torch-compile'] ?? false }),
+    );
     perf.warmedUp(performance.now() - started);
     report.note(`Warmed up in ${((performance.now() - started) / 1000).toFixed(2)} s`);
   }

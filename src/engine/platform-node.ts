@@ -7,14 +7,22 @@ import { cacheFolder } from '../files/cache-folder.ts';
 import { openFileStore } from '../files/page-store-file.ts';
 import { openRedisStore } from '../files/page-store-redis.ts';
 import { pageName } from '../files/page-store.ts';
+import { addTuned, readTuned } from '../files/tuned-file.ts';
 import { weightsIdentity } from '../files/weights-identity.ts';
 import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
 import type { Platform } from './platform.ts';
 
 export const nodePlatform: Platform = {
-  openDevice: ({ adapter, ...options }) =>
-    openDevice({ ...options, ...(adapter === undefined ? {} : { adapter: String(adapter) }) }),
+  async openDevice({ adapter, ...options }) {
+    const device = await openDevice({
+      ...options,
+      ...(adapter === undefined ? {} : { adapter: String(adapter) }),
+    });
+    device.tuning.learn(await readTuned(device.summary));
+    return device;
+  },
+  keepTuned: addTuned,
   resolveModel,
   openFolder: openDiskFolder,
   folderWithin,

@@ -5,13 +5,18 @@ import type { HubEvent } from '../files/hub-events.ts';
 import type { PageStore } from '../files/page-store.ts';
 import type { PackedEntry, PackedFile } from '../files/quantized-cache.ts';
 import type { Folder } from '../files/source.ts';
+import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { Device } from '../gpu/device.ts';
+import type { TunedVariants } from '../gpu/tuning.ts';
 import type { Pixels } from './image/image-model.ts';
 import type { TextModelOptions } from './text/text-model.ts';
 import type { Port } from './remote.ts';
 
 export interface Platform {
+  /** What was tuned on its adapter before, it knows. */
   openDevice(options: Pick<TextModelOptions, 'adapter' | 'memoryBudget' | 'safe'>): Promise<Device>;
+  /** Keeps what was found on an adapter for the devices that open later. */
+  keepTuned(adapter: AdapterSummary, tuned: TunedVariants): Promise<void>;
   /** The folder of a model, which is fetched where it is an id of the hub. */
   resolveModel(
     model: string,

@@ -6,6 +6,7 @@ import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { Arena } from './arena.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
+import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
 export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
@@ -55,6 +56,7 @@ export class Device {
   readonly summary: AdapterSummary;
   readonly capabilities: Capabilities;
   readonly arena: Arena;
+  readonly tuning = new Tuning();
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
   /** Pipelines that the driver has compiled, as far as is known. */

@@ -2,6 +2,7 @@
 // dispatch cost more than a shared one, so the sum exceeds the time of an ordinary replay.
 
 import type { Device } from './device.ts';
+import type { Encodable } from './dispatch.ts';
 import type { Tape } from './tape.ts';
 import type { Sizes } from './tensor.ts';
 
@@ -14,11 +15,37 @@ export interface KernelTime {
 
 const QUERY_RESOLVE = 0x200;
 const COPY_SRC = 0x4;
+/** Dispatches of one query set, which holds 4096 timestamps at most. */
+const MOST_TIMED = 2048;
 
 /** Replays the tape once; kernels that took longest first. */
 export async function profile(device: Device, tape: Tape, sizes: Sizes): Promise<KernelTime[]> {
+  const kernels = new Map<string, KernelTime>();
+  for (const { step, ms } of await dispatchTimes(device, tape, sizes)) {
+    const kernel = kernels.get(step.name) ?? { name: step.name, dispatches: 0, ms: 0 };
+    kernel.dispatches++;
+    kernel.ms += ms;
+    kernels.set(step.name, kernel);
+  }
+  return [...kernels.values()].sort((a, b) => b.ms - a.ms);
+}
+
+export interface DispatchTime {
+  step: Encodable;
+  ms: number;
+}
+
+/** Replays the tape once, dispatch by dispatch, those of no workgroups left out. */
+export async function dispatchTimes(device: Device, tape: Tape, sizes: Sizes): Promise<DispatchTime[]> {
   if (!device.capabilities.timestamps) throw new Error('the adapter has no timestamps');
   const steps = tape.encodables(sizes).filter(({ groups }) => groups.every((count) => count !== 0));
+  const times: DispatchTime[] = [];
+  for (let first = 0; first < steps.length; first += MOST_TIMED)
+    times.push(...(await timed(device, steps.slice(first, first + MOST_TIMED))));
+  return times;
+}
+
+async function timed(device: Device, steps: readonly Encodable[]): Promise<DispatchTime[]> {
   const querySet = device.gpu.createQuerySet({ type: 'timestamp', count: 2 * steps.length });
   const size = 16 * steps.length;
   const resolved = device.gpu.createBuffer({ size, usage: QUERY_RESOLVE | COPY_SRC });
@@ -37,13 +64,5 @@ export async function profile(device: Device, tape: Tape, sizes: Sizes): Promise
   const stamps = new BigUint64Array(await device.read({ buffer: resolved, offset: 0, size }));
   querySet.destroy();
   resolved.destroy();
-
-  const kernels = new Map<string, KernelTime>();
-  steps.forEach(({ name }, i) => {
-    const kernel = kernels.get(name) ?? { name, dispatches: 0, ms: 0 };
-    kernel.dispatches++;
-    kernel.ms += Number(stamps[2 * i + 1]! - stamps[2 * i]!) / 1e6;
-    kernels.set(name, kernel);
-  });
-  return [...kernels.values()].sort((a, b) => b.ms - a.ms);
+  return steps.map((step, i) => ({ step, ms: Number(stamps[2 * i + 1]! - stamps[2 * i]!) / 1e6 }));
 }

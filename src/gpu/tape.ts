@@ -6,34 +6,17 @@ import { EngineError } from '../files/error.ts';
 import { argsSize, createArgs, sameNames } from './args.ts';
 import type { Life } from './arena.ts';
 import type { Device, Pipeline } from './device.ts';
-import type { LinkedShader, Params } from './linker.ts';
+import type { Dispatch, Encodable, Groups } from './dispatch.ts';
+import type { LinkedShader } from './linker.ts';
 import { isSlice, sliceBytes, sliceOffset, spanOf, tensorOf, type Operand } from './operand.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
-export type Groups = readonly [x: number, y?: number, z?: number];
-
-export interface Dispatch {
-  params?: Params;
-  /** Members of the shader's `Args`, all of them. */
-  args?: Readonly<Record<string, number>>;
-  /** Operands by the names of the shader's variables, all of them. */
-  bind: Readonly<Record<string, Operand>>;
-  /** Workgroups, from the sizes of the step. */
-  groups: (sizes: Sizes) => Groups;
-}
+export type { Dispatch, Encodable, Groups } from './dispatch.ts';
 
 interface Recorded extends Dispatch {
   pipeline: Pipeline;
   argsOffset: number;
-}
-
-/** One recorded dispatch as the profiler sees it. */
-export interface Encodable {
-  name: string;
-  pipeline: GPUComputePipeline;
-  bindGroup: GPUBindGroup;
-  groups: Groups;
 }
 
 export interface TapeOptions {
@@ -204,8 +187,9 @@ export class Tape {
   /** What a replay would dispatch, one by one; for the profiler and for compiling ahead. */
   encodables(sizes: Sizes): Encodable[] {
     this.#prepare();
-    return this.#dispatches.map(({ pipeline, groups }, i) => ({
+    return this.#dispatches.map(({ pipeline, tuned, groups }, i) => ({
       name: pipeline.shader.name,
+      tuned,
       pipeline: pipeline.gpu,
       bindGroup: this.#bindGroups[i]!,
       groups: groups(sizes),

@@ -3,19 +3,18 @@
 
 import type { Tensor } from '../gpu/tensor.ts';
 import {
-  columnLanesOf,
   convolution,
   epilogueOf,
   isUpsampled,
+  pixelsOf,
   size,
   stripsOf,
-  TILE,
-  tileOf,
   type Conv2dOptions,
   type Convolution,
 } from './convolution.ts';
 import { weightOperands, type Matrix } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
+import { TILE_ROWS, tilingOf } from './tiling.ts';
 import { recordWinograd } from './winograd.ts';
 
 /** x [batch, height, width, in] → [batch, height', width', out]; sizes are plain numbers */
@@ -31,17 +30,19 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   const { tape, weight, kernel, stride, pad, stored, seen, ySize } = conv;
   const { params, args, bind } = epilogueOf(conv, strip);
   const y = view(tape, conv.y, strip);
-  const columnLanes = columnLanesOf(tape);
-  const tile = tileOf(tape);
+  const splits = splitsFor(conv);
+  const { tuned, tiling } = tilingOf(tape, { kernel: 'conv2d', weight, rows: pixelsOf(conv), splits });
+  const { rows: tile, columnLanes } = tiling;
   for (const window of weight.windows) {
     tape.dispatch('conv2d.wgsl', {
+      tuned,
       params: {
         ...params,
         LANES: tape.lanes,
         TILES: tile / tape.lanes,
         ROLLED: tape.device.summary.software,
         COLUMN_LANES: columnLanes,
-        SPLITS: splitsFor(conv),
+        SPLITS: splits,
         W: weight.format,
         UPSAMPLED: isUpsampled(conv),
       },
@@ -82,8 +83,8 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
 /** Parts that K is shared out among, as for matmul; from the size of one image, so that a batch sums as its images do. */
 function splitsFor({ tape, weight, ySize }: Convolution): number {
   if (tape.plain || tape.device.summary.software) return 1;
-  const lanes = (weight.columns / 4) * Math.ceil((ySize.height * ySize.width) / TILE);
-  const most = Math.min(8, tape.device.capabilities.maxInvocations / columnLanesOf(tape));
+  const lanes = (weight.columns / 4) * Math.ceil((ySize.height * ySize.width) / TILE_ROWS);
+  const most = Math.min(8, tape.device.capabilities.maxInvocations / tape.device.capabilities.columnLanes);
   let splits = 1;
   while (2 * splits <= most && lanes * splits < 16384 && weight.blocks >= 4 * splits) splits *= 2;
   return splits;

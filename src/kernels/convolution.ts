@@ -6,6 +6,7 @@ import { tapeOf, type Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import type { Matrix } from './matrix.ts';
 import { fits, imageShape, mostPixels, view, type Pixels } from './pixels.ts';
+import { TILE_ROWS } from './tiling.ts';
 
 export interface Size {
   height: number;
@@ -28,9 +29,6 @@ export interface Conv2dOptions {
 }
 
 const ACTIVATIONS = { silu: 1, relu: 2 };
-/** Pixels of a tile. CPUs, which pay for every load, gain by more of them to a weight: 29 to 38 GFLOP/s on llvmpipe. */
-export const TILE = 16;
-const CPU_TILE = 24;
 
 /** A convolution whose strips are still to be recorded. */
 export interface Convolution {
@@ -112,7 +110,7 @@ export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[]
   const { tape, y, batch, ySize } = conv;
   const xMost = fits(tape, x) ? Infinity : mostPixels(tape, x);
   const yMost = fits(tape, y) ? Infinity : mostPixels(tape, y);
-  const dispatchMost = tape.device.capabilities.maxWorkgroups * TILE;
+  const dispatchMost = tape.device.capabilities.maxWorkgroups * TILE_ROWS;
   const rows = batch * ySize.height;
   // A norm before it walks what the strip is made of, as many pixels a workgroup.
   const allows = (strip: Strip): boolean =>
@@ -163,13 +161,9 @@ function stripOf(
   };
 }
 
-/** Lanes of a workgroup that own columns. Software adapters lose nothing by few, and waste least at the last columns. */
-export function columnLanesOf({ device: { summary, capabilities } }: Tape): number {
-  return summary.software ? Math.max(8, summary.subgroupMaxSize) : capabilities.columnLanes;
-}
-
-export function tileOf({ lanes, device }: Tape): number {
-  return device.summary.software && lanes > 1 && CPU_TILE % lanes === 0 ? CPU_TILE : TILE;
+/** Pixels of y in all images. */
+export function pixelsOf({ batch, ySize }: Convolution): number {
+  return batch * ySize.height * ySize.width;
 }
 
 export function isUpsampled({ seen, stored }: Convolution): boolean {

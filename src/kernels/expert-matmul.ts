@@ -2,7 +2,7 @@
 
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
 import type { ExpertPlan } from './expert-plan.ts';
-import { dispatchWindow, type Store } from './matmul.ts';
+import { dispatchWindow, matmulTiling, type Store } from './matmul.ts';
 import { expertGroups, type Matrix } from './matrix.ts';
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved; x [rows, k] → [tile rows, columns / 2] */
@@ -21,8 +21,9 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
     throw new Error(`experts: x has ${x.columns} columns, the weights ${weights.k}`);
   const y = tapeOf(x).tensor([plan.tiles * plan.tileRows, weights.columns / (store.outputs ?? 1)]);
   const groups = expertGroups(weights);
+  const tiled = matmulTiling(tapeOf(x), weights, plan.tiles * plan.tileRows, plan);
   for (const window of weights.windows) {
-    dispatchWindow(weights, window, plan.tileRows, store, {
+    dispatchWindow(weights, window, tiled, store, {
       x,
       y,
       params: { MATRIX: 'experts', GATHER: gather },

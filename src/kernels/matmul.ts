@@ -7,9 +7,10 @@ import { paddedColumns, paddedRows, tapeOf, type Sizes, type Tensor } from '../g
 import type { Activation } from './activation.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
-import { STEP, weightOperands, type Format, type Matrix, type MatrixWindow } from './matrix.ts';
+import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
 import { swiglu } from './swiglu.ts';
+import { TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
 
@@ -27,10 +28,6 @@ export interface Store {
 }
 
 const NO_GATE = { item_rows: 1, gate_quads: 0, gate_first: 0 };
-
-/** Rows of a tile at most. CPUs, which pay for every load, gain by more of them to a weight, a sixth and more on llvmpipe. */
-const TILE_ROWS = 16;
-const CPU_TILE_ROWS = 24;
 
 /** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
 export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
@@ -91,10 +88,12 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(x);
-  const rows = tileRowsOf(tape, paddedRows(x.rows(tape.capacity)), weight.format);
+  const rows = x.rows(tape.capacity);
+  const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
+  const tiled = matmulTiling(tape, weight, rows, few);
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS)) {
     for (const window of weight.windows) {
-      dispatchWindow(weight, window, rows, store, {
+      dispatchWindow(weight, window, tiled, store, {
         x,
         y,
         params: { MATRIX: 'one' },
@@ -102,7 +101,7 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
         firstRow: strip.firstRow,
         groups: window.groups,
         bind: { x: strip.of(x), y: strip.of(y) },
-        tiles: (sizes) => Math.ceil(strip.count(sizes) / rows),
+        tiles: (sizes) => Math.ceil(strip.count(sizes) / tiled.tiling.rows),
       });
     }
   }
@@ -123,20 +122,31 @@ export interface Task {
   tiles: (sizes: Sizes) => number;
 }
 
-/** Tiles of `rows` rows through one window of a matrix. */
+export function matmulTiling(
+  tape: Tape,
+  weight: Matrix,
+  rows: number,
+  { tileRows }: { tileRows?: number },
+): Tiled {
+  const splits = splitsFor(tape, weight);
+  return tilingOf(tape, { kernel: 'matmul', weight, rows, splits, ...(tileRows && { tileRows }) });
+}
+
+/** Tiles of rows through one window of a matrix. */
 export function dispatchWindow(
   weight: Matrix,
   window: MatrixWindow,
-  rows: number,
+  { tuned, tiling }: Tiled,
   store: Store,
   task: Task,
 ): void {
   const { x, y } = task;
   const tape = tapeOf(x);
-  const { shader, params } = variant(tape, rows, weight);
-  const columnLanes = columnLanesOf(tape);
+  const { columnLanes } = tiling;
+  const { shader, params } = variant(tape, tiling.rows, weight);
   const columns = Math.ceil((task.groups * 8) / columnLanes);
   tape.dispatch(shader, {
+    tuned,
     params: {
       ...params,
       ...store.params,
@@ -168,21 +178,10 @@ export function dispatchWindow(
   });
 }
 
-/** Lanes of a workgroup that own columns. A CPU runs a workgroup of one subgroup a quarter faster than one of four. */
-function columnLanesOf({ device: { summary, capabilities } }: Tape): number {
-  return summary.software ? Math.max(8, summary.subgroupMaxSize) : capabilities.columnLanes;
-}
-
-/** Of a tensor that holds so many rows. int8 gains nothing by more of them, and compiles half as long again. */
-function tileRowsOf({ lanes, device }: Tape, rows: number, format: Format): number {
-  const gains = device.summary.software && lanes > 1 && CPU_TILE_ROWS % lanes === 0 && format !== 'int8';
-  return rows <= TILE_ROWS ? rows : gains ? CPU_TILE_ROWS : TILE_ROWS;
-}
-
 /** Every variant sums alike, so the choice may follow the rows of a tile without changing a token. */
 function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; params: Params } {
   const { lanes } = tape;
-  const splits = tape.plain ? 1 : splitsFor(tape, weight);
+  const splits = splitsFor(tape, weight);
   if (lanes > 1 && rows < TILE_ROWS) {
     return { shader: 'matmul-few.wgsl', params: { ROWS: rows, RUN: Math.min(lanes, 8), SPLITS: splits } };
   }
@@ -194,7 +193,7 @@ function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; pa
  * has 32. A workgroup holds all parts. Software adapters have no lanes to spare.
  */
 function splitsFor(tape: Tape, weight: Matrix): number {
-  if (tape.device.summary.software) return 1;
+  if (tape.plain || tape.device.summary.software) return 1;
   const lanes = weight.columns / 4;
   const { capabilities, gpu } = tape.device;
   const most = Math.min(8, gpu.limits.maxComputeInvocationsPerWorkgroup / capabilities.columnLanes);

@@ -4,9 +4,10 @@
 
 import type { Groups, Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { columnLanesOf, epilogueOf, isUpsampled, tileOf, type Convolution } from './convolution.ts';
+import { epilogueOf, isUpsampled, pixelsOf, type Convolution } from './convolution.ts';
 import { weightOperands } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
+import { tilingOf, type Tiled } from './tiling.ts';
 
 const PLANES = 16;
 /**
@@ -28,23 +29,23 @@ interface Tiles extends Pixels {
 /** Records the pixels of one strip, which holds whole rows of tiles, from a view of x. */
 export function recordWinograd(conv: Convolution, strip: Pixels, x: View): void {
   const { tape, weight } = conv;
-  for (const tiles of tilesOf(conv, strip)) {
+  const tiled = tilingOf(tape, { kernel: 'winograd', weight, rows: pixelsOf(conv), splits: 1 });
+  for (const tiles of tilesOf(conv, strip, tiled.tiling.rows)) {
     const inputs = tape.tensor([PLANES * tiles.planeRows, weight.k]);
     const products = tape.tensor([PLANES * tiles.planeRows, weight.columns]);
     recordInput(conv, tiles, x, inputs);
-    recordProduct(conv, tiles, inputs, products);
+    recordProduct(conv, tiles, tiled, inputs, products);
     recordOutput(conv, tiles, strip, products);
   }
 }
 
-function tilesOf({ tape, weight, ySize, xQuads, y }: Convolution, strip: Pixels): Tiles[] {
+function tilesOf({ tape, weight, ySize, xQuads, y }: Convolution, strip: Pixels, tileRows: number): Tiles[] {
   const high = Math.ceil(ySize.height / 2);
   const wide = Math.ceil(ySize.width / 2);
   const before = (pixel: number): number => {
     const row = pixel / ySize.width;
     return (Math.floor(row / ySize.height) * high + (row % ySize.height) / 2) * wide;
   };
-  const tileRows = tileOf(tape);
   const rowBytes = 16 * Math.max(xQuads, y.stride / 4);
   const weightBytes = weight.windows.reduce((sum, { codes }) => sum + codes.size, 0);
   const wanted = Math.min(Math.max(weightBytes, LEAST_BYTES), MOST_BYTES);
@@ -80,11 +81,16 @@ function recordInput(conv: Convolution, tiles: Tiles, x: View, inputs: Tensor): 
   });
 }
 
-function recordProduct({ tape, weight }: Convolution, tiles: Tiles, inputs: Tensor, products: Tensor): void {
-  const columnLanes = columnLanesOf(tape);
-  const tileRows = tileOf(tape);
+function recordProduct(
+  { tape, weight }: Convolution,
+  tiles: Tiles,
+  { tuned, tiling: { rows: tileRows, columnLanes } }: Tiled,
+  inputs: Tensor,
+  products: Tensor,
+): void {
   for (const window of weight.windows) {
     tape.dispatch('winograd-product.wgsl', {
+      tuned,
       params: {
         LANES: tape.lanes,
         TILES: tileRows / tape.lanes,

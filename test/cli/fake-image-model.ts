@@ -128,7 +128,7 @@ export interface FakeImageModel {
   /** What it was opened with, once a run. */
   opened: ImageModelOptions[];
   requests: ImageRequest[];
-  warmUps: number[];
+  warmUps: { steps: number; tune: boolean }[];
   closed: number;
 }
 
@@ -150,7 +150,7 @@ export function createFakeImageModel(): FakeImageModel {
         info: { ...fakeInfo, backend: options.backend === 'generic' ? 'generic' : 'svc' },
         ended: new Promise(() => {}),
         resolve: async (request) => resolve(request),
-        warmUp: async (_, steps) => void fake.warmUps.push(steps),
+        warmUp: async (_, steps, { tune = false } = {}) => void fake.warmUps.push({ steps, tune }),
         async *generate(request, { signal } = {}) {
           fake.requests.push(request);
           for (const done of [0, 1]) onEvent({ type: 'warmup', done, total: 1, stage: 'denoising' });

@@ -87,14 +87,15 @@ describe('a value is read', () => {
   });
 
   it.each([
-    [['--warmup'], [1]],
-    [['--warmup', '--warmup-steps', '3'], [3]],
-    [['--enable-torch-compile'], [0]],
+    [['--warmup'], [{ steps: 1, tune: false }]],
+    [['--warmup', '--warmup-steps', '3'], [{ steps: 3, tune: false }]],
+    [['--enable-torch-compile'], [{ steps: 0, tune: true }]],
+    [['--enable-torch-compile', '--warmup'], [{ steps: 1, tune: true }]],
     [['--warmup', 'false'], []],
-  ])('%j warms up', async (args, steps) => {
+  ])('%j warms up', async (args, warmUps) => {
     const { fake, err } = await draw(...BASE, ...args);
-    expect(fake.warmUps).toEqual(steps);
-    expect(err.includes('Warmed up in')).toBe(steps.length > 0);
+    expect(fake.warmUps).toEqual(warmUps);
+    expect(err.includes('Warmed up in')).toBe(warmUps.length > 0);
   });
 });
 

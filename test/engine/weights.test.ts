@@ -7,11 +7,8 @@ import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type { OpenEvent, TextModelOptions } from '../../src/engine/text/text-model.ts';
 import { EngineError } from '../../src/files/error.ts';
-import { throttlePolling } from '../../src/gpu/polling.ts';
 import { editTensors, randomLlama } from './checkpoint-folder.ts';
 import { CACHE, collect, goldenCases, goldenModel, greedy } from './fixture.ts';
-
-throttlePolling();
 
 let folder: { path: string; remove(): void };
 afterEach(() => folder.remove());

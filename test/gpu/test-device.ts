@@ -1,13 +1,11 @@
-// Devices for tests: validation and bounds checks on, a fixed budget, no busy polling.
+// Devices for tests: validation and bounds checks on, a fixed budget.
 
 import { Device } from '../../src/gpu/device.ts';
 import { openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
-import { throttlePolling } from '../../src/gpu/polling.ts';
 
 export const TEST_BUDGET = 2 ** 30;
 
 export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  throttlePolling();
   return openDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
 }
 

@@ -19,7 +19,11 @@ export interface ComputeOptions {
   onNotFinite?: ((what: string) => void) | undefined;
   /** Kernels are compiled, and nothing is computed. */
   compileOnly?: boolean;
+  /** Finds the fastest variants of what will be replayed many times, before it is recorded. */
+  tune?: ((record: Recorded) => Promise<void>) | undefined;
 }
+
+type Recorded = (tape: Tape) => readonly Tensor[];
 
 export class NotFiniteError extends EngineError {
   constructor() {
@@ -54,10 +58,11 @@ export interface Recording {
  */
 export async function recordTape(
   device: Device,
-  { plain, onKernels, compileOnly = false }: ComputeOptions,
-  record: (tape: Tape) => readonly Tensor[],
+  { plain, onKernels, compileOnly = false, tune }: ComputeOptions,
+  record: Recorded,
   into: readonly Tensor[],
 ): Promise<Recording> {
+  if (!plain) await tune?.(record);
   const tape = new Tape(device, {}, { plain });
   let results: readonly Tensor[];
   try {
@@ -94,17 +99,13 @@ export async function recordTape(
 }
 
 /** The same for a single run; the results have bytes of their own. */
-export async function compute(
-  device: Device,
-  options: ComputeOptions,
-  record: (tape: Tape) => readonly Tensor[],
-): Promise<Tensor[]> {
+export async function compute(device: Device, options: ComputeOptions, record: Recorded): Promise<Tensor[]> {
   const results: Tensor[] = [];
   const into: Tensor[] = [];
   try {
     const recording = await recordTape(
       device,
-      options,
+      { ...options, tune: undefined },
       (tape) => {
         results.push(...record(tape));
         for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));

@@ -20,6 +20,8 @@ export interface DrawOptions {
   profile?: boolean | undefined;
   /** Kernels are compiled, and nothing is drawn. */
   compileOnly?: boolean;
+  /** The fastest variants of the denoiser's kernels are found first. */
+  tune?: boolean;
 }
 
 export function createImageModel({ info, resolve, draw, release }: ImageModelParts): ImageModel {
@@ -84,13 +86,13 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
     async resolve(request) {
       return resolve(request).event;
     },
-    warmUp: (request, steps) =>
+    warmUp: (request, steps, { tune = false } = {}) =>
       inTurn(async () => {
         assertOpen();
         const compileOnly = steps === 0;
         const asked = { ...request, samples: 1, previewEvery: 0 };
         const resolved = resolve(compileOnly ? asked : { ...asked, steps });
-        await draw(resolved, () => {}, { signal: leaving.signal, compileOnly });
+        await draw(resolved, () => {}, { signal: leaving.signal, compileOnly, tune });
       }),
     close,
     [Symbol.asyncDispose]: close,

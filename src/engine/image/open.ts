@@ -20,6 +20,7 @@ import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
+import { createTuner } from './tuner.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
 
 /** Milliseconds in which a device that fails tells that it is lost. */
@@ -65,8 +66,10 @@ export async function openImageModelInline(
   let parts = await open();
   const { context, planner, info } = parts;
   const { tiles } = parts.autoencoder;
-  const tell = (stage: StageName, done: number, total: number): void =>
-    onEvent({ type: 'warmup', done, total, stage });
+  const tell: Telling = {
+    kernels: (stage, done, total) => onEvent({ type: 'warmup', done, total, stage }),
+    note: (message) => onEvent({ type: 'note', message }),
+  };
   const resolve = (request: ImageRequest): Resolved => {
     if (request.tiling && !tiles) {
       const message =
@@ -110,7 +113,7 @@ async function drawOn(
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
-  { signal, profile = false, compileOnly = false, tell }: DrawOptions & { tell: TellKernels },
+  { signal, profile = false, compileOnly = false, tune = false, tell }: DrawOptions & { tell: Telling },
 ): Promise<void> {
   const { request, event } = resolved;
   const { width, height } = event.values;
@@ -118,6 +121,11 @@ async function drawOn(
   if (words.length > 0) emit({ type: 'unknown-words', words });
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
+  const onKernels = (done: number, total: number): void => {
+    // Each may take seconds.
+    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+    tell.kernels(stage, done, total);
+  };
   const drawing: Drawing = {
     components,
     runner,
@@ -127,11 +135,8 @@ async function drawOn(
       plain,
       compileOnly,
       profiler,
-      onKernels(done, total) {
-        // Each may take seconds.
-        if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-        tell(stage, done, total);
-      },
+      onKernels,
+      tune: tune ? createTuner(device, platform, tell.note, onKernels) : undefined,
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         emit({ type: 'note', message });
@@ -149,14 +154,17 @@ async function drawOn(
     emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
 }
 
-type TellKernels = (stage: StageName, done: number, total: number) => void;
+interface Telling {
+  kernels(stage: StageName, done: number, total: number): void;
+  note(message: string): void;
+}
 
 /** Compiles what a request needs. Where memory ends before its size, requests for smaller ones may still be drawn. */
 async function prepare(
   parts: Parts,
   platform: Platform,
   resolved: Resolved,
-  tell: TellKernels,
+  tell: Telling,
   onEvent: (event: OpenEvent) => void,
   signal: AbortSignal | undefined,
 ): Promise<void> {

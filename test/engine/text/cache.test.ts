@@ -4,10 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CachedTokens, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { CACHE, collect, openGolden, type GoldenName } from '../fixture.ts';
-
-throttlePolling();
 
 function prompt(length: number, seed: number): number[] {
   return Array.from({ length }, (_, i) => (i * i * 31 + i * 7 + seed * 13) % 250);

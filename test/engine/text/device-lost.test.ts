@@ -8,10 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
 import type * as deviceStarter from '../../../src/gpu/node.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 const devices: Device[] = [];
 let refuse = false;

@@ -3,10 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fixture.ts';
-
-throttlePolling();
 
 const NAMES: GoldenName[] = ['llama', 'mistral', 'qwen2', 'qwen3', 'qwen3-moe', 'olmoe'];
 

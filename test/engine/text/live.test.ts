@@ -2,10 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 let model: TextModel;
 beforeAll(async () => {

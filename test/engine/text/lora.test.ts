@@ -8,11 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
 import { safetensorsHead } from '../../../src/files/safetensors.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
 import { randomInteger } from '../random.ts';
-
-throttlePolling();
 
 const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
 const folderOf = (name: string): string => join(GOLDEN, 'lora', name);

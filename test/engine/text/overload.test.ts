@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 test('of a burst as many requests are taken as may run and wait, and the others are told to come later', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 2, maxQueuedRequests: 3 });

@@ -5,11 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PromptToken, TextEvent, TextModel, TokenLogprob } from '../../../src/engine/text/text-model.ts';
 import type { TextRequest } from '../../../src/engine/text/text-request.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { openGolden as openStored } from '../../models/golden.ts';
 import { greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 /** Weights, keys and values of this checkpoint are f32. */
 const TOLERANCE = 1e-3;

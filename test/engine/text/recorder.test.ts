@@ -4,11 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextEvent, TextModel } from '../../../src/engine/text/text-model.ts';
 import type { TextRequest } from '../../../src/engine/text/text-request.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { openGolden as openStored } from '../../models/golden.ts';
 import { goldenCases, greedy, openGolden, type GoldenName } from '../fixture.ts';
-
-throttlePolling();
 
 /** Keys and values are held in f16. */
 const TOLERANCE = 2e-2;

@@ -1,10 +1,7 @@
 // Sampling of a batch whose constraints come and go: each row keeps its own mask.
 
 import { expect, it } from 'vitest';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 it('a constraint that has no say any more leaves the masks of the others where they are', async () => {
   const model = await openGolden('qwen3', { reasoningParser: 'think' });

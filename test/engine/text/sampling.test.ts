@@ -2,11 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextModel, TextRequest, TokenLogprob } from '../../../src/engine/text/text-model.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { openGolden as goldenLogits } from '../../models/golden.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 let model: TextModel;
 beforeAll(async () => {

@@ -3,11 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, openGolden } from '../fixture.ts';
 import { randomInteger, randomOf } from '../random.ts';
-
-throttlePolling();
 
 function randomRequest(random: (below: number) => number): TextRequest {
   return {

@@ -3,10 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
 import { fuelled } from '../../../src/engine/text/wgsl-processor.ts';
-import { throttlePolling } from '../../../src/gpu/polling.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
-
-throttlePolling();
 
 const HEAD = 'fn process(token: u32, logit: f32, position: u32, count: u32) -> f32 {';
 const written = (body: string): string => `${HEAD}\n${body}\n}`;

@@ -1,0 +1,28 @@
+// Tuning as an image model does it: what is found is told, and kept for the devices that open later.
+
+import type { Device } from '../../gpu/device.ts';
+import type { Platform } from '../platform.ts';
+import { tune } from '../tune.ts';
+import type { ComputeOptions } from './compute.ts';
+
+export function createTuner(
+  device: Device,
+  platform: Platform,
+  note: (message: string) => void,
+  onKernels: (done: number, total: number) => void,
+): ComputeOptions['tune'] {
+  if (!device.capabilities.timestamps) {
+    note('nothing is tuned: the adapter has no timestamps to tell fast kernels from slow ones');
+    return undefined;
+  }
+  return async (record) => {
+    const found = await tune(device, record, onKernels);
+    if (found === null) return;
+    await platform.keepTuned(device.summary, found.variants);
+    const { before, after, changed } = found;
+    const products = Object.keys(found.variants).length;
+    note(
+      `tuned: of ${products} products of a step ${changed} are faster in other tiles, ${after.toFixed(1)} instead of ${before.toFixed(1)} ms for all of them`,
+    );
+  };
+}

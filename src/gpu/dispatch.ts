@@ -1,0 +1,28 @@
+// One dispatch, as a launcher records it and as a replay encodes it.
+
+import type { Params } from './linker.ts';
+import type { Operand } from './operand.ts';
+import type { Sizes } from './tensor.ts';
+
+export type Groups = readonly [x: number, y?: number, z?: number];
+
+export interface Dispatch {
+  /** What the device's tuning knows it by. */
+  tuned?: string;
+  params?: Params;
+  /** Members of the shader's `Args`, all of them. */
+  args?: Readonly<Record<string, number>>;
+  /** Operands by the names of the shader's variables, all of them. */
+  bind: Readonly<Record<string, Operand>>;
+  /** Workgroups, from the sizes of the step. */
+  groups: (sizes: Sizes) => Groups;
+}
+
+/** One recorded dispatch as the profiler sees it. */
+export interface Encodable {
+  name: string;
+  tuned: string | undefined;
+  pipeline: GPUComputePipeline;
+  bindGroup: GPUBindGroup;
+  groups: Groups;
+}

@@ -1,0 +1,74 @@
+// Variants of a kernel that compute the same and differ in speed. The first that a launcher offers is taken, until measuring
+// on this adapter found another of them faster.
+
+/** Plain numbers; two with the same numbers are the same. */
+export type Variant = Readonly<Record<string, number>>;
+
+/** The variant that was fastest, by what is computed. */
+export type TunedVariants = Readonly<Record<string, Variant>>;
+
+export class Tuning {
+  readonly #fastest = new Map<string, Variant>();
+  /** What was asked for and never measured. */
+  readonly unknown = new Set<string>();
+  #trial: Trial | null = null;
+
+  /** The variant to record for what `key` names. */
+  choose<T extends Variant>(key: string, variants: readonly [T, ...T[]]): T {
+    if (this.#trial) return this.#trial.choose(key, variants);
+    const fastest = this.#fastest.get(key);
+    if (!fastest) this.unknown.add(key);
+    return variants.find((variant) => fastest && isSame(variant, fastest)) ?? variants[0];
+  }
+
+  /** Records with the variant of that place wherever there are so many, else with the last. */
+  async trying<T>(place: number, run: (trial: Trial) => Promise<T>): Promise<T> {
+    this.#trial = new Trial(place);
+    try {
+      return await run(this.#trial);
+    } finally {
+      this.#trial = null;
+    }
+  }
+
+  /** Takes over what was found. */
+  learn(tuned: TunedVariants): void {
+    for (const [key, variant] of Object.entries(tuned)) {
+      this.#fastest.set(key, variant);
+      this.unknown.delete(key);
+    }
+  }
+}
+
+/** What was recorded while one place was tried. */
+export class Trial {
+  readonly #place: number;
+  readonly #chosen = new Map<string, Variant>();
+  #places = 0;
+
+  constructor(place: number) {
+    this.#place = place;
+  }
+
+  /** Places that there are to try. */
+  get places(): number {
+    return this.#places;
+  }
+
+  /** The variant recorded for a key. */
+  chosen(key: string): Variant | undefined {
+    return this.#chosen.get(key);
+  }
+
+  choose<T extends Variant>(key: string, variants: readonly [T, ...T[]]): T {
+    this.#places = Math.max(this.#places, variants.length);
+    const variant = variants[this.#place] ?? variants.at(-1)!;
+    this.#chosen.set(key, variant);
+    return variant;
+  }
+}
+
+export function isSame(a: Variant, b: Variant): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}

@@ -1,0 +1,71 @@
+// Tuning as a picture model does it: told, kept for the next device, and nothing where it cannot be measured.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTuner } from '../../../src/engine/image/tuner.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import type { Platform } from '../../../src/engine/platform.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import type { Tape } from '../../../src/gpu/tape.ts';
+import type { TunedVariants } from '../../../src/gpu/tuning.ts';
+import { linear } from '../../../src/kernels/matmul.ts';
+import { allocateMatrix, stacked } from '../../../src/kernels/matrix.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
+import { REQUEST } from './open-model.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+it('says what it found, and keeps it for the adapter', async ({ skip }) => {
+  if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
+  const matrix = allocateMatrix(device, 'f32', 64, stacked([{ name: 'w', rows: 64 }]), 'w');
+  const record = (tape: Tape) => [linear(tape.tensor([32, 64]), matrix)];
+  const kept: { adapter: string; tuned: TunedVariants }[] = [];
+  const platform: Platform = {
+    ...nodePlatform,
+    keepTuned: async ({ description }, tuned) => void kept.push({ adapter: description, tuned }),
+  };
+  const notes: string[] = [];
+  const tune = createTuner(
+    device,
+    platform,
+    (note) => notes.push(note),
+    () => {},
+  );
+  await tune!(record);
+  expect(notes).toEqual([
+    expect.stringMatching(
+      /^tuned: of 1 products of a step [01] are faster in other tiles, [\d.]+ instead of/,
+    ),
+  ]);
+  const variant = { rows: expect.any(Number) as number, columnLanes: expect.any(Number) as number };
+  expect(kept).toEqual([
+    {
+      adapter: device.summary.description,
+      tuned: { 'matmul f32, 32 rows, 64 columns, 1 x 64': variant },
+    },
+  ]);
+  await tune!(record);
+  expect(notes).toHaveLength(1);
+});
+
+it('says where nothing can be told apart, and compiles', { timeout: 300_000 }, async () => {
+  const platform: Platform = {
+    ...nodePlatform,
+    async openDevice(options) {
+      const opened = await nodePlatform.openDevice(options);
+      opened.capabilities.timestamps = false;
+      return opened;
+    },
+  };
+  const notes: string[] = [];
+  await using model = await openImageModelInline(platform, { model: tinyPipeline('sd1') }, (event) => {
+    if (event.type === 'note') notes.push(event.message);
+  });
+  await model.warmUp(REQUEST, 0, { tune: true });
+  expect(notes).toEqual([
+    'nothing is tuned: the adapter has no timestamps to tell fast kernels from slow ones',
+  ]);
+});
