@@ -8,11 +8,11 @@ import { root } from './packages.mjs';
 
 const dist = join(root, 'dist');
 const src = join(root, 'src');
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
 export function buildIfStale() {
   if (isFresh()) return;
   const started = new Date();
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const result = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsconfig.build.json')], {
     cwd: root,
     encoding: 'utf8',
@@ -52,9 +52,11 @@ function filesIn(folder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }
 
+// npm runs this file as `prepare`, in a clone and for whoever installs from the repository.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    buildIfStale();
+    // Without the packages of development there is nothing to build with, and nothing is asked to be built.
+    if (existsSync(tsc)) buildIfStale();
   } catch (error) {
     console.error(error.message);
     process.exitCode = 1;
