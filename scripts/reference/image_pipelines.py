@@ -117,9 +117,12 @@ def run(case):
         given['latents'] = cuda_latents(pipe, case)
     generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
     count = {'num_images_per_prompt': len(generators)}
-    out = pipe(**case.arguments, **given, **count, generator=generators, output_type='np', callback_on_step_end=after)
-    kept['image'] = torch.from_numpy(out.images).permute(0, 3, 1, 2)
-    kept['pixels'] = torch.from_numpy((out.images * 255).round().astype(np.uint8))
+    # Only pictures are laid back into the one they were cut out of.
+    kind = 'pil' if 'padding_mask_crop' in case.arguments else 'np'
+    out = pipe(**case.arguments, **given, **count, generator=generators, output_type=kind, callback_on_step_end=after)
+    images = np.stack([np.asarray(one) / 255.0 for one in out.images]) if kind == 'pil' else out.images
+    kept['image'] = torch.from_numpy(images).permute(0, 3, 1, 2)
+    kept['pixels'] = torch.from_numpy((images * 255).round().astype(np.uint8))
     return pipe, {key: tensor.detach().clone() for key, tensor in kept.items()}, timesteps
 
 

@@ -77,9 +77,10 @@ def level(scheduler, timestep):
 
 def start(scheduler, steps, run):
     """Timesteps of this run; image-to-image begins late."""
-    names = {'sigmas': 'sigmas', 'mu': 'mu', 'reach': 'strength', 'origin': 'original_inference_steps'}
+    names = {'reach': 'strength', 'origin': 'original_inference_steps'} | {key: key for key in ('sigmas', 'timesteps', 'mu')}
     settings = {argument: run[key] for key, argument in names.items() if key in run}
-    scheduler.set_timesteps(**({} if 'sigmas' in run else {'num_inference_steps': steps}), **settings)
+    counted = not {'sigmas', 'timesteps'} & settings.keys()
+    scheduler.set_timesteps(**({'num_inference_steps': steps} if counted else {}), **settings)
     skipped = run.get('first', 0) * scheduler.order
     if hasattr(scheduler, 'set_begin_index'):
         scheduler.set_begin_index(skipped)
@@ -201,7 +202,7 @@ def flows():
         yield from with_each(name, {'shift': 3.0}, {}, {'shift': 1.0}, {'shift_terminal': 0.02}, *respaced)
         for kind in ('exponential', 'linear'):
             yield name, {'use_dynamic_shifting': True, 'time_shift_type': kind, 'shift': 3.0}, {'mu': 0.9}
-        yield name, {'shift': 3.0}, {'sigmas': True}
+        yield name, {'shift': 3.0}, {'sigmas': lambda steps: numpy.linspace(1, 1 / steps, steps).tolist()}
     yield 'FlowMatchEulerDiscreteScheduler', {'shift': 3.0, 'stochastic_sampling': True}, {}
     yield from with_each('FlowMatchHeunDiscreteScheduler', {}, {'shift': 3.0}, {'shift': 1.0})
 
@@ -235,6 +236,34 @@ def late():
     yield 'LCMScheduler', SD, {'reach': 0.6, 'origin': 100}
 
 
+def listed():
+    """Timesteps and sigmas of one's own, also begun late."""
+
+    def timesteps(steps):
+        return [int(990 * (1 - i / steps) ** 1.5) | 1 for i in range(steps)]  # odd: see TCD's floor
+
+    def sigmas(steps):
+        return [round(14 * 0.005 ** (i / steps), 4) for i in range(steps)] + [0.0]
+
+    def ending(steps):
+        return [*sigmas(steps)[:-1], 0.04]
+
+    leading = SD | {'timestep_spacing': 'leading', 'steps_offset': 1}
+    for name in ('DDPMScheduler', 'EulerDiscreteScheduler', 'HeunDiscreteScheduler', 'LCMScheduler', 'TCDScheduler'):
+        unclipped = {'clip_sample': False} if name == 'DDPMScheduler' else {}
+        yield name, leading | unclipped, {'timesteps': timesteps}
+        yield name, SD | unclipped, {'timesteps': timesteps, 'first': lambda steps: steps // 4}
+    euler, dpm = 'EulerDiscreteScheduler', 'DPMSolverMultistepScheduler'
+    yield euler, SD | {'interpolation_type': 'log_linear'}, {'timesteps': timesteps}
+    yield euler, leading, {'sigmas': sigmas}
+    karras = {'use_karras_sigmas': True, 'prediction_type': 'v_prediction'}
+    yield euler, SD | karras, {'sigmas': ending, 'first': lambda steps: steps // 4}
+    yield euler, SD | {'timestep_type': 'continuous', 'prediction_type': 'v_prediction'}, {'sigmas': sigmas}
+    for config in ({}, {'solver_order': 3, 'lambda_min_clipped': -5.1}, {'algorithm_type': 'sde-dpmsolver++'}):
+        yield dpm, SD | config, {'timesteps': timesteps}
+    yield dpm, SD | {'final_sigmas_type': 'sigma_min'}, {'timesteps': timesteps, 'first': lambda steps: steps // 4}
+
+
 def saved(name):
     cls = getattr(diffusers, name)
     settings = {'clip_sample': False} if 'clip_sample' in inspect.signature(cls).parameters else {}
@@ -242,11 +271,9 @@ def saved(name):
 
 
 def runs():
-    for name, config, run in itertools.chain(diffusion(), flows(), late()):
+    for name, config, run in itertools.chain(diffusion(), flows(), late(), listed()):
         for steps in (4, 20):
-            given = {'sigmas': numpy.linspace(1, 1 / steps, steps).tolist()} if run.get('sigmas') else {}
-            first = {'first': run['first'](steps)} if 'first' in run else {}
-            yield name, config, steps, {**run, **given, **first}
+            yield name, config, steps, {key: value(steps) if callable(value) else value for key, value in run.items()}
 
 
 if __name__ == '__main__':

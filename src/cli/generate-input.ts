@@ -6,6 +6,7 @@ import {
   decodeImage,
   decodeMask,
   type ImageModelInfo,
+  type ImageRequest,
   type Pixels,
   sameProportions,
   sizeFrom,
@@ -36,14 +37,14 @@ async function read(path: string, name: string): Promise<Buffer> {
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** Both scaled to the size of the output; what juts out is cut off. */
+/** Both scaled to the size of the output; what juts out is cut off. Whole where a part of them is drawn. */
 export async function fitSources(
   sources: Sources,
   wanted: Partial<Size>,
-  info: ImageModelInfo,
+  { info, kwargs }: { info: ImageModelInfo; kwargs: ImageRequest['kwargs'] },
 ): Promise<Sources> {
   const { image, mask } = sources;
-  if (image === undefined) return sources;
+  if (image === undefined || typeof kwargs?.['padding_mask_crop'] === 'number') return sources;
   const { width, height } = sizeFrom(image, wanted, info);
   return {
     image: await coverImage(image, width, height),

@@ -112,7 +112,8 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
 async function drawAll(run: Run, sources: Sources): Promise<number> {
   const { plan, model, report, perf, interrupt } = run;
   const { options } = plan.given;
-  const fitted = await fitSources(sources, sizeAsked(plan), model.info);
+  const { info } = model;
+  const fitted = await fitSources(sources, sizeAsked(plan), { info, kwargs: options['generic-kwargs'] });
   const request = toImageRequest(plan, plan.prompts[0] ?? '', fitted);
   const resolved = await model.resolve(request).catch((error: unknown) => {
     throw asTyped(error, plan.given);

@@ -66,6 +66,9 @@ async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Parti
       { param: 'mask' },
     );
   }
+  const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
+  // A part of them is drawn.
+  if (mask && typeof kwargs?.['padding_mask_crop'] === 'number') return { image, mask };
   const { width, height } = sizeFrom(image, sizeAsked(body), info);
   return {
     width,

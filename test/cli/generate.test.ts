@@ -231,6 +231,9 @@ describe('a picture to start from', () => {
     expect(request?.mask?.data[0]).toBe(255);
     const free = (await draw(...args)).fake.requests[0];
     expect(free?.image).toMatchObject({ width: 40, height: 16 });
+    const crop = [...args, '--generic-kwargs', '{"padding_mask_crop": 4}'];
+    const whole = (await draw(...crop, '--width', '64', '--height', '64')).fake.requests[0];
+    expect(whole).toMatchObject({ image: { width: 100, height: 50 }, mask: { width: 50, height: 25 } });
   });
 
   it.each<[Partial<Pixels>, object]>([

@@ -207,6 +207,16 @@ describe('POST /v1/images/edits', () => {
     expect(model.requests.map(({ mask }) => mask?.data[0])).toEqual([255, 255, 0]);
   });
 
+  it('gives a picture whole of which a part is drawn', async () => {
+    const { edit, model } = await startImages();
+    const [image, mask] = [await pngFile(400, 200, '#0a0000'), await pngFile(200, 100, '#ffffff')];
+    const crop = '{"padding_mask_crop": 8}';
+    const response = await edit(formOf({ prompt: 'x', image, mask, diffusers_kwargs: crop }));
+    expect(await readReply(response)).not.toHaveProperty('error');
+    expect(model.requests[0]).toMatchObject({ image: { width: 400 }, mask: { width: 200 } });
+    expect(model.requests[0]).not.toHaveProperty('width');
+  });
+
   it('edits for OpenAI’s client', async () => {
     const { url, model } = await startImages();
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0 });

@@ -12,12 +12,15 @@ import { poolingPosition, readClipConfig, type ClipConfig } from '../../models/c
 import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
 import { createHeld, orFree } from './held.ts';
-import { evenWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
+import { padWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
 
 export interface ClipTextRequest {
   prompt: string;
   /** null: guidance is off. */
   negative: string | null;
+  /** For the second of two encoders; left out or empty: the same. */
+  prompt2?: string | undefined;
+  negative2?: string | undefined;
   clipSkip: number;
   /** SDXL: what is not wanted is nothing at all, not the empty text. */
   zeroNegative: boolean;
@@ -58,10 +61,14 @@ export async function encodeClip(
 ): Promise<ClipText> {
   const { device } = components;
   const encoders = ENCODERS.filter(([name]) => components.has(name));
+  const readers: Reader[] = [];
+  for (const [i, [name, tokenizer]] of encoders.entries())
+    readers.push(await reader(components, name, tokenizer, textsOf(request, i)));
+  const longest = Math.max(...readers.flatMap(({ texts }) => texts.map(({ length }) => length)));
   return orFree(device, async ({ later }) => {
     const texts: ClipText[] = [];
-    for (const [encoder, tokenizer] of encoders) {
-      const text = await encode(components, encoder, tokenizer, xl, request);
+    for (const reader of readers) {
+      const text = await encode(components, reader, longest, xl, request);
       later(() => freeText(device, text));
       texts.push(text);
     }
@@ -79,21 +86,45 @@ function freeText(device: Device, { states, pooled }: Encoded): void {
   freeTensors(device, [states, pooled]);
 }
 
-async function encode(
+/** An encoder, and the windows of what is not wanted, if it is asked for, and of the prompt. */
+interface Reader {
+  encoder: string;
+  config: ClipConfig;
+  tokens: ClipTokens;
+  texts: PromptWindow[][];
+}
+
+/** What an encoder reads, as in diffusers: an empty second text is the first one. */
+function textsOf({ prompt, negative, prompt2, negative2 }: ClipTextRequest, encoder: number): string[] {
+  const wanted = (encoder === 1 && prompt2) || prompt;
+  return negative === null ? [wanted] : [(encoder === 1 && negative2) || negative, wanted];
+}
+
+async function reader(
   components: Components,
   encoder: string,
   tokenizer: string,
+  texts: readonly string[],
+): Promise<Reader> {
+  const { className, config: json } = components.get(encoder);
+  const config = readClipConfig(json, className, `${encoder}/config.json`);
+  const tokens = await clipTokens(components, tokenizer, config.positions);
+  return { encoder, config, tokens, texts: texts.map((text) => promptWindows(text, tokens)) };
+}
+
+async function encode(
+  components: Components,
+  { encoder, config, tokens, texts }: Reader,
+  windowCount: number,
   xl: boolean,
   request: ClipTextRequest,
 ): Promise<ClipText> {
   const { device } = components;
-  const { className, config: json } = components.get(encoder);
-  const config = readClipConfig(json, className, `${encoder}/config.json`);
-  const tokens = await clipTokens(components, tokenizer, config.positions);
   const { clipSkip, zeroNegative } = request;
   const last = config.layers - (xl ? 1 : 0);
-  const sides = sidesOf(request, tokens).map((windows, i, { length }) => {
+  const sides = texts.map((text, i, { length }) => {
     const isPrompt = i === length - 1;
+    const windows = padWindows(text, windowCount, tokens);
     // As diffusers does it, layers are left out for the prompt alone.
     return { windows, depth: last - (isPrompt ? clipSkip : 0), zero: zeroNegative && !isPrompt };
   });
@@ -187,15 +218,6 @@ function joinRows(device: Device, parts: readonly Tensor[], shape: readonly numb
   }
   device.gpu.queue.submit([encoder.finish()]);
   return joined;
-}
-
-/** Windows of what is not wanted, if it is asked for, and of the prompt; as many each. */
-function sidesOf({ prompt, negative }: ClipTextRequest, tokens: ClipTokens): PromptWindow[][] {
-  const wanted = promptWindows(prompt, tokens);
-  if (negative === null) return [wanted];
-  const unwanted = promptWindows(negative, tokens);
-  evenWindows(unwanted, wanted, tokens);
-  return [unwanted, wanted];
 }
 
 async function clipTokens(components: Components, name: string, length: number): Promise<ClipTokens> {

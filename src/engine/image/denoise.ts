@@ -40,8 +40,8 @@ export interface Denoiser {
   /** [1, height, width, channels] */
   readonly latents: Tensor;
   readonly output: Tensor;
-  /** First latents: mix.image · image + mix.noise · noise. */
-  start(mix: Mix, image: Tensor | null, noise: Tensor): Promise<void>;
+  /** First latents: mix.image · image + mix.noise · noise, of what there is. */
+  start(mix: Mix, image: Tensor | null, noise: Tensor | null): Promise<void>;
   /** One step; the clean latents as it sees them go into `estimate`. Throws NotFiniteError. */
   step(step: Step, predictor: Predictor, draw: DrawNoise, estimate: Tensor | null): Promise<void>;
 }
@@ -125,9 +125,9 @@ export function createDenoiser(
     output,
     async start(mix, image, noise) {
       device.gpu.queue.writeBuffer(flag.region!.buffer, 0, new Uint32Array(1));
-      const terms = image ? [image, noise] : [noise];
-      const recording = await combination(terms, `start${terms.length}`, latents);
-      scalars.write(image ? [mix.image, mix.noise] : [mix.noise]);
+      const terms = [image, noise].filter((x) => x !== null);
+      const recording = await combination(terms, 'start', latents);
+      scalars.write([...(image ? [mix.image] : []), ...(noise ? [mix.noise] : [])]);
       recording.run();
     },
     async step(step, predictor, draw, estimate) {

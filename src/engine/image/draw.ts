@@ -10,6 +10,7 @@ import { toPixels } from '../../kernels/to-pixels.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
 import { compute, finitely, freeTensors, NotFiniteError, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
+import type { GivenPictures } from './given-pictures.ts';
 import { createHeld, orFree } from './held.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
 import type { Tiling } from '../../models/autoencoder-kl.ts';
@@ -21,15 +22,12 @@ import type { Prepared, RecordPredictor, Runner } from './runner.ts';
 import { sampleLatentsOf, type Encoded } from './sampler.ts';
 import type { Plan } from './schedules/schedule.ts';
 
-export interface Drawing {
+export interface Drawing extends GivenPictures {
   components: Components;
   runner: Runner;
   autoencoder: Autoencoder;
   plan: Plan;
   resolved: Resolved;
-  /** Scaled to the picture's size already. */
-  image: Pixels | null;
-  mask: Pixels | null;
   signal: AbortSignal | undefined;
   options: ComputeOptions;
   emit(event: ImageEvent): void;
@@ -80,7 +78,8 @@ async function drawGroup(
       withDecoder(drawing, async (decode) => {
         for (const [i, sample] of samples.entries()) {
           assertWanted(drawing.signal);
-          const image = await decode(latents[i]!);
+          const drawn = await decode(latents[i]!);
+          const image = drawing.finish?.(drawn) ?? drawn;
           emit({ type: 'image', sample, seed: resolved.request.seed + sample, image });
         }
       }),

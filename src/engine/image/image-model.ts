@@ -156,8 +156,8 @@ export interface ImageModel {
   /** Checks a request as `generate` would and resolves its values; throws EngineError. */
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
   /**
-   * Draws so many steps of it for nobody; with 0 steps only the kernels that it needs are compiled. `tune` finds the fastest tiling of
-   * each product of the denoiser on this adapter, and keeps it on disk; pictures do not change by it.
+   * Draws so many of its steps, at most all, for nobody; with 0 steps only the kernels that it needs are compiled. `tune`
+   * finds the fastest tiling of each product of the denoiser on this adapter, and keeps it on disk; pictures do not change by it.
    */
   warmUp(request: ImageRequest, steps: number, options?: { tune?: boolean }): Promise<void>;
   /** Draws. Throws EngineError; ends with `cancelled` within a step when `signal` aborts. */

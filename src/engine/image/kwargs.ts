@@ -9,7 +9,9 @@ export interface CallArguments {
   eta?: number;
   /** LCM: timesteps of its distillation. */
   originalSteps?: number;
-  /** Sigmas before the shift, one a step, falling from 1. */
+  /** Trained timesteps in place of the schedule's own, one a step, falling. */
+  timesteps?: number[];
+  /** Sigmas in place of the schedule's own: Euler's with the one it ends at, Z-Image's before the shift, falling from 1. */
   sigmas?: number[];
   /** Z-Image: longest the guided prediction may become, as a multiple of the conditional one's length; 0: any. */
   cfgNormalization?: number;
@@ -23,6 +25,14 @@ export interface CallArguments {
   negativeOriginalSize?: [number, number];
   negativeCropsTopLeft?: [number, number];
   negativeTargetSize?: [number, number];
+  /** Inpainting: only what lies within so many pixels around the mask is drawn, and laid back into the picture. */
+  maskPadding?: number;
+  /** SDXL: from this share of the way to a picture on, and to this one, the latents are denoised. */
+  denoisingStart?: number;
+  denoisingEnd?: number;
+  /** SDXL: what the second text encoder reads; left out or empty: the same as the first. */
+  prompt2?: string;
+  negativePrompt2?: string;
   /** SDXL's refiner: how beautiful the picture is said to have been, and what is not wanted. */
   aestheticScore?: number;
   negativeAestheticScore?: number;
@@ -54,6 +64,12 @@ const text = (into: Argument['into']): Argument => ({
   fits: (value) => typeof value === 'string',
   into,
 });
+const list = (wanted: string, fits: (value: number) => boolean, call: 'timesteps' | 'sigmas'): Argument => ({
+  wanted: `a list of ${wanted}`,
+  fits: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((item) => real(item) && fits(item)),
+  into: { call },
+});
 const pair = (into: Argument['into']): Argument => ({
   wanted: 'two integers of at least 0',
   fits: (value) =>
@@ -78,7 +94,14 @@ const STRENGTH: Arguments = {
   }),
 };
 
-const CLIP: Arguments = { ...COMMON, clip_skip: integer(0, { request: 'clipSkip' }) };
+/** Of pipelines that can draw what lies around a mask alone. */
+const CROP: Arguments = { padding_mask_crop: integer(0, { call: 'maskPadding' }) };
+
+const CLIP: Arguments = {
+  ...COMMON,
+  clip_skip: integer(0, { request: 'clipSkip' }),
+  timesteps: list('integers of at least 0', (item) => whole(item) && item >= 0, 'timesteps'),
+};
 const RESCALE: Arguments = {
   guidance_rescale: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, {
     request: 'guidanceRescale',
@@ -87,6 +110,7 @@ const RESCALE: Arguments = {
 const SD: Arguments = {
   ...CLIP,
   ...NEGATIVE,
+  sigmas: list('numbers of at least 0', (item) => item >= 0, 'sigmas'),
   eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, { call: 'eta' }),
 };
 const LCM: Arguments = { ...CLIP, original_inference_steps: integer(1, { call: 'originalSteps' }) };
@@ -100,6 +124,22 @@ const XL: Arguments = {
   negative_crops_coords_top_left: pair({ call: 'negativeCropsTopLeft' }),
   negative_target_size: pair({ call: 'negativeTargetSize' }),
 };
+/** Of models with two text encoders. */
+const SECOND: Arguments = {
+  prompt_2: text({ call: 'prompt2' }),
+  negative_prompt_2: text({ call: 'negativePrompt2' }),
+};
+const END: Arguments = {
+  denoising_end: number('a number above 0 and at most 1', (value) => value > 0 && value <= 1, {
+    call: 'denoisingEnd',
+  }),
+};
+const PART: Arguments = {
+  denoising_start: number('a number between 0 and 1', (value) => value > 0 && value < 1, {
+    call: 'denoisingStart',
+  }),
+  ...END,
+};
 const REFINER: Arguments = {
   aesthetic_score: number('a number', real, { call: 'aestheticScore' }),
   negative_aesthetic_score: number('a number', real, { call: 'negativeAestheticScore' }),
@@ -108,12 +148,7 @@ const Z_IMAGE: Arguments = {
   ...COMMON,
   ...SIZE,
   ...NEGATIVE,
-  sigmas: {
-    wanted: 'a list of numbers between 0 and 1',
-    fits: (value) =>
-      Array.isArray(value) && value.length > 0 && value.every((item) => real(item) && item >= 0 && item <= 1),
-    into: { call: 'sigmas' },
-  },
+  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, 'sigmas'),
   cfg_normalization: {
     wanted: 'true, false or a number of at least 0',
     fits: (value) => typeof value === 'boolean' || (real(value) && value >= 0),
@@ -126,12 +161,12 @@ const Z_IMAGE: Arguments = {
 const ARGUMENTS: Readonly<Record<string, Arguments>> = {
   StableDiffusionPipeline: { ...SD, ...SIZE, ...RESCALE },
   StableDiffusionImg2ImgPipeline: { ...SD, ...STRENGTH },
-  StableDiffusionInpaintPipeline: { ...SD, ...SIZE, ...STRENGTH },
+  StableDiffusionInpaintPipeline: { ...SD, ...SIZE, ...STRENGTH, ...CROP },
   LatentConsistencyModelPipeline: { ...LCM, ...SIZE },
   LatentConsistencyModelImg2ImgPipeline: { ...LCM, ...STRENGTH },
-  StableDiffusionXLPipeline: { ...XL, ...SIZE },
-  StableDiffusionXLImg2ImgPipeline: { ...XL, ...STRENGTH },
-  StableDiffusionXLInpaintPipeline: { ...XL, ...SIZE, ...STRENGTH },
+  StableDiffusionXLPipeline: { ...XL, ...SIZE, ...END },
+  StableDiffusionXLImg2ImgPipeline: { ...XL, ...STRENGTH, ...PART },
+  StableDiffusionXLInpaintPipeline: { ...XL, ...SIZE, ...STRENGTH, ...PART, ...CROP },
   ZImagePipeline: Z_IMAGE,
   ZImageImg2ImgPipeline: { ...Z_IMAGE, ...STRENGTH },
   ZImageInpaintPipeline: { ...Z_IMAGE, ...STRENGTH },
@@ -141,13 +176,6 @@ const ARGUMENTS: Readonly<Record<string, Arguments>> = {
 const UNBUILT: Readonly<Record<string, string>> = {
   ...notBuilt('give it beside the call arguments', ['prompt', 'image', 'mask_image', 'generator']),
   ...notBuilt('leave it out', [
-    'timesteps',
-    'sigmas',
-    'prompt_2',
-    'negative_prompt_2',
-    'denoising_start',
-    'denoising_end',
-    'padding_mask_crop',
     'masked_image_latents',
     'latents',
     'prompt_embeds',
@@ -173,6 +201,8 @@ export interface Call {
   className: string;
   /** It is SDXL's refiner. */
   refines: boolean;
+  /** It has two text encoders. */
+  readsTwice: boolean;
   /** Whether a picture to start from is given, and a mask. */
   image: boolean;
   mask: boolean;
@@ -191,13 +221,20 @@ export function readCallArguments(
   made: Call,
 ): { request: Partial<ImageRequest>; call: CallArguments } {
   const className = classOf(made);
-  const known = new Map(Object.entries({ ...ARGUMENTS[className], ...(made.refines ? REFINER : {}) }));
+  const known = new Map(
+    Object.entries({
+      ...ARGUMENTS[className],
+      ...(made.readsTwice ? SECOND : {}),
+      ...(made.refines ? REFINER : {}),
+    }),
+  );
   const request: Record<string, unknown> = {};
   const call: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(kwargs)) {
+    // Null is diffusers' default of them all.
+    if (value === null && (known.has(name) || Object.hasOwn(UNBUILT, name))) continue;
     const argument = known.get(name);
     if (!argument) throw unknownArgument(name, className, [...known.keys()]);
-    if (value === null) continue;
     if (!argument.fits(value)) {
       throw refusal(`the call argument ${name} is ${JSON.stringify(value)}, it takes ${argument.wanted}`);
     }
@@ -206,10 +243,23 @@ export function readCallArguments(
     if ('request' in into) request[into.request] = value;
     else call[into.call] = typeof value === 'boolean' ? Number(value) : value;
   }
+  if (call['timesteps'] && call['sigmas'])
+    throw refusal('the call arguments timesteps and sigmas each say which steps are taken: give one of them');
+  const { denoisingStart: start, denoisingEnd: end } = call as CallArguments;
+  if (start !== undefined && end !== undefined && start >= end) {
+    throw refusal(
+      `the call argument denoising_start is ${start}, and denoising_end ${end}: the start comes before the end`,
+    );
+  }
   return { request, call };
 }
 
 function unknownArgument(name: string, className: string, known: readonly string[]): EngineError {
+  if (Object.hasOwn(SECOND, name) && className.startsWith('StableDiffusionXL')) {
+    return refusal(
+      `the call argument ${name} is for the second of two text encoders, and this model has one: leave it out`,
+    );
+  }
   const remedy = Object.hasOwn(UNBUILT, name) ? UNBUILT[name] : undefined;
   const takes = `takes ${known.join(', ')}`;
   return refusal(

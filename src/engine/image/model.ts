@@ -22,6 +22,8 @@ export interface DrawOptions {
   compileOnly?: boolean;
   /** The fastest variants of the denoiser's kernels are found first. */
   tune?: boolean;
+  /** Steps that are taken at most. */
+  mostSteps?: number;
 }
 
 export function createImageModel({ info, resolve, draw, release }: ImageModelParts): ImageModel {
@@ -89,10 +91,10 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
     warmUp: (request, steps, { tune = false } = {}) =>
       inTurn(async () => {
         assertOpen();
-        const compileOnly = steps === 0;
-        const asked = { ...request, samples: 1, previewEvery: 0 };
-        const resolved = resolve(compileOnly ? asked : { ...asked, steps });
-        await draw(resolved, () => {}, { signal: leaving.signal, compileOnly, tune });
+        const resolved = resolve({ ...request, samples: 1, previewEvery: 0 });
+        const { signal } = leaving;
+        const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
+        await draw(resolved, () => {}, { signal, tune, ...extent });
       }),
     close,
     [Symbol.asyncDispose]: close,

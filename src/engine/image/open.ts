@@ -7,6 +7,7 @@ import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
 import { isTelling } from './families.ts';
+import { fitPictures } from './given-pictures.ts';
 import type {
   ImageEvent,
   ImageModel,
@@ -113,10 +114,16 @@ async function drawOn(
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
-  { signal, profile = false, compileOnly = false, tune = false, tell }: DrawOptions & { tell: Telling },
+  {
+    signal,
+    profile = false,
+    compileOnly = false,
+    mostSteps,
+    tune = false,
+    tell,
+  }: DrawOptions & { tell: Telling },
 ): Promise<void> {
-  const { request, event } = resolved;
-  const { width, height } = event.values;
+  const { request } = resolved;
   const words = own.words ? unknownWords(request.prompt, own.words) : [];
   if (words.length > 0) emit({ type: 'unknown-words', words });
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
@@ -126,11 +133,12 @@ async function drawOn(
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
     tell.kernels(stage, done, total);
   };
+  const plan = planner.plan(resolved);
   const drawing: Drawing = {
     components,
     runner,
     autoencoder,
-    plan: planner.plan(resolved),
+    plan: { ...plan, steps: plan.steps.slice(0, mostSteps) },
     options: {
       plain,
       compileOnly,
@@ -143,8 +151,7 @@ async function drawOn(
       },
     },
     resolved,
-    image: request.image ? await platform.coverImage(request.image, width, height) : null,
-    mask: request.mask ? await platform.coverImage(request.mask, width, height) : null,
+    ...(await fitPictures(platform, resolved)),
     signal,
     emit,
     onStage: (name) => (stage = name),

@@ -107,10 +107,13 @@ async function partsOf(
     defaults,
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,
+    stepsOf: planner.stepsOf,
     mostClipSkip: runner.mostClipSkip,
     className: pipeline.className,
     refines: pipeline.settings['requires_aesthetics_score'] === true,
     needsMask: runner.fillsMasks,
+    readsTwice: components.has('text_encoder') && components.has('text_encoder_2'),
+    zerosNegative: runner.zerosNegative,
   };
   const info = describe(pipeline, options.model, components, context, own);
   return { device, components, autoencoder, runner, planner, own, plain, context, info };

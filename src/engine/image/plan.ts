@@ -3,13 +3,17 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { chooseSchedule, scheduleFamily, scheduleNames } from './schedules/names.ts';
-import type { Plan, PlanRequest, Schedule } from './schedules/schedule.ts';
+import { CLEAN, type Plan, type PlanRequest, type Schedule } from './schedules/schedule.ts';
+import { roundHalfEven } from './schedules/spacing.ts';
+import type { CallArguments } from './kwargs.ts';
 import type { Resolved } from './resolve.ts';
 import type { Runner } from './runner.ts';
 
 export interface Planner {
   /** What `scheduler` takes; the first is the checkpoint's own. */
   names: string[];
+  /** Steps that call arguments list for a schedule; undefined: they list none. */
+  stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** Throws bad_request or unsupported, before anything is computed. */
   plan(resolved: Resolved): Plan;
 }
@@ -28,45 +32,84 @@ export function createPlanner(
   { flow, className, factor }: PlannerOptions,
 ): Planner {
   const own = String(config['_class_name']);
+  const open = (name: string, sets: object = {}): Schedule =>
+    chooseSchedule(name === own ? null : name, { ...config, ...sets });
   return {
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
+    stepsOf: ({ timesteps, sigmas }, scheduler) =>
+      timesteps?.length ?? (sigmas && sigmas.length - Number(open(scheduler).sigmasEnd)),
     plan({ event: { values }, request: { flowShift: shift }, call }) {
-      const { scheduler, steps } = values;
+      const { steps } = values;
       // The flow-matching classes and the solvers name it differently.
       const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
-      const schedule = chooseSchedule(scheduler === own ? null : scheduler, {
-        ...config,
-        ...(shift === undefined ? {} : shifted),
-      });
-      const { eta, originalSteps } = call;
+      const schedule = open(values.scheduler, shift === undefined ? {} : shifted);
+      const { eta, originalSteps, timesteps } = call;
       const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? flow?.sigmas(steps) : undefined);
-      return schedule.plan({
+      const request: PlanRequest = {
         steps,
-        ...beginning(values, schedule, { flow: flow !== null, className }),
+        ...(timesteps ? { timesteps } : {}),
         ...(sigmas ? { sigmas } : {}),
         ...(eta === undefined ? {} : { eta }),
         ...(originalSteps === undefined ? {} : { origin: originalSteps }),
         ...(flow ? { imageTokens: flow.tokens(values.height / factor, values.width / factor) } : {}),
-      });
+      };
+      const { denoisingStart, denoisingEnd } = call;
+      const begins =
+        denoisingStart === undefined
+          ? beginning(values, schedule, request, { flow: flow !== null, className })
+          : { first: stepsBefore(denoisingStart, schedule, request) };
+      const made = schedule.plan({ ...request, ...begins });
+      // What is denoised in part gets no more noise.
+      const plan = denoisingStart === undefined ? made : { ...made, fromImage: CLEAN };
+      return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
     },
   };
+}
+
+/** The timestep at which a share of the way to a picture is done. */
+function cutoff(share: number, { trained }: Schedule): number {
+  return roundHalfEven(trained - share * trained);
+}
+
+/** Steps that are left out so that the first call is below the cutoff. */
+function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): number {
+  const { steps: calls } = schedule.plan(request);
+  const below = calls.filter(({ timestep }) => timestep < cutoff(share, schedule)).length;
+  // No step is cut within: of second order the calls left are odd, as all are.
+  const left = schedule.order === 2 && below % 2 === 0 ? below + 1 : below;
+  if (left > 0) return (calls.length - left) / schedule.order;
+  throw leavesNoStep('denoising_start', share, request.steps, 'lower it');
+}
+
+/** Without the calls below the cutoff; where there is a mask, what it keeps is clean after the last. */
+function endedAt(share: number, schedule: Schedule, plan: Plan): Plan {
+  const count = plan.steps.filter(({ timestep }) => timestep >= cutoff(share, schedule)).length;
+  const last = plan.steps[count - 1];
+  if (!last) throw leavesNoStep('denoising_end', share, plan.steps.length, 'raise it');
+  return { ...plan, steps: [...plan.steps.slice(0, count - 1), { ...last, after: CLEAN }] };
+}
+
+function leavesNoStep(param: string, share: number, steps: number, remedy: string): EngineError {
+  const message = `${param} ${share} of ${countText(steps, 'step')} leaves no step: ${remedy}`;
+  return new EngineError('bad_request', message, { param });
 }
 
 /** What a picture to start from makes of the steps, as in diffusers: it differs from pipeline to pipeline. */
 function beginning(
   { steps, strength }: Resolved['event']['values'],
-  { takes }: Schedule,
+  { takes, plan }: Schedule,
+  request: PlanRequest,
   { flow, className }: { flow: boolean; className: string },
 ): Pick<PlanRequest, 'first' | 'reach'> {
   if (strength === null) return {};
-  if (className.startsWith('LatentConsistencyModel') && takes.includes('reach')) return { reach: strength };
+  const listed = request.timesteps !== undefined;
+  const reaches = className.startsWith('LatentConsistencyModel') && takes.includes('reach');
+  if (reaches && !listed) return { reach: strength };
+  // Of timesteps that a request lists calls are counted, of which Heun makes two a step.
+  const count = listed ? plan(request).steps.length : steps;
   // A part of a step counts as a step for flow models, and as none for others.
-  const taken = steps * strength;
-  const first = flow ? Math.trunc(steps - taken) : steps - Math.trunc(taken);
+  const taken = count * strength;
+  const first = flow ? Math.trunc(count - taken) : count - Math.trunc(taken);
   if (first < steps) return { first };
-  throw new EngineError(
-    'bad_request',
-    `strength ${strength} of ${countText(steps, 'step')} leaves no step: raise one of them`,
-    { param: 'strength' },
-  );
+  throw leavesNoStep('strength', strength, steps, 'raise one of them');
 }

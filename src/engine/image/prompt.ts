@@ -87,8 +87,12 @@ function window(
   };
 }
 
-/** Both as long as the longer: windows of the empty prompt are added. */
-export function evenWindows(a: PromptWindow[], b: PromptWindow[], tokens: ClipTokens): void {
-  while (a.length < b.length) a.push(window([], tokens));
-  while (b.length < a.length) b.push(window([], tokens));
+/** As many windows as are asked for: those of the empty prompt are added. */
+export function padWindows(
+  windows: readonly PromptWindow[],
+  count: number,
+  tokens: ClipTokens,
+): PromptWindow[] {
+  const more = Math.max(0, count - windows.length);
+  return [...windows, ...Array.from({ length: more }, () => window([], tokens))];
 }

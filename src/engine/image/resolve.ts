@@ -4,6 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Family } from './families.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
+import { isEmpty } from './mask-crop.ts';
 import { readCallArguments, type CallArguments } from './kwargs.ts';
 
 /** What a checkpoint says of itself. */
@@ -23,6 +24,8 @@ export interface ResolveContext {
   backend: ResolvedImageRequest['backend'];
   /** Names that `scheduler` takes; the first is the checkpoint's own. */
   schedulers: readonly string[];
+  /** Steps that call arguments list for a schedule; undefined: they list none. */
+  stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** Layers of the text encoder that clip skip may leave out; 0: the family has none. */
   mostClipSkip: number;
   /** The pipeline's class. */
@@ -31,6 +34,10 @@ export interface ResolveContext {
   refines: boolean;
   /** The model fills masks and does nothing else. */
   needsMask: boolean;
+  /** It has two text encoders. */
+  readsTwice: boolean;
+  /** Nothing is unwanted where nothing is said, not the empty text. */
+  zerosNegative: boolean;
 }
 
 export interface Resolved {
@@ -49,6 +56,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   const { request: named, call } = readCallArguments(given.kwargs ?? {}, {
     className,
     refines: context.refines,
+    readsTwice: context.readsTwice,
     image: given.image !== undefined,
     mask: given.mask !== undefined,
   });
@@ -72,14 +80,16 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
 
   const picture =
     given.image && sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults });
+  const scheduler = decide('scheduler', schedulers[0], '');
+  const listed = context.stepsOf(call, scheduler);
   const values: ResolvedImageRequest = {
     width: decide('width', picture?.width, defaults.width),
     height: decide('height', picture?.height, defaults.height),
-    steps: decide('steps', defaults.steps, CONTRACT.steps),
+    steps: listed ?? decide('steps', defaults.steps, CONTRACT.steps),
     guidance: decide('guidance', defaults.guidance, CONTRACT.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
     negativePrompt: decide('negativePrompt', defaults.negativePrompt, ''),
-    scheduler: decide('scheduler', schedulers[0], ''),
+    scheduler,
     strength: decide('strength', undefined, picture ? (given.mask ? 1 : 0.8) : null),
     clipSkip: decide('clipSkip', undefined, 0),
     samples: decide('samples', undefined, 1),
@@ -87,8 +97,19 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     backend,
   };
   for (const key of ['width', 'height'] as const) if (sources[key] === 'contract') sources[key] = 'model';
+  // As in diffusers, a list of steps is their number.
+  if (listed !== undefined) sources.steps = 'kwargs';
   sources.backend = 'request';
   check(values, given, context);
+  if (call.maskPadding !== undefined && given.mask && isEmpty(given.mask)) {
+    const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
+    throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
+  }
+  if (call.negativePrompt2 && context.zerosNegative && sources.negativePrompt === 'contract') {
+    const message =
+      'negative_prompt_2 is given without a negative prompt, and the model then takes zeros for both: give both';
+    throw new EngineError('bad_request', message, { param: 'negative_prompt_2' });
+  }
   const request = { ...named, ...given };
   checkFlow(request, context);
   return { event: { type: 'resolved', values, sources }, request, call };

@@ -43,6 +43,8 @@ export interface Runner {
   sampleSize: number | null;
   /** CLIP layers that may be left out; 0 where there is no CLIP. */
   mostClipSkip: number;
+  /** Nothing is unwanted where nothing is said, not the empty text. */
+  zerosNegative: boolean;
   /** What flow schedules go by: a picture's tokens, and sigmas before the shift; null for others. */
   flow: { tokens(height: number, width: number): number; sigmas(steps: number): number[] } | null;
   /** Throws bad_checkpoint where weights are not those that the configurations ask for. */

@@ -72,25 +72,28 @@ async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
   };
 
   const mask = encoded?.mask ?? null;
-  const anew = mask !== null && request.strength === 1;
+  // A picture that is denoised in part already is begun from as it is.
+  const continues = encoded !== null && plan.fromImage.noise === 0;
+  const anew = mask !== null && request.strength === 1 && !continues;
   // In the order of diffusers, whose random streams these are. A UNet made for inpainting needs no latents of the picture
   // where all of it is drawn anew.
   const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.picture);
-  const noise = drawInto('noise');
+  const noise = continues && !mask ? null : drawInto('noise');
   const masked = mask?.masked ? await encode(mask.masked) : null;
   // diffusers encodes what the mask leaves for every UNet, and so draws for it.
   if (mask && !masked && autoencoder.samples) draw();
   const extra = masked && hold(await besides(device, mask!.latents, masked, options));
-  const keeping: Keeping | null = mask && image && !masked ? { mask: mask.latents, image, noise } : null;
+  const keeping: Keeping | null =
+    mask && image && noise && !masked ? { mask: mask.latents, image, noise } : null;
   const denoiser = createDenoiser(device, held, shape, keeping, options);
   const { latents, output } = denoiser;
   const predictor = await request.predictor(latents, output, extra);
   held.later(predictor.destroy);
   const start =
     image && !anew
-      ? { mix: plan.fromImage, image }
-      : { mix: { image: 0, noise: plan.fromNoise }, image: null };
-  await denoiser.start(start.mix, start.image, noise);
+      ? { mix: plan.fromImage, image, noise: continues ? null : noise }
+      : { mix: { image: 0, noise: plan.fromNoise }, image: null, noise };
+  await denoiser.start(start.mix, start.image, start.noise);
   await steps(request, denoiser, predictor, draw);
   await options.profiler?.add(predictor.times, plan.steps.length);
   const result = allocateTensor(device, 'latents', shape);

@@ -30,25 +30,28 @@ export function stableDiffusion(
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
   const guided = ({ guidance }: { guidance: number }): boolean =>
     guidance > 1 && config.guidanceDims === null;
+  const zerosNegative = xl && settings['force_zeros_for_empty_prompt'] !== false;
 
   return {
     latentChannels: config.outChannels,
     fillsMasks: fillsMasks(config),
     sampleSize: config.sampleSize,
     mostClipSkip: layers - (xl ? 2 : 1),
+    zerosNegative,
     flow: null,
     checkWeights() {
       checkEncoders(components);
       components.check('unet', page);
     },
     async prepare(request: RunRequest) {
-      const { values, sources, prompt, options } = request;
+      const { values, sources, prompt, call, options } = request;
       const text = await encodeClip(components, xl, {
         prompt,
         negative: guided(values) ? values.negativePrompt : null,
+        prompt2: call.prompt2,
+        negative2: call.negativePrompt2,
         clipSkip: values.clipSkip,
-        zeroNegative:
-          xl && settings['force_zeros_for_empty_prompt'] !== false && sources.negativePrompt === 'contract',
+        zeroNegative: zerosNegative && sources.negativePrompt === 'contract',
         options,
       });
       return {

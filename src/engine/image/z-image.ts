@@ -43,6 +43,7 @@ export function zImageRunner(components: Components): Runner {
     fillsMasks: false,
     sampleSize: null,
     mostClipSkip: 0,
+    zerosNegative: false,
     flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },
     checkWeights() {
       const encoder = encoderConfig(components);

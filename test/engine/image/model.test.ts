@@ -1,8 +1,8 @@
 // Turns of requests on one image model, without a device.
 
 import { expect, it } from 'vitest';
-import type { ImageModelInfo } from '../../../src/engine/image/image-model.ts';
-import { createImageModel } from '../../../src/engine/image/model.ts';
+import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import { createImageModel, type DrawOptions } from '../../../src/engine/image/model.ts';
 import type { Resolved } from '../../../src/engine/image/resolve.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };
@@ -50,4 +50,21 @@ it('closing ends those that wait', async () => {
   finish();
   await closed;
   expect(drawn).toEqual(['first']);
+});
+
+it('warming up draws one sample of what is asked for, no further than told, or compiles', async () => {
+  const asked: [ImageRequest, DrawOptions][] = [];
+  const model = createImageModel({
+    info: {} as ImageModelInfo,
+    resolve: (request) => ({ request, event: { type: 'resolved' } }) as Resolved,
+    draw: async ({ request }, _, options) => void asked.push([request, options]),
+    release: async () => {},
+  });
+  for (const steps of [2, 0]) await model.warmUp({ ...REQUEST, steps: 9, samples: 4 }, steps);
+  const request = { ...REQUEST, steps: 9, samples: 1 };
+  expect(asked).toMatchObject([
+    [request, { mostSteps: 2 }],
+    [request, { compileOnly: true }],
+  ]);
+  await model.close();
 });

@@ -56,6 +56,16 @@ it.each(['sd1', 'sd1-inpaint'] as const)('compiles while it opens, where asked t
   await plain.close();
 });
 
+it('warms up by some steps of what is asked for, however few those are', async () => {
+  const { model } = await open();
+  const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };
+  const request = { ...REQUEST, steps: 4, image, strength: 0.5 };
+  for (const steps of [1, 9]) await model.warmUp(request, steps);
+  const kwargs = { timesteps: [999, 600, 90] };
+  await model.warmUp({ ...REQUEST, scheduler: 'euler', kwargs }, 1);
+  await model.close();
+});
+
 it('compiles for a class that draws from pictures', async () => {
   const stages = new Set<string | undefined>();
   const model = await openImageModelInline(

@@ -14,6 +14,7 @@ import type {
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { readSafetensors } from '../../../src/files/safetensors.ts';
+import { parseJson } from '../../../src/files/source.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
@@ -38,7 +39,7 @@ interface PipelineGolden {
 export const tinyPipeline = (name: string): string => `${FOLDER}/checkpoints/${name}`;
 
 function readGolden(name: string): PipelineGolden {
-  return JSON.parse(readFileSync(`${FOLDER}/${name}/case.json`, 'utf8')) as PipelineGolden;
+  return parseJson(readFileSync(`${FOLDER}/${name}/case.json`, 'utf8')) as PipelineGolden;
 }
 
 export const isBrief = (name: string): boolean => readGolden(name).brief === true;
@@ -118,7 +119,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       kwargs,
       ...(golden.noise ? { generatorDevice: golden.noise } : {}),
       // Of diffusers' size, which is the picture's; ours keeps near the model's own.
-      ...(image ? { image, width: image.width, height: image.height } : {}),
+      ...(image && { image, ...('width' in kwargs ? {} : { width: image.width, height: image.height }) }),
       ...(mask ? { mask } : {}),
     },
   };

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draw } from '../../../src/engine/image/draw.ts';
+import { fitPictures } from '../../../src/engine/image/given-pictures.ts';
 import type { ImageEvent, Pixels } from '../../../src/engine/image/image-model.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
 import type { Autoencoder } from '../../../src/engine/image/pictures.ts';
@@ -65,15 +66,13 @@ async function drawGolden(name: string): Promise<{ pictures: Pixels[]; latents: 
   const parts = await openParts(device, nodePlatform, pipeline, options, () => {});
   const { autoencoder, latents } = overheard(parts.autoencoder);
   const resolved = resolveRequest(request, parts.context);
-  const { width, height } = resolved.event.values;
   const events: ImageEvent[] = [];
   await draw({
     ...parts,
     autoencoder,
     plan: parts.planner.plan(resolved),
     resolved,
-    image: request.image ? await nodePlatform.coverImage(request.image, width, height) : null,
-    mask: request.mask ? await nodePlatform.coverImage(request.mask, width, height) : null,
+    ...(await fitPictures(nodePlatform, resolved)),
     signal: undefined,
     options: { plain: false },
     emit: (event) => events.push(event),

@@ -1,11 +1,13 @@
 // How many steps a picture to start from leaves: diffusers counts them differently from pipeline to pipeline.
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createPlanner } from '../../../src/engine/image/plan.ts';
 import type { Resolved } from '../../../src/engine/image/resolve.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear', clip_sample: false };
 const LCM = { ...SD, _class_name: 'LCMScheduler' };
+const PNDM = { ...SD, _class_name: 'PNDMScheduler', skip_prk_steps: true };
+const HEUN = { ...SD, _class_name: 'HeunDiscreteScheduler' };
 const DDIM = { ...SD, _class_name: 'DDIMScheduler' };
 const FLOW_SOLVER = { use_flow_sigmas: true, prediction_type: 'flow_prediction', flow_shift: 5 };
 const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
@@ -47,6 +49,61 @@ it('LCM takes its steps from as many as a request says', () => {
   const of = (call: object) => timesteps(LCM, 'LatentConsistencyModelPipeline', 4, 1, { call });
   expect(of({})).toEqual([999, 759, 499, 259]);
   expect(of({ originalSteps: 4 })).toEqual([999, 749, 499, 249]);
+});
+
+const LISTED = { timesteps: [900, 600, 500, 400, 300] };
+
+it.each([
+  ['DDPM', { ...SD, _class_name: 'DDPMScheduler' }, 'StableDiffusionImg2ImgPipeline'],
+  ['LCM', LCM, 'LatentConsistencyModelImg2ImgPipeline'],
+])('of a list of timesteps a strength takes its share: %s', (_, config, className) => {
+  expect(timesteps(config, className, 5, 0.5, { call: LISTED })).toEqual([400, 300]);
+});
+
+it('of a list of timesteps Heun’s calls are counted as if they were steps, as in diffusers', () => {
+  const of = (strength: number) =>
+    timesteps(HEUN, 'StableDiffusionImg2ImgPipeline', 5, strength, { call: LISTED });
+  // Six of nine calls are to be taken: three steps are left out.
+  expect(of(0.7)).toEqual([400, 300, 300]);
+  expect(() => of(0.4)).toThrow(expect.objectContaining({ code: 'bad_request', param: 'strength' }));
+});
+
+it('a list of sigmas is as many steps, or one less where the run ends at the last', () => {
+  const of = (name: string) =>
+    createPlanner({ _class_name: name }, { flow: null, className: '', factor: 8 }).stepsOf(
+      { sigmas: [1, 0.5, 0.2] },
+      name,
+    );
+  expect(of('FlowMatchEulerDiscreteScheduler')).toBe(3);
+  expect(of('EulerDiscreteScheduler')).toBe(2);
+});
+
+describe('a part of the way', () => {
+  const of = (config: object, call: object, steps = 4) =>
+    timesteps(config, 'StableDiffusionXLImg2ImgPipeline', steps, 0.3, { call });
+
+  it.each([
+    ['DDIM', DDIM, [250, 0], [750, 500]],
+    ['PNDM, which visits a timestep twice', PNDM, [250, 0], [750, 500, 500]],
+    // It begins with a whole step, above the cutoff, and ends within one.
+    ['Heun', HEUN, [666, 333, 333, 0, 0], [999, 666, 666]],
+  ])('%s', (_, config, fromStart, toEnd) => {
+    expect(of(config, { denoisingStart: 0.5 })).toEqual(fromStart);
+    const whole = { denoisingStart: 0.0001 };
+    expect(of(config, { ...whole, denoisingEnd: 0.5 })).toEqual(toEnd);
+    expect(of(config, { ...whole, denoisingEnd: 1 })).toEqual(of(config, whole));
+  });
+
+  it('may be the last call, where there are more calls than steps', () => {
+    expect(of(PNDM, { denoisingStart: 0.9 })).toEqual([0]);
+  });
+
+  it.each([
+    ['denoising_start', { denoisingStart: 0.9999 }, { ...DDIM, timestep_spacing: 'trailing' }],
+    ['denoising_end', { denoisingEnd: 0.1 }, { ...DDIM, steps_offset: 1 }],
+  ])('that %s leaves empty is refused', (param, call, config) => {
+    expect(() => of(config, call)).toThrow(expect.objectContaining({ code: 'bad_request', param }));
+  });
 });
 
 it.each([

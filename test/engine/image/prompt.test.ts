@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  evenWindows,
   parseEmphasis,
+  padWindows,
   promptWindows,
   type ClipTokens,
 } from '../../../src/engine/image/prompt.ts';
@@ -121,12 +121,11 @@ describe('windows', () => {
     ]);
   });
 
-  it('begins a new one at BREAK, and evens out two prompts', () => {
+  it('begins a new one at BREAK, and adds empty ones to a shorter prompt', () => {
     const long = promptWindows('ab BREAK c', letters);
     expect(long.map(({ ids }) => ids[1])).toEqual([97, 99]);
     const short = promptWindows('x', letters);
-    evenWindows(long, short, letters);
-    expect(short.map(({ ids }) => ids.slice(0, 3))).toEqual([
+    expect(padWindows(short, long.length, letters).map(({ ids }) => ids.slice(0, 3))).toEqual([
       [1, 120, 2],
       [1, 2, 3],
     ]);

@@ -83,6 +83,12 @@ describe('requests are refused with what, the value and the remedy', () => {
     ],
     [{ kwargs: { eta: 3 } }, 'generic_kwargs', /eta is 3, it takes a number from 0 to 1/],
     [{ kwargs: { eta: 0.5 } }, 'eta', /PNDMScheduler takes no eta/],
+    [{ kwargs: { timesteps: [999, 9] } }, 'timesteps', /PNDMScheduler takes no timesteps of one's own/],
+    [
+      { kwargs: { timesteps: [9, 999] }, scheduler: 'euler' },
+      'timesteps',
+      /each smaller than the one before/,
+    ],
   ])('%j', async (wrong, param, message) => {
     const { model } = await open();
     const refusal = await model.resolve({ ...REQUEST, ...wrong }).catch((error: unknown) => error);

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { familyOf } from '../../../src/engine/image/families.ts';
+import { createPlanner } from '../../../src/engine/image/plan.ts';
 import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { resolveRequest, type Resolved } from '../../../src/engine/image/resolve.ts';
 import { PIPELINES } from '../../../src/files/pipeline-classes.ts';
@@ -17,11 +18,15 @@ function resolved(className: string, request: Partial<ImageRequest>, refines = f
       sizeMultiple: 8,
       defaults: { width: 64, height: 64 },
       backend: 'generic',
-      schedulers: ['DDIMScheduler'],
+      schedulers: ['EulerDiscreteScheduler'],
+      stepsOf: createPlanner({ _class_name: 'EulerDiscreteScheduler' }, { flow: null, className, factor: 8 })
+        .stepsOf,
       mostClipSkip: 2,
       className,
       refines,
       needsMask: false,
+      readsTwice: className.startsWith('StableDiffusionXL') && !refines,
+      zerosNegative: className.startsWith('StableDiffusionXL'),
     },
   );
 }
@@ -35,6 +40,8 @@ describe('call arguments', () => {
     [SD, { eta: 0.5, guidance_rescale: 0.3, output_type: 'pil', negative_prompt: null }, { eta: 0.5 }],
     ['LatentConsistencyModelPipeline', { original_inference_steps: 20 }, { originalSteps: 20 }],
     [XL, { negative_target_size: [32, 48] }, { negativeTargetSize: [32, 48] }],
+    [XL, { prompt_2: 'a hut', latents: null }, { prompt2: 'a hut' }],
+    ['LatentConsistencyModelPipeline', { timesteps: [999, 499] }, { timesteps: [999, 499] }],
     [Z, { sigmas: [1, 0.5], cfg_normalization: true }, { sigmas: [1, 0.5], cfgNormalization: 1 }],
   ])('of %s: %j', (className, kwargs, call) => {
     expect(resolved(className, { kwargs }).call).toEqual(call);
@@ -57,14 +64,34 @@ describe('call arguments', () => {
     [SD, { kwargs: { strength: 0.5 } }, /^StableDiffusionPipeline has no call argument strength; it takes/],
     [SD, { kwargs: { guidance_rescale: 0.5 }, image }, /^StableDiffusionImg2ImgPipeline has no .*_rescale/],
     [SD, { kwargs: { toString: 1 } }, /no call argument toString/],
-    [SD, { kwargs: { sigmas: [14.6, 1] } }, /sigmas of diffusers' pipelines is not built: leave it out;/],
-    [SD, { kwargs: { timesteps: [999] } }, /timesteps of diffusers' pipelines is not built/],
+    [SD, { kwargs: { latents: [0] } }, /latents of diffusers' pipelines is not built: leave it out;/],
+    [SD, { kwargs: { sigmas: [] } }, /sigmas is \[\], it takes a list of numbers of at least 0/],
+    [SD, { kwargs: { timesteps: [999.5] } }, /timesteps is \[999.5\], it takes a list of integers of at/],
+    [SD, { kwargs: { timesteps: [999], sigmas: [14, 0] } }, /timesteps and sigmas each .*: give one of them/],
+    [SD, { kwargs: { prompt_2: 'x' } }, /^StableDiffusionPipeline has no call argument prompt_2/],
     [SD, { kwargs: { prompt: 'x' } }, /prompt of diffusers' .* not built: give it beside the call arguments/],
     [SD, { kwargs: { output_type: 'latent' } }, /output_type is "latent", it takes "pil", a picture/],
-    [XL, { kwargs: { prompt_2: 'x' } }, /prompt_2 of diffusers' pipelines is not built/],
-    [XL, { kwargs: { denoising_end: 0.8 } }, /denoising_end of diffusers' pipelines is not built/],
+    [XL, { kwargs: { prompt_2: 3 } }, /prompt_2 is 3, it takes a string/],
+    [XL, { kwargs: { denoising_end: 0 } }, /denoising_end is 0, it takes a number above 0 and at most 1/],
+    [
+      XL,
+      { kwargs: { denoising_start: 0.8 } },
+      /^StableDiffusionXLPipeline has no call argument denoising_start/,
+    ],
+    [SD, { kwargs: { denoising_end: 0.8 } }, /no call argument denoising_end/],
+    [
+      XL,
+      { kwargs: { denoising_start: 1 }, image },
+      /denoising_start is 1, it takes a number between 0 and 1/,
+    ],
+    [
+      XL,
+      { kwargs: { denoising_start: 0.8, denoising_end: 0.8 }, image },
+      /denoising_start is 0.8, and denoising_end 0.8: the start comes before the end/,
+    ],
     [XL, { kwargs: { aesthetic_score: 7 }, image }, /no call argument aesthetic_score/],
     ['LatentConsistencyModelPipeline', { kwargs: { eta: 0 } }, /no call argument eta/],
+    ['LatentConsistencyModelPipeline', { kwargs: { sigmas: [1] } }, /no call argument sigmas/],
     [Z, { kwargs: { clip_skip: 1 } }, /^ZImagePipeline has no call argument clip_skip/],
   ])('of %s refused: %#', (className, request, message) => {
     expect(() => resolved(className, request)).toThrow(
@@ -73,6 +100,41 @@ describe('call arguments', () => {
         param: 'generic_kwargs',
         message: expect.stringMatching(message),
       }),
+    );
+  });
+});
+
+it.each([
+  [SD, { timesteps: [999, 500, 20] }, 3],
+  [SD, { sigmas: [14, 3, 0] }, 2],
+  [XL, { sigmas: [14, 3, 1, 0] }, 3],
+])('%s: a list of steps is their number: %j', (className, kwargs, steps) => {
+  const { event } = resolved(className, { steps: 20, kwargs: { num_inference_steps: 9, ...kwargs } });
+  expect(event).toMatchObject({ values: { steps }, sources: { steps: 'kwargs' } });
+});
+
+it('a mask that a crop goes by has white in it', () => {
+  const request = { kwargs: { padding_mask_crop: 8 }, image };
+  expect(() => resolved(SD, { ...request, mask: image })).toThrow(
+    expect.objectContaining({ code: 'bad_request', param: 'mask', message: expect.stringMatching(/black/) }),
+  );
+  const mask = { ...image, data: image.data.map((_, at) => (at < 3 ? 255 : 0)) };
+  expect(resolved(SD, { ...request, mask }).call).toEqual({ maskPadding: 8 });
+  expect(() => resolved(SD, request)).toThrow(/Img2ImgPipeline has no call argument padding_mask_crop/);
+});
+
+describe('texts for the second encoder', () => {
+  it('are not for a model that has one', () => {
+    const refiner = () =>
+      resolved('StableDiffusionXLImg2ImgPipeline', { kwargs: { prompt_2: 'x' }, image }, true);
+    expect(refiner).toThrow(/prompt_2 is for the second of two text encoders, and this model has one/);
+  });
+
+  it('what is not wanted is said to both', () => {
+    const kwargs = { negative_prompt_2: 'fog' };
+    expect(resolved(XL, { kwargs, negativePrompt: 'rain' }).call).toEqual({ negativePrompt2: 'fog' });
+    expect(() => resolved(XL, { kwargs })).toThrow(
+      expect.objectContaining({ code: 'bad_request', param: 'negative_prompt_2' }),
     );
   });
 });

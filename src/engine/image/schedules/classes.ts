@@ -14,6 +14,7 @@ import { flowMatchLcm } from './flow-match-lcm.ts';
 import { heunDiscrete } from './heun.ts';
 import { lcm } from './lcm.ts';
 import { lmsDiscrete } from './lms.ts';
+import { checkSigmas, checkTimesteps } from './own-lists.ts';
 import { pndm } from './pndm.ts';
 import type { Planner, PlanRequest, Schedule, ScheduleFamily, SpecialField } from './schedule.ts';
 import { tcd } from './tcd.ts';
@@ -24,22 +25,45 @@ interface ScheduleClass {
   family: ScheduleFamily | 'both';
   open(config: ConfigReader): Planner;
   takes?: readonly SpecialField[];
+  /** Settings that choose the timesteps: with them a request lists none. */
+  spacedBy?: readonly string[];
+  sigmasEnd?: boolean;
+  order?: 2;
 }
+
+const RESPACED = ['use_karras_sigmas', 'use_exponential_sigmas', 'use_beta_sigmas'];
 
 const CLASSES: Readonly<Record<string, ScheduleClass>> = {
   DDIMScheduler: { family: 'diffusion', open: ddim, takes: ['eta'] },
-  DDPMScheduler: { family: 'diffusion', open: ddpm },
+  DDPMScheduler: { family: 'diffusion', open: ddpm, takes: ['timesteps'] },
   PNDMScheduler: { family: 'diffusion', open: pndm },
   LMSDiscreteScheduler: { family: 'diffusion', open: lmsDiscrete },
-  EulerDiscreteScheduler: { family: 'diffusion', open: eulerDiscrete },
+  EulerDiscreteScheduler: {
+    family: 'diffusion',
+    open: eulerDiscrete,
+    takes: ['timesteps', 'sigmas'],
+    spacedBy: RESPACED,
+    sigmasEnd: true,
+  },
   EulerAncestralDiscreteScheduler: { family: 'diffusion', open: eulerAncestral },
-  HeunDiscreteScheduler: { family: 'diffusion', open: heunDiscrete },
-  DPMSolverMultistepScheduler: { family: 'both', open: dpmSolver },
+  HeunDiscreteScheduler: {
+    family: 'diffusion',
+    open: heunDiscrete,
+    takes: ['timesteps'],
+    spacedBy: RESPACED,
+    order: 2,
+  },
+  DPMSolverMultistepScheduler: {
+    family: 'both',
+    open: dpmSolver,
+    takes: ['timesteps'],
+    spacedBy: [...RESPACED, 'use_lu_lambdas', 'use_flow_sigmas'],
+  },
   UniPCMultistepScheduler: { family: 'both', open: uniPC, takes: ['sigmas'] },
-  LCMScheduler: { family: 'diffusion', open: lcm, takes: ['reach', 'origin'] },
-  TCDScheduler: { family: 'diffusion', open: tcd, takes: ['eta'] },
+  LCMScheduler: { family: 'diffusion', open: lcm, takes: ['timesteps', 'reach', 'origin'] },
+  TCDScheduler: { family: 'diffusion', open: tcd, takes: ['timesteps', 'eta'] },
   FlowMatchEulerDiscreteScheduler: { family: 'flow', open: flowMatchEuler, takes: ['sigmas'] },
-  FlowMatchHeunDiscreteScheduler: { family: 'flow', open: flowMatchHeun },
+  FlowMatchHeunDiscreteScheduler: { family: 'flow', open: flowMatchHeun, order: 2 },
   FlowMatchLCMScheduler: { family: 'flow', open: flowMatchLcm, takes: ['sigmas'] },
 };
 
@@ -68,30 +92,39 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   }
   const reader = readConfig(name, config);
   const plan = found.open(reader);
-  const { takes = [] } = found;
+  const { takes = [], spacedBy = [], sigmasEnd = false, order = 1 } = found;
   const flows = reader.flag('use_flow_sigmas', false);
   const trained = reader.number('num_train_timesteps', 1000);
   return {
     className: name,
     takes,
+    trained,
+    order,
+    sigmasEnd,
     family: found.family === 'both' ? (flows ? 'flow' : 'diffusion') : found.family,
     plan(request) {
       check(name, request, takes, trained);
-      return plan(request);
+      const { steps, timesteps, sigmas } = request;
+      const spaced = spacedBy.find((key) => reader.flag(key, false));
+      if (timesteps) checkTimesteps(name, timesteps, { steps, trained, spaced });
+      if (sigmas) checkSigmas(name, sigmas, { steps, ends: sigmasEnd });
+      const made = plan(request);
+      if (made.steps.length > 0) return made;
+      const message = `first is ${request.first}; of ${countText(steps, 'step')} fewer are left out.`;
+      throw new EngineError('bad_request', message, { param: 'first' });
     },
   };
 }
 
 function check(name: string, request: PlanRequest, takes: readonly SpecialField[], trained: number): void {
-  const { steps, first = 0, eta, sigmas } = request;
+  const { steps, first = 0, eta } = request;
   const wrong = (param: string, message: string): EngineError =>
     new EngineError('bad_request', message, { param });
   if (!Number.isInteger(steps) || steps < 1 || steps > trained) {
     throw wrong('steps', `steps is ${steps}; ${name} takes a whole number from 1 to ${trained}.`);
   }
-  if (!Number.isInteger(first) || first < 0 || first >= steps) {
-    throw wrong('first', `first is ${first}; of ${countText(steps, 'step')} fewer are left out.`);
-  }
+  if (!Number.isInteger(first) || first < 0)
+    throw wrong('first', `first is ${first}; it is a whole number of at least 0.`);
   for (const field of ['reach', 'origin'] as const) {
     if (request[field] !== undefined && !takes.includes(field))
       throw wrong(field, `${name} takes no ${field} (${request[field]}); leave it out.`);
@@ -100,13 +133,8 @@ function check(name: string, request: PlanRequest, takes: readonly SpecialField[
     throw wrong('eta', `eta is ${eta}; it lies between 0 and 1.`);
   if (eta !== undefined && eta !== 0 && !takes.includes('eta'))
     throw wrong('eta', `${name} takes no eta (${eta}); leave it out.`);
-  if (sigmas === undefined) return;
-  if (!takes.includes('sigmas'))
-    throw wrong('sigmas', `${name} takes no sigmas of one's own; leave them out.`);
-  if (sigmas.length !== steps || !sigmas.every((sigma, i) => sigma > 0 && sigma <= (sigmas[i - 1] ?? 1))) {
-    throw wrong(
-      'sigmas',
-      `sigmas has ${countText(sigmas.length, 'number')}; it takes ${steps}, falling from at most 1 and above 0.`,
-    );
+  for (const field of ['timesteps', 'sigmas'] as const) {
+    if (request[field] !== undefined && !takes.includes(field))
+      throw wrong(field, `${name} takes no ${field} of one's own; leave them out.`);
   }
 }

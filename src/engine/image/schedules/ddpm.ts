@@ -18,8 +18,7 @@ export function ddpm(config: ConfigReader): Planner {
     'fixed_large';
   refuseClipping(config, true);
 
-  return ({ steps, first = 0 }) => {
-    const timesteps = visited(spacing, count, steps, true);
+  return ({ steps, first = 0, timesteps = visited(spacing, count, steps, true) }) => {
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
       const following = timesteps[i + 1];

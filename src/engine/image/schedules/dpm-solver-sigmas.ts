@@ -9,6 +9,7 @@ import {
   plainTable,
   readSolverLevels,
   respacedSigmas,
+  tableAt,
   type SolverLevels,
   type SolverTable,
 } from './solver-sigmas.ts';
@@ -32,7 +33,8 @@ export function readDpmLevels(config: ConfigReader): DpmLevels {
 
 export function dpmTable(dpm: DpmLevels, request: PlanRequest): SolverTable {
   const { levels, respacing, toZero } = dpm;
-  const { steps } = request;
+  const { steps, timesteps: listed } = request;
+  if (listed) return tableAt(dpm, [...listed]);
   const last = toZero ? 0 : (levels.sigmas[0] ?? 0);
   if (respacing.kind !== 'none') {
     const round = respacing.kind === 'karras' && levels.kind !== 'squaredcos_cap_v2';

@@ -13,8 +13,9 @@ export function eulerAncestral(config: ConfigReader): Planner {
   const spacing = readSpacing(config, 'linspace');
   const prediction = readPrediction(config, ['epsilon', 'v_prediction']);
 
-  return ({ steps, first = 0 }) => {
-    const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, null, steps, { last: 0 });
+  return (request) => {
+    const { first = 0 } = request;
+    const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, null, request, { last: 0 });
     const drafts = timesteps.map((timestep, i): Draft => {
       const [sigma = 0, next = 0] = [sigmas[i], sigmas[i + 1]];
       const up = Math.sqrt((next ** 2 * (sigma ** 2 - next ** 2)) / sigma ** 2);

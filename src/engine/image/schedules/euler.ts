@@ -1,5 +1,6 @@
 // EulerDiscreteScheduler: the probability-flow ODE in σ, one Euler step a call (arXiv 2206.00364, without churn).
 
+import { EngineError } from '../../../files/error.ts';
 import { readLevels, type Levels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
 import { estimatesAt, readPrediction, type Prediction } from './prediction.ts';
@@ -28,7 +29,11 @@ export function eulerDiscrete(config: ConfigReader): Planner {
   const toZero = config.choice('final_sigmas_type', 'zero', ['zero', 'sigma_min']) === 'zero';
 
   return (request) => {
-    const table = sigmaTable(levels, spacing, respacing, request.steps, {
+    if (request.timesteps && continuous && prediction === 'v_prediction') {
+      const message = `${config.className} with continuous timesteps takes no timesteps of one's own; leave them out.`;
+      throw new EngineError('bad_request', message, { param: 'timesteps' });
+    }
+    const table = sigmaTable(levels, spacing, respacing, request, {
       logLinear,
       last: toZero ? 0 : (levels.sigmas[0] ?? 0),
     });
@@ -54,15 +59,22 @@ function drafts({ timesteps, sigmas }: SigmaTable, prediction: Prediction, reque
     .slice(request.first ?? 0);
 }
 
-/** Levels of Euler, Euler ancestral, Heun and LMS: at the visited timesteps, or respaced between the first and last of them. */
+/**
+ * Levels of Euler, Euler ancestral, Heun and LMS: at the visited timesteps, or respaced between the first and last of them, or
+ * those that a request lists.
+ */
 export function sigmaTable(
   levels: Levels,
   spacing: SpacingConfig,
   respacing: Respacing | null,
-  steps: number,
+  { steps, timesteps: listed, sigmas: own }: PlanRequest,
   o: { last: number; logLinear?: boolean },
 ): SigmaTable {
-  let timesteps = visited(spacing, levels.count, steps, false);
+  if (own !== undefined) {
+    const timesteps = own.slice(0, -1).map((sigma) => timestepOf(levels, sigma));
+    return { timesteps, sigmas: [...own], fromNoise: fromNoise(spacing, own) };
+  }
+  let timesteps = listed ? [...listed] : visited(spacing, levels.count, steps, false);
   let sigmas = timesteps.map((timestep) => interpolate(levels.sigmas, timestep));
   const [lowest = 0, highest = 0] = [levels.sigmas[0], levels.sigmas.at(-1)];
   if (o.logLinear === true) sigmas = linspace(Math.log(highest), Math.log(lowest), steps + 1).map(Math.exp);
@@ -70,11 +82,11 @@ export function sigmaTable(
     sigmas = respace(respacing, sigmas[0] ?? 0, sigmas.at(-1) ?? 0, steps);
     timesteps = sigmas.map((sigma) => timestepOf(levels, sigma));
   }
-  const largest = Math.max(...sigmas);
   sigmas.push(o.last);
-  return {
-    timesteps,
-    sigmas,
-    fromNoise: spacing.spacing === 'leading' ? Math.sqrt(largest * largest + 1) : largest,
-  };
+  return { timesteps, sigmas, fromNoise: fromNoise(spacing, sigmas) };
+}
+
+function fromNoise({ spacing }: SpacingConfig, sigmas: readonly number[]): number {
+  const largest = Math.max(...sigmas);
+  return spacing === 'leading' ? Math.sqrt(largest * largest + 1) : largest;
 }

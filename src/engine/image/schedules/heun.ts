@@ -16,14 +16,14 @@ export function heunDiscrete(config: ConfigReader): Planner {
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
   refuseClipping(config, false);
 
-  return ({ steps, first = 0 }) => {
-    const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, steps, { last: 0 });
+  return (request) => {
+    const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, request, { last: 0 });
     const drafts = heunDrafts(timesteps, sigmas, {
       at: (sigma) => ({ ...estimatesAt(prediction, sigma), level: { image: 1, noise: sigma } }),
       slope: ({ noise }) => noise,
       inputScale: (sigma) => 1 / Math.sqrt(sigma * sigma + 1),
     });
-    return assemble(config.className, fromNoise, drafts.slice(2 * first));
+    return assemble(config.className, fromNoise, drafts.slice(2 * (request.first ?? 0)));
   };
 }
 

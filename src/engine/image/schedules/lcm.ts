@@ -22,8 +22,8 @@ export function lcm(config: ConfigReader): Planner {
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
   refuseClipping(config, false);
 
-  return ({ steps, first = 0, origin = trainedOn, reach = 1 }) => {
-    const timesteps = distilled(config.className, { trained: count, origin, reach }, steps);
+  return ({ steps, first = 0, origin = trainedOn, reach = 1, timesteps: listed }) => {
+    const timesteps = listed ?? distilled(config.className, { trained: count, origin, reach }, steps);
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
       const { clean } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));

@@ -18,8 +18,9 @@ export function lmsDiscrete(config: ConfigReader): Planner {
   const respacing = read.kind === 'karras' ? { ...read, min: null, max: null } : read; // its Karras spacing has no ends of its own
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
 
-  return ({ steps, first = 0 }) => {
-    const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, steps, { last: 0 });
+  return (request) => {
+    const { first = 0 } = request;
+    const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, request, { last: 0 });
     const drafts = timesteps.slice(first).map((timestep, taken): Draft => {
       const sigma = sigmas[first + taken] ?? Number.NaN;
       const { clean, noise } = estimatesAt(prediction, sigma);

@@ -29,6 +29,8 @@ export interface Mix {
   noise: number;
 }
 
+export const CLEAN: Mix = { image: 1, noise: 0 };
+
 /** One call of the model (methods of second order make two for a step of the user's count). */
 export interface Step {
   /** As the model is given it: 0 … trained timesteps, not always whole. */
@@ -64,7 +66,9 @@ export interface PlanRequest {
   reach?: number;
   /** LCM: timesteps of its distillation; left out: as the checkpoint says. */
   origin?: number;
-  /** Flow schedules: sigmas before the shift, one a step, falling from 1; left out: the class's own. */
+  /** Trained timesteps that are visited, one a step, falling; left out: the spacing's. */
+  timesteps?: readonly number[];
+  /** Flow schedules: sigmas before the shift, one a step, falling from 1. Euler: its own, the one it ends at included. */
   sigmas?: readonly number[];
   /** Flow schedules that shift by the picture's size: its tokens, or the shift's μ itself. */
   imageTokens?: number;
@@ -73,7 +77,7 @@ export interface PlanRequest {
   eta?: number;
 }
 
-export type SpecialField = 'sigmas' | 'eta' | 'reach' | 'origin';
+export type SpecialField = 'timesteps' | 'sigmas' | 'eta' | 'reach' | 'origin';
 
 /** Latents x = α·clean + σ·noise with α² + σ² = 1 or (Euler and kin) x / √(1 + σ²) as the model's input; or α = 1 − σ. */
 export type ScheduleFamily = 'diffusion' | 'flow';
@@ -84,6 +88,12 @@ export interface Schedule {
   family: ScheduleFamily;
   /** Fields of a request beyond steps and their beginning that act. */
   takes: readonly SpecialField[];
+  /** Timesteps that it was trained with. */
+  trained: number;
+  /** Calls of the model for a step. */
+  order: 1 | 2;
+  /** Sigmas of a request hold the one that the last step ends at. */
+  sigmasEnd: boolean;
   /** Throws EngineError bad_request for numbers that the method cannot use. */
   plan(request: PlanRequest): Plan;
 }

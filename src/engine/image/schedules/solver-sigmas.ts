@@ -35,12 +35,11 @@ export function readSolverLevels(config: ConfigReader): SolverLevels {
 }
 
 /** Sigmas at whole timesteps. `last`: trained timesteps that may be visited. */
-export function plainTable(
-  { levels, spacing, toZero }: SolverLevels,
-  steps: number,
-  last: number,
-): SolverTable {
-  const timesteps = visitedAbove(spacing, levels.count, last, steps);
+export function plainTable(solver: SolverLevels, steps: number, last: number): SolverTable {
+  return tableAt(solver, visitedAbove(solver.spacing, solver.levels.count, last, steps));
+}
+
+export function tableAt({ levels, toZero }: SolverLevels, timesteps: number[]): SolverTable {
   const sigmas = timesteps.map((timestep) => interpolate(levels.sigmas, timestep));
   return { timesteps, sigmas: [...sigmas, toZero ? 0 : (levels.sigmas[0] ?? 0)] };
 }

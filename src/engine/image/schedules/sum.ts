@@ -2,7 +2,7 @@
 // plan is one coefficient an operand.
 
 import { EngineError } from '../../../files/error.ts';
-import type { Mix, Operand, Plan, Step, Term, Update } from './schedule.ts';
+import { CLEAN, type Mix, type Operand, type Plan, type Step, type Term, type Update } from './schedule.ts';
 
 export type Sum = ReadonlyMap<Operand, number>;
 
@@ -33,8 +33,6 @@ export interface Draft {
   /** Noise level that this step starts from. */
   level: Mix;
 }
-
-const CLEAN: Mix = { image: 1, noise: 0 };
 
 /** Drafts as a plan: zero terms and slots nobody reads go; what is not finite is refused. */
 export function assemble(className: string, fromNoise: number, drafts: readonly Draft[]): Plan {

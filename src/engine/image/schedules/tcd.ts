@@ -17,8 +17,8 @@ export function tcd(config: ConfigReader): Planner {
   const origin = config.number('original_inference_steps', 50);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
 
-  return ({ steps, first = 0, eta = 0.3 }) => {
-    const timesteps = distilled(config.className, { trained: count, origin }, steps);
+  return ({ steps, first = 0, eta = 0.3, timesteps: listed }) => {
+    const timesteps = listed ?? distilled(config.className, { trained: count, origin }, steps);
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
       const next = timesteps[i + 1] ?? 0;

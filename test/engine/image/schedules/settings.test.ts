@@ -215,15 +215,6 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanReq
   ],
   ['eta beyond 1', { ...SD, _class_name: 'DDIMScheduler' }, { steps: 4, eta: 2 }, 'eta is 2'],
   ['eta elsewhere', euler, { steps: 4, eta: 0.5 }, 'EulerDiscreteScheduler takes no eta (0.5)'],
-  ['sigmas elsewhere', euler, { steps: 2, sigmas: [1, 0.5] }, "takes no sigmas of one's own"],
-  [
-    'sigmas without flow',
-    { ...SD, _class_name: 'UniPCMultistepScheduler' },
-    { steps: 2, sigmas: [1, 0.5] },
-    'only as plain flow sigmas',
-  ],
-  ['too few sigmas', FLOW, { steps: 3, sigmas: [1, 0.5] }, 'sigmas has 2 numbers; it takes 3'],
-  ['rising sigmas', FLOW, { steps: 2, sigmas: [0.5, 1] }, 'falling'],
   ['no size', SIZED, { steps: 2 }, 'give imageTokens or mu'],
   [
     'more steps than were distilled',

@@ -1,0 +1,35 @@
+// The picture that a drawing starts from and its mask, as they were given and at the size that is drawn.
+
+import type { Platform } from '../platform.ts';
+import type { Pixels } from './image-model.ts';
+import { crop, cropRegion, overlay, within } from './mask-crop.ts';
+import type { Resolved } from './resolve.ts';
+
+export interface GivenPictures {
+  /** Of the size that is drawn. */
+  image: Pixels | null;
+  mask: Pixels | null;
+  /** What is shown of a picture that was drawn; left out: the picture. */
+  finish?(drawn: Pixels): Pixels;
+}
+
+export async function fitPictures(
+  { coverImage }: Pick<Platform, 'coverImage'>,
+  { request: { image, mask }, call: { maskPadding }, event }: Resolved,
+): Promise<GivenPictures> {
+  const { width, height } = event.values;
+  if (!image || !mask || maskPadding === undefined) {
+    return {
+      image: image ? await coverImage(image, width, height) : null,
+      mask: mask ? await coverImage(mask, width, height) : null,
+    };
+  }
+  const whole = await coverImage(mask, image.width, image.height);
+  const region = cropRegion(whole, { width, height }, maskPadding);
+  const part = (picture: Pixels): Pixels => within(crop(picture, region), { width, height });
+  return {
+    image: part(image),
+    mask: part(whole),
+    finish: (drawn) => overlay(image, whole, drawn, region),
+  };
+}
