@@ -47,6 +47,6 @@ export function checkSigmas(
     : 'falling from at most 1 and above 0';
   throw wrong(
     'sigmas',
-    `sigmas has ${countText(sigmas.length, 'number')}; ${name} takes ${wanted}, ${rule}.`,
+    `sigmas is [${sigmas.join(', ')}]; ${name} takes ${countText(wanted, 'number')}, ${rule}.`,
   );
 }

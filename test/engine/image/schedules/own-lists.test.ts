@@ -22,7 +22,7 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanReq
     'too few sigmas',
     FLOW,
     { steps: 3, sigmas: [1, 0.5] },
-    'sigmas has 2 numbers; FlowMatchEulerDiscreteScheduler takes 3',
+    'sigmas is [1, 0.5]; FlowMatchEulerDiscreteScheduler takes 3 numbers',
   ],
   [
     'timesteps elsewhere',
@@ -51,7 +51,12 @@ const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanReq
   ['rising timesteps', euler, { steps: 2, timesteps: [5, 9] }, 'timesteps is [5, 9]; Euler'],
   ['a timestep never trained', euler, { steps: 1, timesteps: [1000] }, 'from at most 999 down'],
   ['too few timesteps', euler, { steps: 3, timesteps: [9, 5] }, 'takes 3 whole numbers'],
-  ['sigmas without their end', euler, { steps: 2, sigmas: [14, 3] }, 'sigmas has 2 numbers; EulerDiscrete'],
+  [
+    'sigmas without their end',
+    euler,
+    { steps: 2, sigmas: [14, 3] },
+    'sigmas is [14, 3]; EulerDiscreteScheduler takes 3',
+  ],
   [
     'sigmas that stay at zero',
     euler,
