@@ -1,6 +1,7 @@
-// Before every test file: nothing of the user's own settings reaches a test, except the driver that SVC_VULKAN_DRIVER names; and
-// waiting for the device leaves its core to the device.
+// Before every test file: nothing of the user's own settings reaches a test, except the driver that SVC_VULKAN_DRIVER names; waiting
+// for the device leaves its core to the device; and fresh memory holds no zeros, as on GPUs, where it is what others left there.
 
+import { Device } from '../src/gpu/device.ts';
 import { throttlePolling } from '../src/gpu/polling.ts';
 
 for (const name of Object.keys(process.env)) {
@@ -9,3 +10,15 @@ for (const name of Object.keys(process.env)) {
 }
 
 throttlePolling();
+
+/** NaN as f32, and as a pair of f16 or bf16. */
+const POISON = new Uint32Array(1 << 20).fill(0x7fff7fff);
+const allocate = Object.getOwnPropertyDescriptor(Device.prototype, 'allocate')!.value as Device['allocate'];
+Device.prototype.allocate = function (...given) {
+  const buffer = allocate.apply(this, given);
+  for (let at = 0; at < buffer.size; at += POISON.byteLength) {
+    const words = Math.min(POISON.byteLength, buffer.size - at) / 4;
+    this.gpu.queue.writeBuffer(buffer, at, POISON, 0, words);
+  }
+  return buffer;
+};

@@ -166,9 +166,10 @@ export function allocateMatrix(
       groups: count,
     });
   }
-  const isPadded = groupsOf(columns) * GROUP > columns;
+  const wholeGroups = Math.floor(columns / GROUP);
+  const isPadded = groupsOf(columns) > wholeGroups;
   for (const window of windows) {
-    if (isPadded && (experts > 1 || window.firstGroup + window.groups === groups)) clear(device, window);
+    if (isPadded && (experts > 1 || window.firstGroup + window.groups > wholeGroups)) clear(device, window);
   }
   return { format, columns, k, taps, winograd, blocks, experts, windows, parts, bias: null, lora: null };
 }
