@@ -77,6 +77,11 @@ export class Arena {
     }, 0);
   }
 
+  /** Bytes of the largest slot. */
+  get largest(): number {
+    return this.#bytes.reduce((most, bytes) => Math.max(most, bytes), 0);
+  }
+
   /** Gives all slots back. No tape recorded so far may run again. */
   clear(): void {
     for (const buffer of this.#buffers) if (buffer) this.#device.free(buffer);

@@ -49,6 +49,13 @@ export interface Components {
   ): Promise<T>;
   /** While `run` runs, weights that do not stay on the device are not read into it: of use where nothing is computed. */
   unread<T>(run: () => Promise<T>): Promise<T>;
+  /** The same with weights that have bytes but no values yet, to tell what there is room for: `body` records and runs nothing. */
+  foresee<P, T>(
+    name: string,
+    part: string,
+    build: (weights: WeightTable, component: PipelineComponent) => P,
+    body: (page: P) => Promise<T>,
+  ): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -93,21 +100,27 @@ export async function openComponents(
   const kept = new Map<string, Loaded>();
   let isRead = true;
 
-  const load = async (
-    name: string,
-    build: (weights: WeightTable, component: PipelineComponent) => unknown,
-  ): Promise<Loaded> => {
+  type Build = (weights: WeightTable, component: PipelineComponent) => unknown;
+  const declare = async (name: string, build: Build): Promise<Loaded> => {
     const { tensors } = files.get(name)!;
     const stored = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     // f32 may be twice what is stored; packing pads.
     await device.reserve(device.memoryUsed + Math.ceil((format === 'f32' ? 2.2 : 1.1) * stored));
     const weights = openWeights(device, tensors, format, { plain: options.plain });
     try {
-      const page = build(weights, get(name));
-      if (resident || isRead) await weights.load({ onProgress });
-      return { page, weights };
+      return { page: build(weights, get(name)), weights };
     } catch (error) {
       weights.free();
+      throw error;
+    }
+  };
+  const load = async (name: string, build: Build): Promise<Loaded> => {
+    const loaded = await declare(name, build);
+    try {
+      if (resident || isRead) await loaded.weights.load({ onProgress });
+      return loaded;
+    } catch (error) {
+      loaded.weights.free();
       throw error;
     }
   };
@@ -137,6 +150,15 @@ export async function openComponents(
         return await run();
       } finally {
         isRead = true;
+      }
+    },
+    async foresee(name, part, build, body) {
+      const held = kept.get(`${name}/${part}`);
+      const seen = held ?? (await declare(name, build));
+      try {
+        return await body(seen.page as ReturnType<typeof build>);
+      } finally {
+        if (!held) seen.weights.free();
       }
     },
     close,

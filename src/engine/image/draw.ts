@@ -2,11 +2,8 @@
 // leave the device before the next one's come, unless all of them are small beside the budget.
 
 import { EngineError } from '../../files/error.ts';
-import type { Tape } from '../../gpu/tape.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
-import { latentColours } from '../../kernels/latent-colours.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
-import { toPixels } from '../../kernels/to-pixels.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
 import { compute, finitely, freeTensors, NotFiniteError, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
@@ -14,8 +11,9 @@ import type { GivenPictures } from './given-pictures.ts';
 import { createHeld, orFree } from './held.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
 import type { Tiling } from '../../models/autoencoder-kl.ts';
-import { colourFactors } from './latent-colours.ts';
-import { readPicture, uploadPicture, type Autoencoder } from './pictures.ts';
+import { foreseeTiling } from './decoder-room.ts';
+import { preview, withDecoder } from './decoding.ts';
+import { uploadPicture, type Autoencoder } from './pictures.ts';
 import { cpuNoise, cudaNoise } from './noise.ts';
 import type { Resolved } from './resolve.ts';
 import type { Prepared, RecordPredictor, Runner } from './runner.ts';
@@ -30,13 +28,16 @@ export interface Drawing extends GivenPictures {
   resolved: Resolved;
   signal: AbortSignal | undefined;
   options: ComputeOptions;
+  /** How what it starts from is encoded and its previews are decoded. */
+  tiling: Tiling;
   emit(event: ImageEvent): void;
   onStage?(name: StageName): void;
 }
 
-export async function draw(drawing: Drawing): Promise<void> {
-  const { components, runner, resolved, options, emit } = drawing;
+export async function draw(asked: Omit<Drawing, 'tiling'>): Promise<void> {
+  const { components, runner, resolved, options, emit } = asked;
   const { values, sources } = resolved.event;
+  const drawing: Drawing = { ...asked, tiling: await foreseeTiling(asked) };
   const prepared = await stage(drawing, 'text-encoding', () =>
     runner.prepare({ ...resolved.request, values, sources, call: resolved.call, options }),
   );
@@ -166,77 +167,10 @@ function sampleOnce(
   });
 }
 
-/** Shows a step's clean latents: decoded where weights stay on the device, else as colours of single latents. */
-function preview(drawing: Drawing, sample: number) {
-  const { components, autoencoder, options, emit } = drawing;
-  const { device } = components;
-  if (components.resident) {
-    return async (estimate: Tensor, step: number): Promise<void> => {
-      const image = await withDecoder(drawing, (decode) => decode(estimate));
-      emit({ type: 'preview', sample, step, image });
-    };
-  }
-  const factors = colourFactors(autoencoder.latentChannels, autoencoder.scale);
-  if (!factors) {
-    const message =
-      'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
-    emit({ type: 'note', message });
-    return null;
-  }
-  return async (estimate: Tensor, step: number): Promise<void> => {
-    const [, height, width] = estimate.shape as number[];
-    const held = createHeld(device);
-    const table = held.hold(device.tensor('step', 'colours', [factors.length], factors));
-    const unread = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-    const image = await picture(drawing, options, width!, height!, (tape) =>
-      toPixels(latentColours(estimate.on(tape), table.region!), unread.region!),
-    ).finally(held.free);
-    emit({ type: 'preview', sample, step, image });
-  };
-}
-
-/** Rows of pixels of an autoencoder in strips. */
-const STRIP_ROWS = 32;
-
-const tilingOf = ({ resolved }: Drawing): Tiling =>
-  resolved.request.tiling ? { stripRows: STRIP_ROWS } : {};
-
-type Decode = (latents: Tensor) => Promise<Pixels>;
-
-/** The decoder's weights are on the device while `body` runs. */
-function withDecoder<T>(drawing: Drawing, body: (decode: Decode) => Promise<T>): Promise<T> {
-  const { components, autoencoder, options, resolved } = drawing;
-  const { device } = components;
-  const { width, height } = resolved.event.values;
-  const tiling = tilingOf(drawing);
-  return components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
-    body((latents) =>
-      finitely(device, options, 'the decoder', (way, notFinite) =>
-        picture(drawing, way, width, height, (tape) =>
-          toPixels(decoder(latents.on(tape), tiling), notFinite),
-        ),
-      ),
-    ),
-  );
-}
-
-/** What `record` makes of pixels, read back. */
-async function picture(
-  { components: { device } }: Drawing,
-  options: ComputeOptions,
-  width: number,
-  height: number,
-  record: (tape: Tape) => Tensor,
-): Promise<Pixels> {
-  const made = await compute(device, options, (tape) => [record(tape)]);
-  return readPicture(device, made[0]!, width, height).finally(() => freeTensors(device, made));
-}
-
 /** The picture to start from, and what inpainting needs of it and of the mask. */
 async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded> {
-  const { components, autoencoder, options, runner, mask } = drawing;
+  const { components, autoencoder, options, runner, mask, tiling } = drawing;
   const { device } = components;
-  const tiling = tilingOf(drawing);
   return components.use(
     'vae',
     'encoder',

@@ -134,7 +134,7 @@ async function drawOn(
     tell.kernels(stage, done, total);
   };
   const plan = planner.plan(resolved);
-  const drawing: Drawing = {
+  const drawing: Omit<Drawing, 'tiling'> = {
     components,
     runner,
     autoencoder,

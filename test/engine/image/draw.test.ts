@@ -110,12 +110,15 @@ it('gives back all it held wherever memory ends', { timeout: 900_000 }, async ()
   await drawing(request);
   const all = asked;
   expect(all).toBeGreaterThan(30);
-  for (fails = 1; fails <= all; fails += 1) {
-    asked = 0;
-    await expect(drawing(request), `${fails} of ${all}`).rejects.toMatchObject({ code: 'out_of_memory' });
-    expect(device.memory(), `${fails} of ${all}`).toMatchObject({ step: 0, arena: 0 });
+  try {
+    for (fails = 1; fails <= all; fails += 1) {
+      asked = 0;
+      await expect(drawing(request), `${fails} of ${all}`).rejects.toMatchObject({ code: 'out_of_memory' });
+      expect(device.memory(), `${fails} of ${all}`).toMatchObject({ step: 0, arena: 0 });
+    }
+  } finally {
+    spy.mockRestore();
   }
-  spy.mockRestore();
 });
 
 it('compiles what a picture needs without drawing it, and then no more', async () => {
@@ -214,8 +217,11 @@ describe('what is no finite number', () => {
       encodeClip(given, false, { ...request, options: { plain: false, ...options } });
     const [right, again] = [await encode(components), await encode(wrapped)];
     expect(heard).toEqual(['the text encoder', 'the text encoder']);
+    // Rows behind the last are whatever was there.
     const [a, b] = await Promise.all(
-      [right, again].map(async ({ states }) => new Float32Array(await device.read(states.region!))),
+      [right, again].map(async ({ states }) =>
+        new Float32Array(await device.read(states.region!)).subarray(0, states.rows({}) * states.stride),
+      ),
     );
     const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
     expect(dot(a!, b!) / Math.sqrt(dot(a!, a!) * dot(b!, b!))).toBeGreaterThan(0.999);
@@ -270,8 +276,12 @@ it('encodes and decodes in strips: the same picture', async () => {
     picturesOf(
       await drawing({ image, width, height, steps: 1, strength: 1, tiling }, undefined, { parts: heard }),
     )[0];
-  expect(await of(true)).toEqual(await of(false));
-  expect(strips).toEqual([32, 32, undefined, undefined]);
+  const inStrips = await of(true);
+  expect(strips.length).toBeGreaterThan(1);
+  expect(new Set(strips)).toEqual(new Set([32]));
+  strips.length = 0;
+  expect(await of(false)).toEqual(inStrips);
+  expect(new Set(strips)).toEqual(new Set([undefined]));
   await other.components.close();
 });
 
