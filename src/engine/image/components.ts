@@ -27,6 +27,13 @@ export interface ComponentsOptions {
   onNote(message: string): void;
 }
 
+export type WithPage = <P, T>(
+  name: string,
+  part: string,
+  build: (weights: WeightTable, component: PipelineComponent) => P,
+  body: (page: P) => Promise<T>,
+) => Promise<T>;
+
 export interface Components {
   readonly device: Device;
   /** A component of model_index.json; throws bad_checkpoint where there is none of that name. */
@@ -41,21 +48,11 @@ export interface Components {
   /** Throws bad_checkpoint where a component's weights are not those that a page asks for; reads none of them. */
   check(name: string, build: (weights: WeightTable) => unknown): void;
   /** Builds a page on a component's weights and gives it to `body`; `part` tells pages on the same component apart. */
-  use<P, T>(
-    name: string,
-    part: string,
-    build: (weights: WeightTable, component: PipelineComponent) => P,
-    body: (page: P) => Promise<T>,
-  ): Promise<T>;
+  use: WithPage;
+  /** The same with weights that have bytes but no values yet, to tell what there is room for: `body` records and runs nothing. */
+  foresee: WithPage;
   /** While `run` runs, weights that do not stay on the device are not read into it: of use where nothing is computed. */
   unread<T>(run: () => Promise<T>): Promise<T>;
-  /** The same with weights that have bytes but no values yet, to tell what there is room for: `body` records and runs nothing. */
-  foresee<P, T>(
-    name: string,
-    part: string,
-    build: (weights: WeightTable, component: PipelineComponent) => P,
-    body: (page: P) => Promise<T>,
-  ): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -35,6 +35,9 @@ export async function tilingOf(
   decoder: ReturnType<Autoencoder['decoder']>,
 ): Promise<Tiling> {
   const { tiling = false } = resolved.request;
+  const asked = tiling ? STRIPS : {};
+  // Nothing is computed then.
+  if (options.compileOnly) return asked;
   const { width, height } = resolved.event.values;
   const { factor, latentChannels } = autoencoder;
   const shape = [1, height / factor, width / factor, latentChannels];
@@ -46,8 +49,6 @@ export async function tilingOf(
       roomFor(device, options, (tape) =>
         tape.keep(toPixels(decoder(latents.on(tape), strips), notFinite.region!)),
       );
-    const asked = tiling ? STRIPS : {};
-    if (options.compileOnly) return asked;
     const first = await room(asked);
     if (first.fits) return asked;
     const least = autoencoder.tiles && !tiling ? await room(STRIPS) : first;
