@@ -59,6 +59,7 @@ export class Device {
   readonly tuning = new Tuning();
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
+  #isLost = false;
   /** Pipelines that the driver has compiled, as far as is known. */
   readonly compiled = new WeakSet<GPUComputePipeline>();
   #memoryBudget: number;
@@ -93,8 +94,14 @@ export class Device {
       this.#error ??= toEngineError(event.error);
     });
     this.lost = gpu.lost.then((info) => {
+      this.#isLost = true;
       return info.message || info.reason;
     });
+  }
+
+  /** Known by the time `lost` resolves. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** The first error the GPU layer reported outside any scope, once. */

@@ -1,6 +1,6 @@
 // The prefix cache beyond the device: pages in host memory and in storage. What is new on the device is copied out a few pages at
-// a time, beside the steps; what a request may find in storage is fetched before it is let in. Whatever fails here is a page less
-// to be found.
+// a time, beside the steps; what a request may find in storage is fetched before it is let in, to the device where it has pages
+// to spare. Whatever fails here is a page less to be found.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { PageStorage } from '../platform.ts';
@@ -13,7 +13,7 @@ export interface CacheTiers {
   readonly counters: Readonly<TierCounters>;
   readonly storage: PageStorage | null;
   readonly host: { used: number; total: number };
-  /** Brings what storage has of a prompt to the host; resolves in any case. */
+  /** Brings what storage has of a prompt to the host and the device; resolves in any case. */
   fetch(sequence: Sequence): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface CacheTiers {
 export interface TierCounters {
   /** From the device to the host. */
   backedUp: number;
-  /** From storage to the host. */
+  /** From storage. */
   fetched: number;
 }
 
@@ -33,12 +33,15 @@ export interface TierOptions {
   /** Bytes in host memory. */
   hostBytes: number;
   storage: PageStorage | null;
+  /** Room in host memory for what comes from storage and goes there, where the host keeps less; left out: 128 MiB. */
+  stagingBytes?: number;
 }
 
 /** Bytes copied out at a time. */
 const COPY_BYTES = 2 ** 23;
-/** Room in host memory for what comes from storage and goes there, where the host keeps less. */
 const STAGING_BYTES = 2 ** 27;
+/** Bytes on their way out beyond which pages that are needed at once go without being copied. */
+const LATE_BYTES = 2 ** 26;
 /** Pages read from storage at a time. */
 const READS = 8;
 /** Milliseconds that a request waits for storage to bring the next pages. */
@@ -48,17 +51,26 @@ const CLOSE_TIME = 3000;
 /** Share of the host's bytes that stays when they are too many. */
 const KEPT = 0.97;
 
-export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOptions): CacheTiers {
+export function createCacheTiers({
+  pages,
+  runner,
+  hostBytes,
+  storage,
+  stagingBytes = STAGING_BYTES,
+}: TierOptions): CacheTiers {
   const { tree } = pages;
-  const total = Math.max(hostBytes, storage ? STAGING_BYTES : 0);
+  const total = Math.max(hostBytes, storage ? stagingBytes : 0);
   const counters = { backedUp: 0, fetched: 0 };
   const onHost = new Set<PageNode>();
   const names = new WeakMap<PageNode, string>();
   /** On the device only, in the order they came. */
   const fresh = new Set<PageNode>();
+  /** On their way to the host and to storage. */
+  const leaving = new Set<PageNode>();
   const reading = new Map<string, Promise<Uint8Array | null>>();
   let used = 0;
   let copying: Promise<void> | null = null;
+  let copiedLate: Promise<unknown> = Promise.resolve();
   /** When copying out ends, at the latest. */
   let deadline = Infinity;
 
@@ -73,6 +85,14 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
       fresh.add(node);
       // After the step that is just being planned.
       copying ??= Promise.resolve().then(copyOut);
+    },
+    wants: (node) => fresh.has(node) || leaving.has(node),
+    leaving(nodes) {
+      const late = nodes.filter((node) => fresh.delete(node));
+      if (late.length === 0 || leaving.size * runner().pageBytes > LATE_BYTES) return;
+      // The copy is ahead of whatever the pages are for next.
+      const copied = copy(late).then(({ stored }) => stored);
+      copiedLate = Promise.all([copiedLate, copied]);
     },
   });
 
@@ -100,35 +120,48 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     const most = Math.max(1, Math.floor(COPY_BYTES / runner().pageBytes));
     const taken: PageNode[] = [];
     for (const node of fresh) {
+      if (taken.length === most) break;
       fresh.delete(node);
       if (node.page !== null && !node.host && !node.forgotten) taken.push(node);
-      if (taken.length === most) break;
+      else tree.keep(node, node.host); // where it has no bytes any more, it need not stay
     }
     return taken;
   };
 
+  /** To the host; `stored` resolves when they are in storage, too. */
+  const copy = async (nodes: readonly PageNode[]): Promise<{ stored: Promise<void> }> => {
+    for (const node of nodes) leaving.add(node);
+    const copies = await runner()
+      .readPages(nodes.map(({ page }) => page!))
+      .catch(() => null); // the device is lost, and they with it
+    const store = async (node: PageNode, bytes: Uint8Array): Promise<void> => {
+      tree.keep(node, bytes);
+      if (storage && !node.forgotten) await storage.write(nameOf(node), bytes);
+      leaving.delete(node);
+    };
+    if (!copies) {
+      for (const node of nodes) leaving.delete(node);
+      for (const node of nodes) tree.keep(node, node.host);
+      return { stored: Promise.resolve() };
+    }
+    counters.backedUp += nodes.length * PAGE_TOKENS;
+    const stored = Promise.all(nodes.map((node, i) => store(node, copies[i]!)));
+    trim();
+    return { stored: stored.then(() => {}) };
+  };
+
   const copyOut = async (): Promise<void> => {
-    let stored: Promise<unknown> = Promise.resolve();
+    let stored = Promise.resolve();
     for (let nodes = takeFresh(); nodes.length > 0 && performance.now() < deadline; nodes = takeFresh()) {
-      const copies = await runner()
-        .readPages(nodes.map(({ page }) => page!))
-        .catch(() => null); // the device is lost, and they with it
-      if (!copies) continue;
-      const kept = nodes
-        .map((node, i) => ({ node, bytes: copies[i]! }))
-        .filter(({ node }) => !node.forgotten);
-      for (const { node, bytes } of kept) tree.keep(node, bytes);
-      counters.backedUp += kept.length * PAGE_TOKENS;
-      trim();
-      if (!storage) continue;
+      const copied = await copy(nodes);
       await stored; // a slow store holds up the copies, not the steps
-      stored = Promise.all(kept.map(({ node, bytes }) => storage.write(nameOf(node), bytes)));
+      stored = copied.stored;
     }
     copying = null;
     await stored;
   };
 
-  const read = (name: string): Promise<Uint8Array | null> => {
+  const readPage = (name: string): Promise<Uint8Array | null> => {
     let page = reading.get(name);
     if (!page) {
       page = storage!.read(name).finally(() => reading.delete(name));
@@ -149,27 +182,42 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     if (first === most) return;
     const all: string[] = [];
     for (const key of keys.slice(0, most)) all.push(storage!.name(all.at(-1) ?? null, scope, key));
-    const room = Math.floor(total / 2 / runner().pageBytes);
-    const end = first + Math.min(room, await storage!.leading(all.slice(first)));
+    let end = first + (await storage!.leading(all.slice(first)));
+    /** Pages that may wait on the host until the sequence is let in. */
+    let room = Math.floor(total / 2 / runner().pageBytes);
     sequence.prefix.fetched = [first, first];
     for (let at = first; at < end; at += READS) {
-      const pages = await Promise.all(all.slice(at, Math.min(at + READS, end)).map(read));
-      onProgress();
-      for (const bytes of pages) {
-        const next = sequence.prefix.fetched[1];
-        const path = tree.find(scope, keys, next);
-        if (bytes?.length !== runner().pageBytes || path.length < next || isOver()) return;
-        const node = tree.child(scope, path.at(-1) ?? null, keys[next]!);
+      const reads = all.slice(at, Math.min(at + READS, end)).map(readPage);
+      for (const page of reads) void page.then(onProgress, () => {});
+      const read = await Promise.all(reads);
+      const path = tree.find(scope, keys, at);
+      if (path.length < at || isOver()) return;
+      for (const bytes of read) {
+        if (bytes?.length !== runner().pageBytes) return;
+        const node = tree.child(scope, path.at(-1) ?? null, keys[path.length]!);
         if (!node.host && node.page === null) {
           tree.keep(node, bytes);
-          names.set(node, all[next]!);
+          names.set(node, all[path.length]!);
           counters.fetched += PAGE_TOKENS;
         }
         tree.touch(node);
+        path.push(node);
         sequence.prefix.fetched[1]++;
+        if (!bring(path) && --room === 0) end = path.length;
+        trim();
+        if (path.length === end) return;
       }
-      trim();
     }
+  };
+
+  /** Writes the last node of a path to the device, unless it is there or all pages are in use. */
+  const bring = (path: readonly PageNode[]): boolean => {
+    const { page, host } = path.at(-1)!;
+    if (page !== null) return true;
+    if (!host || runner().device.isLost || !pages.bring(path)) return false;
+    runner().pageCleaner.ahead(pages.pool.touched);
+    runner().movePages({ copies: [], loads: [{ page: path.at(-1)!.page!, bytes: host }] });
+    return true;
   };
 
   return {
@@ -197,7 +245,7 @@ export function createCacheTiers({ pages, runner, hostBytes, storage }: TierOpti
     async close() {
       // What is not stored yet is of use to the next start only.
       deadline = storage ? performance.now() + CLOSE_TIME : 0;
-      await copying;
+      await Promise.all([copying, copiedLate]);
       await storage?.close();
     },
   };

@@ -42,7 +42,7 @@ export interface PrefixTree {
   keep(node: PageNode, bytes: Uint8Array | null): void;
   /** Now is when these were used; `node` is the last of a path. */
   touch(node: PageNode): void;
-  /** Frees up to so many pages on the device; how many it freed. */
+  /** Frees up to so many pages on the device, those last that are about to be copied; how many it freed. */
   evict(count: number): number;
   /** Nobody finds these and what hangs on them any more; left out: all there are. */
   forget(nodes?: readonly PageNode[]): void;
@@ -55,6 +55,10 @@ export interface TreeWatcher {
   kept(node: PageNode, bytes: number): void;
   /** It has a page on the device now. */
   placed(node: PageNode): void;
+  /** Whether its bytes are on their way from the device, or are to be: it stays in the tree even where it has none by now. */
+  wants(node: PageNode): boolean;
+  /** The pages of these are about to be another's; for the last time they can be copied. */
+  leaving(nodes: readonly PageNode[]): void;
 }
 
 /** `give` takes back a page of the device. */
@@ -110,6 +114,7 @@ export function createPrefixTree(give: (page: number) => void): PrefixTree {
   /** A node without bytes is no use, nor is what hangs on it. */
   const prune = (node: PageNode): void => {
     if (node.page !== null || node.host !== null || node.users > 0 || node.forgotten) return;
+    if (watcher?.wants(node)) return;
     detach(node);
     dropAll(node);
   };
@@ -179,7 +184,10 @@ export function createPrefixTree(give: (page: number) => void): PrefixTree {
       for (let at: PageNode | null = node; at; at = at.parent) at.lastUsed = clock;
     },
     evict(count) {
-      const victims = leastRecent([...onDevice].filter(({ users }) => users === 0)).slice(0, count);
+      const all = leastRecent([...onDevice].filter(({ users }) => users === 0));
+      const wanted = new Set(watcher ? all.filter(watcher.wants) : []);
+      const victims = [...all.filter((node) => !wanted.has(node)), ...wanted].slice(0, count);
+      watcher?.leaving(victims.filter((node) => wanted.has(node)));
       for (const node of victims) {
         give(node.page!);
         setPage(node, null);
@@ -204,9 +212,10 @@ export function createPrefixTree(give: (page: number) => void): PrefixTree {
   };
 }
 
-/** First those to go first. */
+/** First those to go first; of one path those that are on the device, then the last. */
 export function leastRecent(nodes: PageNode[]): PageNode[] {
-  return nodes.sort((a, b) => a.lastUsed - b.lastUsed || b.depth - a.depth);
+  const isOnDevice = ({ page }: PageNode): number => (page === null ? 0 : 1);
+  return nodes.sort((a, b) => a.lastUsed - b.lastUsed || isOnDevice(b) - isOnDevice(a) || b.depth - a.depth);
 }
 
 /** Tokens of a page as a key: two UTF-16 units each. */

@@ -4,6 +4,7 @@
 
 import { PAGE_TOKENS, TILE_ROWS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
+import type { PageNode } from './prefix-tree.ts';
 import { expectedLength, mayGrow, needsRow, type Sequence } from './sequence.ts';
 import { createSequencePages, type PageMoves, type SequencePages } from './sequence-pages.ts';
 import type { CachedTokens } from './text-model.ts';
@@ -105,7 +106,7 @@ export function createScheduler(
 
   /** false: it does not fit yet. */
   const letIn = ({ sequence, path }: Candidate): boolean => {
-    const onDevice = path.filter(({ page }) => page !== null).length;
+    const found = foundIn(sequence, path);
     if (running.length === limits.slots) return false;
     if (!pages.claim(sequence, path, pagesFor(sequence.ids.length + 1) - path.length + promised()))
       return false;
@@ -116,7 +117,7 @@ export function createScheduler(
       Math.min(sequence.computed, sequence.promptTokens - 1),
     );
     if (!sequence.prefix.found) {
-      sequence.prefix.found = foundIn(sequence, path.length, onDevice);
+      sequence.prefix.found = found;
       if (!sequence.leader) count(sequence);
     }
     for (const before of waiting.slice(0, waiting.indexOf(sequence))) {
@@ -280,15 +281,15 @@ function advance({ prefix, computed, promptTokens }: Sequence): number | null {
   return processed;
 }
 
-/** Where the prompt's tokens were; at most `promptTokens` of them count. */
-function foundIn({ promptTokens, prefix }: Sequence, found: number, onDevice: number): CachedTokens {
-  const storage = Math.max(0, Math.min(prefix.fetched[1], found) - Math.max(prefix.fetched[0], onDevice));
-  const tokens = (count: number): number => Math.min(count * PAGE_TOKENS, promptTokens);
-  return {
-    device: tokens(onDevice),
-    host: tokens(found - storage) - tokens(onDevice),
-    storage: tokens(found) - tokens(found - storage),
-  };
+/** Where the prompt's tokens were before they were fetched for it; at most `promptTokens` of them count. */
+function foundIn({ promptTokens, prefix }: Sequence, path: readonly PageNode[]): CachedTokens {
+  const [first, end] = prefix.fetched;
+  const found = { device: 0, host: 0, storage: 0 };
+  path.forEach(({ page }, at) => {
+    const tier = at >= first && at < end ? 'storage' : page === null ? 'host' : 'device';
+    found[tier] += Math.max(0, Math.min(PAGE_TOKENS, promptTokens - at * PAGE_TOKENS));
+  });
+  return found;
 }
 
 export function pagesFor(tokens: number): number {

@@ -47,6 +47,11 @@ export interface SequencePages {
   match(sequence: Sequence): PageNode[];
   /** Takes the matched pages, to be loaded where they are not on the device. false: fewer than `spare` would be left. */
   claim(sequence: Sequence, path: readonly PageNode[], spare: number): boolean;
+  /**
+   * Places the last node of a path, bytes to be written there at once. false: there are no pages but those that are held or
+   * belong to that path.
+   */
+  bring(path: readonly PageNode[]): boolean;
   /** One more page; false: there is none. */
   grow(sequence: Sequence): boolean;
   /** Shares what is full. */
@@ -141,6 +146,14 @@ export function createSequencePages(total: number): SequencePages {
       sequence.pages = path.map(({ page }) => page!);
       const last = path.at(-1);
       if (last) tree.touch(last);
+      return true;
+    },
+    bring(path) {
+      if (pool.free === 0) {
+        const own = path.filter(({ page, users }) => page !== null && users === 0).length;
+        if (tree.evictable - own < share) return false;
+      }
+      tree.place(path.at(-1)!, take()!);
       return true;
     },
     grow(sequence) {

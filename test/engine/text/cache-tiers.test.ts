@@ -35,7 +35,8 @@ async function start(
     hostPages = 0,
     folder,
     model = 'model',
-  }: { pages?: number; hostPages?: number; folder?: string; model?: string },
+    stagingPages,
+  }: { pages?: number; hostPages?: number; folder?: string; model?: string; stagingPages?: number },
   random = randomInteger(1),
 ): Promise<TieredEngine> {
   const engine = createPaperEngine({ pages, slots: 4, rows: 64 }, random, { loads: 2 });
@@ -51,6 +52,7 @@ async function start(
     runner: () => engine.runner,
     hostBytes: hostPages * PAGE_BYTES,
     storage,
+    ...(stagingPages !== undefined && { stagingBytes: stagingPages * PAGE_BYTES }),
   });
   const tiered: TieredEngine = {
     ...engine,
@@ -102,6 +104,13 @@ describe('host memory', () => {
     expect([device! + host!, storage]).toEqual([192, 0]);
     expect(host).toBeGreaterThanOrEqual(96);
     expect(engine.scheduler.pages.loaded * 32).toBe(host);
+  });
+
+  it.each([150, 350])('gets what the next request of %d tokens takes the place of at once', async (next) => {
+    const engine = await start({ pages: 12, hostPages: 64 });
+    await engine.run(paperSequence(prompt(300), 1), paperSequence(prompt(next, 1), 1));
+    await engine.settled();
+    expect(engine.scheduler.pages.match(paperSequence(prompt(300), 1))).toHaveLength(9);
   });
 
   it('keeps to its bytes', async () => {
@@ -190,6 +199,28 @@ describe('storage', () => {
     const again = paperSequence(prompt(900), 1);
     await second.run(again);
     expect(cached(again)).toMatchObject({ storage: 896 });
+  });
+
+  it.each([
+    ['to the device, however little the host holds', 32, 8, 896],
+    ['and leaves what is beyond the free pages to half of the staging memory', 6, 8, 320],
+  ])('brings a long prompt %s', async (_, spare, stagingPages, found) => {
+    const folder = await folders({});
+    const first = await start({ pages: 64, folder });
+    await first.run(paperSequence(prompt(900), 1));
+    await first.tiers.close();
+    const second = await start({ pages: 40, folder, stagingPages });
+    const { pool } = second.scheduler.pages;
+    const held = Array.from({ length: 40 - spare }, () => pool.take()!);
+    const again = paperSequence(prompt(900), 1);
+    await second.tiers.fetch(again);
+    expect(second.tiers.host.used).toBeLessThanOrEqual(stagingPages * PAGE_BYTES);
+    expect(again.prefix.fetched[1] * 32).toBe(found);
+    pool.give(held);
+    second.start(again);
+    await allFinished([again]);
+    expectAlone(again);
+    expect(cached(again)).toMatchObject({ device: 0, host: 0, storage: found });
   });
 
   it('with a damaged page in the middle gives what is before it', async () => {
