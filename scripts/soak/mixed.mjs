@@ -110,8 +110,14 @@ async function measured(server) {
   const answered = once(server.child, 'message', { signal: AbortSignal.timeout(30_000) });
   server.child.send('measure');
   const [{ rss, threads }] = await answered;
-  const heap = threads.reduce((sum, { heapUsed, arrayBuffers }) => sum + heapUsed + arrayBuffers, 0);
-  return { rss: rss / 1e6, heap: heap / 1e6, files: openFiles(server.pid) };
+  const parts = Object.fromEntries(
+    threads.flatMap(({ thread, heapUsed, arrayBuffers }) => [
+      [`objects of thread ${thread}`, heapUsed / 1e6],
+      [`buffers of thread ${thread}`, arrayBuffers / 1e6],
+    ]),
+  );
+  const heap = Object.values(parts).reduce((sum, part) => sum + part, 0);
+  return { rss: rss / 1e6, heap, parts, files: openFiles(server.pid) };
 }
 
 /** Files and connections, where the system tells (Linux). */
@@ -131,8 +137,17 @@ function memoryText(samples) {
   });
   const files = samples.map((sample) => sample.files);
   const text = [...said.map(([part]) => part), `${files[0]} to ${files.at(-1)} files open`].join('; ');
-  if (said.some(([, isLeak]) => isLeak)) throw new Error(`memory grows: ${text}`);
+  if (said.some(([, isLeak]) => isLeak))
+    throw new Error(`memory grows: ${text}; heap after each round:\n${partsText(samples)}`);
   return text;
+}
+
+/** A line for each part of the heap that changed, with its MB after each round. */
+function partsText(samples) {
+  const names = [...new Set(samples.flatMap(({ parts }) => Object.keys(parts)))];
+  const sizes = names.map((name) => [name, samples.map(({ parts }) => (parts[name] ?? 0).toFixed(1))]);
+  const changed = sizes.filter(([, list]) => new Set(list).size > 1);
+  return changed.map(([name, list]) => `        ${name}: ${list.join(' ')}`).join('\n');
 }
 
 /** Least squares. */

@@ -12,7 +12,9 @@ const gc = runInNewContext('gc');
 const channel = new BroadcastChannel('svc-soak-heap');
 channel.unref();
 
-function measure() {
+async function measure() {
+  gc();
+  await new Promise((resolve) => setTimeout(resolve, 100)); // buffers are given back in the background
   gc();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return { thread: threadId, heapUsed, arrayBuffers };
@@ -20,13 +22,14 @@ function measure() {
 
 if (isMainThread) {
   process.on('message', async () => {
-    const threads = [measure()];
+    const threads = [];
     channel.onmessage = ({ data }) => data !== 'measure' && threads.push(data);
     channel.postMessage('measure');
+    threads.push(await measure());
     await new Promise((resolve) => setTimeout(resolve, WAIT));
     process.send({ rss: process.memoryUsage.rss(), threads });
   });
   process.channel?.unref();
 } else {
-  channel.onmessage = ({ data }) => data === 'measure' && channel.postMessage(measure());
+  channel.onmessage = async ({ data }) => data === 'measure' && channel.postMessage(await measure());
 }

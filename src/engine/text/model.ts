@@ -173,7 +173,9 @@ export function createTextModel({
       return ending.length;
     },
     async flushCache() {
-      return scheduler.flush();
+      const isFlushed = scheduler.flush();
+      if (isFlushed) context.grammars.clear();
+      return isFlushed;
     },
     async loadedAdapters() {
       return adapters.list();

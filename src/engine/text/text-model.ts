@@ -240,7 +240,7 @@ export interface TextModel {
   metrics(): Promise<TextMetrics>;
   /** Ends the requests whose id begins so, or all; how many. Their choices yield `done` with finishReason `abort`. */
   abort(id: string): Promise<number>;
-  /** Empties the prefix cache, in storage excepted; false where requests run or wait, and nothing is done. */
+  /** Empties the prefix cache, in storage excepted, and forgets grammars; false where requests run or wait, and nothing is done. */
   flushCache(): Promise<boolean>;
   /** LoRA adapters that requests may name. */
   loadedAdapters(): Promise<LoraInfo[]>;

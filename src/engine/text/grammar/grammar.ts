@@ -17,6 +17,8 @@ export interface Grammar {
    * true. `matched`: what of it is there already; throws bad_request where no text begins so.
    */
   start(options?: { opens?: boolean; matched?: string }): Constraint;
+  /** About what all that was worked out takes. */
+  readonly bytes: number;
 }
 
 export function createGrammar(program: Program, vocabulary: Vocabulary): Grammar {
@@ -35,6 +37,9 @@ export function createGrammar(program: Program, vocabulary: Vocabulary): Grammar
     return state;
   };
   return {
+    get bytes() {
+      return machine.bytes + masks.bytes + (firstMasks === masks ? 0 : firstMasks.bytes);
+    },
     start: ({ opens = true, matched = '' } = {}) =>
       createMatcher(parts, after(matched), opens && firstMasks !== masks),
   };

@@ -11,11 +11,17 @@ import type { Vocabulary } from './vocabulary.ts';
 /** Milliseconds that a grammar may take. */
 const LONGEST = 5000;
 const MOST_KEPT = 64;
+/** Has all that JSON has. */
+const SAMPLE = '{"a": "b c", "d": [-1.5e3, {"e": null}, []], "f\\n": {"g": true, "h": false}}';
+/** Bytes of what has been worked out about all that are kept; the one that was asked for last stays in any case. */
+const MOST_BYTES = 128 * 2 ** 20;
 
 export interface Grammars {
   readonly vocabulary: Vocabulary;
   /** Throws bad_request for a grammar that makes no sense or is too large. */
   get(constraint: GrammarSource): Promise<FoundGrammar>;
+  /** Forgets them all; texts that are held to one go on. */
+  clear(): void;
 }
 
 export interface FoundGrammar {
@@ -27,27 +33,69 @@ export interface FoundGrammar {
 export type CompileProgram = (constraint: GrammarSource, available: Uint8Array) => Promise<Program>;
 
 /** `compileAway` does it in another thread; null: there is none. */
-export function createGrammars(vocabulary: Vocabulary, compileAway: CompileProgram | null): Grammars {
-  const kept = new LRUCache<string, Promise<Grammar>>({ max: MOST_KEPT });
+export function createGrammars(
+  vocabulary: Vocabulary,
+  compileAway: CompileProgram | null,
+  { mostBytes = MOST_BYTES } = {},
+): Grammars {
+  const kept = new LRUCache<string, { made: Promise<Grammar>; grammar: Grammar | null }>({ max: MOST_KEPT });
   const { available } = vocabulary;
   const make = async (constraint: GrammarSource): Promise<Grammar> =>
     createGrammar(
       compileAway ? await compileAway(constraint, available) : compileProgram(constraint, available),
       vocabulary,
     );
+  /** They grow with every text; the least recently used make room. */
+  const trim = (): void => {
+    let bytes = 0;
+    const dropped = [...kept].filter(
+      ([, { grammar }], i) => (bytes += grammar?.bytes ?? 0) > mostBytes && i > 0,
+    );
+    for (const [key] of dropped) kept.delete(key);
+  };
+  warmUp(vocabulary);
   return {
     vocabulary,
     async get(constraint) {
       const key = JSON.stringify(constraint);
       const known = kept.get(key);
-      if (known) return { grammar: await known, compileMs: null };
+      trim();
+      if (known) return { grammar: await known.made, compileMs: null };
       const begun = performance.now();
-      const made = make(constraint);
-      kept.set(key, made);
-      made.catch(() => kept.delete(key));
-      return { grammar: await made, compileMs: performance.now() - begun };
+      const entry = { made: make(constraint), grammar: null as Grammar | null };
+      kept.set(key, entry);
+      try {
+        entry.grammar = await entry.made;
+      } catch (error) {
+        if (kept.peek(key) === entry) kept.delete(key);
+        throw error;
+      }
+      return { grammar: entry.grammar, compileMs: performance.now() - begun };
     },
+    clear: () => kept.clear(),
   };
+}
+
+/** What most grammars need is worked out before anybody waits for it, and the code that does so is compiled. */
+function warmUp(vocabulary: Vocabulary): void {
+  const program = programOf({ type: 'json_object' }, vocabulary.available);
+  if (!program) return;
+  const text = createGrammar(program, vocabulary).start();
+  const bits = new Uint32Array(Math.ceil(vocabulary.size / 32));
+  for (const id of vocabulary.encode(SAMPLE)) {
+    text.mask(bits);
+    if (((bits[id >>> 5]! >>> (id & 31)) & 1) === 0) return;
+    text.accept(id);
+  }
+}
+
+/** null: the vocabulary cannot spell it. */
+function programOf(constraint: GrammarSource, available: Uint8Array): Program | null {
+  try {
+    return compileProgram(constraint, available);
+  } catch {
+    return null;
+  }
 }
 
 /** Plain data, for whichever thread asked. `available`: 1 for each byte that is a token by itself. */

@@ -24,6 +24,8 @@ export interface Machine {
   /** null: no text goes on so. */
   step(state: State, byte: number): State | null;
   stepToken(state: State, id: number): State | null;
+  /** Of stacks and states, about. */
+  readonly bytes: number;
   /** What a stack comes to before the next byte. */
   open(cell: Cell): Opened;
   lexemeOf(item: { lexeme: number }): Lexeme;
@@ -33,8 +35,10 @@ export interface Machine {
   isInSet(name: OtherName): boolean;
 }
 
-/** Stacks and states after which a new arena is begun; each is some 200 bytes. */
+/** Stacks and states after which a new arena is begun. */
 const MOST_KEPT = 300_000;
+/** Of one of them, about. */
+const CELL_BYTES = 200;
 
 export function createMachine(program: Program, available: Uint8Array): Machine {
   const { nodes, marks } = program;
@@ -227,6 +231,9 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
   };
 
   return {
+    get bytes() {
+      return arena.size * CELL_BYTES;
+    },
     open,
     closeName,
     isInSet: ({ node }) => object(node).isSet,

@@ -13,9 +13,13 @@ export interface Masks {
   of(state: State): Uint32Array;
   /** Whether some token leads on whose bytes go on below `node`. */
   goesBelow(state: State, node: number): boolean;
+  /** Those that are kept. */
+  readonly bytes: number;
 }
 
 const MOST_BYTES = 64 * 2 ** 20;
+/** Of what is around one that is kept, about. */
+const ENTRY_BYTES = 200;
 /** Ways out of a lexeme looked into for one mask; tokens that stay in theirs are never left out. */
 const MOST_FOLLOWED = 100_000;
 const COLON = 0x3a;
@@ -27,7 +31,10 @@ type Rest = (bits: Uint32Array, seen: Set<number>) => void;
 export function createMasks(machine: Machine, walker: Walker, size: number): Masks {
   const { trie, places, nodesOf, setTokens, walks, below } = walker;
   const words = Math.ceil(size / 32);
-  const sizes = { maxSize: MOST_BYTES, sizeCalculation: (bits: Uint32Array): number => bits.byteLength };
+  const sizes = {
+    maxSize: MOST_BYTES,
+    sizeCalculation: (bits: Uint32Array): number => bits.byteLength + ENTRY_BYTES,
+  };
   const kept = new LRUCache<State, Uint32Array>(sizes);
   const keptUnions = new LRUCache<string, Uint32Array>(sizes);
   const { token, same, byte } = trie;
@@ -170,6 +177,9 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
   };
 
   return {
+    get bytes() {
+      return kept.calculatedSize + keptUnions.calculatedSize;
+    },
     of(state) {
       let bits = kept.get(state);
       if (!bits) kept.set(state, (bits = compute(state)));

@@ -1,8 +1,6 @@
 // A vocabulary as grammars see it: bytes of tokens as trees, and what was found about lexemes in them.
 
 import type { Tokenizer } from '../../../files/tokenizer.ts';
-import { ANY_TEXT, limits } from './dfa.ts';
-import { lexemeOf } from './lexeme.ts';
 import { createTrie, type Trie } from './trie.ts';
 import { createWalker, type Walker } from './walk.ts';
 
@@ -55,9 +53,6 @@ export function createVocabulary(
   }
   const walker = createWalker(trie, size, tokenizer.markIds);
   const firstWalker = changes ? createWalker(firstTrie, size, tokenizer.markIds) : walker;
-  // Inside any JSON string: the widest walk there is, and wanted by most grammars.
-  const anyString = lexemeOf(ANY_TEXT, 'string', available, limits());
-  if (anyString.accept.length > 0) walker.walks(anyString, anyString.places);
   const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
   return { size, trie, firstTrie, walker, firstWalker, available, endIds, bytes, encode };
 }

@@ -43,6 +43,41 @@ describe('grammars that come again', () => {
     expect((await grammars.get(WIDE)).compileMs).toBeNull();
   });
 
+  it('make room for others where much was worked out about them', async () => {
+    const vocabulary = smallVocabulary([]);
+    const patterns = ['[ab]{300}', '[cd]{300}', '[ef]{300}'].map((pattern) => ({ ...WIDE, pattern }));
+    const grammars = createGrammars(vocabulary, null, { mostBytes: 80_000 });
+    const bytes: number[] = [];
+    for (const [i, source] of patterns.entries()) {
+      const { grammar } = await grammars.get(source);
+      const text = grammar.start();
+      const mask = new Uint32Array(Math.ceil(vocabulary.size / 32));
+      for (let at = 0; at < 100; at++) {
+        text.mask(mask);
+        for (const id of vocabulary.encode('ace'[i]!)) text.accept(id);
+      }
+      bytes.push(grammar.bytes);
+    }
+    const [first, second, third] = bytes;
+    expect(first! + second!).toBeGreaterThan(80_000);
+    expect(second! + third!).toBeGreaterThan(80_000);
+    expect(third!).toBeLessThan(80_000);
+    expect((await grammars.get(patterns[2]!)).compileMs).toBeNull();
+    expect((await grammars.get(patterns[0]!)).compileMs).toBeTypeOf('number');
+  });
+
+  it('are there for a vocabulary that cannot spell JSON', async () => {
+    const grammars = createGrammars(smallVocabulary(['a', 'b'], { bytes: false }), null);
+    expect((await grammars.get({ ...WIDE, pattern: 'a+' })).grammar.start().ended).toBe(false);
+  });
+
+  it('are forgotten when the cache is emptied', async () => {
+    const grammars = createGrammars(smallVocabulary([]), null);
+    await grammars.get(WIDE);
+    grammars.clear();
+    expect((await grammars.get(WIDE)).compileMs).toBeTypeOf('number');
+  });
+
   it('are tried anew where they failed', async () => {
     const away = vi
       .fn()
