@@ -63,6 +63,7 @@ export const JSON_CALLS: ToolFormat = {
 const FORMATS: readonly ToolFormat[] = [
   { name: 'hermes', call: TOOL_CALL, bodies: [NAME_AND_ARGUMENTS], lineBreaks: true },
   { name: 'qwen3_coder', call: TOOL_CALL, bodies: [FUNCTION_TAGS], lineBreaks: true },
+  { name: 'mimo', call: TOOL_CALL, bodies: [{ ...FUNCTION_TAGS, newlines: false }], lineBreaks: true },
   {
     name: 'seed_oss',
     call: { begin: '<seed:tool_call>', end: '</seed:tool_call>' },
@@ -199,7 +200,6 @@ const ALIASES: Record<string, string> = {
   qwen25: 'hermes',
   qwen3: 'hermes',
   step3p5: 'qwen3_coder',
-  mimo: 'hermes',
   llama4_pythonic: 'pythonic',
   deepseekv3: 'deepseek_v3',
   deepseekv31: 'deepseek_v31',

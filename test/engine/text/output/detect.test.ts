@@ -25,7 +25,7 @@ describe('a chat template', () => {
   it('of every format is among them, but for those that only a name chooses', () => {
     const seen = new Set(excerpts.map(({ tools }) => tools));
     const unseen = [...TOOL_FORMATS.keys()].filter((name) => !seen.has(name));
-    expect(unseen).toEqual(['pythonic', 'hunyuan', 'step3', 'minimax_m2', 'interns1', 'json']);
+    expect(unseen).toEqual(['mimo', 'pythonic', 'hunyuan', 'step3', 'minimax_m2', 'interns1', 'json']);
   });
 
   it.each([
@@ -52,6 +52,10 @@ describe('a format by name', () => {
     expect(named()).toEqual(detected);
     expect(named('llama3', 'none')).toEqual({ tools: 'llama3', reasoning: null });
     expect(named('qwen25', 'deepseek-r1')).toEqual({ tools: 'hermes', reasoning: 'deepseek_r1' });
+    expect(named('mimo', 'mimo')).toEqual({ tools: 'mimo', reasoning: 'think' });
+    expect(named('poolside_v1', 'poolside_v1')).toEqual({ tools: 'glm45', reasoning: 'think' });
+    expect(named('interns1', 'interns1')).toEqual({ tools: 'interns1', reasoning: 'qwen3' });
+    expect(named('minimax-m2', 'minimax')).toEqual({ tools: 'minimax_m2', reasoning: 'qwen3_thinking' });
     expect(named('gpt-oss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
   });
 

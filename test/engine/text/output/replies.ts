@@ -89,6 +89,12 @@ const JSON_AND_PYTHON: Reply[] = [
     told: [{ name: 'search', arguments: '{"query": "half a\\n' }],
   },
   {
+    name: 'mimo: line breaks belong to a value',
+    tools: 'mimo',
+    text: '<tool_call>\n<function=search>\n<parameter=query>\npwd &amp;&amp; ls\n</parameter>\n<parameter=limit>3</parameter>\n</function>\n</tool_call>',
+    told: [{ name: 'search', arguments: '{"query": "\\npwd &amp;&amp; ls\\n", "limit": 3}' }],
+  },
+  {
     name: 'llama3: after its token, several calls',
     tools: 'llama3',
     specials: ['<|python_tag|>'],
