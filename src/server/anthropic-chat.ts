@@ -33,9 +33,9 @@ export function toPromptFields(body: PromptBody) {
       ...said,
     ],
     continue_final_message: isPrefill(messages) || undefined,
-    tools: tools?.map(({ name, description, input_schema: parameters }) => ({
+    tools: tools?.map(({ name, description, input_schema: parameters, strict }) => ({
       type: 'function',
-      function: { name, description, parameters },
+      function: { name, description, parameters, strict },
     })),
     tool_choice: toChoice(choice),
     parallel_tool_calls: choice?.disable_parallel_tool_use ? false : undefined,

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, sampling } from './fields.ts';
+import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
 const MOST_STOPS = 16;
@@ -12,35 +13,44 @@ const FOREIGN_BLOCKS = new Set(['image', 'document', 'search_result', 'container
 type Issue = (message: string, path: string[], code?: string) => void;
 
 /** Blocks of the types, each with its members. */
-function blocks(members: Readonly<Record<string, z.ZodType>>) {
+function blocks(members: Readonly<Record<string, z.ZodObject>>) {
   const types = Object.keys(members);
-  return z.looseObject({ type: z.string() }).superRefine((block, context) => {
+  const schema = z.looseObject({ type: z.string() }).superRefine((block, context) => {
     const issue: Issue = (message, path, code) =>
       context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
-    const schema = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
+    const own = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
     if (FOREIGN_BLOCKS.has(block.type)) {
       issue(`has the type ${block.type}, and the served model reads text only; send text`, [], 'unsupported');
-    } else if (!schema) {
+    } else if (!own) {
       issue(`must be one of ${types.join(', ')}, got ${JSON.stringify(block.type)}`, ['type'], 'unsupported');
     } else {
-      for (const found of schema.safeParse(block).error?.issues ?? [])
+      for (const found of own.safeParse(block).error?.issues ?? [])
         context.addIssue({ ...found, input: block } as never);
     }
   });
+  return withMembers(schema, (type) => members[String(type)]);
 }
 
-const textBlock = z.looseObject({ text: z.string() });
+/** What says nothing here: the cache looks by content, and thoughts are not signed. */
+const silent = z.unknown().optional();
+const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citations: silent });
 const textBlocks = blocks({ text: textBlock });
 
 export const MEMBERS = {
   text: textBlock,
-  thinking: z.looseObject({ thinking: z.string() }),
-  redacted_thinking: z.looseObject({}),
-  tool_use: z.looseObject({ id: filled, name: filled, input: z.record(z.string(), z.unknown()) }),
+  thinking: z.looseObject({ thinking: z.string(), signature: silent }),
+  redacted_thinking: z.looseObject({ data: silent }),
+  tool_use: z.looseObject({
+    id: filled,
+    name: filled,
+    input: z.record(z.string(), z.unknown()),
+    cache_control: silent,
+  }),
   tool_result: z.looseObject({
     tool_use_id: filled,
     content: z.union([z.string(), z.array(textBlocks)]).nullish(),
     is_error: z.boolean().nullish(),
+    cache_control: silent,
   }),
 };
 
@@ -60,6 +70,8 @@ const tool = z.looseObject({
   name: filled,
   description: z.string().nullish(),
   input_schema: z.record(z.string(), z.unknown()),
+  strict: z.boolean().nullish(),
+  cache_control: silent,
 });
 
 const choice = z.looseObject({
@@ -85,7 +97,7 @@ const PROMPT_FIELDS = {
     "The conversation; where the assistant's message is last, the reply goes on with it.",
   ),
   system: honoured(z.union([z.string(), z.array(textBlocks)]), 'A system message before it.'),
-  tools: honoured(z.array(tool), 'Functions the model may call.'),
+  tools: honoured(z.array(tool), 'Functions the model may call; strict ones are held to their input_schema.'),
   tool_choice: honoured(choice, 'auto, any, tool or none; disable_parallel_tool_use: one call at most.', {
     type: 'auto',
   }),

@@ -13,6 +13,7 @@ import {
   sortFields,
 } from './fields.ts';
 import { toRequestError } from './request-error.ts';
+import { unknownMembers } from './unknown-members.ts';
 
 interface BodyRules<T extends FieldTable, Required extends keyof HonouredBody<T>> {
   table: T;
@@ -51,6 +52,7 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
     }
     const parsed = schema.safeParse(honoured);
     if (!parsed.success) throw toRequestError(parsed.error, honoured);
+    ignored.push(...unknownMembers(honoured, table));
     if (strict) refuseUnknown(ignored);
     return { body: parsed.data as Checked<T, R>, ignored };
   };

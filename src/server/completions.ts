@@ -5,22 +5,18 @@ import type { H3Event } from 'h3';
 import { EngineError } from '../index.ts';
 import { completionForm, textCompletion } from './completion-reply.ts';
 import { toCompletions } from './completion-request.ts';
-import { checkCompletion, COMPLETION_FIELDS } from './completion-schema.ts';
+import { checkCompletion } from './completion-schema.ts';
 import { underFieldName } from './generation-request.ts';
-import { refuseUnknown } from './fields.ts';
 import { readJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
 import { requireRunning, type Service } from './service.ts';
 import { acceptText, callText, replyWhole } from './text-call.ts';
 import { streamText } from './text-stream.ts';
-import { unknownMembers } from './unknown-members.ts';
 
 export async function completions(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkCompletion(await readJson(event.req), service.options.strict);
-  ignored.push(...unknownMembers(body, COMPLETION_FIELDS));
-  if (service.options.strict) refuseUnknown(ignored);
   const { model, fingerprint, adapter } = findTextModel(service, body.model);
   const asked = await toCompletions(body, model, adapter);
   listIgnored(event, ignored);

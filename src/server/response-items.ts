@@ -3,14 +3,23 @@
 import { z } from 'zod';
 import type { ChatMessage, ToolCall } from '../index.ts';
 import { isJsonObject } from './fields.ts';
+import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
+/** What replies have and requests send back; it says nothing here. */
+const echoed = z.unknown().optional();
 
 const FOREIGN_PARTS = new Set(['input_image', 'input_file', 'input_audio']);
 const TEXT_PARTS = ['input_text', 'output_text', 'text', 'refusal'];
 
 const part = z
-  .looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() })
+  .looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    refusal: z.string().optional(),
+    annotations: echoed,
+    logprobs: echoed,
+  })
   .superRefine(({ type, text, refusal }, context) => {
     const issue = (message: string, path: string[], code?: string) =>
       context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
@@ -35,6 +44,7 @@ const MEMBERS = {
   reasoning: z.looseObject({
     content: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),
     summary: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),
+    encrypted_content: echoed,
   }),
   item_reference: z.looseObject({ id: filled }),
 };
@@ -43,7 +53,9 @@ type ItemType = keyof typeof MEMBERS;
 
 const TYPES = Object.keys(MEMBERS) as ItemType[];
 
-export const inputItem = z.looseObject({ type: z.string().optional() }).superRefine((item, context) => {
+const anyItem = z.looseObject({ type: z.string().optional(), id: echoed, status: echoed });
+
+const checkedItem = anyItem.superRefine((item, context) => {
   const type = (item.type ?? 'message') as ItemType;
   if (!TYPES.includes(type)) {
     context.addIssue({
@@ -57,6 +69,8 @@ export const inputItem = z.looseObject({ type: z.string().optional() }).superRef
   const { error } = MEMBERS[type].safeParse(item);
   for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: item } as never);
 });
+
+export const inputItem = withMembers(checkedItem, (type) => MEMBERS[(type ?? 'message') as ItemType]);
 
 export type InputItem = z.infer<typeof inputItem>;
 

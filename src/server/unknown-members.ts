@@ -3,6 +3,16 @@
 import { z } from 'zod';
 import { isEmpty, type FieldTable } from './fields.ts';
 
+type MembersOf = (type: unknown) => z.ZodObject | undefined;
+
+const byType = new WeakMap<z.core.$ZodType, MembersOf>();
+
+/** The same schema, of objects that have other members for every `type`. */
+export function withMembers<S extends z.ZodObject>(schema: S, members: MembersOf): S {
+  byType.set(schema, members);
+  return schema;
+}
+
 /** Paths of what nothing here reads, in the honoured fields of a body. */
 export function unknownMembers(body: Record<string, unknown>, table: FieldTable): string[] {
   return Object.entries(body).flatMap(([name, value]) => {
@@ -21,9 +31,11 @@ function unknownIn(schema: z.core.$ZodType, value: unknown, path: string): strin
   }
   if (schema instanceof z.ZodArray && Array.isArray(value))
     return value.flatMap((entry, at) => unknownIn(schema.element, entry, `${path}.${at}`));
-  if (!(schema instanceof z.ZodObject) || typeof value !== 'object') return [];
-  return Object.entries(value as object).flatMap(([name, member]) => {
-    const known = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+  if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return [];
+  const own = byType.get(schema)?.(Reflect.get(value, 'type'));
+  const shape: z.core.$ZodShape = { ...schema.shape, ...own?.shape };
+  return Object.entries(value).flatMap(([name, member]) => {
+    const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
     if (known) return unknownIn(known, member, `${path}.${name}`);
     return isEmpty(member) ? [] : [`${path}.${name}`];
   });

@@ -190,6 +190,49 @@ describe('fields', () => {
     expect(model.requests[0]!.constraint).toEqual({ type: 'json_schema', schema });
   });
 
+  it('a strict tool is a strict one', async () => {
+    const { post, model } = await startMessages(HELLO, { strict: true });
+    const [tool] = tools;
+    await post({ messages: [{ role: 'user', content: 'Hi' }], tools: [{ ...tool, strict: true }] });
+    expect(model.requests[0]!.prompt).toMatchObject({ tools: [{ function: { name: 'f', strict: true } }] });
+  });
+
+  it('members nobody knows are listed, or refused where the server is strict; those without effect are known', async () => {
+    const cached = { cache_control: { type: 'ephemeral' } };
+    const known = {
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'a', citations: [], ...cached }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Hm', signature: 'x' },
+            { type: 'redacted_thinking', data: 'x' },
+            { type: 'tool_use', id: 't', name: 'f', input: { any: 1 }, ...cached },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'b', ...cached }] },
+      ],
+      system: [{ type: 'text', text: 'S', ...cached }],
+      tools: [{ ...tools[0], ...cached }],
+    };
+    const lenient = await startMessages(HELLO);
+    const strict = await startMessages(HELLO, { strict: true });
+    const send = (to: typeof lenient, more: object) =>
+      to.send('/v1/messages', { model: 'default', max_tokens: 5, ...known, ...more });
+    expect((await send(strict, {})).status).toBe(200);
+    const unknown = {
+      system: [{ type: 'text', text: 'S', tone: 'dry' }],
+      tools: [{ ...tools[0], defer_loading: true }],
+      thinking: { type: 'adaptive', display: 'omitted' },
+    };
+    expect((await send(lenient, unknown)).headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual([
+      'system.0.tone',
+      'thinking.display',
+      'tools.0.defer_loading',
+    ]);
+    expect((await send(strict, unknown)).status).toBe(400);
+  });
+
   it('effort, and no thinking', async () => {
     const { post, model } = await startMessages(HELLO);
     const messages = [{ role: 'user', content: 'Hi' }];

@@ -179,6 +179,32 @@ describe('input', () => {
     expect(model.requests).toEqual([]);
   });
 
+  it('members nobody knows are listed, or refused where the server is strict; what a reply has is known', async () => {
+    const { post, url } = await startResponding(EVERYTHING);
+    const before = (await post({ input: 'a' })).body.output;
+    const strict = await startResponding(EVERYTHING, { strict: true });
+    const input = [{ role: 'user', content: 'a' }, ...before, { role: 'user', content: 'b' }];
+    expect((await strict.post({ input })).status).toBe(200);
+    const body = {
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'a', tone: 'dry' }], mood: 'good' }],
+      tools: [{ type: 'function', name: 'f', defer_loading: true }],
+      reasoning: { effort: 'low', pace: 'slow' },
+    };
+    const refused = await strict.post(body);
+    expect(refused.body.error).toMatchObject({ code: 'unknown_parameter', param: 'input.0.content.0.tone' });
+    const listed = await fetch(`${url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'default', ...body }),
+    });
+    expect(listed.headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual([
+      'input.0.content.0.tone',
+      'input.0.mood',
+      'reasoning.pace',
+      'tools.0.defer_loading',
+    ]);
+  });
+
   it('fields reach the engine', async () => {
     const { post, model } = await startResponding();
     const parameters = { type: 'object', properties: {} };
