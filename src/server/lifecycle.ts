@@ -11,6 +11,7 @@ import {
   SHUTDOWN,
   createService,
   fillSlot,
+  starting,
   type Kind,
   type Log,
   type ServableModel,
@@ -89,7 +90,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     names: () => service.slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : [])),
     running: () => service.running.size,
     addModel: ({ names = [], kind } = {}) => {
-      const slot: Slot = { names, kind: kind ?? null, phase: { name: 'starting', progress: null } };
+      const slot: Slot = { names, kind: kind ?? null, phase: starting() };
       service.slots.push(slot);
       return servedModel(service, slot);
     },
@@ -101,11 +102,14 @@ function servedModel(service: Service, slot: Slot): ServedModel {
   return {
     names: () => slot.names,
     progress(event) {
-      if (event.type !== 'note' && slot.phase.name === 'starting')
-        slot.phase = { name: 'starting', progress: event };
+      const { phase } = slot;
+      if (event.type === 'note' || phase.name !== 'starting') return;
+      phase.progress = event;
+      const now = performance.now();
+      if (event.type === 'load') phase.weights = { first: phase.weights?.first ?? now, last: now };
     },
     lost() {
-      slot.phase = { name: 'starting', progress: null };
+      slot.phase = starting();
     },
     failed(reason) {
       slot.phase = { name: 'failed', reason };

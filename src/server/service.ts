@@ -61,16 +61,26 @@ export type ServableModel = TextModel | ImageModel | EmbeddingModel;
 export type Ready = ReadyText | ReadyImage | ReadyEmbedding;
 export type Kind = Ready['kind'];
 
+interface Starting {
+  name: 'starting';
+  progress: OpenEvent | null;
+  /** On the monotonic clock: when it began, and when its first and last weights came. */
+  since: number;
+  weights: { first: number; last: number } | null;
+}
+
+/** It begins now. */
+export function starting(): Starting {
+  return { name: 'starting', progress: null, since: performance.now(), weights: null };
+}
+
 /** One model's place: it is filled once the model is open, and empty again where the model ends. */
 export interface Slot {
   /** Names the model answers to; none where only the model knows its own. */
   names: string[];
   /** null: not known before it is open. */
   kind: Kind | null;
-  phase:
-    | { name: 'starting'; progress: OpenEvent | null }
-    | { name: 'ready'; ready: Ready }
-    | { name: 'failed'; reason: string };
+  phase: Starting | { name: 'ready'; ready: Ready } | { name: 'failed'; reason: string };
 }
 
 /** The reason of an abort that comes from a server which stops. */
@@ -113,6 +123,15 @@ export function createService(options: ServerOptions, log: Log): Service {
 export function fillSlot({ options, metrics }: Service, slot: Slot, model: ServableModel): void {
   if (slot.names.length === 0) slot.names = [model.info.name];
   const ready = readyModel(model, options, metrics, slot.names[0]!);
+  if (slot.phase.name === 'starting') {
+    const { since, weights } = slot.phase;
+    const seconds = (from: number, to: number): number => (to - from) / 1000;
+    metrics.opened(
+      slot.names[0]!,
+      seconds(since, performance.now()),
+      weights && seconds(weights.first, weights.last),
+    );
+  }
   slot.kind = ready.kind;
   slot.phase = { name: 'ready', ready };
 }

@@ -7,7 +7,12 @@ type Events<T> = AsyncGenerator<T, void, void>;
 
 const secondsSince = (milliseconds: number): number => (performance.now() - milliseconds) / 1000;
 
-export async function* watchText(to: Instruments, events: Events<TextEvent>): Events<TextEvent> {
+/** `isHeld`: the text has to match something. */
+export async function* watchText(
+  to: Instruments,
+  events: Events<TextEvent>,
+  isHeld: boolean,
+): Events<TextEvent> {
   const startedAt = performance.now();
   const lastAt = new Map<number, number>();
   let acceptedAt: number | null = null;
@@ -20,6 +25,7 @@ export async function* watchText(to: Instruments, events: Events<TextEvent>): Ev
       if (event.type === 'accepted') {
         ({ promptTokens } = event);
         to.count('num_requests_total', 1);
+        if (isHeld) to.count('num_so_requests_total', 1);
         to.count('prompt_tokens_total', promptTokens);
         to.observe('prompt_tokens_histogram', promptTokens);
         if (event.compileMs !== undefined)

@@ -104,7 +104,7 @@ export function createFakeModel(): FakeModel {
       Promise.resolve({
         running: model.running,
         waiting: 0,
-        pages: { used: 0, cached: 0, total: 0, tokensPerPage: 16 },
+        pages: { used: 0, cached: 0, total: 0, tokensPerPage: 16, bytesPerPage: 1024 },
         cache: {
           lookedUp: 0,
           hitRate: 0,
@@ -115,9 +115,11 @@ export function createFakeModel(): FakeModel {
           backedUp: 0,
           loadedBack: 0,
           fetched: 0,
-          hostBytes: { used: 0, total: 0 },
+          hostBytes: { used: 3 * 1024, total: 8 * 1024 + 1 },
           storageBytes: null,
         },
+        grammars: { asked: 5, known: 3, refused: 1, compiling: 2 },
+        adapters: { loaded: model.adapters.length, most: 8 },
         steps: 0,
         sharedSteps: 0,
         promptTokens: 0,

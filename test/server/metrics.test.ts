@@ -1,5 +1,6 @@
 // /metrics: what passes is counted; and /server_info and /model_info.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createFakeEmbeddingModel } from './fake-embedding-model.ts';
 import { openFakeImageModel } from './fake-image-model.ts';
@@ -48,6 +49,53 @@ describe('/metrics', () => {
     expect(of('queue_time_seconds_sum')).toBeGreaterThan(0.028);
     expect(of('grammar_compilation_time_seconds_count')).toBe(1);
     expect(of('grammar_compilation_time_seconds_sum')).toBeCloseTo(0.02);
+    expect(of('num_so_requests_total')).toBe(1);
+  });
+
+  it('says what the engine says of pages, grammars and adapters', async () => {
+    const { url, model, served } = await start({}, { names: ['chat'], ready: false });
+    served.progress({ type: 'load', bytes: 0, totalBytes: 2 });
+    await sleep(30);
+    served.progress({ type: 'load', bytes: 2, totalBytes: 2 });
+    served.ready(model);
+    model.adapters = [{ name: 'poet', path: '/poet', rank: 8, requests: 0 }];
+    const metrics = {
+      ...(await model.metrics()),
+      running: 4,
+      pages: { used: 3, cached: 1, total: 12, tokensPerPage: 16, bytesPerPage: 1024 },
+    };
+    model.metrics = () =>
+      Promise.resolve({ ...metrics, adapters: { loaded: 1, most: 8 }, generatedTokens: generated });
+    let generated = 7;
+    const first = await scrape(url);
+    const of = (found: Map<string, number>, name: string) => found.get(`svc:${name}{model_name="chat"}`);
+    const told = {
+      num_grammar_total: 5,
+      num_grammar_cache_hit_total: 3,
+      num_grammar_aborted_total: 1,
+      num_grammar_queue_reqs: 2,
+      kv_used_tokens: 3 * 16,
+      kv_evictable_tokens: 16,
+      kv_available_tokens: 8 * 16,
+      token_usage: 3 / 12,
+      utilization: 4 / 16,
+      hicache_host_used_tokens: 3 * 16,
+      hicache_host_total_tokens: 8 * 16,
+      lora_pool_slots_used: 1,
+      lora_pool_slots_total: 8,
+      lora_pool_utilization: 1 / 8,
+      gen_throughput: 0,
+    };
+    expect(Object.fromEntries(Object.keys(told).map((name) => [name, of(first, name)]))).toEqual(told);
+    expect(of(first, 'weight_load_duration_seconds')).toBeGreaterThan(0.025);
+    expect(of(first, 'engine_startup_time')).toBeGreaterThan(of(first, 'weight_load_duration_seconds')!);
+    generated += 10;
+    metrics.running = 8;
+    await sleep(50);
+    const second = await scrape(url);
+    expect(of(second, 'utilization')).toBe(8 / 16);
+    expect(of(second, 'gen_throughput')).toBeGreaterThan(1);
+    expect(of(second, 'gen_throughput')).toBeLessThan(10 / 0.045);
   });
 
   it('counts requests that end early, and not those that are refused', async () => {

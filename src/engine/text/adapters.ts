@@ -36,6 +36,8 @@ export interface Adapters {
   load(name: string, path: string): Promise<LoraInfo[]>;
   unload(name: string): Promise<LoraInfo[]>;
   list(): LoraInfo[];
+  /** Loaded at once. */
+  readonly most: number;
   /** The one a request names, until it is released. Throws bad_request, model_not_found, overloaded and what loading throws. */
   acquire(lora: string): Promise<Adapter>;
   release(adapter: Adapter): void;
@@ -197,6 +199,7 @@ export function createAdapters(
         return list();
       }),
     list,
+    most: maxLoras,
     async acquire(lora) {
       const known = named.get(lora);
       if (known) return use(known);

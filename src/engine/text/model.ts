@@ -29,6 +29,7 @@ export interface TextModelParts {
   /** null: the cache has none but the device. */
   tiers: CacheTiers | null;
   adapters: Adapters;
+  pageBytes: number;
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
   /** Gives back the device and the files. */
   release(): Promise<void>;
@@ -41,6 +42,7 @@ export function createTextModel({
   loop,
   tiers,
   adapters,
+  pageBytes,
   timeouts,
   release,
 }: TextModelParts): TextModel {
@@ -160,8 +162,11 @@ export function createTextModel({
           cached: pages.tree.evictable,
           total: pages.pool.total,
           tokensPerPage: PAGE_TOKENS,
+          bytesPerPage: pageBytes,
         },
         cache: cacheMetrics(scheduler, tiers),
+        grammars: { ...context.grammars.counters },
+        adapters: { loaded: adapters.list().length, most: adapters.most },
         ...loop.counters,
         retractions,
       };

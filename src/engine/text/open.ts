@@ -200,6 +200,7 @@ async function openModel(
     loop,
     tiers,
     adapters,
+    pageBytes: runner.pageBytes,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     async release() {
       device.destroy();

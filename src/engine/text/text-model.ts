@@ -197,6 +197,17 @@ export interface CacheMetrics extends CachedTokens {
   storageBytes: { used: number; total: number } | null;
 }
 
+/** Of requests that have one. */
+export interface GrammarCounters {
+  asked: number;
+  /** Those of them that were there, or being compiled, already. */
+  known: number;
+  /** Those that made no sense, or took too much. */
+  refused: number;
+  /** At the moment. */
+  compiling: number;
+}
+
 export interface LoraInfo {
   name: string;
   path: string;
@@ -210,8 +221,11 @@ export interface TextMetrics {
   running: number;
   waiting: number;
   /** Pages that requests hold, those that only the cache holds, and all there are. */
-  pages: { used: number; cached: number; total: number; tokensPerPage: number };
+  pages: { used: number; cached: number; total: number; tokensPerPage: number; bytesPerPage: number };
   cache: CacheMetrics;
+  grammars: GrammarCounters;
+  /** LoRA adapters that are loaded, and how many there may be. */
+  adapters: { loaded: number; most: number };
   steps: number;
   /** Steps in which more than one sequence took part. */
   sharedSteps: number;

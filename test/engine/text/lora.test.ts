@@ -81,6 +81,7 @@ describe('named by the options', () => {
     const together = await Promise.all(loras.map((lora, i) => ids(model, prompt(i), lora, 6 + 3 * i)));
     expect(together).toEqual(single);
     expect((await model.metrics()).sharedSteps).toBeGreaterThan(before.sharedSteps);
+    expect(before.adapters).toEqual({ loaded: 2, most: 8 });
   });
 
   test('they come and go while requests run', async () => {

@@ -5,6 +5,7 @@ import { compile } from './compile.ts';
 import { limits } from './dfa.ts';
 import { asBadRequest, ruleOfConstraint, type GrammarSource } from './front-end.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
+import type { GrammarCounters } from '../text-model.ts';
 import type { Program } from './program.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -18,6 +19,7 @@ const MOST_BYTES = 128 * 2 ** 20;
 
 export interface Grammars {
   readonly vocabulary: Vocabulary;
+  readonly counters: Readonly<GrammarCounters>;
   /** Throws bad_request for a grammar that makes no sense or is too large. */
   get(constraint: GrammarSource): Promise<FoundGrammar>;
   /** Forgets them all; texts that are held to one go on. */
@@ -39,6 +41,7 @@ export function createGrammars(
   { mostBytes = MOST_BYTES } = {},
 ): Grammars {
   const kept = new LRUCache<string, { made: Promise<Grammar>; grammar: Grammar | null }>({ max: MOST_KEPT });
+  const counters = { asked: 0, known: 0, refused: 0, compiling: 0 };
   const { available } = vocabulary;
   const make = async (constraint: GrammarSource): Promise<Grammar> =>
     createGrammar(
@@ -56,19 +59,28 @@ export function createGrammars(
   warmUp(vocabulary);
   return {
     vocabulary,
+    counters,
     async get(constraint) {
+      counters.asked++;
       const key = JSON.stringify(constraint);
       const known = kept.get(key);
       trim();
-      if (known) return { grammar: await known.made, compileMs: null };
+      if (known) {
+        counters.known++;
+        return { grammar: await known.made, compileMs: null };
+      }
       const begun = performance.now();
       const entry = { made: make(constraint), grammar: null as Grammar | null };
       kept.set(key, entry);
+      counters.compiling++;
       try {
         entry.grammar = await entry.made;
       } catch (error) {
+        counters.refused++;
         if (kept.peek(key) === entry) kept.delete(key);
         throw error;
+      } finally {
+        counters.compiling--;
       }
       return { grammar: entry.grammar, compileMs: performance.now() - begun };
     },

@@ -41,6 +41,10 @@ describe('grammars that come again', () => {
     expect(second.grammar).toBe(first.grammar);
     expect(first.compileMs).toBeTypeOf('number');
     expect((await grammars.get(WIDE)).compileMs).toBeNull();
+    const third = grammars.get({ ...WIDE, pattern: '(' });
+    expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 0, compiling: 1 });
+    await expect(third).rejects.toThrow();
+    expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 1, compiling: 0 });
   });
 
   it('make room for others where much was worked out about them', async () => {
