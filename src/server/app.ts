@@ -5,7 +5,8 @@ import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './a
 import { CutShort, isUnforeseen, RequestError, toAnthropicError, toErrorReply } from './errors.ts';
 import { logCall, startCall } from './request-log.ts';
 import type { Method, Route } from './route.ts';
-import { routeList, routeOf, ROUTES } from './routes.ts';
+import { routeHint } from './route-hint.ts';
+import { routeOf, ROUTES } from './routes.ts';
 import type { Service } from './service.ts';
 
 export function createApp(service: Service): H3 {
@@ -20,7 +21,7 @@ export function createApp(service: Service): H3 {
   app.all('/**', ({ req, url }) => {
     throw new RequestError(
       'not_found',
-      `there is no ${req.method} ${url.pathname} here; this server has ${routeList()}`,
+      `there is no ${req.method} ${url.pathname} here; ${routeHint(url.pathname, ROUTES)}`,
     );
   });
   return app;

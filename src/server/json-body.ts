@@ -34,6 +34,13 @@ export async function readJson(request: Request): Promise<unknown> {
 /** The limit is also the HTTP server's own: it counts what arrives without a length. */
 export async function readWhole<T>(request: Request, read: () => Promise<T>): Promise<T> {
   if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge();
+  const encoding = request.headers.get('content-encoding') ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new RequestError(
+      'invalid_content_type',
+      `the body came with content-encoding ${encoding}, which is not read; send it uncompressed`,
+    );
+  }
   try {
     return await read();
   } catch (error) {

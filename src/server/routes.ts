@@ -264,15 +264,3 @@ export function routeOf(method: string, pathname: string): Route | null {
   const found = ROUTES[pathname] ?? PATTERNS.find(({ pattern }) => pattern.test(pathname))?.methods ?? {};
   return found[(method === 'HEAD' ? 'GET' : method) as Method] ?? null;
 }
-
-/** `POST /v1/…, GET …`, without aliases. */
-export function routeList(): string {
-  return Object.entries(ROUTES)
-    .flatMap(([path, methods]) => {
-      const own = Object.entries(methods).filter(([, route]) => route.aliasOf === undefined);
-      return own.length > 0 && !path.endsWith('/**')
-        ? [`${own.map(([method]) => method).join(' and ')} ${path}`]
-        : [];
-    })
-    .join(', ');
-}

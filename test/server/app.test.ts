@@ -29,12 +29,37 @@ describe('refusals', () => {
     });
   });
 
-  it('names the addresses there are to one that is not there', async () => {
+  it.each([
+    ['POST', '/chat/completions', 'did you mean POST /v1/chat/completions?'],
+    ['POST', '/v1/v1/messages', 'did you mean POST /v1/messages?'],
+    ['POST', '/v1/chat/completions/chat/completions', 'did you mean POST /v1/chat/completions?'],
+    ['POST', '/v1/chat/completion', 'did you mean POST /v1/chat/completions?'],
+    ['POST', '/api/chat', 'did you mean POST /v1/chat/completions?'],
+    ['GET', '/completion', 'did you mean POST /v1/completions?'],
+    ['GET', '/models/', 'did you mean GET /v1/models?'],
+    ['POST', '/v1/audio/speech', 'GET /docs lists what there is'],
+    ['GET', '/api/tags', 'GET /docs lists what there is'],
+    ['GET', '/v1', 'GET /docs lists what there is'],
+    ['GET', '/a', 'GET /docs lists what there is'],
+  ])('%s %s, where nobody answers, is told the address that was meant', async (method, path, hint) => {
     const { url } = await start();
-    const { error } = (await (await fetch(`${url}/api/generate`)).json()) as { error: { message: string } };
-    expect(error.message).toContain('no GET /api/generate here');
-    for (const route of ['POST /v1/chat/completions', 'GET /v1/models', 'GET /health'])
-      expect(error.message).toContain(route);
+    const reply = (await (await fetch(url + path, { method })).json()) as { error: { message: string } };
+    expect(reply.error.message).toBe(`there is no ${method} ${path} here; ${hint}`);
+  });
+
+  it('a compressed body is refused as such', async () => {
+    const { post, model } = await start();
+    const response = await post(ask('hi'), {
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 'invalid_content_type',
+        message: 'the body came with content-encoding gzip, which is not read; send it uncompressed',
+      },
+    });
+    expect(model.requests).toEqual([]);
   });
 
   it.each([

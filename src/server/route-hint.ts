@@ -1,0 +1,24 @@
+// What is said of an address that nobody answers: the one that was meant, where it can be told.
+
+import type { RouteTable } from './route.ts';
+
+/** Shorter ones begin too many addresses to say which was meant. */
+const SHORTEST_BEGINNING = 4;
+
+/** `did you mean POST /v1/…?`, or where all addresses are listed. */
+export function routeHint(pathname: string, routes: RouteTable): string {
+  const typed = bare(pathname);
+  const known = Object.keys(routes).filter((path) => bare(path) !== '' && !/[:*]/.test(path));
+  const meant =
+    known.find((path) => bare(path) === typed) ??
+    // A base URL that was a whole address already.
+    known.find((path) => typed.endsWith(`/${bare(path)}`)) ??
+    known.find((path) => typed.length >= SHORTEST_BEGINNING && bare(path).startsWith(typed));
+  if (meant === undefined) return 'GET /docs lists what there is';
+  return `did you mean ${Object.keys(routes[meant]!).join(' or ')} ${meant}?`;
+}
+
+/** Without what clients put in front once too often, or not at all. */
+function bare(path: string): string {
+  return path.replace(/^(\/+(v1|api|openai)(?=\/|$))*\/*/, '').replace(/\/+$/, '');
+}
