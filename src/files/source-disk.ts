@@ -14,7 +14,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
   if (info === null) {
     throw new EngineError(
       'model_not_found',
-      `there is no folder ${root}: give the folder of a checkpoint, or fetch one with \`npx svc-engine pull owner/name\``,
+      `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
     );
   }
   if (!info.isDirectory()) {

@@ -1,6 +1,7 @@
 // The routes that change what is served, and who may call them.
 
 import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../src/index.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
 import { createFakeModel } from './fake-model.ts';
 import { start } from './harness.ts';
@@ -105,6 +106,25 @@ describe('LoRA adapters', () => {
       error: { code: 'missing_required_parameter', param },
     });
   });
+
+  it.each([
+    ['bad_checkpoint', 'path', 400, 'invalid_value', 'lora_path'],
+    ['unsupported', 'path', 400, 'unsupported', 'lora_path'],
+    ['model_not_found', 'path', 404, 'model_not_found', 'lora_path'],
+    ['bad_request', 'name', 400, 'invalid_value', 'lora_name'],
+    ['device_lost', undefined, 503, 'device_lost', null],
+  ] as const)(
+    '%s about %s is the caller’s where the field is',
+    async (thrown, about, status, code, param) => {
+      const { post, model } = await startAdmin();
+      const error = new EngineError(thrown, 'what it says', about === undefined ? {} : { param: about });
+      model.loadAdapter = () => Promise.reject(error);
+      expect(await post('/load_lora_adapter', { lora_name: 'poet', lora_path: '/a' })).toMatchObject({
+        status,
+        body: { error: { code, param, message: 'what it says' } },
+      });
+    },
+  );
 });
 
 describe('the key', () => {

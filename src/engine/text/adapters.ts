@@ -101,9 +101,17 @@ export function createAdapters(
     return null;
   };
 
-  const add = async (name: string, path: string, onDemand: boolean): Promise<Adapter> => {
+  /** `param`: what named it. */
+  const add = async (name: string, path: string, param: 'lora' | 'path' | 'loraPaths'): Promise<Adapter> => {
     await makeRoom();
-    const file = await open(path);
+    try {
+      return await addFile(name, await open(path), param === 'lora');
+    } catch (error) {
+      throw aboutFolder(error, param);
+    }
+  };
+
+  const addFile = async (name: string, file: LoraFile, onDemand: boolean): Promise<Adapter> => {
     try {
       const { rank, identity } = file;
       const nobody = { number: 0, requests: 0, lost: null };
@@ -153,11 +161,15 @@ export function createAdapters(
     const found = await platform.folderWithin(lora, allowed);
     if (found === 'outside') throw refuse('lies outside the folders that --lora-dir and --lora-paths allow');
     if (found !== 'missing') return found.path;
+    throw unknown(lora, 'lora');
+  };
+
+  const unknown = (name: string, param: string): EngineError => {
     const names = [...named.keys()].join(', ');
-    throw new EngineError(
+    return new EngineError(
       'model_not_found',
-      `there is no adapter ${JSON.stringify(lora)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
-      { param: 'lora' },
+      `there is no adapter ${JSON.stringify(name)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
+      { param },
     );
   };
 
@@ -175,26 +187,26 @@ export function createAdapters(
             await file.close();
           }
         }
-        if (isFirst) for (const { name, path } of given) await add(name, path, false);
+        if (isFirst) for (const { name, path } of given) await add(name, path, 'loraPaths');
       }),
     load: (name, path) =>
       inTurn(async () => {
         if (named.has(name)) {
-          throw new EngineError('bad_request', `an adapter ${name} is loaded already: unload it first`, {
-            param: 'name',
-          });
+          throw new EngineError(
+            'bad_request',
+            `an adapter ${JSON.stringify(name)} is loaded already: unload it first`,
+            {
+              param: 'name',
+            },
+          );
         }
-        await add(name, path, false);
+        await add(name, path, 'path');
         return list();
       }),
     unload: (name) =>
       inTurn(async () => {
         const adapter = named.get(name);
-        if (!adapter) {
-          throw new EngineError('model_not_found', `there is no adapter ${JSON.stringify(name)} to unload`, {
-            param: 'name',
-          });
-        }
+        if (!adapter) throw unknown(name, 'name');
         await drop(adapter);
         return list();
       }),
@@ -206,7 +218,7 @@ export function createAdapters(
       const path = await folderOf(lora);
       return inTurn(async () => {
         const same = named.get(lora) ?? [...named.values()].find((adapter) => adapter.path === path);
-        return use(same ?? (await add(lora, path, true)));
+        return use(same ?? (await add(lora, path, 'lora')));
       });
     },
     release(adapter) {
@@ -216,6 +228,15 @@ export function createAdapters(
       inTurn(() => host!.remove(adapter)).catch(() => {});
     },
   };
+}
+
+/** What is wrong with a folder is said of what named it; a request that names one itself is to blame. */
+function aboutFolder(error: unknown, param: string): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message } = error;
+  if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request)$/.test(code)) return error;
+  const blamed = code === 'bad_checkpoint' && param === 'lora' ? 'bad_request' : code;
+  return new EngineError(blamed, message, { param, cause: error });
 }
 
 /** NAME=PATH, or a path whose last segment is the name. */

@@ -109,9 +109,14 @@ describe('named by the options', () => {
     expect(await ids(model, some.prompt_ids, 'other')).toEqual(some.tokens);
     await model.unloadAdapter('other');
     expect(await ids(model, prompt, 'all')).toEqual(tokens);
-    await expect(model.unloadAdapter('other')).rejects.toMatchObject({ code: 'model_not_found' });
+    await expect(model.unloadAdapter('other')).rejects.toMatchObject({
+      code: 'model_not_found',
+      param: 'name',
+      message: expect.stringContaining('there is no adapter "other" here; loaded are') as string,
+    });
     await expect(model.loadAdapter('all', folderOf('llama-some'))).rejects.toMatchObject({
       code: 'bad_request',
+      param: 'name',
     });
   });
 });
@@ -126,6 +131,8 @@ describe('named by requests', () => {
       cpSync(folderOf('llama-some'), join(allowed, name), { recursive: true });
     cpSync(folderOf('llama-some'), join(home, 'outside'), { recursive: true });
     symlinkSync(join(home, 'outside'), join(allowed, 'link'));
+    mkdirSync(join(allowed, 'bare'));
+    cpSync(folderOf('qwen3-all'), join(allowed, 'foreign'), { recursive: true });
     model = await openGolden('llama', {
       loraDir: allowed,
       maxLoras: 2,
@@ -151,6 +158,8 @@ describe('named by requests', () => {
     [join(home, 'outside'), 'bad_request', '--lora-dir'],
     ['link', 'bad_request', '--lora-dir'],
     ['/nowhere', 'bad_request', '--lora-dir'],
+    ['bare', 'bad_request', 'no adapter_config.json'],
+    ['foreign', 'bad_request', 'trained on another model'],
   ])('%s is %s', async (lora, code, message) => {
     await expect(ids(model, [5, 6], lora)).rejects.toMatchObject({
       code,
@@ -166,6 +175,7 @@ describe('named by requests', () => {
   test('what was trained on another model is refused', async () => {
     await expect(model.loadAdapter('other', folderOf('qwen3-all'))).rejects.toMatchObject({
       code: 'bad_checkpoint',
+      param: 'path',
       message: expect.stringContaining('trained on another model') as string,
     });
     expect((await model.loadedAdapters()).map(({ name }) => name)).not.toContain('other');
