@@ -89,6 +89,7 @@ it('a conversation needs nothing else', async () => {
     const { text, ids } = await model.renderPrompt({ messages });
     expect(text).toContain('Hello!');
     expect(await model.detokenize(ids)).toBe(text);
+    await expect(model.detokenize([model.info.vocabSize])).rejects.toMatchObject({ param: 'ids.0' });
     expect(notes.some(({ type }) => type === 'warmup')).toBe(true);
   } finally {
     await model.close();

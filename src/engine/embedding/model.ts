@@ -155,7 +155,7 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
       return tokenizer.encode(text, options);
     },
     async detokenize(ids, options = {}) {
-      listOf(whole(0))(ids, 'ids');
+      listOf(whole(0, info.vocabSize - 1))(ids, 'ids');
       objectOf({ skipSpecialTokens: flag })(options, 'options');
       return tokenizer.decode(ids, { skipSpecialTokens: false, ...options });
     },

@@ -243,6 +243,10 @@ it('runs in a thread of its own', async () => {
   expect(await model.tokenize(text)).toEqual(ids);
   expect(await model.tokenize(text, { addSpecialTokens: false })).toEqual(ids.slice(1, -1));
   expect(await model.detokenize(ids.slice(1, 3))).toBe('a cat');
+  await expect(model.detokenize([1, model.info.vocabSize])).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'ids.1',
+  });
   expect(await model.metrics()).toEqual({
     waiting: 0,
     texts: 1,

@@ -51,9 +51,11 @@ function about(param: string, make: () => Rule): Rule {
   }
 }
 
-/** What the grammar asks for is more than it may. */
+/** What the grammar asks for is more than it may; what is wrong with the whole of it is said of the constraint. */
 export function asBadRequest(error: unknown): unknown {
   let what: string;
+  if (error instanceof EngineError && error.param === null)
+    return new EngineError(error.code, error.message, { param: 'constraint', cause: error });
   if (error instanceof TooLarge) what = error.message;
   else if (error instanceof RangeError) what = 'rules that are nested too deep'; // of the call stack
   else return error;

@@ -78,7 +78,10 @@ ws ::= [ \t]*`);
     try {
       ebnf(grammar);
     } catch (error) {
-      expect(error).toMatchObject({ code: 'bad_request' });
+      expect(error).toMatchObject({
+        code: 'bad_request',
+        param: expect.stringMatching(/^constraint/) as string,
+      });
     }
   });
 });
