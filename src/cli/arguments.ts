@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from './exit.ts';
 import {
+  findElsewhere,
   findMember,
   findOption,
   namesIn,
@@ -114,7 +115,7 @@ function readOption(token: OptionToken, table: OptionTable): ReadOption {
   if (negated?.option.kind === 'boolean' && value === undefined) return { name: negated.name, value: false };
   const found = findOption(token.name, table);
   if (!found) {
-    const near = nearest(token.name, namesIn(table));
+    const near = findElsewhere(token.name, table) ?? nearest(token.name, namesIn(table));
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
   const { name, option } = found;

@@ -21,6 +21,7 @@ export const ENGINE_OPTIONS = {
   },
   'context-length': {
     kind: 'integer',
+    elsewhere: ['ctx-size', 'c', 'num-ctx', 'max-model-len'],
     min: 1,
     group: 'Model',
     help: 'Tokens of prompt and answer together.',
@@ -63,6 +64,7 @@ export const ENGINE_OPTIONS = {
   },
   'memory-budget': {
     kind: 'bytes',
+    elsewhere: ['mem-fraction-static', 'gpu-memory-utilization'],
     group: 'Device',
     help: 'Memory of each model for weights, cache and scratch together.',
     otherwise: 'a share of free memory on software adapters, else what the GPU gives',
@@ -78,6 +80,7 @@ export const ENGINE_OPTIONS = {
 export const BATCH_OPTIONS = {
   'max-running-requests': {
     kind: 'integer',
+    elsewhere: ['max-num-seqs', 'parallel', 'np'],
     default: 16,
     min: 1,
     max: 256,
@@ -100,6 +103,7 @@ export const BATCH_OPTIONS = {
   },
   'prefill-chunk': {
     kind: 'integer',
+    elsewhere: ['chunked-prefill-size', 'max-num-batched-tokens', 'ubatch-size'],
     min: 16,
     max: 8192,
     group: 'Batching',
@@ -114,6 +118,7 @@ export const BATCH_OPTIONS = {
   },
   'host-cache': {
     kind: 'bytes',
+    elsewhere: ['hicache-size'],
     group: 'Batching',
     help: 'Host memory for prompts that the KV cache has no room for.',
     otherwise: 'none',

@@ -10,6 +10,8 @@ interface OptionBase {
   alias?: string;
   /** Other names it is known by, elsewhere or of old. */
   aliases?: readonly string[];
+  /** What other programs call it: who types that is told this name. */
+  elsewhere?: readonly string[];
   /** Stands for the value in the help. */
   value?: string;
   /** What the help says where there is no `default`. */
@@ -90,6 +92,11 @@ export function findMember(name: string, table: OptionTable): { map: string; mem
     return option?.kind === 'json' && option.members?.includes(member);
   });
   return map === undefined ? null : { map, member };
+}
+
+/** The option that other programs call so. */
+export function findElsewhere(name: string, table: OptionTable): string | null {
+  return Object.keys(table).find((known) => table[known]?.elsewhere?.includes(name)) ?? null;
 }
 
 /** All names of all options. */

@@ -17,8 +17,8 @@ export interface PlannedModel {
 }
 
 /** Throws UsageError. */
-export function planModels(paths: string[] | undefined, names: string[] = []): PlannedModel[] {
-  const models = paths ? paths.map((path) => plannedModel(path)) : shippedModels();
+export function planModels(paths: string[], names: string[] = []): PlannedModel[] {
+  const models = paths.length > 0 ? paths.map((path) => plannedModel(path)) : shippedModels();
   const twice = models.find(
     ({ path }, at) => models.findIndex((other) => nameOf(other.path) === nameOf(path)) < at,
   );

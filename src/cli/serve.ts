@@ -26,6 +26,7 @@ export function createServe(open: Openers): CommandDef {
   return createCommand({
     name: 'serve',
     summary: 'Serve models over HTTP, for OpenAI-style clients.',
+    positionals: [{ name: 'model', help: 'the same as --model-path', required: false }],
     options: OPTIONS,
     notes:
       'Language models answer /v1/chat/completions, embedding models (modules.json, or BERT) /v1/embeddings, diffusion pipelines\n(model_index.json) /v1/images.\n' +
@@ -34,9 +35,13 @@ export function createServe(open: Openers): CommandDef {
   });
 }
 
-async function serve(open: Openers, { options, typed }: Arguments<typeof OPTIONS>): Promise<number> {
+async function serve(
+  open: Openers,
+  { options, typed, positionals }: Arguments<typeof OPTIONS>,
+): Promise<number> {
   const log = createLog(options['log-level']);
-  const models = planModels(options['model-path'], options['served-model-name']);
+  const paths = [...positionals, ...(options['model-path'] ?? [])];
+  const models = planModels(paths, options['served-model-name']);
   checkOptions(models, typed);
   const server = await startServer(toServerOptions(options), log);
   log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);

@@ -7,6 +7,7 @@ export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 export const SERVER_OPTIONS = {
   'model-path': {
     kind: 'texts',
+    elsewhere: ['model', 'm', 'hf-repo'],
     group: 'Model',
     value: 'folder|id',
     help: 'Folder of a language model or a diffusers pipeline, or its id on the hub; repeat it to serve several.',
@@ -14,6 +15,7 @@ export const SERVER_OPTIONS = {
   },
   'served-model-name': {
     kind: 'list',
+    elsewhere: ['alias', 'a'],
     group: 'Server',
     help: 'Names the model answers to, besides "default"; of several models one each, in their order.',
     otherwise: 'their own',

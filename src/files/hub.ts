@@ -238,7 +238,13 @@ async function checkId(id: string, source: HubSource): Promise<void> {
   }
   const isPath = /^[./~]|[\\:]|\/.*\//.test(id);
   if (isPath)
-    throw new EngineError('model_not_found', `there is no file or folder '${id}'${hint}`, { param: 'model' });
+    throw new EngineError(
+      'model_not_found',
+      `there is no file or folder '${id}'${hint || '; check the path'}`,
+      {
+        param: 'model',
+      },
+    );
   throw new EngineError(
     'model_not_found',
     `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B${hint}`,

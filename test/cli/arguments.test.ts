@@ -15,7 +15,7 @@ const TABLE = {
   'memory-budget': { kind: 'bytes', group: 'A', help: '' },
   level: { kind: 'choice', choices: ['low', 'high'], default: 'low', group: 'A', help: '' },
   names: { kind: 'list', group: 'A', help: '' },
-  key: { kind: 'string', group: 'A', help: '' },
+  key: { kind: 'string', group: 'A', help: '', elsewhere: ['prefix', 'k'] },
 } as const satisfies OptionTable;
 
 const MODEL = { name: 'model', help: 'its id', required: true };
@@ -55,6 +55,8 @@ describe('options', () => {
   it.each<[string, string]>([
     ['--prot 80', 'there is no option --prot; did you mean --port?'],
     ['--wibble', 'there is no option --wibble'],
+    ['--prefix x', 'there is no option --prefix; did you mean --key?'],
+    ['-k x', 'there is no option -k; did you mean --key?'],
     ['-x', 'there is no option -x'],
     ['--no-port', 'there is no option --no-port'],
     ['--__proto__ x', 'there is no option --__proto__'],

@@ -30,7 +30,7 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 describe('what is served', () => {
   it('is what ships, where nothing is named', () => {
-    expect(planModels(undefined)[0]).toEqual({ path: shippedModelPath(), kind: 'text', optional: false });
+    expect(planModels([])[0]).toEqual({ path: shippedModelPath(), kind: 'text', optional: false });
   });
 
   it('is told apart by its files, and an id once it is fetched', () => {

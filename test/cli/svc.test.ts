@@ -139,7 +139,7 @@ describe('svc serve with several models', () => {
     const pipeline = join(home, 'scenes');
     mkdirSync(pipeline);
     writeFileSync(join(pipeline, 'model_index.json'), '{}');
-    const models = ['--model-path', 'org/fake', '--model-path', pipeline];
+    const models = ['org/fake', '--model-path', pipeline];
     const { child, seen, ended } = launch(FAKE, [
       'serve',
       ...models,
