@@ -147,7 +147,7 @@ export function underFieldName(error: unknown, body: GenerationBody & { function
   const found = fieldPaths(body).find(([engine]) => param === engine || param.startsWith(`${engine}.`));
   const path = found ? found[1] + param.slice(found[0].length) : param;
   // Functions are tools to the engine.
-  const name = body.functions ? path.replace(/^tools\.(\d+)\.function/, 'functions.$1') : path;
+  const name = body.functions ? path.replace(/^tools(?:(\.\d+)\.function)?/, 'functions$1') : path;
   const text = message.startsWith(param) ? name + message.slice(param.length) : message;
   return new EngineError(code, text, { param: name, cause });
 }

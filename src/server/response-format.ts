@@ -96,9 +96,10 @@ export function toConstraint({
   return wanted === undefined ? { type: 'json_object' } : { type: 'json_schema', schema: wanted };
 }
 
-/** Where the engine's paths into a constraint stand in the request. */
+/** Where the engine's paths into a constraint stand in the request; without one, it is its tools that make a grammar. */
 export function constraintPaths(body: ConstraintFields): [engine: string, field: string][] {
-  const [name = 'response_format'] = constraining(body);
+  const [name] = constraining(body);
+  if (name === undefined) return [['constraint', 'tools']];
   if (name !== 'response_format')
     return [
       ['constraint.pattern', name],

@@ -2,6 +2,7 @@
 // reply and in the stream.
 
 import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../src/index.ts';
 import { ask, parts, plain, start, streamed } from './harness.ts';
 
 describe('what was asked for beside the text', () => {
@@ -168,5 +169,21 @@ describe('a choice cut short', () => {
     expect(await response.json()).toMatchObject({
       error: { param: 'lora_path', message: 'lora_path painter is not loaded: this model has poet' },
     });
+  });
+
+  it.each([
+    [{ regex: 'a' }, 'regex'],
+    [{ response_format: { type: 'json_object' } }, 'response_format'],
+    [{ tools: [{ type: 'function', function: { name: 'f', strict: true } }] }, 'tools'],
+    [{ functions: [{ name: 'f', strict: true }] }, 'functions'],
+  ])('of a grammar that is wrong as a whole, in %j', async (more, param) => {
+    const { post, model } = await start();
+    model.generate = async function* () {
+      yield Promise.reject(new EngineError('bad_request', 'it takes more time', { param: 'constraint' }));
+    };
+    for (const stream of [false, true]) {
+      const response = await post(ask('hi', { ...more, stream }));
+      expect([response.status, await response.json()]).toMatchObject([400, { error: { param } }]);
+    }
   });
 });
