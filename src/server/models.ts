@@ -42,13 +42,18 @@ export function findTextModel(
   service: Service,
   requested: string,
 ): Extract<Ready, { kind: 'text' }> & { adapter?: string } {
-  if (slotNamed(service.slots, requested)) return findModel(service, 'text', requested);
-  const names = service.slots.flatMap((slot) => slot.names);
-  const [base] = ['default', ...names, ...names.map(lastSegment)]
+  const { base, adapter } = splitName(service, requested);
+  return { ...findModel(service, 'text', base), ...(adapter !== '' && { adapter }) };
+}
+
+/** `adapter`: '' where none is named. */
+function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
+  if (slotNamed(slots, requested)) return { base: requested, adapter: '' };
+  const names = slots.flatMap((slot) => slot.names);
+  const [base = requested] = ['default', ...names, ...names.map(lastSegment)]
     .filter((name) => requested.startsWith(`${name}:`))
     .toSorted((a, b) => b.length - a.length);
-  const adapter = base === undefined ? '' : requested.slice(base.length + 1).trim();
-  return { ...findModel(service, 'text', base ?? requested), ...(adapter !== '' && { adapter }) };
+  return { base, adapter: requested.slice(base.length + 1).trim() };
 }
 
 /** A model that is not open yet may turn out to be of any kind. */
@@ -108,21 +113,26 @@ async function entriesOf({ names, phase }: Slot, created: number) {
   ];
 }
 
-/** GET /v1/models/…: names have slashes. */
+/** GET /v1/models/…: names have slashes. Models and adapters are found by all names that requests may give them. */
 export async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
   const requested = decode(url.pathname.slice('/v1/models/'.length));
   const { slots, startedAt } = service;
-  const adapters = await Promise.all(slots.map((one) => entriesOf(one, startedAt)));
-  const adapter = adapters.flat().find(({ id, parent }) => parent !== null && id === requested);
-  if (adapter) return adapter;
-  const slot = slotNamed(slots, requested) ?? (requested === 'default' ? slots[0] : undefined);
+  const { base, adapter } = splitName(service, requested);
+  const first = slots.find((one) => adapter === '' || isOf('text', one));
+  const slot = slotNamed(slots, base) ?? (base === 'default' ? first : undefined);
   if (!slot) throw noModel(slots, slots[0]?.kind ?? 'text', requested);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   const { names } = slot;
+  if (adapter !== '') {
+    const entries = await entriesOf(slot, startedAt);
+    const entry = entries.find(({ id, parent }) => parent !== null && id === `${parent}:${adapter}`);
+    if (!entry) throw noModel(slots, 'text', requested);
+    return entry;
+  }
   const id =
-    names.find((name) => name === requested) ??
-    names.find((name) => lastSegment(name) === requested) ??
+    names.find((name) => name === base) ??
+    names.find((name) => lastSegment(name) === base) ??
     names[0] ??
     requested;
   return entryOf(slot.phase.ready, names, id, startedAt);

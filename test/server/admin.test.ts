@@ -93,7 +93,9 @@ describe('LoRA adapters', () => {
     const entry = data.find(({ id }) => id === 'one:poet');
     expect(entry).toMatchObject({ root: '/adapters/poet', parent: 'one' });
     expect(await (await fetch(`${url}/v1/models/one:poet`)).json()).toEqual(entry);
-    expect((await fetch(`${url}/v1/models/one:painter`)).status).toBe(404);
+    expect(await (await fetch(`${url}/v1/models/default:poet`)).json()).toEqual(entry);
+    for (const name of ['one:painter', 'two:poet', 'three:poet'])
+      expect([name, (await fetch(`${url}/v1/models/${name}`)).status]).toEqual([name, 404]);
   });
 
   it.each([

@@ -29,8 +29,15 @@ it.each([
   ['context_length_exceeded', 400],
   ['bad_request', 400],
   ['unsupported', 400],
+  ['model_not_found', 404],
+  ['bad_checkpoint', 500],
+  ['network', 502],
+  ['no_adapter', 503],
   ['device_lost', 503],
   ['out_of_memory', 503],
+  ['timed_out', 503],
+  ['preempted', 503],
+  ['disk_full', 507],
 ])('answers %s before acceptance with status %d, streaming or not', async (code, status) => {
   // A client hears no difference between what the server and what the engine finds wrong.
   const said = code === 'bad_request' ? 'invalid_value' : code;
@@ -39,7 +46,7 @@ it.each([
     const response = await post(ask(`refuse ${code}`, { stream }));
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { code: said, message: `refused with ${code}` } });
-    if (status === 429) {
+    if (status === 429 || ['device_lost', 'timed_out', 'preempted'].includes(code)) {
       expect(response.headers.get('retry-after')).toBe('1');
       expect(response.headers.get('retry-after-ms')).toBe('1000');
     }
