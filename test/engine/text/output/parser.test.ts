@@ -51,6 +51,23 @@ describe.each(REPLIES)('$name', (reply) => {
       expect(parse(join(parts, specials, (at) => at === place)), `cut at ${place}`).toEqual(reply.told);
   });
 
+  test('cut evenly, from anywhere', () => {
+    for (let width = 2; width <= 12; width++)
+      for (let from = 0; from < width; from++)
+        expect(
+          parse(join(parts, specials, (at) => at % width === from)),
+          `every ${width} from ${from}`,
+        ).toEqual(reply.told);
+  });
+
+  test('in every way there is, four characters at a time', () => {
+    for (let from = 0; from < parts.length; from += 4)
+      for (let ways = 0; ways < 1 << 4; ways++) {
+        const cut = (at: number): boolean => at >= from && at < from + 4 && ((ways >> (at - from)) & 1) === 1;
+        expect(parse(join(parts, specials, cut))).toEqual(reply.told);
+      }
+  });
+
   test('cut at random', () => {
     const next = random(7);
     for (let round = 0; round < 30; round++) {
