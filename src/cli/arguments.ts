@@ -143,7 +143,10 @@ function emptyValue({ kind }: Option): unknown {
 function checkPositionals(given: string[], positionals: Positional[]): void {
   const extra = given[positionals.length];
   if (extra !== undefined) {
-    throw new UsageError(`"${extra}" is one argument too many; a value of several words needs quotes`);
+    const remedy = /\s/.test(extra)
+      ? 'values stand after the options they are for'
+      : 'a value of several words needs quotes';
+    throw new UsageError(`"${extra}" is one argument too many; ${remedy}`);
   }
   const missing = positionals[given.length];
   if (missing?.required) throw new UsageError(`the ${missing.name} is missing: give ${missing.help}`);

@@ -21,9 +21,11 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   by?: string;
   /** A limit of ours that the contract does not have. */
   stricter?: string;
+  /** What other servers call it, of fields that a client relies on: they are refused, since passing them over would change what comes. */
+  elsewhere?: readonly string[];
 }
 
-type Notes = Pick<Field, 'stricter'>;
+type Notes = Pick<Field, 'stricter' | 'elsewhere'>;
 
 export type FieldTable = Record<string, Field>;
 
@@ -95,6 +97,7 @@ export function sortFields(
   for (const [name, value] of Object.entries(body)) {
     const field = Object.hasOwn(table, name) ? table[name] : undefined;
     if (!field) {
+      if (!isEmpty(value)) refuseForeign(name, table);
       ignored.push(name);
     } else if (field.status === 'honoured') {
       const asksNothing = mayBeEmpty.includes(name) ? value === null : isEmpty(value);
@@ -110,6 +113,16 @@ export function sortFields(
     }
   }
   return { honoured, ignored };
+}
+
+function refuseForeign(name: string, table: FieldTable): void {
+  const own = Object.keys(table).find((known) => table[known]?.elsewhere?.includes(name));
+  if (own === undefined) return;
+  throw new RequestError(
+    'unsupported',
+    `${name} is another server's name for what ${own} says here; send that`,
+    { param: name },
+  );
 }
 
 /** Where names nobody knows are an error. */

@@ -104,9 +104,17 @@ export const GENERATION_FIELDS = {
       responseFormat,
       'Text, a JSON object, JSON by a schema (always strict), or structural tags; with tools: this or a tool call.',
       { type: 'text' },
+      { elsewhere: ['guided_json', 'structured_outputs', 'json_schema', 'format'] },
     ),
-    regex: honoured(filled, 'Regular expression the whole text matches.'),
-    ebnf: honoured(filled, 'Grammar the whole text matches, W3C EBNF or GBNF; its start is `root`.'),
+    regex: honoured(filled, 'Regular expression the whole text matches.', undefined, {
+      elsewhere: ['guided_regex', 'guided_choice'],
+    }),
+    ebnf: honoured(
+      filled,
+      'Grammar the whole text matches, W3C EBNF or GBNF; its start is `root`.',
+      undefined,
+      { elsewhere: ['guided_grammar', 'grammar'] },
+    ),
   }),
   ...by('engine/text/processors.ts', {
     custom_logit_processor: honoured(

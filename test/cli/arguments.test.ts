@@ -74,7 +74,7 @@ describe('options', () => {
     ['--strict=maybe', 'takes no value'],
     ['--memory-budget 6XB', 'a size such as 6GB'],
     ['--memory-budget 0', 'a size such as 6GB'],
-    ['one two', '"two" is one argument too many'],
+    ['one two', '"two" is one argument too many; a value of several words needs quotes'],
   ])('%s is a usage error: %s', (line, message) => {
     expect(() => read(line)).toThrow(UsageError);
     expect(() => read(line)).toThrow(message);

@@ -111,6 +111,26 @@ describe('refusals', () => {
     expect(await refused.json()).toMatchObject({ error: { param: 'wibble', code: 'unknown_parameter' } });
   });
 
+  it.each([
+    ['guided_json', { type: 'object' }, 'response_format'],
+    ['format', 'json', 'response_format'],
+    ['guided_choice', ['a', 'b'], 'regex'],
+    ['grammar', 'root ::= "a"', 'ebnf'],
+  ])('refuses %s, which other servers hold the text to', async (name, value, own) => {
+    const { post, model } = await start();
+    const refused = await post(ask('hi', { [name]: value }));
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: {
+        param: name,
+        code: 'unsupported',
+        message: `${name} is another server's name for what ${own} says here; send that`,
+      },
+    });
+    expect(model.requests).toEqual([]);
+    expect((await post(ask('hi', { [name]: null }))).status).toBe(200);
+  });
+
   it('lists unknown members of what it knows, but for those without a value', async () => {
     const { post } = await start();
     const described = { name: 'f', parameters: { type: 'object', anything: 1 }, wobble: 2 };
