@@ -173,13 +173,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON of an object, as text. */
-export function isJsonObject(text: string): boolean {
+/** What is wrong with a call's arguments, JSON of an object as text; null: nothing. Clients write a call that has none as an empty text. */
+export function problemWithArguments(text: string): string | null {
   try {
-    return isObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
+    if (text.trim() === '' || isObject(JSON.parse(text))) return null;
+  } catch {}
+  return `must be a JSON object as text, got ${show(text)}; where a call was cut short, leave it out`;
 }
 
 /** A value as a message shows it: JSON, shortened. */

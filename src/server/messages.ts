@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage } from '../index.ts';
-import { isJsonObject, withoutMissing } from './fields.ts';
+import { problemWithArguments, withoutMissing } from './fields.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
 const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
@@ -36,9 +36,8 @@ const part = z
 const callArguments = z
   .union([z.string(), z.record(z.string(), z.unknown())])
   .superRefine((value, context) => {
-    if (typeof value === 'string' && !isJsonObject(value)) {
-      context.addIssue({ code: 'custom', message: 'must be a JSON object as text' });
-    }
+    const problem = typeof value === 'string' ? problemWithArguments(value) : null;
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
   });
 
 const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });

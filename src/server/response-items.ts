@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage, ToolCall } from '../index.ts';
-import { isJsonObject } from './fields.ts';
+import { problemWithArguments } from './fields.ts';
 import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -33,8 +33,9 @@ const part = z
 
 const content = z.union([z.string(), z.array(part)]);
 
-const argumentsText = z.string().refine((text) => isJsonObject(text), {
-  error: 'must be a JSON object as text',
+const argumentsText = z.string().superRefine((text, context) => {
+  const problem = problemWithArguments(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
 });
 
 const MEMBERS = {

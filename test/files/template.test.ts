@@ -203,9 +203,10 @@ describe('messages', () => {
     ];
     expect(prepareMessages(call('{"a":[1]}'), traits)).toEqual(expected);
     expect(prepareMessages(call({ a: [1] }), traits)).toEqual(expected);
+    expect(prepareMessages(call(''), traits)).toEqual(prepareMessages(call({}), traits));
     expect(render(CHATML, { messages: call('{"a":[1]}') })).toContain('<call>f {"a": [1]}</call>');
   });
-  it.each(['', '{"a":', '[1]', '"x"', 'null'])('refuse %j as tool arguments, with the path', (args) => {
+  it.each(['{"a":', '[1]', '"x"', 'null'])('refuse %j as tool arguments, with the path', (args) => {
     expect(thrown(() => prepareMessages([...hi, ...call(args)], traits))).toMatchObject({
       code: 'bad_request',
       param: 'messages.1.tool_calls.0.function.arguments',

@@ -93,6 +93,18 @@ describe('messages', () => {
     expect(refusal({ model: 'm', messages })).toMatchObject({ param, code });
   });
 
+  it('a call that was cut short is shown with what to do, and one without arguments passes', () => {
+    const history = (args: unknown) => ({
+      model: 'm',
+      messages: [{ role: 'assistant', tool_calls: call(args) }],
+    });
+    expect(refusal(history('{"city'))).toMatchObject({
+      message:
+        'messages.0.tool_calls.0.function.arguments must be a JSON object as text, got "{\\"city"; where a call was cut short, leave it out',
+    });
+    for (const args of ['', ' ', '{}']) expect(() => validateChat(history(args), true)).not.toThrow();
+  });
+
   it.each(['image_url', 'video_url', 'audio_url', 'input_audio'])(
     'a part of type %s is unsupported',
     (type) => {
