@@ -64,7 +64,7 @@ const SERVER_INFO: Route = {
 
 const FLUSH: Route = {
   handle: flushCache,
-  summary: 'Empties the prefix cache and forgets grammars; 400 while requests run.',
+  summary: 'Empties the prefix cache, in storage excepted, and forgets grammars; 400 while requests run.',
   group: 'Administration',
   fields: FLUSH_FIELDS,
   access: 'admin',
