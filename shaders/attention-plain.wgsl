@@ -1,5 +1,6 @@
 // Paged attention without subgroups: a workgroup a row and query head, a page of 32 tokens at a time, online softmax.
 #import "lib/attention-args.wgsl"
+#import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
 #import "kv/read.$KV.wgsl"
 
@@ -23,7 +24,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var largest = MASKED;
   var total = 0.0;
   var out: array<vec4f, QUADS>;
-  for (var p = (at - min(at, args.window - 1u)) / 32u; p <= at / 32u; p++) {
+  for (var p = first_page_of(at); p <= at / 32u; p++) {
     let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
     let token = p * 32u + local;
     var score = MASKED;

@@ -1,16 +1,19 @@
 // Paged attention over tiles of mixed prefill and decode rows, online softmax, no barrier and no shared memory. A workgroup
 // is eight lanes: one tile and key head, and LANES · TILES of the tile's queries (rows × query heads of that key head).
 // A lane holds four tokens of a page for the scores, four d's for the values. Each query meets the pages in order and pages
-// that are masked for it change nothing, so its result does not depend on its companions.
+// that are masked for it change nothing, so its result does not depend on its companions. Of long contexts, workgroups take a
+// chunk each where queries are few.
 enable subgroups;
 #import "lib/rows.$LANES.wgsl"
 #import "lib/attention-args.wgsl"
+#import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
+#import "lib/chunk-merge.wgsl"
+#import "lib/chunks.$CHUNKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
 const TILES = 2u;
 const PASSES = 2u;       // of 32 d's each
-const MASKED = -1e30;
 
 // Over the eight lanes, by halves: drivers on the CPU take subgroupMax and subgroupAdd lane by lane.
 fn largest_of_lanes(value: f32) -> f32 {
@@ -28,6 +31,7 @@ fn sum_of_lanes(value: f32) -> f32 {
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {
   let tile = tiles[workgroup.x];
+  let kv_head = workgroup.y % args.kv_heads;
   let share = args.heads / args.kv_heads;
   let queries = tile.rows * share;
   let first = workgroup.z * LANES * TILES;
@@ -41,97 +45,120 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var position: array<array<u32, LANES>, TILES>;
   for (var t = 0u; t < TILES; t++) {
     let mine = min(first + t * LANES + lane_row(lanes), queries - 1u);
-    q0[t] = (tile.first_row + mine / share) * args.q_quads + (workgroup.y * share + mine % share) * args.dims / 4u;
+    q0[t] = (tile.first_row + mine / share) * args.q_quads + (kv_head * share + mine % share) * args.dims / 4u;
     for (var i = 0u; i < LANES; i++) {
       let query = min(first + t * LANES + i, queries - 1u);
       position[t][i] = start + query / share;
     }
   }
   let last_query = min(first + LANES * TILES, queries) - 1u;
-  let earliest = start + first / share;
-  let latest = start + last_query / share;
-  let first_page = (earliest - min(earliest, args.window - 1u)) / 32u;
+  let seen = vec2u(first_page_of(start + first / share), (start + last_query / share) / 32u);
+  let chunks = vec2u(first_page_of(start), (start + tile.rows - 1u) / 32u) / CHUNK;
+  let range = pages_of(chunks, seen, workgroup.y / args.kv_heads);
 
-  var largest: array<array<f32, LANES>, TILES>;
-  var total: array<array<f32, LANES>, TILES>;
-  var out: array<array<array<vec4f, LANES>, TILES>, PASSES>;
+  var met: array<array<Met, LANES>, TILES>;  // in the chunks before
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
-      largest[t][i] = MASKED;
+      met[t][i] = Met(MASKED, 0.0);
     }
   }
-
-  for (var p = first_page; p <= latest / 32u; p++) {
-    let head = pages[tile.pages + p] * args.kv_heads + workgroup.y;
-    var s = array<array<vec4f, LANES>, TILES>();
-    for (var d = 0u; d < args.dims; d += 4u) {
-      let near = key_pair(head, d, args.dims, lane);
-      let far = key_pair(head, d + 2u, args.dims, lane);
-      for (var t = 0u; t < TILES; t++) {
-        let qs = q[q0[t] + d / 4u];
-        fold(&s[t], qs.x, near[0]);
-        fold(&s[t], qs.y, near[1]);
-        fold(&s[t], qs.z, far[0]);
-        fold(&s[t], qs.w, far[1]);
-      }
-    }
-
-    let tokens = vec4u(p * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
+  for (var first_page = range.x; first_page <= range.y; first_page = (first_page / CHUNK + 1u) * CHUNK) {
+    let last_page = min(range.y, (first_page / CHUNK + 1u) * CHUNK - 1u);
+    var largest: array<array<f32, LANES>, TILES>;
+    var total = array<array<f32, LANES>, TILES>();
+    var out = array<array<array<vec4f, LANES>, TILES>, PASSES>();
     for (var t = 0u; t < TILES; t++) {
       for (var i = 0u; i < LANES; i++) {
-        let at = position[t][i];
-        let seen = (tokens <= vec4u(at)) & (tokens + args.window > vec4u(at));
-        let scores = select(vec4f(MASKED), s[t][i], seen);
-        let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
-        let now = max(largest[t][i], largest_of_lanes(best));
-        let share_kept = exp(largest[t][i] - now);
-        let weights = select(vec4f(0.0), exp(scores - now), seen);
-        total[t][i] = fma(total[t][i], share_kept, (weights.x + weights.y) + (weights.z + weights.w));
-        largest[t][i] = now;
-        s[t][i] = weights;
-        for (var part = 0u; part < PASSES; part++) {
-          out[part][t][i] *= share_kept;
-        }
+        largest[t][i] = MASKED;
       }
     }
 
-    for (var j = 0u; j < 8u; j++) {
-      for (var u = 0u; u < 4u; u += 2u) {
-        var v: array<array<vec4f, 2>, PASSES>;
-        for (var part = 0u; part < PASSES; part++) {
-          let quad = min(part * 8u + lane, args.dims / 4u - 1u);
-          v[part] = value_quads(head, j * 2u + u / 2u, quad, args.dims);
-        }
+    for (var p = first_page; p <= last_page; p++) {
+      let head = pages[tile.pages + p] * args.kv_heads + kv_head;
+      var s = array<array<vec4f, LANES>, TILES>();
+      for (var d = 0u; d < args.dims; d += 4u) {
+        let near = key_pair(head, d, args.dims, lane);
+        let far = key_pair(head, d + 2u, args.dims, lane);
         for (var t = 0u; t < TILES; t++) {
-          for (var i = 0u; i < LANES; i++) {
-            let one = vec4f(subgroupShuffle(s[t][i][u], j));
-            let other = vec4f(subgroupShuffle(s[t][i][u + 1u], j));
-            for (var part = 0u; part < PASSES; part++) {
-              out[part][t][i] = fma(other, v[part][1], fma(one, v[part][0], out[part][t][i]));
+          let qs = q[q0[t] + d / 4u];
+          fold(&s[t], qs.x, near[0]);
+          fold(&s[t], qs.y, near[1]);
+          fold(&s[t], qs.z, far[0]);
+          fold(&s[t], qs.w, far[1]);
+        }
+      }
+
+      let tokens = vec4u(p * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
+      for (var t = 0u; t < TILES; t++) {
+        for (var i = 0u; i < LANES; i++) {
+          let at = position[t][i];
+          let is_seen = (tokens <= vec4u(at)) & (tokens + args.window > vec4u(at));
+          let scores = select(vec4f(MASKED), s[t][i], is_seen);
+          let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
+          let now = max(largest[t][i], largest_of_lanes(best));
+          let share_kept = exp(largest[t][i] - now);
+          let weights = select(vec4f(0.0), exp(scores - now), is_seen);
+          total[t][i] = fma(total[t][i], share_kept, (weights.x + weights.y) + (weights.z + weights.w));
+          largest[t][i] = now;
+          s[t][i] = weights;
+          for (var part = 0u; part < PASSES; part++) {
+            out[part][t][i] *= share_kept;
+          }
+        }
+      }
+
+      for (var j = 0u; j < 8u; j++) {
+        for (var u = 0u; u < 4u; u += 2u) {
+          var v: array<array<vec4f, 2>, PASSES>;
+          for (var part = 0u; part < PASSES; part++) {
+            let quad = min(part * 8u + lane, args.dims / 4u - 1u);
+            v[part] = value_quads(head, j * 2u + u / 2u, quad, args.dims);
+          }
+          for (var t = 0u; t < TILES; t++) {
+            for (var i = 0u; i < LANES; i++) {
+              let one = vec4f(subgroupShuffle(s[t][i][u], j));
+              let other = vec4f(subgroupShuffle(s[t][i][u + 1u], j));
+              for (var part = 0u; part < PASSES; part++) {
+                out[part][t][i] = fma(other, v[part][1], fma(one, v[part][0], out[part][t][i]));
+              }
             }
           }
         }
       }
     }
-  }
 
-  for (var t = 0u; t < TILES; t++) {
-    for (var i = 0u; i < LANES; i++) {
-      let sum = sum_of_lanes(total[t][i]);
-      let query = first + t * LANES + i;
-      if (query < queries) {
-        let y0 = (tile.first_row + query / share) * args.q_quads + (workgroup.y * share + query % share) * args.dims / 4u;
+    for (var t = 0u; t < TILES; t++) {
+      for (var i = 0u; i < LANES; i++) {
+        let query = first + t * LANES + i;
+        let chunk = Met(largest[t][i], sum_of_lanes(total[t][i]));
+        let merged = merge(met[t][i], chunk);
+        met[t][i] = merged.met;
+        if (query >= queries) {
+          continue;
+        }
+        let row = tile.first_row + query / share;
+        let head = kv_head * share + query % share;
+        let at = row * args.q_quads + head * args.dims / 4u;
         for (var part = 0u; part < PASSES; part++) {
           let quad = part * 8u + lane;
-          if (quad < args.dims / 4u) {
-            y[y0 + quad] = out[part][t][i] / sum;
+          if (quad >= args.dims / 4u) {
+            continue;
           }
+          if (is_apart(chunks)) {
+            keep(first_page / CHUNK - chunks.x, row, head, chunk, quad, out[part][t][i]);
+            continue;
+          }
+          var value = out[part][t][i] * merged.chunk;
+          if (first_page > range.x) {
+            value = fma(y[at + quad], vec4f(merged.before), value);
+          }
+          y[at + quad] = select(value, value / merged.met.sum, last_page == range.y);
         }
       }
     }
   }
 
-  if (workgroup.y + 1u == args.kv_heads) { // whose rows' padding follows its columns
+  if (kv_head + 1u == args.kv_heads) { // whose rows' padding follows its columns
     for (var query = first; query <= last_query; query++) {
       let y0 = (tile.first_row + query / share) * args.q_quads;
       for (var quad = args.heads * args.dims / 4u + lane; quad < args.q_quads; quad += 8u) {

@@ -1,15 +1,19 @@
-// What both attention kernels take and bind.
+// What all kernels of paged attention take and bind.
 struct Args {
   heads: u32,
   kv_heads: u32,
   dims: u32,     // of a head
   q_quads: u32,  // quads of columns from one row of q, and of y, to the next
   window: u32,   // tokens a query looks back on, itself included
+  rows: u32,     // rows that a chunk has room for, where chunks are worked out apart
 }
 
-@group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> rows: array<Row>;
 @group(0) @binding(2) var<storage, read> tiles: array<Tile>;
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
-@group(0) @binding(7) var<storage, read> pages: array<u32>;
+
+// The first page that a query at `position` looks at.
+fn first_page_of(position: u32) -> u32 {
+  return (position - min(position, args.window - 1u)) / 32u;
+}

@@ -2,13 +2,21 @@
 
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
-import { TILE_ROWS, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
+import { tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { PAGE_TOKENS, TILE_ROWS, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
 
+/** Pages of a chunk, and chunks of a context. */
+const LEAST_CHUNK = 8;
+const MOST_CHUNKS = 64;
+/** Of all contexts. */
+const WHOLE = 2 ** 24;
 /** Eight lanes of four tokens each make a page; eight of four d's a pass. */
 const LANES = 8;
 
-/** q [rows, heads · dims] → [rows, heads · dims]; `window` null: all earlier tokens. */
+/**
+ * q [rows, heads · dims] → [rows, heads · dims]; `window` null: all earlier tokens. A tape that knows the `contextPages` of its
+ * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many.
+ */
 export function attention(
   q: Tensor,
   batch: TextBatch,
@@ -19,25 +27,73 @@ export function attention(
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
   const y = tape.tensor(q.shape);
-  const share = heads / kvHeads;
-  const plain = tape.lanes < LANES;
-  const { params, queries } = plain ? plainVariant(dims) : variant(tape, share, dims);
-  tape.dispatch(plain ? 'attention-plain.wgsl' : 'attention.wgsl', {
-    params: { ...params, KV: kv.format },
-    args: { heads, kv_heads: kvHeads, dims, q_quads: q.stride / 4, window: window ?? 1000000 },
-    bind: {
-      q,
-      rows: batch.rows,
-      tiles: batch.tiles,
-      pages: batch.pages,
-      keys: kv.keys,
-      values: kv.values,
-      y,
-    },
-    groups: ({ tiles = 0, tileRows = 0 }) =>
-      plain ? [tiles, heads, tileRows] : [tiles, kvHeads, Math.ceil((tileRows * share) / queries)],
+  const { rows, tiles, pages } = batch;
+  const bind = { q, rows, tiles, pages, keys: kv.keys, values: kv.values, y };
+  const args = {
+    heads,
+    kv_heads: kvHeads,
+    dims,
+    q_quads: q.stride / 4,
+    window: window ?? 1000000,
+    rows: tape.capacity['rows'] ?? 0,
+  };
+  if (tape.lanes < LANES) {
+    tape.dispatch('attention-plain.wgsl', {
+      params: { QUADS: Math.ceil(dims / 128), KV: kv.format },
+      args,
+      bind,
+      groups: ({ tiles = 0, tileRows = 0 }) => [tiles, heads, tileRows],
+    });
+    return y;
+  }
+  const { params, queries } = variant(tape, heads / kvHeads, dims);
+  const { chunk, chunksAt, areApart } = chunking(tape, window);
+  const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
+  tape.dispatch('attention.wgsl', {
+    params: { ...params, KV: kv.format, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
+    args,
+    bind: parts ? { ...bind, parts } : bind,
+    groups: (sizes) => [
+      sizes['tiles'] ?? 0,
+      kvHeads * (parts ? chunksAt(sizes) : 1),
+      Math.ceil(((sizes['tileRows'] ?? 0) * heads) / kvHeads / queries),
+    ],
+  });
+  if (!parts) return y;
+  tape.dispatch('attention-merge.wgsl', {
+    params: { CHUNK: chunk },
+    args,
+    bind: { rows, tiles, y, parts },
+    groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;
+}
+
+interface Chunking {
+  /** Pages of a chunk. */
+  chunk: number;
+  /** Chunks that the queries of a tile see at most. */
+  chunksAt(sizes: Sizes): number;
+  /** Whether each has a workgroup of its own. */
+  areApart: boolean;
+}
+
+/**
+ * Small tapes have too few queries to occupy a device; on large ones each workgroup goes through its whole context. A few cores
+ * are occupied by key heads alone, and merging costs them a tenth: there a context is one chunk.
+ */
+function chunking(tape: Tape, window: number | null): Chunking {
+  const { contextPages: most = 0 } = tape.capacity;
+  const { software } = tape.device.summary;
+  const chunk = software ? WHOLE : Math.max(LEAST_CHUNK, Math.ceil(most / MOST_CHUNKS));
+  const seen = window === null ? Infinity : Math.ceil((window + TILE_ROWS) / PAGE_TOKENS / chunk) + 1;
+  const chunksAt = ({ contextPages = 1 }: Sizes): number => Math.min(Math.ceil(contextPages / chunk), seen);
+  return { chunk, chunksAt, areApart: isSmall(tape) && chunksAt(tape.capacity) > 1 };
+}
+
+/** Small tapes meet decode rows most. */
+function isSmall({ capacity }: Tape): boolean {
+  return (capacity['rows'] ?? 0) <= TILE_ROWS;
 }
 
 interface Variant {
@@ -46,20 +102,13 @@ interface Variant {
   queries: number;
 }
 
-/**
- * Small tapes meet decode rows most: one row, `share` queries a key head. Larger ones read a page once for sixteen
- * queries of a prompt.
- */
+/** A decode row has `share` queries a key head. Large tapes read a page once for sixteen queries of a prompt. */
 function variant(tape: Tape, share: number, dims: number): Variant {
-  const small = (tape.capacity['rows'] ?? 0) <= TILE_ROWS;
+  const small = isSmall(tape);
   const rowLanes = small ? ([1, 2, 4].find((lanes) => lanes >= share) ?? 8) : 8;
   const tiles = !small || share > 8 ? 2 : 1;
   return {
     params: { LANES: rowLanes, TILES: tiles, PASSES: Math.ceil(dims / 32) },
     queries: rowLanes * tiles,
   };
-}
-
-function plainVariant(dims: number): Variant {
-  return { params: { QUADS: Math.ceil(dims / 128) }, queries: 1 };
 }

@@ -19,9 +19,11 @@ import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
 
 let device: Device;
 let plain: Device;
+let hardware: Device;
 beforeAll(async () => {
   device = await openTestDevice();
   plain = disguise(device, { portable: true });
+  hardware = disguise(device, { hardware: true });
 });
 afterAll(() => device.destroy());
 
@@ -31,6 +33,13 @@ const SEQUENCES = [
   { from: 70, rows: 1 },
   { from: 30, rows: 7 },
   { from: 0, rows: 1 },
+];
+/** The same where contexts have several chunks of eight pages. */
+const LONG_SEQUENCES = [
+  { from: 700, rows: 1 },
+  { from: 250, rows: 12 },
+  { from: 511, rows: 1 },
+  { from: 590, rows: 21 },
 ];
 const CAPACITY = { rows: 48, tiles: 8, tileRows: TILE_ROWS };
 
@@ -48,17 +57,23 @@ interface Problem {
   rows: { sequence: number; position: number }[];
 }
 
-function problem(on: Device, shape: HeadShape, format: KvFormat, window: number | null): Problem {
+function problem(
+  on: Device,
+  shape: HeadShape,
+  format: KvFormat,
+  window: number | null,
+  sequences = SEQUENCES,
+): Problem {
   const random = new Random(shape.heads * 1000 + shape.dims);
   const width = shape.kvHeads * shape.dims;
   const held = (count: number) =>
     random.floats(count).map((value) => (format === 'f16' ? toF16(value) : value));
-  const tokens = SEQUENCES.map(({ from, rows }) => from + rows);
+  const tokens = sequences.map(({ from, rows }) => from + rows);
   const keys = tokens.map((count) => Array.from({ length: count }, () => held(width)));
   const values = tokens.map((count) => Array.from({ length: count }, () => held(width)));
   const free = random.permutation(PAGES);
   const tables = tokens.map((count) => free.splice(0, Math.ceil(count / PAGE_TOKENS)));
-  const rows = SEQUENCES.flatMap(({ from, rows: count }, sequence) =>
+  const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
     Array.from({ length: count }, (_, i) => ({ sequence, position: from + i })),
   );
   // Scores of a few units, so that some tokens matter and many do.
@@ -77,7 +92,7 @@ function problem(on: Device, shape: HeadShape, format: KvFormat, window: number 
 function run(
   on: Device,
   of: Problem,
-  capacity: { rows: number; tiles: number; tileRows: number },
+  capacity: { rows: number; tiles: number; tileRows: number; contextPages?: number },
   chosen: number[] = of.rows.map((_, i) => i),
 ): Promise<Float32Array[]> {
   const rows = new Uint32Array(chosen.length * ROW_WORDS);
@@ -110,6 +125,9 @@ function run(
       rows: chosen.length,
       tiles: tiles.length,
       tileRows: Math.max(...tiles.map((tile) => tile[1]!)),
+      ...(capacity.contextPages !== undefined && {
+        contextPages: Math.ceil(Math.max(...chosen.map((row) => of.rows[row]!.position + 1)) / PAGE_TOKENS),
+      }),
     },
     record: (_, input) => attention(input(['rows', width], q), batch, of.shape, of.kv, of.window),
   });
@@ -196,6 +214,43 @@ for (const { share, dims, kvHeads, window } of SHAPES) {
     ).toEqual([]);
   });
 }
+
+describe('long contexts, in chunks', () => {
+  it.each([
+    { share: 1, dims: 64, kvHeads: 2, window: null },
+    { share: 2, dims: 128, kvHeads: 1, window: 40 },
+    { share: 3, dims: 24, kvHeads: 2, window: 300 },
+    { share: 12, dims: 16, kvHeads: 1, window: null },
+  ])('$share queries a key, $dims dims, window $window', async ({ share, dims, kvHeads, window }) => {
+    const of = problem(hardware, { heads: share * kvHeads, kvHeads, dims }, 'f16', window, LONG_SEQUENCES);
+    const all = await run(hardware, of, { ...CAPACITY, contextPages: 24 });
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    // By several workgroups, whoever else is there, and by one.
+    for (const chosen of [[0], [13], [4, 5, 6, 7], [0, 1, 2, 3, 13], [30, 31, 32, 33], [0, 13, 34]]) {
+      const expected = chosen.map((row) => all[row]!);
+      for (const contextPages of [24, undefined]) {
+        const capacity = { rows: 16, tiles: 4, tileRows: 16, ...(contextPages && { contextPages }) };
+        expect(differingRows(await run(hardware, of, capacity, chosen), expected)).toEqual([]);
+      }
+    }
+  });
+
+  it('are as many as there is room for, however long the context', async () => {
+    const of = problem(hardware, { heads: 2, kvHeads: 1, dims: 16 }, 'f32', null, LONG_SEQUENCES);
+    const capacity = { rows: 1, tiles: 1, tileRows: 1, contextPages: 64 * 16 };
+    const all = await run(hardware, of, { ...CAPACITY, contextPages: 64 * 16 });
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    expect(differingRows(await run(hardware, of, capacity, [0]), [all[0]!])).toEqual([]);
+  });
+
+  it('are one where the key heads occupy all cores', async () => {
+    const of = problem(device, { heads: 2, kvHeads: 1, dims: 16 }, 'f32', 300, LONG_SEQUENCES);
+    const all = await run(device, of, { ...CAPACITY, contextPages: 24 });
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    const capacity = { rows: 1, tiles: 1, tileRows: 1, contextPages: 24 };
+    expect(differingRows(await run(device, of, capacity, [0]), [all[0]!])).toEqual([]);
+  });
+});
 
 describe('pages in f16', () => {
   it.each([24, 80])('%i dims', async (dims) => {

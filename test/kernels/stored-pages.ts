@@ -6,7 +6,7 @@ import { PAGE_TOKENS, type HeadShape, type KvFormat } from '../../src/kernels/ba
 import { f16Bits, upload } from './compute.ts';
 
 /** Pages of the pool. */
-export const PAGES = 12;
+export const PAGES = 72;
 
 /** Large and finite, as f32 and as a pair of f16: what places without a token may hold. */
 const GARBAGE = 0x70007000;

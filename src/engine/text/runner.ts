@@ -140,9 +140,10 @@ export async function openRunner(
   const sampler = createSampler(device, buffers.batch, { ...options, slots, vocabulary: config.vocabulary });
   const prompts = createPromptReader(device, model, { rows: options.rows, slots });
   const { batch } = buffers;
+  const contextPages = pagesFor(options.contextLength);
   const record = (kv: KvPages[], rowAdapters: TextBatch['adapters'] | null): StepTapes[] =>
     capacities.map((rows) =>
-      recordStep(device, { model, sampler, prompts, batch, kv, rows, slots, rowAdapters }),
+      recordStep(device, { model, sampler, prompts, batch, kv, rows, slots, contextPages, rowAdapters }),
     );
   /** Of steps in which some row has an adapter: others must not pay for them. */
   const recordAdapted = (kv: KvPages[]): StepTapes[] =>

@@ -22,13 +22,16 @@ interface StepRecipe {
   kv: KvPages[];
   rows: number;
   slots: number;
+  /** Of the longest context. */
+  contextPages: number;
   rowAdapters: TextBatch['adapters'] | null;
 }
 
 /** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
 export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
-  const { model, sampler, prompts, batch, kv, rows, slots, rowAdapters } = recipe;
-  const capacity = { rows, sampled: Math.min(rows, slots), tiles: rows, tileRows: TILE_ROWS };
+  const { model, sampler, prompts, batch, kv, rows, slots, contextPages, rowAdapters } = recipe;
+  const sampled = Math.min(rows, slots);
+  const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages };
   const forward = new Tape(device, capacity, { rowAdapters });
   const states = forward.keep(model.states(forward, batch, kv));
   const logits = forward.keep(model.head(states, batch));

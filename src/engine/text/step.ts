@@ -23,6 +23,8 @@ export type StepSizes = {
   tiles: number;
   /** Rows of the largest tile. */
   tileRows: number;
+  /** Of the longest sequence. */
+  contextPages: number;
 };
 
 /** How much of each region is written. */
@@ -46,6 +48,7 @@ export function writeStep(
     sampled: 0,
     tiles: 0,
     tileRows: 0,
+    contextPages: 0,
     pages: 0,
     biases: 0,
     counts: 0,
@@ -63,15 +66,15 @@ export function writeStep(
     if (part.samples) writeSampled(words, part, at, processorId);
   }
   upload({ ...at, frequencies: rope.count, adapted });
-  const { rows, sampled, tiles, tileRows } = at;
-  return { rows, sampled, tiles, tileRows };
+  const { rows, sampled, tiles, tileRows, contextPages } = at;
+  return { rows, sampled, tiles, tileRows, contextPages };
 }
 
 export function adapterOf({ adapter }: Sequence): number {
   return adapter?.number ?? NO_ADAPTER;
 }
 
-function writeTiles(words: StepBuffers['words'], { sequence, rows }: Part, at: Written): void {
+function writeTiles(words: StepBuffers['words'], { sequence, first, rows }: Part, at: Written): void {
   for (let row = 0; row < rows; row += TILE_ROWS) {
     const count = Math.min(TILE_ROWS, rows - row);
     words.tiles.set([at.rows + row, count, at.pages, 0], TILE_WORDS * at.tiles++);
@@ -79,6 +82,7 @@ function writeTiles(words: StepBuffers['words'], { sequence, rows }: Part, at: W
   }
   words.pages.set(sequence.pages, at.pages);
   at.pages += sequence.pages.length;
+  at.contextPages = Math.max(at.contextPages, Math.ceil((first + rows) / PAGE_TOKENS));
 }
 
 /** How the token after the part's last row is drawn. */

@@ -2,6 +2,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
+import type { Sizes } from '../../gpu/tensor.ts';
 
 /** Runs each pipeline once, on the cleared step data: a row for token 0 in page 0, which nobody uses yet. */
 export async function warmUp(
@@ -9,9 +10,16 @@ export async function warmUp(
   tapes: readonly Tape[],
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  const sizes = { rows: 1, sampled: 1, tiles: 1, tileRows: 1 };
+  // As in a long context, in which several workgroups share a query's attention.
+  const sizes = ({ capacity: { contextPages = 0 } }: Tape): Sizes => ({
+    rows: 1,
+    sampled: 1,
+    tiles: 1,
+    tileRows: 1,
+    contextPages,
+  });
   const first = new Map(
-    tapes.flatMap((tape) => tape.encodables(sizes)).map((encodable) => [encodable.pipeline, encodable]),
+    tapes.flatMap((tape) => tape.encodables(sizes(tape))).map((encodable) => [encodable.pipeline, encodable]),
   );
   let done = 0;
   for (const { pipeline, bindGroup, groups } of first.values()) {

@@ -1,0 +1,12 @@
+// A workgroup takes all chunks in turn, and what it has so far is kept in y.
+fn is_apart(chunks: vec2u) -> bool {
+  return false;
+}
+
+// First and last page.
+fn pages_of(chunks: vec2u, seen: vec2u, index: u32) -> vec2u {
+  return seen;
+}
+
+fn keep(chunk: u32, row: u32, head: u32, met: Met, quad: u32, value: vec4f) {
+}
