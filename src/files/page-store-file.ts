@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { EngineError } from './error.ts';
 import { isAlive } from './live-process.ts';
 import { HEADER_BYTES, openSealed, sealPage, type PageStore } from './page-store.ts';
@@ -124,7 +124,7 @@ export async function openFileStore(
 async function prepare(root: string, held: Map<string, Held>): Promise<void> {
   for (let i = 0; i < 256; i++) {
     const folder = join(root, i.toString(16).padStart(2, '0'));
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     for (const name of await readdir(folder)) {
       const writer = UNFINISHED.exec(name)?.[1];
       if (writer !== undefined && !isAlive(Number(writer))) await rm(join(folder, name), { force: true });
@@ -132,6 +132,23 @@ async function prepare(root: string, held: Map<string, Held>): Promise<void> {
       const info = await stat(join(folder, name)).catch(() => null);
       if (info?.isFile()) held.set(name.slice(0, 64), { bytes: info.size, usedAt: info.mtimeMs });
     }
+  }
+}
+
+/** Level by level: Node's recursive mkdir goes round for ever where a folder takes none, as /proc does. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    const parent = dirname(path);
+    const isThere = await stat(parent).then(
+      () => true,
+      () => false,
+    );
+    if (codeOf(error) !== 'ENOENT' || isThere) throw error;
+    await makeFolder(parent);
+    await makeFolder(path);
   }
 }
 

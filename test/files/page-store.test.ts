@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
+  existsSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -175,6 +176,24 @@ describe('the folder of pages', () => {
     writeFileSync(file, '');
     await expect(open(file)).rejects.toMatchObject({ code: 'bad_request', param: 'storageCache' });
   });
+
+  it('is made with all the folders it lies in', async () => {
+    const folder = join(await temporaryFolder(), 'a', 'b');
+    const store = await open(folder);
+    await store.write(name('a'), page(1));
+    await store.close();
+    expect(allFiles(folder)).toHaveLength(1);
+  });
+
+  it.runIf(existsSync('/proc/self'))(
+    'where there can be none is refused, and not tried for ever',
+    async () => {
+      await expect(open('/proc/pages')).rejects.toMatchObject({
+        code: 'bad_request',
+        message: expect.stringContaining('/proc/pages cannot be used (ENOENT)') as string,
+      });
+    },
+  );
 
   it('that is gone costs pages, and says so once', async () => {
     const folder = await temporaryFolder();
