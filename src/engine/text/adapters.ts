@@ -137,6 +137,13 @@ export function createAdapters(
     await drop(idle);
   };
 
+  /** Requests would only be told that there is no such adapter. */
+  const checkFolder = async (path: string): Promise<void> => {
+    await platform.openFolder(path).catch((error: unknown) => {
+      throw aboutFolder(error, 'loraDir');
+    });
+  };
+
   const drop = async (adapter: Adapter): Promise<void> => {
     named.delete(adapter.name);
     if (adapter.requests > 0) retired.add(adapter);
@@ -178,6 +185,7 @@ export function createAdapters(
       inTurn(async () => {
         const isFirst = host === null;
         host = next;
+        if (isFirst && loraDir !== undefined) await checkFolder(loraDir);
         for (const adapter of [...named.values(), ...retired]) {
           const file = await openAgain(adapter);
           if (!file) continue;

@@ -182,6 +182,14 @@ describe('named by requests', () => {
   });
 });
 
+test('a folder for adapters that is not there is refused as the model opens', async () => {
+  await expect(openGolden('llama', { loraDir: '/nowhere/at/all' })).rejects.toMatchObject({
+    code: 'model_not_found',
+    param: 'loraDir',
+    message: expect.stringContaining('there is no folder /nowhere/at/all') as string,
+  });
+});
+
 test('without folders a path is refused by the options that allow some', async () => {
   const model = await openGolden('llama', { maxRunningRequests: 1 });
   await expect(ids(model, [5, 6], '/some/folder')).rejects.toMatchObject({
