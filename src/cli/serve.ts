@@ -43,6 +43,7 @@ async function serve(
   const paths = [...positionals, ...(options['model-path'] ?? [])];
   const models = planModels(paths, options['served-model-name']);
   checkOptions(models, typed);
+  checkOrigins(options['cors-origins']);
   const server = await startServer(toServerOptions(options), log);
   log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);
   const progress = showOpening(log);
@@ -126,6 +127,16 @@ function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void 
       `--revision is for one model, and these are ${models.length}: serve them apart, or leave it out`,
     );
   }
+}
+
+const ORIGIN = /^(\*|null|[a-z][a-z\d+.-]*:\/\/[^/\s]+)$/i;
+
+function checkOrigins(origins: readonly string[] = []): void {
+  const wrong = origins.find((origin) => !ORIGIN.test(origin));
+  if (wrong === undefined) return;
+  throw new UsageError(
+    `--cors-origins ${wrong} is no origin: give scheme and host without a path, as https://example.org, or *`,
+  );
 }
 
 function toServerOptions(options: ServeOptions): ServerOptions {

@@ -171,6 +171,9 @@ describe('svc serve with several models', () => {
     const revision = await run(FAKE, ['serve', ...models, '--revision', 'main']);
     expect(revision.code).toBe(2);
     expect(revision.err).toContain('--revision is for one model');
+    const origin = await run(FAKE, ['serve', ...models, '--cors-origins', 'https://a.example,b.example']);
+    expect(origin.code).toBe(2);
+    expect(origin.err).toContain('--cors-origins b.example is no origin');
   });
 });
 
