@@ -2,7 +2,14 @@
 
 import { H3, type H3Event, onDispose } from 'h3';
 import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './access.ts';
-import { CutShort, isUnforeseen, RequestError, toAnthropicError, toErrorReply } from './errors.ts';
+import {
+  CutShort,
+  isUnforeseen,
+  RequestError,
+  toAnthropicError,
+  toErrorReply,
+  toOllamaError,
+} from './errors.ts';
 import { logCall, startCall } from './request-log.ts';
 import type { Method, Route } from './route.ts';
 import { routeHint } from './route-hint.ts';
@@ -81,7 +88,9 @@ function errorReply(service: Service, event: H3Event, thrown: unknown): unknown 
     call.refusal = body.error;
   }
   const { req, url } = event;
-  return routeOf(req.method, url.pathname)?.envelope === 'anthropic'
+  const envelope = routeOf(req.method, url.pathname)?.envelope;
+  if (envelope === 'ollama') return toOllamaError(reply);
+  return envelope === 'anthropic'
     ? { ...toAnthropicError(reply), request_id: call?.id ?? null }
     : { ...(thrown instanceof CutShort && thrown.reply), ...body };
 }

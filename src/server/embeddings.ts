@@ -1,7 +1,7 @@
 // POST /v1/embeddings: texts for an embedding model, and its vectors as the reply.
 
 import type { H3Event } from 'h3';
-import { EngineError } from '../index.ts';
+import { type EmbeddingModel, type EmbeddingRequest, EngineError } from '../index.ts';
 import { checkEmbeddings } from './embedding-schema.ts';
 import { RequestError } from './errors.ts';
 import { countText } from './fields.ts';
@@ -16,22 +16,11 @@ export async function embeddings(service: Service, event: H3Event): Promise<unkn
   const { body, ignored } = checkEmbeddings(await readJson(event.req), service.options.strict);
   const { model } = findModel(service, 'embedding', body.model);
   listIgnored(event, ignored);
-  const abort = abortWithClient(event);
   const { dimensions } = body;
   const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
-  const vectors: Float32Array[] = [];
-  let tokens = 0;
-  const { call } = event.context;
-  if (call) call.detail = () => `${countText(request.inputs.length, 'text')}, ${countText(tokens, 'token')}`;
-  try {
-    const generated = model.generate(request, { signal: abort.signal });
-    for await (const made of whileRunning(service, abort, generated)) {
-      if (made.type === 'embedding') vectors[made.index] = made.values;
-      else tokens = made.tokens.reduce((sum, count) => sum + count, 0);
-    }
-  } catch (error) {
-    throw underFieldName(error, body.input);
-  }
+  const { vectors, tokens } = await embed(service, event, model, request).catch((error: unknown) => {
+    throw underInputName(error, body.input);
+  });
   const encode = body.encoding_format === 'base64' ? base64 : (values: Float32Array) => [...values];
   return {
     object: 'list',
@@ -41,8 +30,28 @@ export async function embeddings(service: Service, event: H3Event): Promise<unkn
   };
 }
 
+/** Vectors in the order of the inputs, and how many tokens those have together. */
+export async function embed(
+  service: Service,
+  event: H3Event,
+  model: EmbeddingModel,
+  request: EmbeddingRequest,
+): Promise<{ vectors: Float32Array[]; tokens: number }> {
+  const abort = abortWithClient(event);
+  const vectors: Float32Array[] = [];
+  let tokens = 0;
+  const { call } = event.context;
+  if (call) call.detail = () => `${countText(request.inputs.length, 'text')}, ${countText(tokens, 'token')}`;
+  const generated = model.generate(request, { signal: abort.signal });
+  for await (const made of whileRunning(service, abort, generated)) {
+    if (made.type === 'embedding') vectors[made.index] = made.values;
+    else tokens = made.tokens.reduce((sum, count) => sum + count, 0);
+  }
+  return { vectors, tokens };
+}
+
 /** The engine speaks of `inputs.0`, the client of `input`, or of `input.0` where it sent several. */
-function underFieldName(error: unknown, input: TokenInputs): unknown {
+export function underInputName(error: unknown, input: TokenInputs): unknown {
   if (!(error instanceof EngineError) || !error.param?.startsWith('inputs.')) return error;
   const [, at, ...rest] = error.param.split('.');
   const param = ['input', ...(isOneInput(input) ? [] : [at]), ...rest].join('.');

@@ -151,6 +151,11 @@ export function toAnthropicError({ status, body }: ErrorReply) {
   return { type: 'error', error: { type, message } };
 }
 
+/** The same in that of Ollama's. */
+export function toOllamaError({ body }: ErrorReply) {
+  return { error: body.error.message };
+}
+
 /** True for errors a developer should read in full: everything that nobody threw on purpose, and what should never be. */
 export function isUnforeseen(error: unknown): boolean {
   return !isForeseen(error);

@@ -19,6 +19,8 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   neutral: readonly unknown[];
   /** The file under src/ that does what the field says. */
   by?: string;
+  /** In place of "asks for what this server does not do". */
+  refusal?: string;
   /** A limit of ours that the contract does not have. */
   stricter?: string;
   /** What other servers call it, of fields that a client relies on: they are refused, since passing them over would change what comes. */
@@ -105,11 +107,8 @@ export function sortFields(
     } else if (field.status === 'neutral-only' && !isNeutral(field, value)) {
       const remedy =
         field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
-      throw new RequestError(
-        'unsupported',
-        `${name} = ${show(value)} asks for what this server does not do; ${remedy}`,
-        { param: name },
-      );
+      const why = field.refusal ?? `asks for what this server does not do; ${remedy}`;
+      throw new RequestError('unsupported', `${name} = ${show(value)} ${why}`, { param: name });
     }
   }
   return { honoured, ignored };

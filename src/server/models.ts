@@ -5,7 +5,7 @@ import type { H3Event } from 'h3';
 import { RequestError } from './errors.ts';
 import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
 
-const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
+export const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
   temperature: 'temperature',
   topP: 'top_p',
   topK: 'top_k',
@@ -47,7 +47,7 @@ export function findTextModel(
 }
 
 /** `adapter`: '' where none is named. */
-function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
+export function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
   if (slotNamed(slots, requested)) return { base: requested, adapter: '' };
   const names = slots.flatMap((slot) => slot.names);
   const [base = requested] = ['default', ...names, ...names.map(lastSegment)]

@@ -63,6 +63,12 @@ const ANTHROPIC_ENVELOPE = {
   },
 };
 
+const OLLAMA_ENVELOPE = {
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string', description: 'What is wrong, the value, and what to do.' } },
+};
+
 export function openApi(routes: RouteTable, version: string): OpenApi {
   const groups = new Set<string>();
   const paths: OpenApi['paths'] = {};
@@ -87,7 +93,7 @@ export function openApi(routes: RouteTable, version: string): OpenApi {
         key: { type: 'http', scheme: 'bearer', description: 'Where the server was started with --api-key.' },
         admin: { type: 'http', scheme: 'bearer', description: 'Where it has --admin-api-key: that one.' },
       },
-      schemas: { Error: ENVELOPE, AnthropicError: ANTHROPIC_ENVELOPE },
+      schemas: { Error: ENVELOPE, AnthropicError: ANTHROPIC_ENVELOPE, OllamaError: OLLAMA_ENVELOPE },
     },
     security: [{ key: [] }, {}],
   };
@@ -124,16 +130,19 @@ function requestBody(type: string, table: FieldTable, required: readonly string[
   return { required: required.length > 0, content: { [type]: { schema } } };
 }
 
+const SCHEMAS = { openai: 'Error', anthropic: 'AnthropicError', ollama: 'OllamaError' };
+
 function responsesOf({ fields, form, gives, envelope }: Route): Operation['responses'] {
   const type = gives === undefined ? 'object' : 'string';
   const streams = 'stream' in (fields ?? form ?? {});
-  const error = `#/components/schemas/${envelope === 'anthropic' ? 'AnthropicError' : 'Error'}`;
+  const lines = envelope === 'ollama' ? 'application/x-ndjson' : 'text/event-stream';
+  const error = `#/components/schemas/${SCHEMAS[envelope ?? 'openai']}`;
   return {
     200: {
       description: 'What was asked for.',
       content: {
         [gives ?? 'application/json']: { schema: { type } },
-        ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
+        ...(streams && { [lines]: { schema: { type: 'string' } } }),
       },
     },
     default: {

@@ -8,12 +8,13 @@ const SHORTEST_BEGINNING = 4;
 /** `did you mean POST /v1/…?`, or where all addresses are listed. */
 export function routeHint(pathname: string, routes: RouteTable): string {
   const typed = bare(pathname);
-  const known = Object.keys(routes).filter((path) => bare(path) !== '' && !/[:*]/.test(path));
+  const own = (path: string): string => path.replace(/^\/(v1\/)?/, '');
+  const known = Object.keys(routes).filter((path) => own(path) !== '' && !/[:*]/.test(path));
   const meant =
-    known.find((path) => bare(path) === typed) ??
+    known.find((path) => own(path) === typed) ??
     // A base URL that was a whole address already.
-    known.find((path) => typed.endsWith(`/${bare(path)}`)) ??
-    known.find((path) => typed.length >= SHORTEST_BEGINNING && bare(path).startsWith(typed));
+    known.find((path) => pathname.replace(/\/+$/, '').endsWith(`/${own(path)}`)) ??
+    known.find((path) => typed.length >= SHORTEST_BEGINNING && own(path).startsWith(typed));
   if (meant === undefined) return 'GET /docs lists what there is';
   return `did you mean ${Object.keys(routes[meant]!).join(' or ')} ${meant}?`;
 }

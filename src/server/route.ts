@@ -10,7 +10,7 @@ export interface Route {
   handle(service: Service, event: H3Event): unknown;
   /** One sentence. */
   summary: string;
-  group: 'Text' | 'Embeddings' | 'Images' | 'Models' | 'Server' | 'Administration';
+  group: 'Text' | 'Embeddings' | 'Images' | 'Models' | 'Ollama' | 'Server' | 'Administration';
   /** Fields of the JSON body. */
   fields?: FieldTable;
   /** Those that have no default and cannot be left out. */
@@ -19,12 +19,12 @@ export interface Route {
   form?: FieldTable;
   /** Names of the query. */
   query?: Readonly<Record<string, string>>;
-  /** Media type of the reply; left out: JSON, and events where the body has `stream`. */
+  /** Media type of the reply; left out: JSON, and events or lines where the body has `stream`. */
   gives?: string;
   /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
   access?: 'open' | 'admin';
   /** Form of its errors; left out: OpenAI's. */
-  envelope?: 'anthropic';
+  envelope?: 'anthropic' | 'ollama';
   /** The address of the table that this is another spelling of. */
   aliasOf?: string;
 }

@@ -15,6 +15,7 @@ import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { metricsPage } from './metrics.ts';
 import { modelEntry, modelList } from './models.ts';
+import { OLLAMA_ROUTES } from './ollama-routes.ts';
 import { readiness } from './readiness.ts';
 import { RESPONSE_FIELDS } from './response-schema.ts';
 import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
@@ -252,6 +253,7 @@ export const ROUTES: RouteTable = {
   },
   '/readyz': { GET: READINESS },
   '/health': { GET: READINESS },
+  ...OLLAMA_ROUTES,
 };
 
 const PATTERNS = Object.entries(ROUTES).map(([path, methods]) => ({

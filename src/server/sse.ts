@@ -1,9 +1,8 @@
-// Server-sent events as bytes: data lines with or without an event's name, comments that keep a silent connection open, and the
-// end marker.
+// Streams as bytes: server-sent events, which are data lines with or without an event's name, comments that keep a silent connection
+// open, and the end marker; or lines of JSON.
 // The stream never waits for its reader: `room()` says whether the reader keeps up, and `onRoom` that it does again.
 
 const encoder = new TextEncoder();
-const PING = encoder.encode(': ping\n\n');
 const END = encoder.encode('data: [DONE]\n\n');
 
 /** Bytes a slow reader may fall behind before events are merged. */
@@ -30,13 +29,37 @@ interface EventStreamOptions {
   onCancel: () => void;
 }
 
-export const EVENT_STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
+const UNBUFFERED = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
+
+export const EVENT_STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', ...UNBUFFERED };
+
+/** How values become text. */
+export interface Framing {
+  headers: Record<string, string>;
+  frame(value: unknown, name?: string): string;
+  /** What keeps a silent connection open; left out, nothing does. */
+  ping?: string;
+}
+
+export const EVENTS: Framing = {
+  headers: EVENT_STREAM_HEADERS,
+  frame(value, name) {
+    const event = name === undefined ? '' : `event: ${name}\n`;
+    return `${event}data: ${JSON.stringify(value)}\n\n`;
+  },
+  ping: ': ping\n\n',
 };
 
-export function createEventStream({ keepAlive, onRoom, onCancel }: EventStreamOptions): EventStream {
+/** A value each line, and nothing that is none. */
+export const LINES: Framing = {
+  headers: { 'content-type': 'application/x-ndjson', ...UNBUFFERED },
+  frame: (value) => `${JSON.stringify(value)}\n`,
+};
+
+export function createEventStream(
+  { keepAlive, onRoom, onCancel }: EventStreamOptions,
+  { frame, ping }: Framing = EVENTS,
+): EventStream {
   let controller: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
   let sentAt = performance.now();
@@ -49,7 +72,7 @@ export function createEventStream({ keepAlive, onRoom, onCancel }: EventStreamOp
   const room = () => open && (controller.desiredSize ?? 0) > 0;
   const timer = setInterval(
     () => {
-      if (room() && performance.now() - sentAt >= keepAlive) write(PING);
+      if (ping && room() && performance.now() - sentAt >= keepAlive) write(encoder.encode(ping));
     },
     Math.max(10, keepAlive / 4),
   );
@@ -77,10 +100,7 @@ export function createEventStream({ keepAlive, onRoom, onCancel }: EventStreamOp
   return {
     body,
     room,
-    send(value, name) {
-      const event = name === undefined ? '' : `event: ${name}\n`;
-      write(encoder.encode(`${event}data: ${JSON.stringify(value)}\n\n`));
-    },
+    send: (value, name) => write(encoder.encode(frame(value, name))),
     comment: (text) => write(encoder.encode(`: ${text}\n\n`)),
     end({ marker } = { marker: true }) {
       if (!open) return;

@@ -1,4 +1,4 @@
-// Text as server-sent events, whatever their form: the engine's events in order, choice by choice. The engine is never held up by a
+// Text as server-sent events or lines of JSON, whatever their form: the engine's events in order, choice by choice. The engine is never held up by a
 // slow reader: what it has no room for waits here and goes out in fewer, larger parts.
 
 import type { H3Event } from 'h3';
@@ -6,7 +6,7 @@ import { isUnforeseen } from './errors.ts';
 import { applyEvent, choiceAt } from './reply-fold.ts';
 import { createHeldParts, type Generated, isGenerated, type Part } from './reply-parts.ts';
 import type { Service } from './service.ts';
-import { createEventStream, EVENT_STREAM_HEADERS } from './sse.ts';
+import { createEventStream, EVENTS, type Framing } from './sse.ts';
 import type { TextCall } from './text-call.ts';
 
 const KEEP_ALIVE = 5000;
@@ -36,17 +36,15 @@ export function streamText(
   event: H3Event,
   call: TextCall,
   formOf: (send: Send) => StreamForm,
+  framing: Framing = EVENTS,
 ): ReadableStream<Uint8Array> {
   const { runs } = call;
   const held = createHeldParts();
   const flush = () => {
     for (const [choice, part] of held.take()) form.part(choice, part);
   };
-  const stream = createEventStream({
-    keepAlive: service.options.keepAlive ?? KEEP_ALIVE,
-    onRoom: flush,
-    onCancel: call.abort,
-  });
+  const keepAlive = service.options.keepAlive ?? KEEP_ALIVE;
+  const stream = createEventStream({ keepAlive, onRoom: flush, onCancel: call.abort }, framing);
   const form = formOf((value, name) => stream.send(value, name));
   const end = (choice: number) => {
     flush();
@@ -82,7 +80,7 @@ export function streamText(
     if (event.context.call && refusal) event.context.call.refusal = refusal;
   };
 
-  for (const [name, value] of Object.entries(EVENT_STREAM_HEADERS)) event.res.headers.set(name, value);
+  for (const [name, value] of Object.entries(framing.headers)) event.res.headers.set(name, value);
   form.begin();
   Promise.all(
     runs.map((_, index) =>

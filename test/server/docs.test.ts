@@ -86,6 +86,11 @@ describe('/openapi.json', () => {
     const metrics = paths['/metrics']!['get']!.responses['200']!;
     expect(Object.keys(metrics.content)).toEqual(['text/plain']);
     expect(JSON.stringify(responses['default'])).toContain('#/components/schemas/AnthropicError');
+    const lines = paths['/api/chat']!['post']!.responses;
+    expect(Object.keys(lines['200']!.content)).toEqual(['application/json', 'application/x-ndjson']);
+    expect(JSON.stringify(lines['default'])).toContain('#/components/schemas/OllamaError');
+    const { options } = bodyOf(paths['/api/chat']!['post']!).properties;
+    expect(JSON.stringify(options)).toContain('"num_predict":{');
     expect(paths['/v1/responses/{id}']!['delete']!.parameters).toMatchObject([{ name: 'id', in: 'path' }]);
     expect(paths['/model_info']!['get']!.parameters).toMatchObject([{ name: 'model', in: 'query' }]);
     expect(paths['/readyz']!['get']!.security).toEqual([]);

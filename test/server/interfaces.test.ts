@@ -160,6 +160,86 @@ describe('/v1/messages', () => {
   });
 });
 
+describe("Ollama's interface", () => {
+  const messages = [{ role: 'user', content: CAPITAL }];
+  const options = { temperature: 0, num_predict: 40 };
+  interface Line {
+    message: { content: string; tool_calls?: { function: { name: string; arguments: { city?: string } } }[] };
+    response: string;
+    done: boolean;
+    done_reason?: string;
+    eval_count: number;
+  }
+  const ask = async (path: string, body: object) =>
+    (await post(path, { model: 'default', options, stream: false, ...body })) as unknown as Line;
+  const lines = async (path: string, body: object) => {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'default', options, ...body }),
+    });
+    return (await response.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+  };
+
+  it('says what a chat completion says, streaming and not, to the last word', async () => {
+    const { text, reply } = await plain(CAPITAL);
+    const whole = await ask('/api/chat', { messages });
+    expect([whole.message.content, whole.done_reason]).toEqual([text, 'stop']);
+    expect(whole.eval_count).toBe(reply.usage!.completion_tokens);
+    const chat = await lines('/api/chat', { messages });
+    expect(chat.map(({ message }) => message.content).join('')).toBe(text);
+    expect(chat.map(({ done }) => done)).toEqual([...chat.slice(1).map(() => false), true]);
+    const generate = await lines('/api/generate', { prompt: CAPITAL });
+    expect(generate.map(({ response }) => response).join('')).toBe(text);
+    const short = { messages, options: { ...options, num_predict: 3 } };
+    const cut = await lines('/api/chat', short);
+    expect(cut.at(-1)).toMatchObject({ done_reason: 'length', eval_count: 3 });
+    const begun = cut.map(({ message }) => message.content).join('');
+    expect(begun).toBe((await ask('/api/chat', short)).message.content);
+    expect(begun).not.toBe('');
+  });
+
+  it('goes on with a raw text', async () => {
+    const prompt = 'The capital of France is';
+    const completion = await client.completions.create({
+      model: 'default',
+      prompt,
+      temperature: 0,
+      max_tokens: 8,
+    });
+    const raw = { prompt, raw: true, options: { ...options, num_predict: 8 } };
+    expect((await ask('/api/generate', raw)).response).toBe(completion.choices[0]!.text);
+  });
+
+  it('fits a schema, and calls a tool', async () => {
+    const fitted = await ask('/api/chat', { messages, format: parameters });
+    expect(['Paris', 'Rome']).toContain((JSON.parse(fitted.message.content) as { city: string }).city);
+    const object = await ask('/api/generate', {
+      prompt: CAPITAL,
+      format: 'json',
+      options: { num_predict: 200 },
+    });
+    if (object.done_reason === 'stop') expect(JSON.parse(object.response)).toBeTypeOf('object');
+    const description = 'The weather of a city';
+    const weather = {
+      messages: [{ role: 'user', content: 'What is the weather in Rome?' }],
+      tools: [{ type: 'function', function: { name: 'get_weather', description, parameters } }],
+    };
+    const { message } = await ask('/api/chat', weather);
+    const [call] = message.tool_calls!;
+    expect(call!.function.name).toBe('get_weather');
+    expect(call!.function.arguments).toHaveProperty('city');
+    const told = (await lines('/api/chat', weather)).flatMap((line) => line.message.tool_calls ?? []);
+    expect(told.map((one) => one.function)).toEqual(message.tool_calls!.map((one) => one.function));
+    const result = { role: 'tool', tool_name: 'get_weather', content: 'sunny, 21 degrees' };
+    const answered = await ask('/api/chat', { ...weather, messages: [...weather.messages, message, result] });
+    expect(answered.message.content.length).toBeGreaterThan(0);
+  });
+});
+
 describe('who runs the server', () => {
   it('ends requests by their ids', async () => {
     const stream = await client.chat.completions.create({

@@ -1,0 +1,80 @@
+// POST /api/chat and /api/generate: Ollama's interface over chat completions.
+
+import type { H3Event } from 'h3';
+import type { ChatMessage, TextModel, TextPrompt } from '../index.ts';
+import { toTextRequest } from './chat-request.ts';
+import { validateChat } from './chat-validation.ts';
+import { readJson } from './json-body.ts';
+import { listIgnored } from './model-call.ts';
+import { findTextModel } from './models.ts';
+import {
+  checkThinks,
+  GENERATE_NAMES,
+  OLLAMA_NAMES,
+  plainPrompt,
+  promptMessages,
+  toChat,
+  toMessages,
+} from './ollama-chat.ts';
+import { untagged } from './ollama-models.ts';
+import { createSayings, ollamaForm, ollamaReply, type ReplyHead, startClock } from './ollama-reply.ts';
+import { checkGenerate, checkOllamaChat, type TextBody } from './ollama-schema.ts';
+import { type Renames, renameParam, underNames } from './renamed.ts';
+import { requireRunning, type Service } from './service.ts';
+import { LINES } from './sse.ts';
+import { acceptText, callText, foldText, renamedFor } from './text-call.ts';
+import { streamText } from './text-stream.ts';
+
+interface Asked {
+  body: TextBody;
+  route: ReplyHead['route'];
+  model: TextModel;
+  adapter: string | undefined;
+  messages: ChatMessage[];
+  /** In place of what the messages become. */
+  prompt: TextPrompt | null;
+  names: Renames;
+}
+
+export async function ollamaChat(service: Service, event: H3Event): Promise<unknown> {
+  requireRunning(service);
+  const { body, ignored } = checkOllamaChat(await readJson(event.req), service.options.strict);
+  const { model, adapter } = findTextModel(service, untagged(service, body.model));
+  listIgnored(event, ignored);
+  const messages = toMessages(body.messages);
+  const names = OLLAMA_NAMES;
+  return answer(service, event, { body, route: 'chat', model, adapter, messages, prompt: null, names });
+}
+
+export async function ollamaGenerate(service: Service, event: H3Event): Promise<unknown> {
+  requireRunning(service);
+  const { body, ignored } = checkGenerate(await readJson(event.req), service.options.strict);
+  const { model, adapter } = findTextModel(service, untagged(service, body.model));
+  const prompt = await plainPrompt(body, model);
+  listIgnored(event, ignored);
+  const messages = promptMessages(body);
+  const names = GENERATE_NAMES;
+  return answer(service, event, { body, route: 'generate', model, adapter, messages, prompt, names });
+}
+
+async function answer(service: Service, event: H3Event, asked: Asked): Promise<unknown> {
+  const { body, route, model, adapter, messages, prompt, names } = asked;
+  checkThinks(body, model);
+  const clock = startClock(event.context.call?.startedAt ?? performance.now());
+  const chat = underNames(names, () => validateChat(toChat(body, messages), false).body);
+  const request = underNames(names, () => toTextRequest(chat, adapter));
+  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
+  const call = callText(service, event, model, [prompt ? { ...request, prompt } : request], rename);
+  const run = call.runs[0]!;
+  run.events = clock.watch(run.events);
+  const head = { model: body.model, route, logprobs: body.logprobs ?? false };
+  if (body.stream ?? true) {
+    await acceptText(call);
+    return streamText(service, event, call, (send) => ollamaForm(head, run.fold, clock, send), LINES);
+  }
+  const all: Parameters<Parameters<typeof createSayings>[0]>[0][] = [];
+  const sayings = createSayings((said) => all.push(said));
+  await foldText(call, (part) => sayings.add(part));
+  sayings.close();
+  return ollamaReply(head, run.fold, clock, all);
+}
