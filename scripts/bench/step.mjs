@@ -77,6 +77,7 @@ function record(device, { states, head }, batch, kv, rows) {
     sampled: Math.min(rows, TILE_ROWS),
     tiles: rows,
     tileRows: TILE_ROWS,
+    contextPages: CONTEXT / PAGE_TOKENS,
   });
   const logits = head(states(tape, batch, kv), batch);
   tape.cut();

@@ -9,11 +9,12 @@ import { lines } from '../../scripts/bench/table.mjs';
 
 const folder = fileURLToPath(new URL('../golden/llama', import.meta.url));
 
-it('a step costs at most eight dispatches a layer, a model at most thirty pipelines', async () => {
+it('a step costs at most eight dispatches a layer, nine on a GPU, a model at most thirty pipelines', async () => {
   const device = await openDevice();
   const steps = await measureSteps(device, folder, 'int4');
   const outside = 5; // rotations, embedding, last norm, head, sampling
-  expect(steps.dispatches).toBeLessThanOrEqual(8 * steps.layers + outside);
+  const inLayer = device.summary.software ? 8 : 9; // the chunks of a long context are merged
+  expect(steps.dispatches).toBeLessThanOrEqual(inLayer * steps.layers + outside);
   expect(steps.pipelines).toBeLessThanOrEqual(30);
   expect(steps.far.wall).toBeGreaterThan(0);
   const named = steps.kernels.map(({ name }) => name);
