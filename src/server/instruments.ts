@@ -14,6 +14,8 @@ const COUNTERS = {
   prompt_tokens_total: 'Prompt tokens of accepted requests.',
   cached_tokens_total: 'Those of them that were in the prefix cache.',
   generation_tokens_total: 'Generated tokens.',
+  realtime_tokens_total:
+    'Tokens as they pass: prompt tokens that are computed or found in the cache, and generated ones.',
   evicted_tokens_total: 'Tokens that left the prefix cache for others.',
   backuped_tokens_total: 'Tokens copied from the device to host memory.',
   load_back_tokens_total: 'Tokens copied from host memory to the device.',
@@ -57,6 +59,7 @@ const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
   time_to_first_token_seconds: ['From a request to its first token.', SECONDS],
   inter_token_latency_seconds: ['From one token of a choice to its next.', TOKEN_SECONDS],
   e2e_request_latency_seconds: ['From a request to its end.', SECONDS],
+  per_stage_req_latency_seconds: ['Of that, waiting, until the first token, and from there on.', SECONDS],
   queue_time_seconds: ['From the acceptance of a request to its first step.', SECONDS],
   grammar_compilation_time_seconds: ['Until a grammar that was not known yet was compiled.', GRAMMAR_SECONDS],
   prompt_tokens_histogram: ['Prompt tokens of a request.', TOKENS],
@@ -64,47 +67,57 @@ const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
   generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
 };
 
+/** What tells several series of one name apart, beside the model. */
+export interface Series {
+  mode?: 'prefill_compute' | 'prefill_cache' | 'decode';
+  stage?: 'queue' | 'prefill' | 'decode';
+}
+
+const SERIES: Readonly<Record<string, keyof Series>> = {
+  realtime_tokens_total: 'mode',
+  per_stage_req_latency_seconds: 'stage',
+};
+
 type CounterName = keyof typeof COUNTERS;
 type GaugeName = keyof typeof GAUGES;
 type HistogramName =
-  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency' | 'queue_time' | 'grammar_compilation_time'}_seconds`
+  | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency' | 'per_stage_req_latency' | 'queue_time' | 'grammar_compilation_time'}_seconds`
   | `${'prompt' | 'uncached_prompt' | 'generation'}_tokens_histogram`;
 
 /** Of one model. */
 export interface Instruments {
-  count(name: CounterName, by: number): void;
+  count(name: CounterName, by: number, series?: Series): void;
   /** Of what the engine counts by itself; a model that is opened anew begins at 0 again, as counters may. */
   setCount(name: CounterName, value: number): void;
   set(name: GaugeName, value: number): void;
-  observe(name: HistogramName, value: number): void;
+  observe(name: HistogramName, value: number, series?: Series): void;
 }
 
 /** Those of each model, by its name. */
 export function createInstruments(registry: Registry): (model: string) => Instruments {
   const make = <N extends string, H, I>(
     table: Record<N, H>,
-    of: (name: string, given: H) => I,
+    of: (about: { name: string; labelNames: string[]; registers: Registry[] }, given: H) => I,
   ): Record<N, I> =>
     Object.fromEntries(
-      Object.entries<H>(table).map(([name, given]) => [name, of(`svc:${name}`, given)]),
+      Object.entries<H>(table).map(([name, given]) => {
+        const labelNames = [LABEL, ...(SERIES[name] ? [SERIES[name]] : [])];
+        return [name, of({ name: `svc:${name}`, labelNames, registers: [registry] }, given)];
+      }),
     ) as Record<N, I>;
-  const common = { labelNames: [LABEL], registers: [registry] };
-  const counters = make(COUNTERS, (name, help) => new Counter({ name, help, ...common }));
-  const gauges = make(GAUGES, (name, help) => new Gauge({ name, help, ...common }));
-  const histograms = make(
-    HISTOGRAMS,
-    (name, [help, buckets]) => new Histogram({ name, help, buckets, ...common }),
-  );
+  const counters = make(COUNTERS, (about, help) => new Counter({ help, ...about }));
+  const gauges = make(GAUGES, (about, help) => new Gauge({ help, ...about }));
+  const histograms = make(HISTOGRAMS, (about, [help, buckets]) => new Histogram({ help, buckets, ...about }));
   return (model) => {
     const labels = { [LABEL]: model };
     return {
-      count: (name, by) => counters[name].inc(labels, by),
+      count: (name, by, series = {}) => counters[name].inc({ ...labels, ...series }, by),
       setCount(name, value) {
         counters[name].remove(labels);
         counters[name].inc(labels, value);
       },
       set: (name, value) => gauges[name].set(labels, value),
-      observe: (name, value) => histograms[name].observe(labels, value),
+      observe: (name, value, series = {}) => histograms[name].observe({ ...labels, ...series }, value),
     };
   };
 }

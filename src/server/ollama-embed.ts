@@ -3,7 +3,7 @@
 import type { H3Event } from 'h3';
 import type { EmbeddingModel } from '../index.ts';
 import { embed, underInputName } from './embeddings.ts';
-import { readJson } from './json-body.ts';
+import { readUntypedJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findModel } from './models.ts';
 import { untagged } from './ollama-models.ts';
@@ -15,7 +15,7 @@ import { listInputs, type TokenInput } from './token-input.ts';
 export async function ollamaEmbed(service: Service, event: H3Event): Promise<unknown> {
   const startedAt = event.context.call?.startedAt ?? performance.now();
   requireRunning(service);
-  const { body, ignored } = checkEmbed(await readJson(event.req), service.options.strict);
+  const { body, ignored } = checkEmbed(await readUntypedJson(event.req), service.options.strict);
   const { model } = findModel(service, 'embedding', untagged(service, body.model));
   listIgnored(event, ignored);
   const { dimensions, truncate = true } = body;
@@ -37,7 +37,7 @@ export async function ollamaEmbed(service: Service, event: H3Event): Promise<unk
 
 export async function ollamaEmbedOne(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
-  const { body, ignored } = checkOneEmbedding(await readJson(event.req), service.options.strict);
+  const { body, ignored } = checkOneEmbedding(await readUntypedJson(event.req), service.options.strict);
   const { model } = findModel(service, 'embedding', untagged(service, body.model));
   listIgnored(event, ignored);
   const inputs = [await cut(body.prompt, model)];

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { H3Event } from 'h3';
 import type { EmbeddingModel, SamplingOptions, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
-import { readJson } from './json-body.ts';
+import { readUntypedJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findModel, SAMPLING_NAMES, splitName } from './models.ts';
 import { checkShow } from './ollama-schema.ts';
@@ -72,7 +72,7 @@ export async function ollamaRunning(service: Service) {
 
 export async function ollamaShow(service: Service, event: H3Event) {
   requireRunning(service);
-  const { body, ignored } = checkShow(await readJson(event.req), service.options.strict);
+  const { body, ignored } = checkShow(await readUntypedJson(event.req), service.options.strict);
   const requested = body.model ?? body.name;
   if (requested === undefined) {
     throw new RequestError('missing_required_parameter', 'model is required; GET /api/tags lists the names', {

@@ -16,7 +16,7 @@ export interface ReplyHead {
   logprobs: boolean;
 }
 
-interface Said {
+export interface Said {
   text: string;
   thinking: string;
   calls: object[];

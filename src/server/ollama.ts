@@ -4,7 +4,7 @@ import type { H3Event } from 'h3';
 import type { ChatMessage, TextModel, TextPrompt } from '../index.ts';
 import { toTextRequest } from './chat-request.ts';
 import { validateChat } from './chat-validation.ts';
-import { readJson } from './json-body.ts';
+import { readUntypedJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
 import {
@@ -17,7 +17,14 @@ import {
   toMessages,
 } from './ollama-chat.ts';
 import { untagged } from './ollama-models.ts';
-import { createSayings, ollamaForm, ollamaReply, type ReplyHead, startClock } from './ollama-reply.ts';
+import {
+  createSayings,
+  ollamaForm,
+  ollamaReply,
+  type ReplyHead,
+  type Said,
+  startClock,
+} from './ollama-reply.ts';
 import { checkGenerate, checkOllamaChat, type TextBody } from './ollama-schema.ts';
 import { type Renames, renameParam, underNames } from './renamed.ts';
 import { requireRunning, type Service } from './service.ts';
@@ -38,7 +45,7 @@ interface Asked {
 
 export async function ollamaChat(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
-  const { body, ignored } = checkOllamaChat(await readJson(event.req), service.options.strict);
+  const { body, ignored } = checkOllamaChat(await readUntypedJson(event.req), service.options.strict);
   const { model, adapter } = findTextModel(service, untagged(service, body.model));
   listIgnored(event, ignored);
   const messages = toMessages(body.messages);
@@ -48,7 +55,7 @@ export async function ollamaChat(service: Service, event: H3Event): Promise<unkn
 
 export async function ollamaGenerate(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
-  const { body, ignored } = checkGenerate(await readJson(event.req), service.options.strict);
+  const { body, ignored } = checkGenerate(await readUntypedJson(event.req), service.options.strict);
   const { model, adapter } = findTextModel(service, untagged(service, body.model));
   const prompt = await plainPrompt(body, model);
   listIgnored(event, ignored);
@@ -72,7 +79,7 @@ async function answer(service: Service, event: H3Event, asked: Asked): Promise<u
     await acceptText(call);
     return streamText(service, event, call, (send) => ollamaForm(head, run.fold, clock, send), LINES);
   }
-  const all: Parameters<Parameters<typeof createSayings>[0]>[0][] = [];
+  const all: Said[] = [];
   const sayings = createSayings((said) => all.push(said));
   await foldText(call, (part) => sayings.add(part));
   sayings.close();

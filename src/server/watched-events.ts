@@ -18,8 +18,14 @@ export async function* watchText(
   let acceptedAt: number | null = null;
   let promptTokens: number | null = null;
   let cachedTokens = 0;
+  let processed = 0;
+  let stageBegan = startedAt;
   let isWhole = false;
   let isCut = false;
+  const stageOver = (stage: 'queue' | 'prefill' | 'decode'): void => {
+    to.observe('per_stage_req_latency_seconds', secondsSince(stageBegan), { stage });
+    stageBegan = performance.now();
+  };
   try {
     for await (const event of events) {
       if (event.type === 'accepted') {
@@ -32,20 +38,32 @@ export async function* watchText(
           to.observe('grammar_compilation_time_seconds', event.compileMs / 1000);
         acceptedAt = performance.now();
       } else if (event.type === 'prefill') {
-        if (acceptedAt !== null) to.observe('queue_time_seconds', secondsSince(acceptedAt));
+        if (acceptedAt !== null) {
+          to.observe('queue_time_seconds', secondsSince(acceptedAt));
+          stageOver('queue');
+          to.count('realtime_tokens_total', event.cachedTokens, { mode: 'prefill_cache' });
+          processed = event.cachedTokens;
+        }
         acceptedAt = null;
         ({ cachedTokens } = event);
+        const computed = Math.max(0, event.processed - processed);
+        to.count('realtime_tokens_total', computed, { mode: 'prefill_compute' });
+        processed += computed;
       } else if (event.type === 'done') {
         to.observe('generation_tokens_histogram', event.completionTokens);
         isCut ||= event.finishReason === 'abort';
       } else if (event.type !== 'prompt' && event.ids.length > 0) {
-        if (lastAt.size === 0) to.observe('time_to_first_token_seconds', secondsSince(startedAt));
+        if (lastAt.size === 0) {
+          to.observe('time_to_first_token_seconds', secondsSince(startedAt));
+          stageOver('prefill');
+        }
         const before = lastAt.get(event.choice);
         const each = before === undefined ? 0 : secondsSince(before) / event.ids.length;
         // Tokens that come together took as long as one another.
         if (before !== undefined) event.ids.forEach(() => to.observe('inter_token_latency_seconds', each));
         lastAt.set(event.choice, performance.now());
         to.count('generation_tokens_total', event.ids.length);
+        to.count('realtime_tokens_total', event.ids.length, { mode: 'decode' });
       }
       yield event;
     }
@@ -55,6 +73,7 @@ export async function* watchText(
       to.count('cached_tokens_total', cachedTokens);
       to.observe('uncached_prompt_tokens_histogram', promptTokens - cachedTokens);
       to.observe('e2e_request_latency_seconds', secondsSince(startedAt));
+      if (lastAt.size > 0) stageOver('decode');
       if (isCut || !isWhole) to.count('num_aborted_requests_total', 1);
     }
   }

@@ -28,6 +28,13 @@ describe('/metrics', () => {
     expect(of('generation_tokens_total')).toBe(2 * 4 + 2);
     expect(of('cached_tokens_total')).toBe(2);
     expect(of('prompt_tokens_histogram_sum')).toBe(6);
+    const tokens = (mode: string) => found.get(`svc:realtime_tokens_total{model_name="chat",mode="${mode}"}`);
+    expect([tokens('prefill_cache'), tokens('prefill_compute'), tokens('decode')]).toEqual([2, 4, 10]);
+    for (const stage of ['queue', 'prefill', 'decode'])
+      expect(
+        found.get(`svc:per_stage_req_latency_seconds_count{stage="${stage}",model_name="chat"}`) ??
+          found.get(`svc:per_stage_req_latency_seconds_count{model_name="chat",stage="${stage}"}`),
+      ).toBe(2);
     expect(of('uncached_prompt_tokens_histogram_sum')).toBe(4);
     expect(of('generation_tokens_histogram_count')).toBe(3);
     expect(of('time_to_first_token_seconds_count')).toBe(2);

@@ -54,6 +54,20 @@ describe('a conversation', () => {
     expect(model.requests[0]!.lora).toBeUndefined();
   });
 
+  it('comes as curl -d sends it, unless a web page does', async () => {
+    const { url } = await startOllama(HELLO);
+    const post = (headers: Record<string, string>) =>
+      fetch(`${url}/api/chat`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: JSON.stringify({ model: 'chat', messages: [USER], stream: false }),
+      });
+    expect((await post({})).status).toBe(200);
+    const refused = await post({ origin: 'http://localhost:3000' });
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain('content-type application/json');
+  });
+
   it('with an adapter', async () => {
     const { chat, model } = await startOllama(HELLO);
     await chat({ model: 'chat:mine' });
