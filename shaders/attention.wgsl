@@ -10,23 +10,11 @@ enable subgroups;
 #import "lib/batch.wgsl"
 #import "lib/chunk-merge.wgsl"
 #import "lib/chunks.$CHUNKS.wgsl"
+#import "lib/lanes.wgsl"
 #import "kv/read.$KV.wgsl"
 
 const TILES = 2u;
 const PASSES = 2u;       // of 32 d's each
-
-// Over the eight lanes, by halves: drivers on the CPU take subgroupMax and subgroupAdd lane by lane.
-fn largest_of_lanes(value: f32) -> f32 {
-  let two = max(value, subgroupShuffleXor(value, 1u));
-  let four = max(two, subgroupShuffleXor(two, 2u));
-  return max(four, subgroupShuffleXor(four, 4u));
-}
-
-fn sum_of_lanes(value: f32) -> f32 {
-  let two = value + subgroupShuffleXor(value, 1u);
-  let four = two + subgroupShuffleXor(two, 2u);
-  return four + subgroupShuffleXor(four, 4u);
-}
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {

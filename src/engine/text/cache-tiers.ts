@@ -138,6 +138,7 @@ export function createCacheTiers({
       tree.keep(node, bytes);
       if (storage && !node.forgotten) await storage.write(nameOf(node), bytes);
       leaving.delete(node);
+      tree.keep(node, node.host); // it may have lost its bytes since
     };
     if (!copies) {
       for (const node of nodes) leaving.delete(node);
@@ -203,7 +204,7 @@ export function createCacheTiers({
         tree.touch(node);
         path.push(node);
         sequence.prefix.fetched[1]++;
-        if (!bring(path) && --room === 0) end = path.length;
+        if (!bring(path) && --room <= 0) end = path.length;
         trim();
         if (path.length === end) return;
       }

@@ -164,6 +164,22 @@ describe('host memory', () => {
 });
 
 describe('storage', () => {
+  it('leaves nothing in the tree of a page that lost its bytes while it was written', async () => {
+    const engine = await start({ pages: 12, folder: await folders({}), stagingPages: 1 });
+    const { storage } = engine.tiers;
+    const write = storage!.write.bind(storage);
+    let goOn = (): void => {};
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    storage!.write = (name, bytes) => held.then(() => write(name, bytes));
+    const first = paperSequence(prompt(300), 1);
+    await engine.run(first);
+    const nodes = engine.scheduler.pages.match(first);
+    await engine.run(paperSequence(prompt(350, 1), 1));
+    goOn();
+    await until(() => nodes.every(({ page, host, forgotten }) => page !== null || host !== null || forgotten));
+    expect(nodes.some(({ forgotten }) => forgotten)).toBe(true);
+  });
+
   it('survives a restart, for the same model and scope', async () => {
     const folder = await folders({});
     const first = await start({ folder });

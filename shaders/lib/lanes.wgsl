@@ -1,0 +1,12 @@
+// Over the eight lanes, by halves: drivers on the CPU take subgroupMax and subgroupAdd lane by lane.
+fn largest_of_lanes(value: f32) -> f32 {
+  let two = max(value, subgroupShuffleXor(value, 1u));
+  let four = max(two, subgroupShuffleXor(two, 2u));
+  return max(four, subgroupShuffleXor(four, 4u));
+}
+
+fn sum_of_lanes(value: f32) -> f32 {
+  let two = value + subgroupShuffleXor(value, 1u);
+  let four = two + subgroupShuffleXor(two, 2u);
+  return four + subgroupShuffleXor(four, 4u);
+}
