@@ -3,97 +3,16 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createCacheTiers, type CacheTiers } from '../../../src/engine/text/cache-tiers.ts';
-import type { PageStorage } from '../../../src/engine/platform.ts';
-import { openFileStore } from '../../../src/files/page-store-file.ts';
+import { describe, expect, it } from 'vitest';
 import { pageName } from '../../../src/files/page-store.ts';
-import { temporaryFolders } from '../../files/folders.ts';
 import { randomInteger, randomOf } from '../random.ts';
-import { allFinished, createPaperEngine, until, type PaperEngine } from './paper-engine.ts';
-import { paperTokens } from './paper-runner.ts';
+import { allFinished, until } from './paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
-
-const folders = temporaryFolders();
-const PAGE_BYTES = 256;
-
-interface TieredEngine extends PaperEngine {
-  tiers: CacheTiers;
-  /** As model.ts does: what storage has is fetched first. */
-  run(...sequences: PaperSequence[]): Promise<void>;
-  settled(): Promise<void>;
-}
-
-const open: TieredEngine[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map(({ tiers }) => tiers.close()));
-});
-
-async function start(
-  {
-    pages = 8,
-    hostPages = 0,
-    folder,
-    model = 'model',
-    stagingPages,
-  }: { pages?: number; hostPages?: number; folder?: string; model?: string; stagingPages?: number },
-  random = randomInteger(1),
-): Promise<TieredEngine> {
-  const engine = createPaperEngine({ pages, slots: 4, rows: 64 }, random, { loads: 2 });
-  const storage: PageStorage | null =
-    folder === undefined
-      ? null
-      : Object.assign(await openFileStore(folder, 1e9, () => {}), {
-          name: (before: string | null, scope: string, tokens: string) =>
-            pageName(model, before, scope, tokens),
-        });
-  const tiers = createCacheTiers({
-    pages: engine.scheduler.pages,
-    runner: () => engine.runner,
-    hostBytes: hostPages * PAGE_BYTES,
-    storage,
-    ...(stagingPages !== undefined && { stagingBytes: stagingPages * PAGE_BYTES }),
-  });
-  const tiered: TieredEngine = {
-    ...engine,
-    tiers,
-    async run(...sequences) {
-      await Promise.all(sequences.filter(({ leader }) => !leader).map(tiers.fetch));
-      sequences.filter(({ finished }) => !finished).forEach(engine.start);
-      await allFinished(sequences);
-    },
-    async settled() {
-      let before = -1;
-      while (before !== tiers.counters.backedUp) {
-        before = tiers.counters.backedUp;
-        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
-  };
-  open.push(tiered);
-  return tiered;
-}
-
-function prompt(length: number, seed = 0): number[] {
-  return Array.from({ length }, (_, i) => (i * 7 + seed * 31 + (i >> 5)) % 250);
-}
-
-function expectAlone(sequence: PaperSequence): void {
-  expect(sequence.events.at(-1)).not.toHaveProperty('error');
-  const ids = generated(sequence);
-  expect(ids).toEqual(
-    paperTokens(sequence.ids.slice(0, sequence.promptTokens), ids.length, sequence.sampling.seedLow),
-  );
-}
-
-function cached(sequence: PaperSequence): unknown {
-  const event = sequence.events.find(({ type }) => type === 'prefill');
-  return event?.type === 'prefill' ? event.cached : null;
-}
+import { cached, expectAlone, folders, PAGE_BYTES, prompt, startTiered } from './tiered-engine.ts';
 
 describe('host memory', () => {
   it('gives back what the device had no room for', async () => {
-    const engine = await start({ pages: 8, hostPages: 64 });
+    const engine = await startTiered({ pages: 8, hostPages: 64 });
     await engine.run(paperSequence(prompt(200), 3));
     await engine.settled();
     await engine.run(paperSequence(prompt(200, 1), 3));
@@ -107,14 +26,14 @@ describe('host memory', () => {
   });
 
   it.each([150, 350])('gets what the next request of %d tokens takes the place of at once', async (next) => {
-    const engine = await start({ pages: 12, hostPages: 64 });
+    const engine = await startTiered({ pages: 12, hostPages: 64 });
     await engine.run(paperSequence(prompt(300), 1), paperSequence(prompt(next, 1), 1));
     await engine.settled();
     expect(engine.scheduler.pages.match(paperSequence(prompt(300), 1))).toHaveLength(9);
   });
 
   it('keeps to its bytes', async () => {
-    const engine = await start({ pages: 8, hostPages: 10 });
+    const engine = await startTiered({ pages: 8, hostPages: 10 });
     for (let seed = 0; seed < 8; seed++) await engine.run(paperSequence(prompt(200, seed), 3));
     await engine.settled();
     const { used, total } = engine.tiers.host;
@@ -124,7 +43,7 @@ describe('host memory', () => {
   });
 
   it('outlives the device', async () => {
-    const engine = await start({ pages: 16, hostPages: 64 });
+    const engine = await startTiered({ pages: 16, hostPages: 64 });
     await engine.run(paperSequence(prompt(200), 3));
     await engine.settled();
     await engine.loop.close();
@@ -135,7 +54,7 @@ describe('host memory', () => {
   });
 
   it('is emptied with the device', async () => {
-    const engine = await start({ pages: 16, hostPages: 64 });
+    const engine = await startTiered({ pages: 16, hostPages: 64 });
     await engine.run(paperSequence(prompt(200), 3));
     await engine.settled();
     expect(engine.tiers.host.used).toBe(6 * PAGE_BYTES);
@@ -146,7 +65,7 @@ describe('host memory', () => {
   });
 
   it('a request that is given up while its pages are loaded leaves them to others', async () => {
-    const engine = await start({ pages: 8, hostPages: 64 });
+    const engine = await startTiered({ pages: 8, hostPages: 64 });
     await engine.run(paperSequence(prompt(200), 3));
     await engine.settled();
     await engine.run(paperSequence(prompt(200, 1), 3));
@@ -165,7 +84,7 @@ describe('host memory', () => {
 
 describe('storage', () => {
   it('leaves nothing in the tree of a page that lost its bytes while it was written', async () => {
-    const engine = await start({ pages: 12, folder: await folders({}), stagingPages: 1 });
+    const engine = await startTiered({ pages: 12, folder: await folders({}), stagingPages: 1 });
     const { storage } = engine.tiers;
     const write = storage!.write.bind(storage);
     let goOn = (): void => {};
@@ -176,16 +95,18 @@ describe('storage', () => {
     const nodes = engine.scheduler.pages.match(first);
     await engine.run(paperSequence(prompt(350, 1), 1));
     goOn();
-    await until(() => nodes.every(({ page, host, forgotten }) => page !== null || host !== null || forgotten));
+    await until(() =>
+      nodes.every(({ page, host, forgotten }) => page !== null || host !== null || forgotten),
+    );
     expect(nodes.some(({ forgotten }) => forgotten)).toBe(true);
   });
 
   it('survives a restart, for the same model and scope', async () => {
     const folder = await folders({});
-    const first = await start({ folder });
+    const first = await startTiered({ folder });
     await first.run(paperSequence(prompt(200), 3), paperSequence(prompt(100, 1), 3, { scope: 'salt' }));
     await first.tiers.close();
-    const second = await start({ folder });
+    const second = await startTiered({ folder });
     const [same, salted, other] = [
       paperSequence(prompt(200), 3),
       paperSequence(prompt(100, 1), 3, { scope: 'salt' }),
@@ -198,7 +119,7 @@ describe('storage', () => {
       { storage: 96 },
       { storage: 0 },
     ]);
-    const foreign = await start({ folder, model: 'another' });
+    const foreign = await startTiered({ folder, model: 'another' });
     const asked = paperSequence(prompt(200), 3);
     await foreign.run(asked);
     expect(cached(asked)).toMatchObject({ device: 0, host: 0, storage: 0 });
@@ -206,12 +127,12 @@ describe('storage', () => {
 
   it('writes on closing what it has not written yet', async () => {
     const folder = await folders({});
-    const first = await start({ pages: 32, folder });
+    const first = await startTiered({ pages: 32, folder });
     first.start(paperSequence(prompt(900), 1));
     await allFinished(first.scheduler.running as PaperSequence[]);
     await until(() => first.scheduler.running.length === 0);
     await first.tiers.close();
-    const second = await start({ pages: 32, folder });
+    const second = await startTiered({ pages: 32, folder });
     const again = paperSequence(prompt(900), 1);
     await second.run(again);
     expect(cached(again)).toMatchObject({ storage: 896 });
@@ -222,10 +143,10 @@ describe('storage', () => {
     ['and leaves what is beyond the free pages to half of the staging memory', 6, 8, 320],
   ])('brings a long prompt %s', async (_, spare, stagingPages, found) => {
     const folder = await folders({});
-    const first = await start({ pages: 64, folder });
+    const first = await startTiered({ pages: 64, folder });
     await first.run(paperSequence(prompt(900), 1));
     await first.tiers.close();
-    const second = await start({ pages: 40, folder, stagingPages });
+    const second = await startTiered({ pages: 40, folder, stagingPages });
     const { pool } = second.scheduler.pages;
     const held = Array.from({ length: 40 - spare }, () => pool.take()!);
     const again = paperSequence(prompt(900), 1);
@@ -241,7 +162,7 @@ describe('storage', () => {
 
   it('with a damaged page in the middle gives what is before it', async () => {
     const folder = await folders({});
-    const first = await start({ folder });
+    const first = await startTiered({ folder });
     await first.run(paperSequence(prompt(200), 3));
     await first.tiers.close();
     let name: string | null = null;
@@ -254,7 +175,7 @@ describe('storage', () => {
     const bytes = readFileSync(file);
     bytes[100]! ^= 1;
     writeFileSync(file, bytes);
-    const second = await start({ folder });
+    const second = await startTiered({ folder });
     const again = paperSequence(prompt(200), 3);
     await second.run(again);
     expectAlone(again);
@@ -269,7 +190,7 @@ describe('everything at once: few pages, little host memory, files that are dama
     const histories: number[][] = [prompt(150), prompt(40, 1)];
     const totals = { device: 0, host: 0, storage: 0 };
     for (let life = 0; life < 4; life++) {
-      const engine = await start({ pages: 14, hostPages: life % 2 ? 12 : 0, folder }, random);
+      const engine = await startTiered({ pages: 14, hostPages: life % 2 ? 12 : 0, folder }, random);
       const all: PaperSequence[] = [];
       const runs: Promise<void>[] = [];
       for (let i = 0; i < 25; i++) {

@@ -1,0 +1,89 @@
+// An engine of paper whose prefix cache goes on to host memory and files. Its tiers are closed after each test.
+
+import { afterEach, expect } from 'vitest';
+import { createCacheTiers, type CacheTiers } from '../../../src/engine/text/cache-tiers.ts';
+import type { PageStorage } from '../../../src/engine/platform.ts';
+import { openFileStore } from '../../../src/files/page-store-file.ts';
+import { pageName } from '../../../src/files/page-store.ts';
+import { temporaryFolders } from '../../files/folders.ts';
+import { randomInteger } from '../random.ts';
+import { allFinished, createPaperEngine, type PaperEngine } from './paper-engine.ts';
+import { paperTokens } from './paper-runner.ts';
+import { generated, type PaperSequence } from './paper-sequence.ts';
+
+export const folders = temporaryFolders();
+export const PAGE_BYTES = 256;
+
+export interface TieredEngine extends PaperEngine {
+  tiers: CacheTiers;
+  /** As model.ts does: what storage has is fetched first. */
+  run(...sequences: PaperSequence[]): Promise<void>;
+  settled(): Promise<void>;
+}
+
+const open: TieredEngine[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(({ tiers }) => tiers.close()));
+});
+
+export async function startTiered(
+  {
+    pages = 8,
+    hostPages = 0,
+    folder,
+    model = 'model',
+    stagingPages,
+  }: { pages?: number; hostPages?: number; folder?: string; model?: string; stagingPages?: number },
+  random = randomInteger(1),
+): Promise<TieredEngine> {
+  const engine = createPaperEngine({ pages, slots: 4, rows: 64 }, random, { loads: 2 });
+  const storage: PageStorage | null =
+    folder === undefined
+      ? null
+      : Object.assign(await openFileStore(folder, 1e9, () => {}), {
+          name: (before: string | null, scope: string, tokens: string) =>
+            pageName(model, before, scope, tokens),
+        });
+  const tiers = createCacheTiers({
+    pages: engine.scheduler.pages,
+    runner: () => engine.runner,
+    hostBytes: hostPages * PAGE_BYTES,
+    storage,
+    ...(stagingPages !== undefined && { stagingBytes: stagingPages * PAGE_BYTES }),
+  });
+  const tiered: TieredEngine = {
+    ...engine,
+    tiers,
+    async run(...sequences) {
+      await Promise.all(sequences.filter(({ leader }) => !leader).map(tiers.fetch));
+      sequences.filter(({ finished }) => !finished).forEach(engine.start);
+      await allFinished(sequences);
+    },
+    async settled() {
+      let before = -1;
+      while (before !== tiers.counters.backedUp) {
+        before = tiers.counters.backedUp;
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+  open.push(tiered);
+  return tiered;
+}
+
+export function prompt(length: number, seed = 0): number[] {
+  return Array.from({ length }, (_, i) => (i * 7 + seed * 31 + (i >> 5)) % 250);
+}
+
+export function expectAlone(sequence: PaperSequence): void {
+  expect(sequence.events.at(-1)).not.toHaveProperty('error');
+  const ids = generated(sequence);
+  expect(ids).toEqual(
+    paperTokens(sequence.ids.slice(0, sequence.promptTokens), ids.length, sequence.sampling.seedLow),
+  );
+}
+
+export function cached(sequence: PaperSequence): unknown {
+  const event = sequence.events.find(({ type }) => type === 'prefill');
+  return event?.type === 'prefill' ? event.cached : null;
+}
