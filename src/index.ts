@@ -63,6 +63,7 @@ export type {
   StructuralTag,
   TextConstraint,
   TextEvent,
+  TextFormat,
   LoraInfo,
   TextMetrics,
   TextModel,

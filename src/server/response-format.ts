@@ -1,7 +1,7 @@
 // What a text has to match: response_format, regex and ebnf, of which a request has one.
 
 import { z } from 'zod';
-import type { StructuralTag, TextConstraint } from '../index.ts';
+import type { StructuralTag, TextConstraint, TextFormat } from '../index.ts';
 import { RequestError } from './errors.ts';
 
 const schema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
@@ -24,24 +24,27 @@ export const responseFormat = z
       .min(1)
       .nullish(),
     triggers: z.array(z.string().min(1)).min(1).nullish(),
+    /** A tree of formats, in place of structures and triggers. */
+    format: z.record(z.string(), z.unknown()).nullish(),
   })
   .superRefine((format, context) => {
-    const missing = (path: string[], message: string, code = 'missing_required_parameter') =>
-      context.addIssue({ code: 'custom', path, message, params: { code } });
+    const missing = (path: string[], message: string) =>
+      context.addIssue({ code: 'custom', path, message, params: { code: 'missing_required_parameter' } });
     if (format.type === 'json_schema' && schemaOf(format) == null) {
       missing(['json_schema', 'schema'], 'is required where the type is json_schema; send a JSON Schema');
     }
     if (format.type !== 'structural_tag') return;
-    if (format['format'] != null && !format.structures) {
-      missing(
-        ['format'],
-        'is not read here; send structures (begin, schema, end) and triggers',
-        'unsupported',
-      );
-    } else {
-      for (const name of ['structures', 'triggers'] as const)
-        if (!format[name]) missing([name], 'is required where the type is structural_tag');
-    }
+    if (format.format != null && (format.structures ?? format.triggers))
+      context.addIssue({
+        code: 'custom',
+        path: ['format'],
+        message: 'says what structures and triggers say; send one of them',
+        params: { code: 'invalid_value' },
+      });
+    if (format.format != null) return;
+    for (const name of ['structures', 'triggers'] as const)
+      if (!format[name])
+        missing([name], 'is required where the type is structural_tag, unless format is sent');
   });
 
 type ResponseFormat = z.infer<typeof responseFormat>;
@@ -85,6 +88,7 @@ export function toConstraint({
   if (ebnf !== undefined) return { type: 'ebnf', grammar: ebnf };
   if (!format || format.type === 'text') return undefined;
   if (format.type === 'structural_tag') {
+    if (format.format) return { type: 'format', format: format.format as unknown as TextFormat };
     const structures = (format.structures ?? []).map(({ begin, schema: inner, end }): StructuralTag => ({
       begin,
       schema: inner ?? true,

@@ -50,6 +50,10 @@ field('response_format', {
         },
       },
     ],
+    [
+      { type: 'structural_tag', format: { type: 'regex', pattern: 'a+' } },
+      { constraint: { type: 'format', format: { type: 'regex', pattern: 'a+' } } },
+    ],
   ],
   refused: [
     [{ type: 'xml' }, 'one of text, json_object, json_schema', { param: 'response_format.type' }],
@@ -67,9 +71,9 @@ field('response_format', {
       { param: 'response_format.triggers' },
     ],
     [
-      { type: 'structural_tag', format: { type: 'sequence' } },
-      'send structures',
-      { param: 'response_format.format', code: 'unsupported' },
+      { type: 'structural_tag', triggers: ['a'], format: { type: 'const_string', value: 'a' } },
+      'send one of them',
+      { param: 'response_format.format' },
     ],
   ],
 });

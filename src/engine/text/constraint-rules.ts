@@ -12,6 +12,7 @@ import {
   type Rule,
   type Rules,
 } from '../rules.ts';
+import { textFormat } from './format-rules.ts';
 import type { LogitProcessor, TextConstraint } from './text-model.ts';
 
 const MOST_BAD_WORDS = 1000;
@@ -30,6 +31,7 @@ const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
     ),
     triggers: listOf(filledText, { least: 1 }),
   },
+  format: { format: textFormat },
 };
 
 /** Whether the grammar itself makes sense is found when it is compiled. */

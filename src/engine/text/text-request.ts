@@ -1,5 +1,9 @@
 // What a text model is asked for: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
 
+import type { TextFormat } from './text-format.ts';
+
+export type * from './text-format.ts';
+
 export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'developer';
 
 export interface ContentPart {
@@ -66,7 +70,9 @@ export type TextConstraint =
   /** W3C EBNF or llama.cpp's GBNF; the start rule is `root`. */
   | { type: 'ebnf'; grammar: string }
   /** Free text with tagged regions, each with a constraint of its own. */
-  | { type: 'structural_tag'; structures: StructuralTag[]; triggers: string[] };
+  | { type: 'structural_tag'; structures: StructuralTag[]; triggers: string[] }
+  /** The same and more, as a tree. */
+  | { type: 'format'; format: TextFormat };
 
 /** From `begin` to `end` the text matches `schema`; text that matches one of the triggers must go on as one of the tags. */
 export interface StructuralTag {

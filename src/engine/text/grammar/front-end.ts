@@ -5,8 +5,10 @@ import { ruleOfReply, type ReplyGrammar } from '../output/reply-rule.ts';
 import type { TextConstraint } from '../text-request.ts';
 import { TooLarge, type Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
+import { ruleOfFormat } from './format-tree.ts';
 import { regexDfa } from './regex.ts';
 import { object, regular, type Rule } from './rule.ts';
+import { said } from './said.ts';
 import { ruleOfSchema } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 
@@ -24,30 +26,21 @@ export function ruleOfConstraint(constraint: GrammarSource, limits: Limits): Rul
     case 'json_object':
       return object();
     case 'regex':
-      return about('constraint.pattern', () =>
-        regular(regexDfa(constraint.pattern, { whole: true, limits })),
-      );
+      return said('constraint.pattern', () => regular(regexDfa(constraint.pattern, { whole: true, limits })));
     case 'ebnf':
-      return about('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
+      return said('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
     case 'json_schema':
       return ruleOfSchema(constraint.schema, { path: 'constraint.schema', limits });
     case 'structural_tag':
-      return about('constraint.structures', () => {
+      return said('constraint.structures', () => {
         const tags = constraint.structures.map(({ begin, schema, end }, i) => {
           const content = ruleOfSchema(schema, { path: `constraint.structures.${i}.schema`, limits });
           return { begin, content, end };
         });
         return taggedText(constraint.triggers, tags);
       });
-  }
-}
-
-function about(param: string, make: () => Rule): Rule {
-  try {
-    return make();
-  } catch (error) {
-    if (!(error instanceof EngineError) || error.param !== null) throw error;
-    throw new EngineError(error.code, error.message, { param, cause: error });
+    case 'format':
+      return ruleOfFormat(constraint.format, { path: 'constraint.format', limits, ends: [] });
   }
 }
 

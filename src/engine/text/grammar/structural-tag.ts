@@ -20,24 +20,42 @@ export function textUpTo(marker: string, markers: readonly string[] = [marker]):
   return search(markers, marker);
 }
 
-/** Text and tags in turn; `min` and `max` bound the tags. */
-export function taggedText(
-  triggers: readonly string[],
-  tags: readonly Tag[],
-  { min = 0, max = Infinity } = {},
+/** What has to follow where a trigger stands in free text. */
+export interface Dispatched {
+  trigger: string;
+  then: Rule;
+}
+
+/** Free text without `excludes`, and after each trigger what follows it. `once`: after the first, nothing more. */
+export function dispatchedText(
+  rules: readonly Dispatched[],
+  { excludes = [], once = false }: { excludes?: readonly string[]; once?: boolean } = {},
 ): Rule {
-  const tagged = tags.map(({ begin, content, end }): Rule => {
-    const trigger = triggers.find((each) => begin.startsWith(each));
-    if (trigger === undefined || trigger === '') {
-      throw new EngineError(
-        'bad_request',
-        `the tag ${JSON.stringify(begin)} begins with none of the triggers ${JSON.stringify(triggers)}: add one that it begins with`,
-      );
-    }
-    const opening = regular(textUpTo(trigger, triggers));
-    return sequence(opening, text(begin.slice(trigger.length)), content, text(end));
+  const markers = [...new Set([...rules.map(({ trigger }) => trigger), ...excludes])];
+  const found = rules.map(({ trigger, then }) => sequence(regular(textUpTo(trigger, markers)), then));
+  const free = regular(textWithout(markers));
+  return once ? choice(free, ...found) : sequence(repeat(choice(...found), 0), free);
+}
+
+/** Text and tags in turn. */
+export function taggedText(triggers: readonly string[], tags: readonly Tag[]): Rule {
+  const rules = tags.map(({ begin, content, end }) => {
+    const { trigger, left } = restOfTag(begin, triggers);
+    return { trigger, then: sequence(left, content, text(end)) };
   });
-  return sequence(repeat(choice(...tagged), min, max), regular(textWithout(triggers)));
+  return dispatchedText(rules, { excludes: triggers });
+}
+
+/** The trigger a tag begins with, and what is left of its beginning. */
+export function restOfTag(begin: string, triggers: readonly string[]): { trigger: string; left: Rule } {
+  const trigger = triggers.find((each) => begin.startsWith(each));
+  if (trigger === undefined || trigger === '') {
+    throw new EngineError(
+      'bad_request',
+      `the tag ${JSON.stringify(begin)} begins with none of the triggers ${JSON.stringify(triggers)}: add one that it begins with`,
+    );
+  }
+  return { trigger, left: text(begin.slice(trigger.length)) };
 }
 
 /** Reads on until a marker is complete: the states are the beginnings of markers, as Aho and Corasick have them. */

@@ -158,10 +158,11 @@ function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Par
     reader,
     begins.map(({ text }) => marker(text.trimStart())),
   );
-  const reads = begins.find(({ text }) => text.trimStart() === opening?.text)?.reads ?? 'schema';
+  const begun = begins.find(({ text }) => text.trimStart() === opening?.text);
+  const reads = begun?.reads ?? 'schema';
   const wanted = reads === 'schema' ? kinds : reads === 'text' ? STRING : ANY;
   if (body.newlines) yield* character(reader, '\n');
-  const end = marker(body.value.end);
+  const end = marker(begun?.end ?? body.value.end);
   /** The last line break belongs to the tag, if one follows. */
   let held = '';
   const unlessLast = (text: string): string => {

@@ -30,6 +30,7 @@ const TOOLS: readonly Rule[] = [
   { format: 'glm45', template: ['<arg_key>'] },
   { format: 'qwen3_coder', template: ['<function=', '<parameter='] },
   { format: 'functionary', template: ['<function='] },
+  { format: 'minicpm5', template: ['<function name="', '<param name="'] },
   { format: 'kimi_k2', template: ['<|tool_calls_section_begin|>'] },
   { format: 'deepseek_v3', template: ['<｜tool▁sep｜>', '```json'] },
   { format: 'deepseek_v31', template: ['<｜tool▁sep｜>'] },

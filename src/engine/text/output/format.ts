@@ -29,7 +29,11 @@ export interface TaggedBody {
   name: { begin: string; end: string };
   key: { begin: string; end: string };
   /** What opens a value, and how the value reads: by the schema, as text, or as JSON. */
-  value: { begins: readonly { text: string; reads: 'schema' | 'text' | 'json' }[]; end: string };
+  value: {
+    begins: readonly { text: string; reads: 'schema' | 'text' | 'json'; end?: string }[];
+    /** Unless what opens it has an end of its own. */
+    end: string;
+  };
   /** After the last argument. */
   close?: string;
   /** A line break of its own stands at both ends of each value. */
@@ -85,6 +89,10 @@ export interface ReasoningFormat {
   callsEnd?: boolean;
   /** May come again in mid-reply. */
   repeats?: boolean;
+  /** It is content, behind its opening tag, which the prompt has. */
+  joined?: boolean;
+  /** A variable of the template: where it is true, reasoning without an answer is the answer. */
+  fills?: string;
   /** Around the answer. */
   answer?: { begin: string; end: string };
 }

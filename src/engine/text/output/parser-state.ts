@@ -12,6 +12,8 @@ export interface OutputParserOptions {
   begins: Begins;
   separateReasoning: boolean;
   streamReasoning: boolean;
+  /** Reasoning waits for the answer; where there comes none, it is the answer. */
+  reasoningFills?: boolean;
   /** The reply is over with its first call. */
   singleCall: boolean;
   /** Calls of other tools are text. */

@@ -26,6 +26,7 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
   const reader = createReader();
   const parts = createParts({
     ...options,
+    separateReasoning: options.separateReasoning && format.reasoning?.joined !== true,
     holdSpace: options.tools !== null,
     callId: options.callId ?? callId,
   });
@@ -151,7 +152,7 @@ function* readReasoning(
     if (!(yield* sees(reader, [marker(format.begin)]))) reader.at = from;
   }
   const tag = yield* match(reader, [marker(format.begin)]);
-  parts.openReasoning(tag?.text ?? '');
+  parts.openReasoning(tag?.text ?? (format.joined ? format.begin : ''));
   const ends = [marker(format.end)];
   const callsEnd = format.callsEnd ? callMarkers : [];
   const stops = firsts([...ends, ...callsEnd]);

@@ -11,6 +11,8 @@ export interface PartsOptions {
   separateReasoning: boolean;
   /** false: reasoning comes in one part. */
   streamReasoning: boolean;
+  /** Reasoning waits for the answer; where there comes none, it is the answer. */
+  reasoningFills?: boolean;
   /** Space before a call is held back and dropped. */
   holdSpace: boolean;
   callId: () => string;
@@ -40,7 +42,8 @@ export interface Parts {
 const MOST_SPACE = 256;
 
 export function createParts(options: PartsOptions): Parts {
-  const { separateReasoning, streamReasoning, holdSpace, callId } = options;
+  const { separateReasoning, holdSpace, callId, reasoningFills = false } = options;
+  const streamReasoning = options.streamReasoning && !reasoningFills;
   let parts: OutputPart[] = [];
   let waiting: { ids: number[]; logprobs: TokenLogprob[] } = { ids: [], logprobs: [] };
   let said = false;
@@ -74,6 +77,10 @@ export function createParts(options: PartsOptions): Parts {
     if (last?.kind === 'toolCall') last.text += text;
     else parts.push({ kind: 'toolCall', call: calls - 1, text, ids: [], logprobs: [] });
   };
+  const endThought = (): void => {
+    add('reasoning', thought);
+    thought = '';
+  };
   /** The text that is certain to stay; space at its end waits for what follows. */
   const certain = (text: string, holds: boolean): string => {
     const rest = atStart ? text.replace(/^[\r\n]+/, '') : text;
@@ -101,6 +108,7 @@ export function createParts(options: PartsOptions): Parts {
     },
     content(text) {
       said ||= text.trim() !== '';
+      if (said && !inReasoning) endThought();
       add('content', certain(text, holdSpace));
     },
     openReasoning(tag) {
@@ -117,11 +125,11 @@ export function createParts(options: PartsOptions): Parts {
       inReasoning = false;
       heldSpace = '';
       if (!separateReasoning) return add('content', tag);
-      add('reasoning', thought);
-      thought = '';
+      if (!reasoningFills) endThought();
       atStart = true;
     },
     openCall(name, id = callId()) {
+      endThought();
       lastKind = 'toolCall';
       heldSpace = given = '';
       parts.push({ kind: 'toolCall', call: calls++, id, name, text: '', ids: [], logprobs: [] });
@@ -142,7 +150,9 @@ export function createParts(options: PartsOptions): Parts {
       return taken;
     },
     end() {
-      if (inReasoning && separateReasoning) add('reasoning', thought + heldSpace);
+      const isAnswer = reasoningFills && !said && calls === 0;
+      if (isAnswer) add('content', thought + heldSpace);
+      else if (inReasoning && separateReasoning) add('reasoning', thought + heldSpace);
       else add('content', heldSpace);
       heldSpace = thought = '';
       if (parts.length > 0 || waiting.ids.length === 0) return this.take();

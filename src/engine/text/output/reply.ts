@@ -30,6 +30,8 @@ export interface ReplyPlan {
   thinking: ThinkingPlan | null;
   /** Reasoning as tags; null: it is not looked for. */
   tags: ReasoningFormat | null;
+  /** Reasoning without an answer is the answer. */
+  fills: boolean;
 }
 
 /** A plain prompt is answered with plain text, unless it has tools or asks for reasoning to be told apart. */
@@ -50,7 +52,13 @@ export function planReply(request: TextRequest, context: ReplyContext): ReplyPla
     tools,
     thinking,
     tags: reads ? thinkingTags(output) : null,
+    fills: reads && asksToFill(prompt, output.reasoning),
   };
+}
+
+function asksToFill(prompt: TextPrompt, reasoning: ReasoningFormat | null): boolean {
+  const variables = ('messages' in prompt && prompt.templateKwargs) || {};
+  return reasoning?.fills !== undefined && variables[reasoning.fills] === true;
 }
 
 function shown(
@@ -94,6 +102,7 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
     begins,
     separateReasoning: thinking?.separate ?? true,
     streamReasoning: thinking?.stream ?? true,
+    reasoningFills: plan.fills,
     singleCall: tools.single,
     listedOnly: tools.listed,
     marker: markersOf(tokenizer),

@@ -139,6 +139,22 @@ const FORMATS: readonly ToolFormat[] = [
     lineBreaks: true,
   },
   {
+    name: 'minicpm5',
+    bodies: [
+      {
+        kind: 'tagged',
+        name: { begin: '<function name="', end: '">' },
+        key: { begin: '<param name="', end: '"' },
+        value: {
+          begins: [TYPED, { text: '><![CDATA[', reads: 'text', end: ']]></param>' }],
+          end: '</param>',
+        },
+        close: '</function>',
+      },
+    ],
+    lineBreaks: true,
+  },
+  {
     name: 'interns1',
     section: { begin: '<|action_start|><|plugin|>\n', end: '<|action_end|>' },
     bodies: [NAME_AND_PARAMETERS],

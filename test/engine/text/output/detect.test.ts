@@ -25,12 +25,22 @@ describe('a chat template', () => {
   it('of every format is among them, but for those that only a name chooses', () => {
     const seen = new Set(excerpts.map(({ tools }) => tools));
     const unseen = [...TOOL_FORMATS.keys()].filter((name) => !seen.has(name));
-    expect(unseen).toEqual(['mimo', 'pythonic', 'hunyuan', 'step3', 'minimax_m2', 'interns1', 'json']);
+    expect(unseen).toEqual([
+      'mimo',
+      'pythonic',
+      'hunyuan',
+      'step3',
+      'minimax_m2',
+      'minicpm5',
+      'interns1',
+      'json',
+    ]);
   });
 
   it.each([
     ['<tool_call>f<tool_sep><arg_key>', 'hunyuan'],
     ['<｜tool_sep｜><steptml:invoke name=', 'step3'],
+    ['<function name="f"><param name="a">', 'minicpm5'],
     ['<|action_start|><|plugin|>', 'interns1'],
   ])('with %s tells %s', (template, tools) => {
     expect(detectFormats(template, () => false).tools).toBe(tools);

@@ -167,6 +167,29 @@ export const MARKED_REPLIES: Reply[] = [
     ],
   },
   {
+    name: 'minimax-append-think',
+    tools: 'minimax_m2',
+    reasoning: 'minimax-append-think',
+    begins: 'reasoning',
+    text: '\nr\n</think>\n\nSo\n<minimax:tool_call>\n<invoke name="ping">\n</invoke>\n</minimax:tool_call>',
+    told: [{ content: '<think>\nr\n</think>\n\nSo' }, { name: 'ping', arguments: '{}' }],
+  },
+  {
+    name: 'minicpm5',
+    tools: 'minicpm5',
+    reasoning: 'think',
+    text: '<think>\nr\n</think>\n\nText\n<function name="get_weather"><param name="city"><![CDATA[a </param> <b>]]></param><param name="days">2</param><param name="tags">["<"]</param><param name="note"><q></param></function>\n<function name="ping">\n</function>',
+    told: [
+      { reasoning: 'r' },
+      { content: 'Text' },
+      {
+        name: 'get_weather',
+        arguments: '{"city": "a </param> <b>", "days": 2, "tags": ["<"], "note": "<q>"}',
+      },
+      { name: 'ping', arguments: '{}' },
+    ],
+  },
+  {
     name: 'gemma4: quotes of its own',
     tools: 'gemma4',
     reasoning: 'gemma4',

@@ -30,6 +30,20 @@ describe('reasoning', () => {
     expect(all('<think>\na\n\nb ')).toEqual(['a\n\nb ']);
   });
 
+  it('is the answer where there is none and it is asked to', () => {
+    const fills = { reasoningFills: true };
+    expect(told(letters('<think>\na\n</think>\n\n'), format, fills)).toEqual([{ content: 'a' }]);
+    expect(told(letters('<think>\na'), format, fills)).toEqual([{ content: 'a' }]);
+    expect(told(letters('<think>\na\n</think>\n\nSo'), format, fills)).toEqual([
+      { reasoning: 'a' },
+      { content: 'So' },
+    ]);
+    expect(told(letters('<think>a</think><tool_call>{"name": "ping"}</tool_call>'), format, fills)).toEqual([
+      { reasoning: 'a' },
+      { name: 'ping', arguments: '{}' },
+    ]);
+  });
+
   it('is counted to its end tag, tags included', () => {
     const count = (texts: string[], begins: 'reasoning' | 'undecided' = 'undecided'): number | null => {
       const parser = parserOf(format, { begins });

@@ -1,6 +1,6 @@
 // What a request makes of tools and of reasoning, model by model.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import { planReply } from '../../../../src/engine/text/output/reply.ts';
 import { planThinking } from '../../../../src/engine/text/output/thinking.ts';
@@ -23,6 +23,23 @@ const template = (variables: string) =>
     },
     {},
   );
+
+test('a variable of the template asks for reasoning to be the answer', () => {
+  const fills = (reasoning: string, templateKwargs: Record<string, unknown>): boolean =>
+    planReply(
+      { prompt: { messages, templateKwargs } },
+      {
+        output: formats('hermes', reasoning),
+        template: template(''),
+        tokenizer: openTokenizer(byteLevel()),
+        name: 'm',
+      },
+    ).fills;
+  expect(fills('nemotron_3', { force_nonempty_content: true })).toBe(true);
+  expect(fills('nemotron_3', { force_nonempty_content: false })).toBe(false);
+  expect(fills('nemotron_3', {})).toBe(false);
+  expect(fills('qwen3', { force_nonempty_content: true })).toBe(false);
+});
 
 describe('tools', () => {
   const hermes = formats('hermes');
