@@ -58,7 +58,7 @@ export const GENERATION_FIELDS = {
       { stricter: 'above 0, at most 2' },
     ),
     logit_bias: honoured(
-      z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).refine(fewBiases, {
+      z.record(z.string().regex(/^(0|[1-9]\d*)$/), z.number().min(-100).max(100)).refine(fewBiases, {
         error: `must have at most ${MOST_BIASES} entries`,
       }),
       `Up to ${MOST_BIASES} token ids, each with a number added to that token's logit.`,

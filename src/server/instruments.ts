@@ -23,7 +23,8 @@ const COUNTERS = {
   num_so_requests_total: 'Accepted requests whose text has to match something.',
   num_grammar_total: 'Grammars that requests asked for, of strict and required tools too.',
   num_grammar_cache_hit_total: 'Those of them that were known already.',
-  num_grammar_aborted_total: 'Those of them that were refused, or took too long.',
+  num_grammar_aborted_total: 'Those of them that were refused.',
+  num_grammar_timeout_total: 'Those of them that took too long to compile.',
   num_retracted_requests_total: 'Times that a sequence gave its pages up for others.',
   device_restarts_total: 'Times that a lost device was opened again.',
 };
@@ -91,6 +92,18 @@ export interface Instruments {
   setCount(name: CounterName, value: number): void;
   set(name: GaugeName, value: number): void;
   observe(name: HistogramName, value: number, series?: Series): void;
+}
+
+/** Takes the seconds until a route's reply began, by the route's name. */
+export function createRouteTimer(registry: Registry): (name: string, seconds: number) => void {
+  const histogram = new Histogram({
+    name: 'svc:func_latency_seconds',
+    help: 'From a request to where its reply begins, by route.',
+    buckets: [...TOKEN_SECONDS, 10, 30, 60, 120, 300],
+    labelNames: ['name'],
+    registers: [registry],
+  });
+  return (name, seconds) => histogram.observe({ name }, seconds);
 }
 
 /** Those of each model, by its name. */

@@ -3,7 +3,7 @@
 import type { H3Event } from 'h3';
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, TextMetrics, TextModel } from '../index.ts';
-import { createInstruments, type Instruments } from './instruments.ts';
+import { createInstruments, createRouteTimer, type Instruments } from './instruments.ts';
 import type { Service } from './service.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
@@ -14,6 +14,8 @@ export interface Metrics {
   watchEmbeddings(name: string, model: EmbeddingModel): EmbeddingModel;
   /** Seconds until a model answered, and those of its weights where that is known. */
   opened(name: string, seconds: number, weights: number | null): void;
+  /** Takes the time of a route until its reply begins; one that throws is timed, too. */
+  timed<T>(route: string, answer: () => T | Promise<T>): Promise<T>;
   /** What a text model says of itself now. */
   tell(name: string, model: TextModel): Promise<void>;
 }
@@ -21,6 +23,7 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const instrumentsOf = createInstruments(registry);
+  const tellRoute = createRouteTimer(registry);
   const throughputOf = createThroughput();
   return {
     registry,
@@ -38,6 +41,14 @@ export function createMetrics(): Metrics {
       const to = instrumentsOf(name);
       to.set('engine_startup_time', seconds);
       if (weights !== null) to.set('weight_load_duration_seconds', weights);
+    },
+    async timed(route, answer) {
+      const begun = performance.now();
+      try {
+        return await answer();
+      } finally {
+        tellRoute(route, (performance.now() - begun) / 1000);
+      }
     },
     async tell(name, model) {
       const now = await model.metrics();
@@ -92,6 +103,7 @@ function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   to.setCount('num_grammar_total', grammars.asked);
   to.setCount('num_grammar_cache_hit_total', grammars.known);
   to.setCount('num_grammar_aborted_total', grammars.refused);
+  to.setCount('num_grammar_timeout_total', grammars.timedOut);
   to.setCount('evicted_tokens_total', cache.evicted);
   to.setCount('backuped_tokens_total', cache.backedUp);
   to.setCount('load_back_tokens_total', cache.loadedBack);

@@ -118,7 +118,7 @@ export function createFakeModel(): FakeModel {
           hostBytes: { used: 3 * 1024, total: 8 * 1024 + 1 },
           storageBytes: null,
         },
-        grammars: { asked: 5, known: 3, refused: 1, compiling: 2 },
+        grammars: { asked: 5, known: 3, refused: 1, timedOut: 4, compiling: 2 },
         adapters: { loaded: model.adapters.length, most: 8 },
         steps: 0,
         sharedSteps: 0,

@@ -46,6 +46,19 @@ describe('/metrics', () => {
     expect(of('page_size')).toBe(16);
   });
 
+  it('tells how long routes took until their replies began', async () => {
+    const { url, post } = await start({}, { names: ['chat'] });
+    await (await post(ask('one two'))).json();
+    await (await post(ask('wait 40', { stream: true }))).text();
+    expect((await post({ messages: 'none' })).status).toBe(400);
+    const found = await scrape(url);
+    const of = (name: string, route: string) =>
+      found.get(`svc:func_latency_seconds_${name}{name="${route}"}`);
+    expect(of('count', 'POST /v1/chat/completions')).toBe(3);
+    expect(of('count', 'GET /metrics')).toBeUndefined();
+    expect((await scrape(url)).get('svc:func_latency_seconds_count{name="GET /metrics"}')).toBe(1);
+  });
+
   it('tells how long requests waited and grammars were compiled', async () => {
     const { url, post } = await start({}, { names: ['chat'] });
     await (await post(ask('one two'))).json();
@@ -80,6 +93,7 @@ describe('/metrics', () => {
       num_grammar_total: 5,
       num_grammar_cache_hit_total: 3,
       num_grammar_aborted_total: 1,
+      num_grammar_timeout_total: 4,
       num_grammar_queue_reqs: 2,
       kv_used_tokens: 3 * 16,
       kv_evictable_tokens: 16,

@@ -128,6 +128,7 @@ field('logit_bias', {
     [{ 1: 100.5 }, 'at most 100', { param: 'logit_bias.1' }],
     [{ 1: -101 }, 'at least -100', { param: 'logit_bias.1' }],
     [{ x: 1 }, 'keys are whole numbers', { param: 'logit_bias.x' }],
+    [{ '005': 1 }, 'keys are whole numbers', { param: 'logit_bias.005' }],
     [{ 256: 1 }, "the model's ids end at 255", { param: 'logit_bias.256' }],
     [Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1])), 'at most 1024'],
   ],

@@ -202,8 +202,10 @@ export interface GrammarCounters {
   asked: number;
   /** Those of them that were there, or being compiled, already. */
   known: number;
-  /** Those that made no sense, or took too much. */
+  /** Those that made no sense, or took too much room. */
   refused: number;
+  /** Those that took too long. */
+  timedOut: number;
   /** At the moment. */
   compiling: number;
 }

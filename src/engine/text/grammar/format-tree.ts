@@ -65,7 +65,7 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
     case 'dispatch': {
       const rules = format.rules.map(([trigger, each], i) => ({
         trigger,
-        then: inside(`rules.${i}.1`, each),
+        after: inside(`rules.${i}.1`, each),
       }));
       return dispatchedText(rules, { excludes: format.excludes ?? [], once: format.loop === false });
     }
@@ -80,7 +80,7 @@ function triggeredTags(format: TriggeredTagsFormat, { path, limits, ends }: Plac
   const rules = tags.map((tag, i) =>
     said(`${path}.tags.${i}.begin`, () => {
       const { trigger, left } = restOfTag(tag.begin as string, triggers);
-      return { trigger, then: sequence(left, inner[i]!, endOf(tag)) };
+      return { trigger, after: sequence(left, inner[i]!, endOf(tag)) };
     }),
   );
   const excludes = [...triggers, ...(format.excludes ?? []), ...ends];

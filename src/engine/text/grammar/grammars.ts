@@ -1,6 +1,7 @@
 // The grammars of a model: compiled once each, away from the thread that serves, and kept while there is room.
 
 import { LRUCache } from 'lru-cache';
+import { EngineError, type ErrorCode } from '../../../files/error.ts';
 import { compile } from './compile.ts';
 import { limits } from './dfa.ts';
 import { asBadRequest, ruleOfConstraint, type GrammarSource } from './front-end.ts';
@@ -41,7 +42,7 @@ export function createGrammars(
   { mostBytes = MOST_BYTES } = {},
 ): Grammars {
   const kept = new LRUCache<string, { made: Promise<Grammar>; grammar: Grammar | null }>({ max: MOST_KEPT });
-  const counters = { asked: 0, known: 0, refused: 0, compiling: 0 };
+  const counters = { asked: 0, known: 0, refused: 0, timedOut: 0, compiling: 0 };
   const { available } = vocabulary;
   const make = async (constraint: GrammarSource): Promise<Grammar> =>
     createGrammar(
@@ -76,9 +77,10 @@ export function createGrammars(
       try {
         entry.grammar = await entry.made;
       } catch (error) {
-        counters.refused++;
         if (kept.peek(key) === entry) kept.delete(key);
-        throw error;
+        const tookLong = error instanceof EngineError && error.code === 'timed_out';
+        counters[tookLong ? 'timedOut' : 'refused']++;
+        throw tookLong ? again(error, 'bad_request') : error;
       } finally {
         counters.compiling--;
       }
@@ -101,6 +103,10 @@ function warmUp(vocabulary: Vocabulary): void {
   }
 }
 
+function again({ message, param, cause }: EngineError, code: ErrorCode): EngineError {
+  return new EngineError(code, message, { ...(param !== null && { param }), cause });
+}
+
 /** null: the vocabulary cannot spell it. */
 function programOf(constraint: GrammarSource, available: Uint8Array): Program | null {
   try {
@@ -110,12 +116,17 @@ function programOf(constraint: GrammarSource, available: Uint8Array): Program | 
   }
 }
 
-/** Plain data, for whichever thread asked. `available`: 1 for each byte that is a token by itself. */
+/**
+ * Plain data, for whichever thread asked. `available`: 1 for each byte that is a token by itself. Throws bad_request, or timed_out for
+ * one that took too long.
+ */
 export function compileProgram(constraint: GrammarSource, available: Uint8Array): Program {
   const bounds = limits({ milliseconds: LONGEST });
   try {
     return compile(ruleOfConstraint(constraint, bounds), available, bounds);
   } catch (error) {
-    throw asBadRequest(error);
+    const refusal = asBadRequest(error);
+    const isLate = refusal instanceof EngineError && performance.now() > bounds.deadline;
+    throw isLate ? again(refusal, 'timed_out') : refusal;
   }
 }

@@ -23,16 +23,16 @@ export function textUpTo(marker: string, markers: readonly string[] = [marker]):
 /** What has to follow where a trigger stands in free text. */
 export interface Dispatched {
   trigger: string;
-  then: Rule;
+  after: Rule;
 }
 
-/** Free text without `excludes`, and after each trigger what follows it. `once`: after the first, nothing more. */
+/** Free text without `excludes`, and after each trigger what is to follow it. `once`: after the first, nothing more. */
 export function dispatchedText(
   rules: readonly Dispatched[],
   { excludes = [], once = false }: { excludes?: readonly string[]; once?: boolean } = {},
 ): Rule {
   const markers = [...new Set([...rules.map(({ trigger }) => trigger), ...excludes])];
-  const found = rules.map(({ trigger, then }) => sequence(regular(textUpTo(trigger, markers)), then));
+  const found = rules.map(({ trigger, after }) => sequence(regular(textUpTo(trigger, markers)), after));
   const free = regular(textWithout(markers));
   return once ? choice(free, ...found) : sequence(repeat(choice(...found), 0), free);
 }
@@ -41,7 +41,7 @@ export function dispatchedText(
 export function taggedText(triggers: readonly string[], tags: readonly Tag[]): Rule {
   const rules = tags.map(({ begin, content, end }) => {
     const { trigger, left } = restOfTag(begin, triggers);
-    return { trigger, then: sequence(left, content, text(end)) };
+    return { trigger, after: sequence(left, content, text(end)) };
   });
   return dispatchedText(rules, { excludes: triggers });
 }

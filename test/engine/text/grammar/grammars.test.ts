@@ -17,7 +17,7 @@ describe('what a grammar may take', () => {
     const other = { ...WIDE, pattern: '[cd]{300}' };
     expect(() => compileProgram(other, available)).toThrow(
       expect.objectContaining({
-        code: 'bad_request',
+        code: 'timed_out',
         message: expect.stringContaining('needs more time, more than a grammar may have'),
       }),
     );
@@ -28,6 +28,23 @@ describe('what a grammar may take', () => {
       expect.objectContaining({ code: 'bad_request', message: expect.stringContaining('of over') }),
     );
   });
+});
+
+it('what took too long is counted apart, and is a bad request', async () => {
+  const grammars = createGrammars(smallVocabulary([]), async (constraint, bytes) => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 10_000));
+    try {
+      return compileProgram(constraint, bytes);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+  await expect(grammars.get({ ...WIDE, pattern: '[ef]{300}' })).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'constraint.pattern',
+  });
+  expect(grammars.counters).toEqual({ asked: 1, known: 0, refused: 0, timedOut: 1, compiling: 0 });
 });
 
 describe('grammars that come again', () => {
@@ -42,9 +59,9 @@ describe('grammars that come again', () => {
     expect(first.compileMs).toBeTypeOf('number');
     expect((await grammars.get(WIDE)).compileMs).toBeNull();
     const third = grammars.get({ ...WIDE, pattern: '(' });
-    expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 0, compiling: 1 });
+    expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 0, timedOut: 0, compiling: 1 });
     await expect(third).rejects.toThrow();
-    expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 1, compiling: 0 });
+    expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 1, timedOut: 0, compiling: 0 });
   });
 
   it('make room for others where much was worked out about them', async () => {
