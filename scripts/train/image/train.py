@@ -8,6 +8,7 @@ run up again. `export.py` turns <state>/denoiser.pt into the checkpoint.
 """
 
 import argparse
+import itertools
 import random
 import time
 from pathlib import Path
@@ -24,7 +25,7 @@ from model import Noise, make_unet
 from muon import optimizers, restore, take_step
 from objects import box_of
 from pictures import read_scenes
-from scenes import Scene, mirrored
+from scenes import KINDS, Scene, mirrored
 
 CURRICULUM = [(0.0, (0.2, 0.8, 0.0, 0.0)), (0.3, (0.12, 0.55, 0.33, 0.0)), (0.55, (0.08, 0.35, 0.32, 0.25))]
 """From that share of the run on, the shares of pictures with no, one, two and three things."""
@@ -43,10 +44,17 @@ def weights_of(scene: Scene, size: int = 16) -> np.ndarray:
     return weights
 
 
+def focus_of(scene: Scene, focus: dict[str, float]) -> float:
+    """How often it is shown, against others with as many things."""
+    return max((focus.get(thing.kind, 1.0) for thing in scene.things), default=1.0)
+
+
 class Stream:
     """Batches of latents, captions and loss weights."""
 
-    def __init__(self, data: Path, space: basis.Basis, seed: int, shares: list[float] | None) -> None:
+    def __init__(
+        self, data: Path, space: basis.Basis, seed: int, shares: list[float] | None, focus: dict[str, float]
+    ) -> None:
         self.rng, self.space, self.shares = random.Random(seed), space, shares
         self.pictures, self.by_count = [], {0: [], 1: [], 2: [], 3: []}
         for shard, path in enumerate(sorted(data.glob("scenes-???.jsonl"))):
@@ -55,12 +63,16 @@ class Stream:
             )
             for row, scene in enumerate(read_scenes(path)):
                 self.by_count[len(scene.things)].append((shard, row, scene))
+        self.weights = {
+            count: list(itertools.accumulate(focus_of(scene, focus) for _, _, scene in rows))
+            for count, rows in self.by_count.items()
+        }
 
     def next(self, count: int, progress: float) -> tuple[torch.Tensor, list[str], torch.Tensor]:
         shares = self.shares or next(s for start, s in reversed(CURRICULUM) if progress >= start)
         pictures, captions, weights = [], [], []
         for things in self.rng.choices(range(4), shares, k=count):
-            shard, row, scene = self.rng.choice(self.by_count[things])
+            (shard, row, scene), = self.rng.choices(self.by_count[things], cum_weights=self.weights[things])
             flip = self.rng.random() < 0.5
             scene = mirrored(scene) if flip else scene
             pictures.append(self.pictures[shard][row][:, :: -1 if flip else 1])
@@ -107,7 +119,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
         optimizer_states = [o.state_dict() for o in tuned]
         return {"model": models.both.state_dict(), "optimizers": optimizer_states, "average": average.weights}
 
-    stream = Stream(args.data, basis.load(args.state), 1000 * run.done["step"] + rank, args.shares)
+    stream = Stream(args.data, basis.load(args.state), 1000 * run.done["step"] + rank, args.shares, dict(args.focus))
     torch.manual_seed(1000 * run.done["step"] + rank)
     parameters, running = list(models.both.parameters()), 0.0
     while run.progress < 1:
@@ -129,6 +141,13 @@ def work(rank: int, args: argparse.Namespace) -> None:
     run.save(state())
 
 
+def of_kind(text: str) -> tuple[str, float]:
+    kind, _, factor = text.partition("=")
+    if kind not in KINDS:
+        raise argparse.ArgumentTypeError(f"{kind} is none of {', '.join(KINDS)}")
+    return kind, float(factor)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     workers.add_arguments(parser, minutes=85)
@@ -140,6 +159,9 @@ def main() -> None:
     parser.add_argument("--text-lr", type=float, default=2e-4, help="0: the text encoder stays as it is")
     parser.add_argument(
         "--shares", type=float, nargs=4, help="of pictures with no, one, two, three things; else by a curriculum"
+    )
+    parser.add_argument(
+        "--focus", type=of_kind, nargs="*", default=[], help="as kite=4: scenes with one come so many times as often"
     )
     parser.add_argument("--average", type=float, default=0.998, help="how much of the moving average a step keeps")
     parser.add_argument("--decay", type=float, default=0.4, help="share of the run in which the rate falls")
