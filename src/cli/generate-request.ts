@@ -253,7 +253,7 @@ export function toImageRequest(plan: Plan, prompt: string, sources: Sources): Im
     options[name as keyof typeof REQUEST_FIELDS],
   ]);
   const given = withoutMissing(Object.fromEntries(fields) as Partial<ImageRequest>);
-  return { prompt, seed: plan.seed, ...given, ...(options.preview && { previewEvery: 1 }), ...sources };
+  return { prompt, seed: plan.seed, ...given, ...(options.preview && { previews: Infinity }), ...sources };
 }
 
 function withoutMissing<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -82,13 +82,6 @@ const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await 
 
 const bytesOfUrl = (url: string): Uint8Array => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
 
-/** Steps between previews, so that at most `previews` are shown before the last step. */
-export function previewEvery(previews: number, { steps, strength }: ResolvedImageRequest): number {
-  if (previews === 0) return 0;
-  const taken = Math.max(1, Math.floor(steps * (strength ?? 1)));
-  return Math.floor((taken - 1) / (previews + 1)) + 1;
-}
-
 export function checkCount({ samples }: ResolvedImageRequest): void {
   if (samples <= MOST_PICTURES) return;
   throw new RequestError(

@@ -7,7 +7,7 @@ import { RequestError } from './errors.ts';
 import { countText } from './fields.ts';
 import { readForm } from './form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
-import { checkCount, previewEvery, toImageRequests, underFieldName } from './image-request.ts';
+import { checkCount, toImageRequests, underFieldName } from './image-request.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
@@ -71,12 +71,11 @@ async function answer(
   const reply = startImageReply(body, values, kept);
   describeCall(event, reply, values.steps);
   const previews = body.partial_images ?? 0;
-  const every = previewEvery(previews, values);
   const turn = turns.enter(abort.signal);
   const drawn = draw(
     model,
     turn,
-    every ? requests.map((one) => ({ ...one, previewEvery: every })) : requests,
+    requests.map((one) => ({ ...one, previews })),
     abort.signal,
   );
   const events = whileRunning(service, abort, withNotes(service, drawn));

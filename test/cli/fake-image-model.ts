@@ -101,7 +101,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
       if (step > 1 && command === 'hang') await untilAborted(signal);
       if (signal?.aborted) throw new EngineError('cancelled', 'cancelled');
       yield { type: 'step', sample, step, steps, milliseconds: 10 };
-      if (request.previewEvery) yield { type: 'preview', sample, step, image: picture(step) };
+      if (request.previews) yield { type: 'preview', sample, step, image: picture(step) };
     }
   }
   yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20 };

@@ -37,7 +37,7 @@ describe('a value is read', () => {
     [['--vae-tiling', 'false'], { tiling: false }],
     [['--vae-tiling=false'], { tiling: false }],
     [['--no-vae-tiling'], { tiling: false }],
-    [['--preview'], { previewEvery: 1 }],
+    [['--preview'], { previews: Infinity }],
     [['--generic-kwargs', '{"eta": 0.5}'], { kwargs: { eta: 0.5 } }],
     [['--diffusers-kwargs', '{"eta": 0.5}'], { kwargs: { eta: 0.5 } }],
   ])('%j', async (args, request) => {

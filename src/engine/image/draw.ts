@@ -148,8 +148,8 @@ function sampleOnce(
   const { autoencoder, components, resolved, plan, signal, emit } = drawing;
   const { values } = resolved.event;
   const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
-  const { previewEvery = 0, seed } = resolved.request;
-  const show = previewEvery > 0 ? preview(drawing, sample) : null;
+  const { previews = 0, seed } = resolved.request;
+  const show = previews > 0 ? preview(drawing, sample) : null;
   return sampleLatentsOf({
     device: components.device,
     autoencoder,
@@ -162,7 +162,7 @@ function sampleOnce(
     options,
     signal,
     predictor: (latents, output, extra) => record(latents, output, extra, options),
-    preview: show && { every: previewEvery, show },
+    preview: show && { most: previews, show },
     onStep: (step) => emit({ type: 'step', sample, ...step }),
   });
 }

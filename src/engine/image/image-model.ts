@@ -76,8 +76,8 @@ export interface ImageRequest {
   mask?: Pixels;
   /** Encode and decode in strips: the same picture in less memory. */
   tiling?: boolean;
-  /** A preview every so many steps; 0: none. */
-  previewEvery?: number;
+  /** At most so many previews of each picture, evenly over the steps that are taken; Infinity: of every step but the last. */
+  previews?: number;
   /** Call arguments of the diffusers pipeline (generic backend). */
   kwargs?: Readonly<Record<string, unknown>>;
 }

@@ -91,7 +91,7 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
     warmUp: (request, steps, { tune = false } = {}) =>
       inTurn(async () => {
         assertOpen();
-        const resolved = resolve({ ...request, samples: 1, previewEvery: 0 });
+        const resolved = resolve({ ...request, samples: 1, previews: 0 });
         const { signal } = leaving;
         const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
         await draw(resolved, () => {}, { signal, tune, ...extent });

@@ -36,8 +36,8 @@ export interface SampleRequest {
   signal: AbortSignal | undefined;
   /** Records the denoiser on these tensors. */
   predictor(latents: Tensor, output: Tensor, extra: Tensor | null): Promise<Predictor>;
-  /** A preview is wanted of this step's clean latents. */
-  preview: { every: number; show(estimate: Tensor, step: number): Promise<void> } | null;
+  /** So many previews are wanted of the clean latents of a step. */
+  preview: { most: number; show(estimate: Tensor, step: number): Promise<void> } | null;
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 
@@ -108,12 +108,15 @@ async function steps(
   draw: () => Float32Array,
 ): Promise<void> {
   const total = plan.steps.length;
+  /** Previews stand between so many parts of equal length. */
+  const parts = Math.min(preview?.most ?? 0, total - 1) + 1;
+  const partOf = (taken: number): number => Math.floor((taken * parts) / total);
   const estimate = preview ? allocateTensor(device, 'preview', denoiser.latents.shape as number[]) : null;
   try {
     for (const [i, step] of plan.steps.entries()) {
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
       const startedAt = performance.now();
-      const shows = preview && (i + 1) % preview.every === 0 && i + 1 < total;
+      const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
       await denoiser.step(step, predictor, draw, shows ? estimate : null);
       onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
       if (shows) await preview.show(estimate!, i + 1);

@@ -143,7 +143,7 @@ describe('a request that ends early', { timeout: PATIENCE }, () => {
 });
 
 it('previews come between the steps, as large as asked for or smaller', { timeout: PATIENCE }, async () => {
-  const events = await listen(model, { ...BASE, steps: 5, previewEvery: 2 });
+  const events = await listen(model, { ...BASE, steps: 5, previews: 2 });
   const order = events.flatMap((event) =>
     event.type === 'step' || event.type === 'preview' ? [`${event.type} ${event.step}`] : [],
   );
@@ -155,9 +155,25 @@ it('previews come between the steps, as large as asked for or smaller', { timeou
   }
 });
 
+it('previews are as many as asked for of the steps that are taken', { timeout: PATIENCE }, async () => {
+  const count = async (on: ImageModel, request: Partial<ImageRequest>): Promise<number[]> => {
+    const events = await listen(on, { ...BASE, scheduler: 'EulerDiscreteScheduler', ...request });
+    return events.flatMap((event) => (event.type === 'preview' ? [event.step] : []));
+  };
+  expect(await count(model, { steps: 12, previews: 3 })).toEqual([3, 6, 9]);
+  const [image] = await drawOn(model);
+  expect(await count(model, { steps: 12, previews: 3, image: image!, strength: 0.4 })).toEqual([1, 2, 3]);
+  const xl = await openImageModelInline(nodePlatform, { model: tinyPipeline('sdxl'), backend: 'generic' });
+  const size = { width: 64, height: 64 };
+  expect(await count(xl, { ...size, steps: 8, previews: 3, kwargs: { denoising_end: 0.5 } })).toEqual([
+    1, 2, 3,
+  ]);
+  await xl.close();
+});
+
 it('previews are small where the decoder is not on the device', { timeout: PATIENCE }, async () => {
   const small = await openTiny({ memoryBudget: SMALL_BUDGET });
-  const events = await listen(small, { ...BASE, previewEvery: 1 });
+  const events = await listen(small, { ...BASE, previews: Infinity });
   await small.close();
   const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
   expect(previews.length).toBe(3); // PNDM calls the model once more than there are steps
