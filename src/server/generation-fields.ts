@@ -102,7 +102,7 @@ export const GENERATION_FIELDS = {
   ...by('engine/text/grammar/front-end.ts', {
     response_format: honoured(
       responseFormat,
-      'Text, a JSON object, JSON by a schema (always strict), or structural tags; with tools: this or a tool call.',
+      'Text, a JSON object, JSON by a schema (always strict), or structural tags (structures and triggers, or a `format` tree); with tools: this or a tool call.',
       { type: 'text' },
       { elsewhere: ['guided_json', 'structured_outputs', 'json_schema', 'format'] },
     ),

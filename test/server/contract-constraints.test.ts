@@ -49,6 +49,19 @@ describe('response_format', () => {
       response_format: { type: 'structural_tag', structures, triggers: ['France'] },
     });
     expect(text).toMatch(/^France's-?\d+\./);
+    const format = {
+      type: 'triggered_tags',
+      triggers: ['The'],
+      tags: [
+        { type: 'tag', begin: 'The ', content: { type: 'regex', pattern: '[a-z]{3}' }, end: ['!', '?'] },
+      ],
+      at_least_one: true,
+      stop_after_first: true,
+    };
+    const tree = await both('What is the capital of France?', {
+      response_format: { type: 'structural_tag', format },
+    });
+    expect(tree.text).toMatch(/^The [a-z]{3}[!?]$/);
   });
 
   it('begins after the thinking', async () => {
