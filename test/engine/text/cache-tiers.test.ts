@@ -141,6 +141,7 @@ describe('storage', () => {
   it.each([
     ['to the device, however little the host holds', 32, 8, 896],
     ['and leaves what is beyond the free pages to half of the staging memory', 6, 8, 320],
+    ['and ends at once where half of the staging memory is less than a page', 2, 1, 96],
   ])('brings a long prompt %s', async (_, spare, stagingPages, found) => {
     const folder = await folders({});
     const first = await startTiered({ pages: 64, folder });
