@@ -59,6 +59,16 @@ export function toChat(body: MessageBody): object {
   });
 }
 
+/** For a model that does not think, and so keeps any budget: clients ask all models alike for thoughts. */
+export function withoutThoughts(body: MessageBody): MessageBody {
+  const { thinking, output_config: config, ...rest } = body;
+  return {
+    ...rest,
+    ...(thinking?.type === 'disabled' && { thinking }),
+    ...(config && { output_config: { ...config, effort: null } }),
+  };
+}
+
 /** A reply that has begun: text without thoughts and calls. */
 function isPrefill(messages: readonly Message[]): boolean {
   const last = messages.at(-1);
@@ -120,11 +130,12 @@ function ofType<T extends keyof typeof MEMBERS>(content: readonly Block[], type:
   return content.filter((block) => block.type === type) as unknown as BlockOf<T>[];
 }
 
-/** The text of the text blocks. */
+/** The text of the text blocks, and the names of tools that were found. */
 function textOf(content: string | readonly { type: string; [member: string]: unknown }[]): string {
   if (typeof content === 'string') return content;
   return content
-    .filter(({ type }) => type === 'text')
-    .map(({ text }) => String(text))
+    .flatMap(({ type, text, tool_name: found }) =>
+      type === 'text' ? String(text) : type === 'tool_reference' ? String(found) : [],
+    )
     .join('\n');
 }

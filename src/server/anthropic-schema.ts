@@ -35,11 +35,17 @@ function blocks(members: Readonly<Record<string, z.ZodObject>>) {
 const silent = z.unknown().optional();
 const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citations: silent });
 const textBlocks = blocks({ text: textBlock });
+/** A tool that a search among those of `tools` has found; all of them are shown in any case. */
+const toolReference = z.looseObject({ tool_name: z.string(), cache_control: silent });
+const resultBlocks = blocks({ text: textBlock, tool_reference: toolReference });
 
 export const MEMBERS = {
   text: textBlock,
   thinking: z.looseObject({ thinking: z.string(), signature: silent }),
   redacted_thinking: z.looseObject({ data: silent }),
+  // Tools that come and go in the course of a conversation: `tools` has those there are.
+  tool_addition: z.looseObject({ tool: silent, cache_control: silent }),
+  tool_removal: z.looseObject({ tool: silent, cache_control: silent }),
   tool_use: z.looseObject({
     id: filled,
     name: filled,
@@ -48,7 +54,7 @@ export const MEMBERS = {
   }),
   tool_result: z.looseObject({
     tool_use_id: filled,
-    content: z.union([z.string(), z.array(textBlocks)]).nullish(),
+    content: z.union([z.string(), z.array(resultBlocks)]).nullish(),
     is_error: z.boolean().nullish(),
     cache_control: silent,
   }),
@@ -132,7 +138,7 @@ export const MESSAGE_FIELDS = {
   cache_control: noEffect('What to keep in the cache; it looks by content.'),
   container: neutralOnly('A container for tools of the server.'),
   mcp_servers: neutralOnly('Servers with tools.'),
-  context_management: neutralOnly('What to leave out of a long conversation.'),
+  context_management: noEffect('What to leave out of a long conversation: nothing is.'),
 } satisfies FieldTable;
 
 export type PromptBody = HonouredBody<typeof PROMPT_FIELDS> & { model: string };

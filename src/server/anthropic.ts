@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
-import { MESSAGE_NAMES, toChat, toPromptFields } from './anthropic-chat.ts';
+import { MESSAGE_NAMES, toChat, toPromptFields, withoutThoughts } from './anthropic-chat.ts';
 import { createBlocks, messageForm, messageOf } from './anthropic-reply.ts';
 import { checkCount, checkMessages } from './anthropic-schema.ts';
 import { toTextRequest } from './chat-request.ts';
@@ -19,7 +19,8 @@ export async function anthropicMessages(service: Service, event: H3Event): Promi
   requireRunning(service);
   const { body, ignored } = checkMessages(await readJson(event.req), service.options.strict);
   const { model, adapter } = findTextModel(service, body.model);
-  const chat = underNames(MESSAGE_NAMES, () => validateChat(toChat(body), false).body);
+  const asked = model.info.outputFormat.reasoning === null ? withoutThoughts(body) : body;
+  const chat = underNames(MESSAGE_NAMES, () => validateChat(toChat(asked), false).body);
   const request = underNames(MESSAGE_NAMES, () => toTextRequest(chat, adapter));
   listIgnored(event, ignored);
   const rename = (error: unknown) => renameParam(renamedFor(chat)(error), MESSAGE_NAMES);

@@ -1,0 +1,33 @@
+// What Claude Code sends to /v1/messages whatever the model, on a fake one that does not think.
+
+import { expect, it } from 'vitest';
+import { HELLO, startMessages } from './anthropic-harness.ts';
+
+it('takes what it sends to any model', async () => {
+  const { post, model } = await startMessages(HELLO);
+  const found = [{ type: 'tool_reference', tool_name: 'f' }];
+  const request = {
+    messages: [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'system',
+        content: [
+          { type: 'tool_addition', tool: { name: 'f' } },
+          { type: 'text', text: 'Now.' },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'search', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: found }] },
+    ],
+    thinking: { type: 'enabled', budget_tokens: 31999 },
+    output_config: { effort: 'high' },
+    context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+  };
+  Object.assign(model, { info: { ...model.info, outputFormat: { tools: 'hermes', reasoning: null } } });
+  expect(await post(request)).toMatchObject({ status: 200 });
+  await post({ messages: [{ role: 'user', content: 'Hi' }], thinking: { type: 'disabled' } });
+  expect(model.requests.map(({ reasoning }) => reasoning)).toEqual([undefined, { effort: 'none' }]);
+  expect(model.requests[0]!.prompt).toMatchObject({
+    messages: [{}, { role: 'system', content: 'Now.' }, {}, { role: 'tool', content: 'f' }],
+  });
+});
