@@ -154,6 +154,15 @@ export const BATCH_OPTIONS = {
     help: 'How long a request may take in all; then it gets 503, with what was said until then.',
     otherwise: 'any time',
   },
+  'sleep-idle-seconds': {
+    kind: 'number',
+    above: 0,
+    max: 2147483,
+    group: 'Device',
+    value: 'seconds',
+    help: 'A model that nobody asks for so long leaves the device; its next request opens it again, and waits.',
+    otherwise: 'models stay',
+  },
   'enable-custom-logit-processor': {
     kind: 'boolean',
     group: 'Batching',
@@ -204,6 +213,7 @@ export function toModelOptions(model: string, given: EngineOptions): TextModelOp
     toolCallParser: given['tool-call-parser'],
     reasoningParser: given['reasoning-parser'],
     safe: given.safe,
+    sleepAfter: milliseconds(given['sleep-idle-seconds']),
   });
 }
 
@@ -214,7 +224,8 @@ const milliseconds = (seconds: number | undefined): number | undefined =>
 export function toPipelineOptions(model: string, given: EngineOptions): ImageModelOptions {
   const { revision, quantization, adapter, safe } = given;
   const memoryBudget = given['memory-budget'];
-  return withoutMissing({ model, revision, quantization, adapter, memoryBudget, safe });
+  const sleepAfter = milliseconds(given['sleep-idle-seconds']);
+  return withoutMissing({ model, revision, quantization, adapter, memoryBudget, safe, sleepAfter });
 }
 
 /** Those of them that an embedding model has. */

@@ -4,7 +4,7 @@ import type { ImageModelOptions } from './image/image-model.ts';
 import { checkOptions, filledText, flag, oneOf, recordOf, type Rule } from './rules.ts';
 import { TEXT_MODEL_OPTIONS } from './text/text-rules.ts';
 
-const { model, revision, quantization, adapter, memoryBudget, safe, inline } = TEXT_MODEL_OPTIONS;
+const { model, revision, quantization, adapter, memoryBudget, safe, inline, sleepAfter } = TEXT_MODEL_OPTIONS;
 
 const IMAGE_MODEL_OPTIONS: Record<keyof Required<ImageModelOptions>, Rule> = {
   model,
@@ -14,6 +14,7 @@ const IMAGE_MODEL_OPTIONS: Record<keyof Required<ImageModelOptions>, Rule> = {
   memoryBudget,
   safe,
   inline,
+  sleepAfter,
   backend: oneOf('auto', 'svc', 'generic'),
   allF32: flag,
   componentPaths: recordOf(filledText),

@@ -4,11 +4,16 @@ import type { AdapterSummary } from '../gpu/adapter.ts';
 import { listAdapters } from '../gpu/node.ts';
 import { nodePlatform } from './platform-node.ts';
 import { probe } from './probe.ts';
+import type { Model } from './remote.ts';
+import { letSleep, plainRest, type Sleep } from './sleep.ts';
 import type { ProbeResult } from './probe-result.ts';
+import { modelName } from './text/defaults.ts';
 import { openTextModelInline } from './text/open.ts';
+import { textSleep } from './text/text-sleep.ts';
 import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
 import { checkEmbeddingModelOptions } from './embedding/embedding-rules.ts';
+import { embeddingSleep } from './embedding/embedding-sleep.ts';
 import { openEmbeddingModelInline } from './embedding/open.ts';
 import { openImageModelInline } from './image/open.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
@@ -27,9 +32,11 @@ export async function openTextModel(
   signal?: AbortSignal,
 ): Promise<TextModel> {
   checkTextModelOptions(options);
-  return options.inline
-    ? openTextModelInline(nodePlatform, options, onEvent, signal)
-    : openTextModelInWorker(options, onEvent, signal);
+  const open = (giveUp?: AbortSignal): Promise<TextModel> =>
+    options.inline
+      ? openTextModelInline(nodePlatform, options, onEvent, giveUp)
+      : openTextModelInWorker(options, onEvent, giveUp);
+  return sleeping(open, { options, onEvent, signal, ...textSleep });
 }
 
 /**
@@ -42,9 +49,11 @@ export async function openImageModel(
   signal?: AbortSignal,
 ): Promise<ImageModel> {
   checkImageModelOptions(options);
-  return options.inline
-    ? openImageModelInline(nodePlatform, options, onEvent, signal)
-    : openImageModelInWorker(options, onEvent, signal);
+  const open = (giveUp?: AbortSignal): Promise<ImageModel> =>
+    options.inline
+      ? openImageModelInline(nodePlatform, options, onEvent, giveUp)
+      : openImageModelInWorker(options, onEvent, giveUp);
+  return sleeping<ImageModel>(open, { options, onEvent, signal, ...plainRest });
 }
 
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
@@ -54,9 +63,29 @@ export async function openEmbeddingModel(
   signal?: AbortSignal,
 ): Promise<EmbeddingModel> {
   checkEmbeddingModelOptions(options);
-  return options.inline
-    ? openEmbeddingModelInline(nodePlatform, options, onEvent, signal)
-    : openEmbeddingModelInWorker(options, onEvent, signal);
+  const open = (giveUp?: AbortSignal): Promise<EmbeddingModel> =>
+    options.inline
+      ? openEmbeddingModelInline(nodePlatform, options, onEvent, giveUp)
+      : openEmbeddingModelInWorker(options, onEvent, giveUp);
+  return sleeping(open, { options, onEvent, signal, ...embeddingSleep });
+}
+
+interface Sleeping<M> extends Pick<Sleep<M>, 'passive' | 'rest'> {
+  options: { model: string; sleepAfter?: number };
+  onEvent: ((event: OpenEvent) => void) | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** The model opened, and where the options say so put to sleep while nobody asks. */
+async function sleeping<M extends Model<unknown, never, unknown>>(
+  open: (signal?: AbortSignal) => Promise<M>,
+  { options: { model: name, sleepAfter: after }, onEvent, signal, ...rest }: Sleeping<M>,
+): Promise<M> {
+  const model = await open(signal);
+  if (after === undefined) return model;
+  const tell = (message: string): void =>
+    onEvent?.({ type: 'note', message: `${modelName(name)}: ${message}` });
+  return letSleep(model, { after, open, tell, ...rest });
 }
 
 /** All adapters that answer, best first. */

@@ -21,6 +21,8 @@ export interface Model<Info, Request, Event, More = object> {
   readonly info: Info;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
+  /** It is not on the device: the next request opens it again. */
+  readonly asleep: boolean;
   /** Throws EngineError. */
   generate(request: Request, options?: More & { signal?: AbortSignal }): AsyncGenerator<Event, void, void>;
   close(): Promise<void>;
@@ -249,7 +251,7 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
 
   const open = (info: Info): M => {
     const closeOnce = (): Promise<void> => (gone ? Promise.resolve() : (closing ??= close()));
-    const model = { info, ended: ended.promise, generate, close: closeOnce };
+    const model = { info, ended: ended.promise, asleep: false, generate, close: closeOnce };
     return face({ ...model, [Symbol.asyncDispose]: closeOnce }, invoke);
   };
 

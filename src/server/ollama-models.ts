@@ -54,7 +54,7 @@ export async function ollamaTags(service: Service) {
 }
 
 export async function ollamaRunning(service: Service) {
-  const models = await listed(service);
+  const models = (await listed(service)).filter(({ model }) => !model.asleep);
   return {
     models: models.map(({ name, model }) => {
       const { memory, adapter, contextLength } = model.info;

@@ -20,7 +20,7 @@ const model = honoured(
   filled,
   'A served name, its last segment, or "default", with or without :latest; name:adapter applies a LoRA adapter.',
 );
-const keepAlive = noEffect('How long the model stays loaded: as long as the server runs.');
+const keepAlive = noEffect('How long the model stays loaded: --sleep-idle-seconds says it for all.');
 
 const READS_TEXT = 'is for models that see, and the served model reads text only; send text';
 

@@ -98,7 +98,17 @@ it('finds the name that was meant', () => {
 
 it('hands the engine what was given, under its own names', () => {
   const { options } = readArguments(
-    ['--context-length', '512', '--memory-budget', '1GB', '--safe', '--prefill-chunk', '64'],
+    [
+      '--context-length',
+      '512',
+      '--memory-budget',
+      '1GB',
+      '--safe',
+      '--prefill-chunk',
+      '64',
+      '--sleep-idle-seconds',
+      '1.5',
+    ],
     { ...ENGINE_OPTIONS, ...BATCH_OPTIONS },
     [],
   );
@@ -112,6 +122,7 @@ it('hands the engine what was given, under its own names', () => {
     memoryBudget: 1e9,
     safe: true,
     prefillChunk: 64,
+    sleepAfter: 1500,
     maxRunningRequests: 16,
     maxQueuedRequests: 128,
     maxLoras: 8,

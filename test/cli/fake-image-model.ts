@@ -149,6 +149,7 @@ export function createFakeImageModel(): FakeImageModel {
       const model: ImageModel = {
         info: { ...fakeInfo, backend: options.backend === 'generic' ? 'generic' : 'svc' },
         ended: new Promise(() => {}),
+        asleep: false,
         resolve: async (request) => resolve(request),
         warmUp: async (_, steps, { tune = false } = {}) => void fake.warmUps.push({ steps, tune }),
         async *generate(request, { signal } = {}) {

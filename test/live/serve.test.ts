@@ -126,6 +126,31 @@ describe('the openai client', () => {
   });
 });
 
+it('a model that nobody asks leaves the device, and says the same when it is back', async () => {
+  const server = await serve(['--model-path', 'models/svc-chat-mini', '--sleep-idle-seconds', '0.5']);
+  const asked = () =>
+    connect(server.url).chat.completions.create(ask('What is the capital of France?', { temperature: 0 }));
+  const running = async () =>
+    ((await (await fetch(`${server.url}/api/ps`)).json()) as { models: unknown[] }).models.length;
+  const { choices } = await asked();
+  while (!server.log().includes('closed after 0.5 s without a request')) await sleep(20);
+  expect(await running()).toBe(0);
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${server.url}/metrics`)).status).toBe(200);
+  expect(server.log()).not.toContain('open again');
+  const stream = await connect(server.url).chat.completions.create({
+    ...ask('What is the capital of France?', { temperature: 0 }),
+    stream: true,
+  });
+  let said = '';
+  for await (const chunk of stream) said += chunk.choices[0]?.delta.content ?? '';
+  expect(said).toBe(choices[0]!.message.content);
+  expect(server.log()).toMatch(/svc-chat-mini: open again after [\d.]+ s/);
+  expect(await running()).toBe(1);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toEqual([0, null]);
+});
+
 describe('the end', () => {
   it('SIGTERM lets a stream end, takes nothing new and exits with 0', async () => {
     const server = await serve([]);

@@ -29,6 +29,7 @@ export function createFakeEmbeddingModel(name = 'fake-embedding'): FakeEmbedding
       adapter: fakeAdapter,
     },
     ended: new Promise(() => {}),
+    asleep: false,
     requests: [],
     async *generate(request) {
       await Promise.resolve();

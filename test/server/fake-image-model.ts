@@ -18,6 +18,7 @@ export async function openFakeImageModel(): Promise<FakeServedImageModel> {
   const model: FakeServedImageModel = {
     ...opened,
     ended: new Promise((resolve) => (end = resolve)),
+    asleep: false,
     die: (reason) => end(reason),
     requests,
     running: 0,

@@ -77,6 +77,7 @@ export function createFakeModel(): FakeModel {
   const model: FakeModel = {
     info: fakeInfo,
     ended: new Promise((resolve) => (end = resolve)),
+    asleep: false,
     die: (reason) => end(reason),
     requests: [],
     adapters: [],

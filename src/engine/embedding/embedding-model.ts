@@ -14,6 +14,7 @@ export type EmbeddingModelOptions = Pick<
   | 'maxQueuedRequests'
   | 'safe'
   | 'inline'
+  | 'sleepAfter'
 >;
 
 export interface EmbeddingRequest {
@@ -66,6 +67,8 @@ export interface EmbeddingModel {
   readonly info: EmbeddingModelInfo;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
+  /** It is not on the device: the next request opens it again (`sleepAfter`). */
+  readonly asleep: boolean;
   /** Ends with `cancelled` when `signal` aborts. Throws EngineError. */
   generate(
     request: EmbeddingRequest,

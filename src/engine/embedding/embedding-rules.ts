@@ -17,6 +17,7 @@ const {
   maxQueuedRequests,
   safe,
   inline,
+  sleepAfter,
 } = TEXT_MODEL_OPTIONS;
 
 const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rule> = {
@@ -29,6 +30,7 @@ const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rul
   maxQueuedRequests,
   safe,
   inline,
+  sleepAfter,
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds. */

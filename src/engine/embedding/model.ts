@@ -148,6 +148,7 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
   return {
     info,
     ended,
+    asleep: false,
     generate,
     async tokenize(text, options = {}) {
       textRule(text, 'text');

@@ -26,6 +26,8 @@ export interface ImageModelOptions {
   memoryBudget?: number;
   safe?: boolean;
   inline?: boolean;
+  /** Milliseconds without a request after which it leaves the device; the next one opens it again. Left out: it stays. */
+  sleepAfter?: number;
   backend?: Backend;
   /** Weights and activations in f32 throughout. */
   allF32?: boolean;
@@ -153,6 +155,8 @@ export interface ImageModel {
   readonly info: ImageModelInfo;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
+  /** It is not on the device: the next request opens it again (`sleepAfter`). */
+  readonly asleep: boolean;
   /** Checks a request as `generate` would and resolves its values; throws EngineError. */
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
   /**

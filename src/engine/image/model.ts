@@ -84,6 +84,7 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
   return {
     info,
     ended,
+    asleep: false,
     generate,
     async resolve(request) {
       return resolve(request).event;

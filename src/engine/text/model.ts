@@ -137,6 +137,7 @@ export function createTextModel({
   return {
     info,
     ended,
+    asleep: false,
     generate,
     async renderPrompt(prompt) {
       const { text, ids } = await renderPrompt(prompt, context);

@@ -142,6 +142,8 @@ export interface TextModelOptions {
   safe?: boolean;
   /** Run in the caller's thread instead of a worker. */
   inline?: boolean;
+  /** Milliseconds without a request after which the model leaves the device; the next one opens it again. Left out: it stays. */
+  sleepAfter?: number;
 }
 
 export type OpenEvent =
@@ -242,6 +244,8 @@ export interface TextModel {
   readonly info: TextModelInfo;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
+  /** It is not on the device: the next request opens it again (`sleepAfter`). */
+  readonly asleep: boolean;
   /**
    * Ends early when `signal` aborts: each running choice then yields `done` with finishReason `abort`. Throws EngineError;
    * where a choice ended with an `error`, once all choices are done.

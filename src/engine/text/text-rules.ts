@@ -83,6 +83,7 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   customLogitProcessors: flag,
   safe: flag,
   inline: flag,
+  sleepAfter: milliseconds,
 };
 
 export const SAMPLING_OPTIONS: RulesOf<SamplingOptions> = {

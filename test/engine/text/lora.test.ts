@@ -5,10 +5,12 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import { openTextModel } from '../../../src/index.ts';
 import { safetensorsHead } from '../../../src/files/safetensors.ts';
-import { collect, greedy, openGolden } from '../fixture.ts';
+import { collect, goldenModel, greedy, openGolden } from '../fixture.ts';
+
 import { randomInteger } from '../random.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
@@ -47,6 +49,26 @@ const readConfig = (name: string): object =>
 
 const ids = async (model: TextModel, prompt: number[], lora: string | null, count = 32): Promise<number[]> =>
   (await collect(model.generate({ ...greedy(prompt, count), ...(lora !== null && { lora }) }))).ids[0]!;
+
+test('a model that has slept has the adapters it had, and no others', { timeout: 240_000 }, async () => {
+  const folder = goldenModel('llama');
+  const model = await openTextModel({
+    model: folder.path,
+    memoryBudget: 2 ** 28,
+    loraPaths: [folderOf('llama-some')],
+    sleepAfter: 100,
+  });
+  await model.loadAdapter('late', folderOf('llama-all'));
+  await model.unloadAdapter('llama-some');
+  await vi.waitFor(() => expect(model.asleep).toBe(true), { timeout: 30_000 });
+  const names = async () => (await model.loadedAdapters()).map(({ name }) => name);
+  expect([await names(), model.asleep]).toEqual([['late'], true]);
+  const { prompt_ids: prompt, tokens } = wanted('llama-all.stored');
+  expect(await ids(model, prompt, 'late')).toEqual(tokens);
+  expect([await names(), model.asleep]).toEqual([['late'], false]);
+  await model.close();
+  folder.remove();
+});
 
 describe('named by the options', () => {
   let model: TextModel;

@@ -1,0 +1,29 @@
+// What a language model says while it sleeps, and what it has to have again when it wakes.
+
+import type { Sleep } from '../sleep.ts';
+import type { LoraInfo, TextModel } from './text-model.ts';
+
+export const textSleep: Pick<Sleep<TextModel>, 'passive' | 'rest'> = {
+  passive: ['metrics', 'loadedAdapters', 'abort', 'flushCache'],
+  async rest(model) {
+    const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedAdapters()]);
+    const pages = { ...metrics.pages, used: 0, cached: 0 };
+    return {
+      answers: {
+        metrics: async () => ({ ...metrics, pages }),
+        loadedAdapters: async () => adapters,
+        abort: async () => 0,
+        flushCache: async () => true,
+      },
+      restore: (again) => restoreAdapters(again, adapters),
+    };
+  },
+};
+
+/** One whose files are gone stays away: requests that name it are told so. */
+async function restoreAdapters(model: TextModel, adapters: readonly LoraInfo[]): Promise<void> {
+  const there = new Set((await model.loadedAdapters()).map(({ name }) => name));
+  for (const { name, path } of adapters)
+    if (!there.delete(name)) await model.loadAdapter(name, path).catch(() => {});
+  for (const name of there) await model.unloadAdapter(name);
+}
