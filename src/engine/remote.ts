@@ -21,7 +21,6 @@ export interface Model<Info, Request, Event, More = object> {
   readonly info: Info;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
-  /** It is not on the device: the next request opens it again. */
   readonly asleep: boolean;
   /** Throws EngineError. */
   generate(request: Request, options?: More & { signal?: AbortSignal }): AsyncGenerator<Event, void, void>;
