@@ -18,6 +18,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, posix, relative } from 'node:path';
+import { UNUSED_COMPONENTS } from './hub-select.ts';
 
 export interface RepoCache {
   dir: string;
@@ -127,8 +128,8 @@ export async function snapshotGaps(dir: string): Promise<string[]> {
   if (present.has('model_index.json')) {
     const components = Object.entries(await readJson(join(dir, 'model_index.json')));
     for (const [name, value] of components) {
-      const isComponent = Array.isArray(value) && value[0] !== null;
-      if (isComponent && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
+      const isWanted = Array.isArray(value) && value[0] !== null && !UNUSED_COMPONENTS.includes(name);
+      if (isWanted && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
     }
   }
   if (![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');

@@ -8,8 +8,8 @@ interface Named {
 
 /** Folders that hold the same weights for other programs, or for training. */
 const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
-/** Components of pipelines that no engine here runs: 1.2 GB of Stable Diffusion 1. */
-const UNUSED_COMPONENT = /^safety_checker\//;
+/** Components of pipelines that no engine here runs, and that are not fetched: 1.2 GB of Stable Diffusion 1. */
+export const UNUSED_COMPONENTS: readonly string[] = ['safety_checker'];
 /** Those whose weights are run. Beside them may lie other autoencoders and encoders of pictures. */
 const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
 /** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
@@ -42,7 +42,9 @@ export function selectFiles<F extends Named>(
       .slice(0, -1)
       .some((folder) => FOREIGN_FOLDERS.test(folder));
   const isPipeline = files.some(({ path }) => path === 'model_index.json');
-  const native = files.filter(({ path }) => !isForeign(path) && !(isPipeline && UNUSED_COMPONENT.test(path)));
+  const native = files.filter(
+    ({ path }) => !isForeign(path) && !(isPipeline && UNUSED_COMPONENTS.includes(path.split('/')[0]!)),
+  );
   const weights = chooseWeights(
     native.filter(({ path }) => isWeights(path)),
     isPipeline,
