@@ -8,6 +8,7 @@ import type { Platform } from '../platform.ts';
 import { openComponents, orClose, type Components } from './components.ts';
 import { familyOf, type Family } from './families.ts';
 import type { ImageModelInfo, ImageModelOptions, OpenEvent } from './image-model.ts';
+import { schedulerConfig } from './outdated.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import { readAutoencoder, type Autoencoder } from './pictures.ts';
 import { createPlanner, type Planner } from './plan.ts';
@@ -92,7 +93,7 @@ async function partsOf(
   }
   runner.checkWeights();
   for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check('vae', build);
-  const planner = createPlanner(components.get('scheduler').config, {
+  const planner = createPlanner(schedulerConfig(components.get('scheduler'), pipeline.className), {
     flow: runner.flow,
     className: pipeline.className,
     factor: autoencoder.factor,

@@ -8,6 +8,7 @@ import type { WeightTable } from '../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
 import { freeTensors } from './compute.ts';
 import type { Components } from './components.ts';
+import { sampleSizeOf } from './outdated.ts';
 import type { Runner, RunRequest } from './runner.ts';
 import { unetPredictor } from './unet-denoiser.ts';
 
@@ -35,7 +36,7 @@ export function stableDiffusion(
   return {
     latentChannels: config.outChannels,
     fillsMasks: fillsMasks(config),
-    sampleSize: config.sampleSize,
+    sampleSize: xl ? config.sampleSize : sampleSizeOf(json, config.sampleSize),
     mostClipSkip: layers - (xl ? 2 : 1),
     zerosNegative,
     flow: null,

@@ -1,0 +1,24 @@
+// What diffusers' Stable Diffusion pipelines correct in the files of a checkpoint that is older than they are: many were
+// published with values that those pipelines never used.
+
+import type { PipelineComponent } from '../../files/pipeline-index.ts';
+import type { Json } from '../../models/config-values.ts';
+
+const CORRECTED = /^StableDiffusion(Img2Img|Inpaint)?Pipeline$/;
+
+/** scheduler_config.json as a pipeline of the class `pipeline` takes it. */
+export function schedulerConfig(
+  { className, config }: Pick<PipelineComponent, 'className' | 'config'>,
+  pipeline: string,
+): Json {
+  const named = { _class_name: className, ...config };
+  if (!CORRECTED.test(pipeline)) return named;
+  const inpaints = pipeline.includes('Inpaint');
+  return { ...named, steps_offset: 1, clip_sample: false, ...(inpaints && { skip_prk_steps: true }) };
+}
+
+/** Latents along a side, where unet/config.json was written by a converter that said 32 of every model. */
+export function sampleSizeOf(json: Json, sampleSize: number | null): number | null {
+  const isOld = /^0\.[0-8]\./.test(String(json['_diffusers_version']));
+  return isOld && sampleSize !== null ? Math.max(sampleSize, 64) : sampleSize;
+}

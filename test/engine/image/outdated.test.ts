@@ -1,0 +1,75 @@
+// Checkpoints as they were published in 2022 and 2023, and what diffusers' pipelines make of them.
+
+import { describe, expect, it } from 'vitest';
+import { sampleSizeOf, schedulerConfig } from '../../../src/engine/image/outdated.ts';
+import { createPlanner } from '../../../src/engine/image/plan.ts';
+import type { Resolved } from '../../../src/engine/image/resolve.ts';
+import { changed, open, REQUEST } from './open-model.ts';
+
+const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear' };
+
+function timesteps(schedulerClass: string, config: object, pipeline: string): number[] {
+  const component = { className: schedulerClass, config: { ...config } };
+  const options = { flow: null, className: pipeline, factor: 8 };
+  const planner = createPlanner(schedulerConfig(component, pipeline), options);
+  const values = { scheduler: planner.names[0], steps: 4, strength: null, width: 64, height: 64 };
+  const plan = planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
+  return plan.steps.map(({ timestep }) => timestep);
+}
+
+describe('a schedule', () => {
+  it.each([
+    ['DDIMScheduler', SD, 'StableDiffusionPipeline', [751, 501, 251, 1]],
+    [
+      'DDIMScheduler',
+      { ...SD, clip_sample: true, steps_offset: 0 },
+      'StableDiffusionPipeline',
+      [751, 501, 251, 1],
+    ],
+    [
+      'PNDMScheduler',
+      { ...SD, skip_prk_steps: false },
+      'StableDiffusionInpaintPipeline',
+      [751, 501, 501, 251, 1],
+    ],
+    ['DDIMScheduler', { ...SD, clip_sample: false }, 'StableDiffusionXLPipeline', [750, 500, 250, 0]],
+  ])('%s of %j in a %s visits %j', (schedulerClass, config, pipeline, wanted) => {
+    expect(timesteps(schedulerClass, config, pipeline)).toEqual(wanted);
+  });
+
+  it('clips where a pipeline does not say otherwise, which is refused', () => {
+    expect(() => timesteps('DDIMScheduler', SD, 'StableDiffusionXLPipeline')).toThrow('"clip_sample": true');
+  });
+
+  it('has the class that model_index.json names, where its own file names none', () => {
+    const { _class_name: name } = schedulerConfig({ className: 'DDIMScheduler', config: {} }, '');
+    expect(name).toBe('DDIMScheduler');
+  });
+});
+
+it.each([
+  ['0.6.0.dev0', 32, 64],
+  ['0.8.1', 96, 96],
+  ['0.10.2', 32, 32],
+  ['0.42.1', 16, 16],
+  [undefined, 32, 32],
+  ['0.7.2', null, null],
+])(
+  'a UNet saved by diffusers %s with a sample size of %s draws %s latents a side',
+  (version, given, wanted) => {
+    expect(sampleSizeOf({ _diffusers_version: version }, given)).toBe(wanted);
+  },
+);
+
+it('an old checkpoint draws as large, and by the schedule, that its pipeline corrects it to', async () => {
+  const clipping = changed('scheduler/scheduler_config.json', {
+    _class_name: 'DDIMScheduler',
+    clip_sample: true,
+  });
+  const drawn = await open({ model: clipping });
+  expect((await drawn.model.resolve(REQUEST)).values.scheduler).toBe('DDIMScheduler');
+  await drawn.model.close();
+  const { model } = await open({ model: changed('unet/config.json', { _diffusers_version: '0.8.0.dev0' }) });
+  expect(model.info.defaults.width).toBe(64 * 4);
+  await model.close();
+});
