@@ -184,6 +184,11 @@ def solvers(every, zero):
     ]
     yield from with_each(dpm, SD, *respaced, *ends, zero, flow, {'use_lu_lambdas': True}, {'lambda_min_clipped': -5.1})
     yield dpm, SD | flow | {'use_dynamic_shifting': True}, {'mu': 0.8}
+    deis = 'DEISMultistepScheduler'
+    yield from spread(deis, every)
+    orders = [{'solver_order': order} for order in (1, 3)]
+    others = [{'solver_order': 3, 'lower_order_final': False}, {'algorithm_type': 'dpmsolver++', 'solver_type': 'midpoint'}]
+    yield from with_each(deis, SD, *respaced, *orders, *others)
     uni = 'UniPCMultistepScheduler'
     yield from spread(uni, every)
     for kind, order, clean in itertools.product(('bh1', 'bh2'), (1, 2, 3), (True, False)):
@@ -228,6 +233,7 @@ def late():
         yield f'{name}DiscreteScheduler', leading, {'first': rounded_down}
     for name in ('DPMSolverMultistepScheduler', 'UniPCMultistepScheduler'):
         yield name, leading | {'solver_order': 3, 'final_sigmas_type': 'sigma_min'}, {'first': rounded_down}
+    yield 'DEISMultistepScheduler', leading | {'solver_order': 3}, {'first': rounded_down}
     for name in ('LCMScheduler', 'TCDScheduler'):
         yield name, SD, {'first': rounded_down}
     for name in ('FlowMatchEulerDiscreteScheduler', 'FlowMatchHeunDiscreteScheduler', 'FlowMatchLCMScheduler'):

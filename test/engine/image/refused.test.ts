@@ -43,7 +43,7 @@ describe('weights that are not those of the configuration', () => {
 });
 
 it("a checkpoint's schedule that is not here can be replaced, and is refused before anything is computed", async () => {
-  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'DEISMultistepScheduler' });
+  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'KDPM2DiscreteScheduler' });
   const { model } = await open({ model: folder });
   await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'unsupported' });
   const resolved = await model.resolve({ ...REQUEST, scheduler: 'euler' });

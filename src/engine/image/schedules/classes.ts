@@ -5,6 +5,7 @@ import { EngineError } from '../../../files/error.ts';
 import { readConfig, type ConfigReader } from './config.ts';
 import { ddim } from './ddim.ts';
 import { ddpm } from './ddpm.ts';
+import { deis } from './deis.ts';
 import { dpmSolver } from './dpm-solver.ts';
 import { eulerAncestral } from './euler-ancestral.ts';
 import { eulerDiscrete } from './euler.ts';
@@ -59,6 +60,7 @@ const CLASSES: Readonly<Record<string, ScheduleClass>> = {
     takes: ['timesteps'],
     spacedBy: [...RESPACED, 'use_lu_lambdas', 'use_flow_sigmas'],
   },
+  DEISMultistepScheduler: { family: 'diffusion', open: deis },
   UniPCMultistepScheduler: { family: 'both', open: uniPC, takes: ['sigmas'] },
   LCMScheduler: { family: 'diffusion', open: lcm, takes: ['timesteps', 'reach', 'origin'] },
   TCDScheduler: { family: 'diffusion', open: tcd, takes: ['timesteps', 'eta'] },
@@ -86,7 +88,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   if (found === undefined) {
     throw new EngineError(
       'unsupported',
-      `There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')}.`,
+      `There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')} with --scheduler.`,
       { param: '_class_name' },
     );
   }

@@ -15,6 +15,9 @@ const KNOWN = new Set(
   use_karras_sigmas use_lu_lambdas variance_type`.split(/\s+/),
 );
 
+/** What early versions wrote into every file, and later ones take for granted. */
+const RETIRED: Readonly<Record<string, unknown>> = { predict_epsilon: true, tensor_format: 'pt' };
+
 export interface ConfigReader {
   readonly className: string;
   number(key: string, fallback: number): number;
@@ -30,7 +33,8 @@ export interface ConfigReader {
 
 export function readConfig(className: string, config: Readonly<Record<string, unknown>>): ConfigReader {
   for (const [key, value] of Object.entries(config)) {
-    if (key.startsWith('_') || KNOWN.has(key) || value === null || value === false) continue;
+    if (key.startsWith('_') || KNOWN.has(key) || value === null) continue;
+    if (key in RETIRED ? value === RETIRED[key] : value === false) continue;
     throw new EngineError(
       'unsupported',
       `scheduler_config.json has "${key}": ${JSON.stringify(value)}, which no schedule here knows; remove it, or name another schedule.`,

@@ -46,6 +46,7 @@ const NAMES: Readonly<Record<string, NamedSchedule>> = {
   'dpm++2m-sde': diffusion('DPMSolverMultistepScheduler', SDE),
   'dpm++2m-sde-karras': diffusion('DPMSolverMultistepScheduler', { ...SDE, ...KARRAS }),
   'dpm++3m': diffusion('DPMSolverMultistepScheduler', { ...ODE, solver_order: 3 }),
+  deis: diffusion('DEISMultistepScheduler', { algorithm_type: 'deis' }),
   unipc: diffusion('UniPCMultistepScheduler'),
   lcm: diffusion('LCMScheduler'),
   tcd: diffusion('TCDScheduler'),
@@ -60,7 +61,6 @@ const NAMES: Readonly<Record<string, NamedSchedule>> = {
 const REFUSED: Readonly<Record<string, string>> = {
   DPMSolverSDEScheduler: 'its noise comes from a random tree that no seed sets; take dpm++2m-sde',
   DPMSolverSinglestepScheduler: 'take dpm++2m',
-  DEISMultistepScheduler: 'take unipc',
   KDPM2DiscreteScheduler: 'take heun',
   KDPM2AncestralDiscreteScheduler: 'take euler-a',
 };

@@ -42,6 +42,20 @@ test('every class has a name, and every name of a family opens on its checkpoint
 test.each([
   ['Stable Diffusion 1.5', SD, { steps: 50 }, 51, 981],
   [
+    'a model of November 2022',
+    { ...SD, _class_name: 'DPMSolverMultistepScheduler', predict_epsilon: true, tensor_format: 'pt' },
+    { steps: 25 },
+    25,
+    999,
+  ],
+  [
+    'Dreamshaper 8',
+    { ...SD, _class_name: 'DEISMultistepScheduler', algorithm_type: 'deis', timestep_spacing: 'leading' },
+    { steps: 25 },
+    25,
+    951,
+  ],
+  [
     'Stable Diffusion 2.1',
     { ...SD, _class_name: 'DDIMScheduler', prediction_type: 'v_prediction' },
     { steps: 25 },
@@ -123,9 +137,9 @@ test('a name sets its method and leaves the checkpoint its betas, prediction and
 });
 
 test('a schedule that is not here can be replaced by one that is', () => {
-  const own = { ...SD, _class_name: 'DEISMultistepScheduler' };
+  const own = { ...SD, _class_name: 'KDPM2DiscreteScheduler' };
   expect(() => openSchedule(own)).toThrow(
-    'There is no schedule DEISMultistepScheduler here; take one of DDIMScheduler',
+    'There is no schedule KDPM2DiscreteScheduler here; take one of DDIMScheduler',
   );
   expect(chooseSchedule('dpm++2m', own).className).toBe('DPMSolverMultistepScheduler');
 });
@@ -140,6 +154,12 @@ test("Python's infinity in a config", () => {
 const CONFIGS: [what: string, config: Record<string, unknown>, code: string, message: string][] = [
   ['no class', {}, 'bad_checkpoint', 'has no "_class_name"'],
   ['an unknown key', { ...SD, sparkle: 3 }, 'unsupported', '"sparkle": 3'],
+  [
+    'an old key that says otherwise',
+    { ...SD, predict_epsilon: false },
+    'unsupported',
+    '"predict_epsilon": false',
+  ],
   [
     'clipping',
     { ...SD, _class_name: 'DDIMScheduler', clip_sample: true },
