@@ -1,6 +1,8 @@
 // A message as Anthropic's interface sends it: whole, and as the events of its stream.
 
+import type { Block, Message } from './anthropic-reply-schema.ts';
 import { toAnthropicError, type ErrorReply, toErrorReply } from './errors.ts';
+import { isObject } from './fields.ts';
 import type { Choice, Fold } from './reply-fold.ts';
 import type { Part } from './reply-parts.ts';
 import type { Send, StreamForm } from './text-stream.ts';
@@ -10,11 +12,6 @@ interface MessageHead {
   model: string;
   stopSequences: readonly string[];
 }
-
-type Block =
-  | { type: 'thinking'; thinking: string; signature: string }
-  | { type: 'text'; text: string }
-  | { type: 'tool_use'; id: string; name: string; input: unknown };
 
 /** Blocks in the order in which the parts came. */
 export interface Blocks {
@@ -77,16 +74,16 @@ export function createBlocks(tell: Tell): Blocks {
   };
 }
 
-/** What a call was cut short in is no JSON. */
-function parsed(text: string): unknown {
+/** What a call was cut short in is no JSON of an object. */
+function parsed(text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text === '' ? '{}' : text);
-  } catch {
-    return {};
-  }
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {}
+  return {};
 }
 
-type StopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | null;
+type StopReason = Message['stop_reason'];
 
 function stopOf({ finishReason, matchedStop, calls }: Choice, head: MessageHead) {
   const sequence =
@@ -103,7 +100,7 @@ function stopOf({ finishReason, matchedStop, calls }: Choice, head: MessageHead)
 }
 
 /** Tokens from the cache are counted apart. */
-function usageOf({ promptTokens, cachedTokens, choices }: Fold) {
+function usageOf({ promptTokens, cachedTokens, choices }: Fold): Message['usage'] {
   return {
     input_tokens: promptTokens - cachedTokens,
     cache_creation_input_tokens: 0,
@@ -112,7 +109,7 @@ function usageOf({ promptTokens, cachedTokens, choices }: Fold) {
   };
 }
 
-export function messageOf(head: MessageHead, fold: Fold, content: Block[]) {
+export function messageOf(head: MessageHead, fold: Fold, content: Block[]): Message {
   return {
     id: head.id,
     type: 'message',

@@ -1,7 +1,9 @@
 // A chat completion and the chunks of its stream, read from the fold of the engine's events.
 
 import type { FinishReason } from '../index.ts';
-import { type Logprobs, toLogprobs } from './logprobs.ts';
+import type { ChatCompletion, ChatCompletionChunk } from './chat-reply-schema.ts';
+import type { ChatBody } from './chat-schema.ts';
+import { toLogprobs } from './logprobs.ts';
 import {
   type Choice,
   choiceAt,
@@ -11,7 +13,6 @@ import {
   usageOf,
 } from './reply-fold.ts';
 import type { Part } from './reply-parts.ts';
-import type { ChatBody } from './chat-schema.ts';
 
 interface ReplyHead {
   id: string;
@@ -45,7 +46,7 @@ export function wishesOf(body: ChatBody): Wishes {
   };
 }
 
-export function completion({ head, wishes, fold }: Reply) {
+export function completion({ head, wishes, fold }: Reply): ChatCompletion {
   const { id, created, model, system_fingerprint } = head;
   const svcext = extensionsOf(fold, wishes);
   return {
@@ -58,7 +59,7 @@ export function completion({ head, wishes, fold }: Reply) {
       index,
       message: messageOf(choice, wishes),
       logprobs: wishes.logprobs ? toLogprobs(choice.logprobs) : null,
-      finish_reason: finishReason(choice.finishReason, wishes),
+      finish_reason: finishReason(choice.finishReason!, wishes),
       matched_stop: choice.matchedStop,
       ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
       ...(wishes.tokenIds && { token_ids: choice.ids }),
@@ -69,8 +70,10 @@ export function completion({ head, wishes, fold }: Reply) {
   };
 }
 
-function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes) {
-  const called = calls.map(({ id, ...spoken }) => ({ id, type: 'function', function: spoken }));
+type Ended = ChatCompletion['choices'][number];
+
+function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes): Ended['message'] {
+  const called = calls.map(({ id, ...spoken }) => ({ id, type: 'function' as const, function: spoken }));
   return {
     role: 'assistant',
     content: text,
@@ -81,21 +84,18 @@ function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes) {
   };
 }
 
-function finishReason(reason: FinishReason | null, { functions }: Wishes): string | null {
+function finishReason(reason: FinishReason, { functions }: Wishes): Ended['finish_reason'] {
   return reason === 'tool_calls' && functions ? 'function_call' : reason;
 }
 
-type Delta = Record<string, unknown>;
+type Piece = ChatCompletionChunk['choices'][number];
 
-interface ChunkExtras {
-  logprobs?: Logprobs | null;
-  finish_reason?: string | null;
-  matched_stop?: string | number | null;
-  token_ids?: number[];
-  prompt_token_ids?: number[];
-}
-
-function chunk(reply: Reply, index: number, delta: Delta, extras: ChunkExtras = {}) {
+function chunk(
+  reply: Reply,
+  index: number,
+  delta: Piece['delta'],
+  extras: Partial<Piece> = {},
+): ChatCompletionChunk {
   const choice = { index, delta, logprobs: null, finish_reason: null, matched_stop: null, ...extras };
   return { ...chunkHead(reply), choices: [choice] };
 }
@@ -103,12 +103,12 @@ function chunk(reply: Reply, index: number, delta: Delta, extras: ChunkExtras = 
 /** The first chunk of a choice. */
 export function roleChunk(reply: Reply, index: number) {
   const { promptIds } = reply.fold;
-  const delta = { role: 'assistant', content: '' };
+  const delta = { role: 'assistant', content: '' } as const;
   return chunk(reply, index, delta, promptIds && { prompt_token_ids: promptIds });
 }
 
 /** How far the prompt is read: `cache` of `total` tokens were known before. */
-export function progressChunk(reply: Reply, processed: number) {
+export function progressChunk(reply: Reply, processed: number): ChatCompletionChunk {
   const { promptTokens: total, cachedTokens: cache } = reply.fold;
   return { ...chunkHead(reply), choices: [], prompt_progress: { total, cache, processed } };
 }
@@ -125,7 +125,7 @@ export function partChunk(reply: Reply, index: number, part: Part) {
   });
 }
 
-function deltaOf(part: Part, { functions }: Wishes): Delta {
+function deltaOf(part: Part, { functions }: Wishes): Piece['delta'] {
   if (part.kind === 'content') return { content: part.text };
   if (part.kind === 'reasoning') return { reasoning_content: part.text, reasoning: part.text };
   const isCall = part.kind === 'call';
@@ -147,7 +147,7 @@ export function endChunks(reply: Reply, index: number) {
     index,
     {},
     {
-      finish_reason: finishReason(reason, reply.wishes),
+      finish_reason: finishReason(reason!, reply.wishes),
       matched_stop: matchedStop,
     },
   );
@@ -155,7 +155,7 @@ export function endChunks(reply: Reply, index: number) {
 }
 
 /** The last chunks of a stream. */
-export function lastChunks(reply: Reply, includeUsage: boolean) {
+export function lastChunks(reply: Reply, includeUsage: boolean): ChatCompletionChunk[] {
   const svcext = extensionsOf(reply.fold, reply.wishes);
   const head = { ...chunkHead(reply), choices: [] };
   return [
@@ -165,5 +165,5 @@ export function lastChunks(reply: Reply, includeUsage: boolean) {
 }
 
 function chunkHead({ head: { id, created, model, system_fingerprint } }: Reply) {
-  return { id, object: 'chat.completion.chunk', created, model, system_fingerprint };
+  return { id, object: 'chat.completion.chunk' as const, created, model, system_fingerprint };
 }

@@ -1,11 +1,13 @@
 // Text completions and the chunks of their streams. Choices of several prompts are counted through.
 
 import type { PromptToken, TokenLogprob } from '../index.ts';
+import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
 import type { CompletionBody } from './completion-schema.ts';
 import { toErrorReply } from './errors.ts';
 import { type Choice, extensionsOf, type Fold, usageOf } from './reply-fold.ts';
 import type { Part } from './reply-parts.ts';
 import type { TextCall } from './text-call.ts';
+import type { Usage } from './text-reply-schema.ts';
 import { offsetOf, runOf, type Send, type StreamForm } from './text-stream.ts';
 
 interface CompletionReply {
@@ -62,7 +64,7 @@ function tokenText(bytes: number[]): string {
   }
 }
 
-export function textCompletion(reply: CompletionReply) {
+export function textCompletion(reply: CompletionReply): Completion {
   const { call, echoes, body } = reply;
   const choices = call.runs.flatMap(({ fold }, run) =>
     fold.choices.map((choice, index) => ({
@@ -70,7 +72,7 @@ export function textCompletion(reply: CompletionReply) {
       text: echoes[run] + choice.reasoning + choice.text,
       logprobs:
         body.logprobs === undefined ? null : allLogprobs(fold.prompt ?? [], echoes[run]!, choice.logprobs),
-      finish_reason: choice.finishReason,
+      finish_reason: choice.finishReason!,
       matched_stop: choice.matchedStop,
       ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
       ...(body.return_token_ids && { token_ids: choice.ids }),
@@ -81,7 +83,7 @@ export function textCompletion(reply: CompletionReply) {
 }
 
 function headOf({ head: { id, created, model, system_fingerprint } }: CompletionReply) {
-  return { id, object: 'text_completion', created, model, system_fingerprint };
+  return { id, object: 'text_completion' as const, created, model, system_fingerprint };
 }
 
 function extensions({ call, body }: CompletionReply) {
@@ -91,8 +93,6 @@ function extensions({ call, body }: CompletionReply) {
   });
   return svcext && { svcext };
 }
-
-type Usage = ReturnType<typeof usageOf>;
 
 /** Of all prompts together. */
 function totalUsage({ runs }: TextCall): Usage {
@@ -124,14 +124,15 @@ export function completionForm(reply: CompletionReply, write: Send): StreamForm 
     const { fold } = call.runs[run]!;
     return { fold, choice: fold.choices[index]! };
   };
-  const send = (choices: object[], more: object = {}) =>
-    write({
-      ...headOf(reply),
-      choices,
-      ...more,
-      ...(options.continuous_usage_stats && { usage: totalUsage(call) }),
-    });
-  const say = (index: number, { text, logprobs, ids }: Said, more: object = {}) => {
+  const send = (choices: CompletionChunk['choices']) => {
+    const usage = options.continuous_usage_stats && { usage: totalUsage(call) };
+    write({ ...headOf(reply), choices, ...usage } satisfies CompletionChunk);
+  };
+  const say = (
+    index: number,
+    { text, logprobs, ids }: Said,
+    more: Partial<CompletionChunk['choices'][number]> = {},
+  ) => {
     const begins = lengths.get(index) ?? 0;
     lengths.set(index, begins + text.length);
     const asked = body.logprobs !== undefined && logprobs && logprobs.length > 0;

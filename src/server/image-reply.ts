@@ -8,6 +8,7 @@ import {
   type Pixels,
   type ResolvedImageRequest,
 } from '../index.ts';
+import type { Images } from './image-reply-schema.ts';
 import { type ImageBody, QUALITIES } from './image-schema.ts';
 import type { PictureStore } from './picture-store.ts';
 
@@ -32,7 +33,7 @@ export interface ImageReply {
   milliseconds: number;
 }
 
-type PictureEntry = { seed: number; revised_prompt: string } & ({ b64_json: string } | { url: string });
+type PictureEntry = Images['data'][number];
 
 export function startImageReply(
   body: ImageBody & { prompt: string },
@@ -90,7 +91,7 @@ const wordQuality = (word: ImageBody['output_quality'] = 'default'): number =>
   word === 'default' ? 100 : QUALITIES[word];
 
 /** Tokens as the denoiser counts them: of the prompt, of the picture to start from, and of those that were drawn. */
-export function usageOf({ tokens: { text, image, each } }: ImageReply, pictures: number) {
+export function usageOf({ tokens: { text, image, each } }: ImageReply, pictures: number): Images['usage'] {
   return {
     total_tokens: text + image + pictures * each,
     input_tokens: text + image,
@@ -99,7 +100,7 @@ export function usageOf({ tokens: { text, image, each } }: ImageReply, pictures:
   };
 }
 
-export function imageResponse(reply: ImageReply) {
+export function imageResponse(reply: ImageReply): Images {
   const { id, created, format, size, data, unknownWords, peakBytes, milliseconds } = reply;
   return {
     id,

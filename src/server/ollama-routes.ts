@@ -3,6 +3,16 @@
 import { ollamaEmbed, ollamaEmbedOne } from './ollama-embed.ts';
 import { ollamaRunning, ollamaShow, ollamaTags, ollamaVersion, refuseManaging } from './ollama-models.ts';
 import {
+  embedReply,
+  ollamaChatReplies,
+  ollamaGenerateReplies,
+  oneEmbeddingReply,
+  runningReply,
+  showReply,
+  tagsReply,
+  versionReply,
+} from './ollama-reply-schema.ts';
+import {
   EMBED_FIELDS,
   GENERATE_FIELDS,
   OLLAMA_CHAT_FIELDS,
@@ -27,6 +37,7 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: "A reply to a conversation in Ollama's interface.",
       fields: OLLAMA_CHAT_FIELDS,
       required: ['model', 'messages'],
+      ...ollamaChatReplies,
       ...COMMON,
     },
   },
@@ -36,6 +47,7 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: 'A reply to a prompt, or with raw a text continued.',
       fields: GENERATE_FIELDS,
       required: ['model', 'prompt'],
+      ...ollamaGenerateReplies,
       ...COMMON,
     },
   },
@@ -45,6 +57,7 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: 'Vectors that stand for texts.',
       fields: EMBED_FIELDS,
       required: ['model', 'input'],
+      reply: embedReply,
       ...COMMON,
     },
   },
@@ -54,16 +67,37 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: 'The older route: the vector of one text.',
       fields: ONE_EMBEDDING_FIELDS,
       required: ['model', 'prompt'],
+      reply: oneEmbeddingReply,
       ...COMMON,
     },
   },
-  '/api/tags': { GET: { handle: ollamaTags, summary: 'The models for text and embeddings.', ...COMMON } },
-  '/api/show': {
-    POST: { handle: ollamaShow, summary: 'What a model is and can do.', fields: SHOW_FIELDS, ...COMMON },
+  '/api/tags': {
+    GET: { handle: ollamaTags, summary: 'The models for text and embeddings.', reply: tagsReply, ...COMMON },
   },
-  '/api/ps': { GET: { handle: ollamaRunning, summary: 'The same models, with their memory.', ...COMMON } },
+  '/api/show': {
+    POST: {
+      handle: ollamaShow,
+      summary: 'What a model is and can do.',
+      fields: SHOW_FIELDS,
+      reply: showReply,
+      ...COMMON,
+    },
+  },
+  '/api/ps': {
+    GET: {
+      handle: ollamaRunning,
+      summary: 'The same models, with their memory.',
+      reply: runningReply,
+      ...COMMON,
+    },
+  },
   '/api/version': {
-    GET: { handle: ollamaVersion, summary: 'Version of the interface followed here.', ...COMMON },
+    GET: {
+      handle: ollamaVersion,
+      summary: 'Version of the interface followed here.',
+      reply: versionReply,
+      ...COMMON,
+    },
   },
   '/api/pull': { POST: MANAGING },
   '/api/push': { POST: MANAGING },

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { Field, FieldTable } from './fields.ts';
+import { anthropicError, errorReply, ollamaError, REPLIES } from './reply-schema.ts';
 import type { Method, Route, RouteTable } from './route.ts';
 
 export interface JsonSchema {
@@ -32,43 +33,6 @@ export interface OpenApi {
   security: object[];
 }
 
-const ENVELOPE = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['message', 'type', 'param', 'code'],
-      properties: {
-        message: { type: 'string', description: 'What is wrong, the value, and what to do.' },
-        type: { type: 'string' },
-        param: { type: ['string', 'null'], description: 'The field it is about.' },
-        code: { type: 'string' },
-      },
-    },
-  },
-};
-
-const ANTHROPIC_ENVELOPE = {
-  type: 'object',
-  required: ['type', 'error'],
-  properties: {
-    type: { const: 'error' },
-    error: {
-      type: 'object',
-      required: ['type', 'message'],
-      properties: { type: { type: 'string' }, message: { type: 'string' } },
-    },
-    request_id: { type: ['string', 'null'] },
-  },
-};
-
-const OLLAMA_ENVELOPE = {
-  type: 'object',
-  required: ['error'],
-  properties: { error: { type: 'string', description: 'What is wrong, the value, and what to do.' } },
-};
-
 export function openApi(routes: RouteTable, version: string): OpenApi {
   const groups = new Set<string>();
   const paths: OpenApi['paths'] = {};
@@ -93,7 +57,7 @@ export function openApi(routes: RouteTable, version: string): OpenApi {
         key: { type: 'http', scheme: 'bearer', description: 'Where the server was started with --api-key.' },
         admin: { type: 'http', scheme: 'bearer', description: 'Where it has --admin-api-key: that one.' },
       },
-      schemas: { Error: ENVELOPE, AnthropicError: ANTHROPIC_ENVELOPE, OllamaError: OLLAMA_ENVELOPE },
+      schemas: replySchemas(),
     },
     security: [{ key: [] }, {}],
   };
@@ -130,26 +94,49 @@ function requestBody(type: string, table: FieldTable, required: readonly string[
   return { required: required.length > 0, content: { [type]: { schema } } };
 }
 
-const SCHEMAS = { openai: 'Error', anthropic: 'AnthropicError', ollama: 'OllamaError' };
+const ERRORS = { openai: errorReply, anthropic: anthropicError, ollama: ollamaError };
 
-function responsesOf({ fields, form, gives, envelope }: Route): Operation['responses'] {
-  const type = gives === undefined ? 'object' : 'string';
-  const streams = 'stream' in (fields ?? form ?? {});
+function responsesOf({ gives, reply, event, marker, notReady, envelope }: Route): Operation['responses'] {
   const lines = envelope === 'ollama' ? 'application/x-ndjson' : 'text/event-stream';
-  const error = `#/components/schemas/${SCHEMAS[envelope ?? 'openai']}`;
-  return {
-    200: {
-      description: 'What was asked for.',
-      content: {
-        [gives ?? 'application/json']: { schema: { type } },
-        ...(streams && { [lines]: { schema: { type: 'string' } } }),
-      },
-    },
-    default: {
-      description: 'What is wrong.',
-      content: { 'application/json': { schema: { $ref: error } } },
-    },
+  const end = marker ? '; `data: [DONE]` ends the stream' : '';
+  const description = envelope === 'ollama' ? 'A line.' : `The data of an event${end}.`;
+  const ok = {
+    ...(gives !== undefined && { [gives]: { schema: { type: 'string' } } }),
+    ...(reply && json(reply)),
+    ...(event && { [lines]: { schema: { ...refTo(event), description } } }),
   };
+  return {
+    ...(Object.keys(ok).length > 0 && { 200: { description: 'What was asked for.', content: ok } }),
+    ...(notReady && { 503: { description: 'Not yet, or no longer.', content: json(notReady) } }),
+    default: { description: 'What is wrong.', content: json(ERRORS[envelope ?? 'openai']) },
+  };
+}
+
+const json = (schema: z.ZodType) => ({ 'application/json': { schema: refTo(schema) } });
+
+const addressOf = (id: string): string => `#/components/schemas/${id}`;
+
+function refTo(schema: z.ZodType): JsonSchema {
+  const name = REPLIES.get(schema);
+  if (!name) throw new Error('a schema of a reply has no name');
+  return { $ref: addressOf(name.id) };
+}
+
+function replySchemas(): Record<string, JsonSchema> {
+  const { schemas } = z.toJSONSchema(REPLIES, {
+    uri: addressOf,
+    override({ jsonSchema }) {
+      // What JavaScript counts exactly: that says nothing.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, made]) => {
+      const { $schema: _, $id: __, ...schema } = made;
+      return [id, schema];
+    }),
+  );
 }
 
 function parameter(name: string, place: string, description: string) {

@@ -8,6 +8,7 @@ import {
   type TextEvent,
   type TokenLogprob,
 } from '../index.ts';
+import type { Extensions, Usage } from './text-reply-schema.ts';
 
 export interface Call {
   id: string;
@@ -107,7 +108,7 @@ export function completionTokens({ choices }: Fold): number {
 }
 
 /** The prompt counts once however many choices it has. */
-export function usageOf(fold: Fold) {
+export function usageOf(fold: Fold): Usage {
   const generated = completionTokens(fold);
   const reasoning = fold.choices.reduce((sum, { reasoningTokens }) => sum + reasoningTokens, 0);
   return {
@@ -126,7 +127,10 @@ export interface ExtensionWishes {
 }
 
 /** The member `svcext`, where something of it was asked for. */
-export function extensionsOf(fold: Fold, { routedExperts, cachedDetails }: ExtensionWishes) {
+export function extensionsOf(
+  fold: Fold,
+  { routedExperts, cachedDetails }: ExtensionWishes,
+): Extensions | undefined {
   const experts = routedExperts ? fold.choices[0]?.routedExperts : undefined;
   const { device, host, storage, storageBackend } = fold.cached ?? {
     device: fold.cachedTokens,

@@ -3,6 +3,7 @@
 import { toErrorReply } from './errors.ts';
 import { type Fold, usageOf } from './reply-fold.ts';
 import { createOutput, type ResponseOutput } from './response-output.ts';
+import type { ResponseReply } from './response-reply-schema.ts';
 import type { ResponseBody } from './response-schema.ts';
 import type { Send, StreamForm } from './text-stream.ts';
 
@@ -14,7 +15,7 @@ export interface ResponseHead {
   sampling: { temperature: number; topP: number };
 }
 
-type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+type Status = ResponseReply['status'];
 
 function statusOf({ choices: [choice], error }: Fold): Status {
   if (error) return 'failed';
@@ -59,7 +60,7 @@ export function responseOf(head: ResponseHead, fold: Fold | null, output: unknow
   };
 }
 
-function usage(fold: Fold) {
+function usage(fold: Fold): ResponseReply['usage'] {
   const { prompt_tokens, completion_tokens, total_tokens, reasoning_tokens } = usageOf(fold);
   return {
     input_tokens: prompt_tokens,

@@ -1,6 +1,7 @@
 // What a route is: who answers it, who may ask, and what the API page says of it.
 
 import type { H3Event } from 'h3';
+import type { z } from 'zod';
 import type { FieldTable } from './fields.ts';
 import type { Service } from './service.ts';
 
@@ -19,8 +20,15 @@ export interface Route {
   form?: FieldTable;
   /** Names of the query. */
   query?: Readonly<Record<string, string>>;
-  /** Media type of the reply; left out: JSON, and events or lines where the body has `stream`. */
+  /** What it gives where all is well: a media type, or the JSON of it. One that always refuses has neither. */
   gives?: string;
+  reply?: z.ZodType;
+  /** The JSON of a stream's events or lines. */
+  event?: z.ZodType;
+  /** `data: [DONE]` ends its stream. */
+  marker?: true;
+  /** The JSON of its 503, where that is no error. */
+  notReady?: z.ZodType;
   /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
   access?: 'open' | 'admin';
   /** Form of its errors; left out: OpenAI's. */
@@ -30,3 +38,6 @@ export interface Route {
 }
 
 export type RouteTable = Readonly<Record<string, Partial<Record<Method, Route>>>>;
+
+/** Another spelling of an address of the table. */
+export const alias = (aliasOf: string, route: Route): Route => ({ ...route, aliasOf });

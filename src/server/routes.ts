@@ -1,59 +1,36 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
 import { loadAdapter, unloadAdapter } from './lora-adapters.ts';
+import { abortReply, adaptersReply, flushReply } from './admin-reply-schema.ts';
 import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin-schema.ts';
 import { abortRequest, flushCache } from './admin.ts';
-import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
-import { anthropicMessages, countTokens } from './anthropic.ts';
-import { chatCompletions } from './chat.ts';
-import { COMPLETION_FIELDS } from './completion-schema.ts';
-import { completions } from './completions.ts';
 import { docs, home, openApiFile } from './docs.ts';
-import { EMBEDDING_FIELDS } from './embedding-schema.ts';
-import { embeddings } from './embeddings.ts';
+import { imageEvent, imageReply } from './image-reply-schema.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { metricsPage } from './metrics.ts';
+import { modelInfoReply, modelReply, modelsReply } from './model-reply-schema.ts';
 import { modelEntry, modelList } from './models.ts';
 import { OLLAMA_ROUTES } from './ollama-routes.ts';
 import { readiness } from './readiness.ts';
-import { RESPONSE_FIELDS } from './response-schema.ts';
-import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
-import type { Method, Route, RouteTable } from './route.ts';
-import { CHAT_FIELDS } from './chat-schema.ts';
+import { alias, type Method, type Route, type RouteTable } from './route.ts';
 import { modelInfo, serverInfo } from './server-info.ts';
-import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokenize-schema.ts';
-import { detokenize, tokenize } from './tokenize.ts';
-
-const alias = (aliasOf: string, route: Route): Route => ({ ...route, aliasOf });
-
-const CHAT: Route = {
-  handle: chatCompletions,
-  summary: 'A reply to a conversation.',
-  group: 'Text',
-  fields: CHAT_FIELDS,
-  required: ['messages', 'model'],
-};
-
-const TOKENIZE: Route = {
-  handle: tokenize,
-  summary: 'Token ids of a text, or of a conversation as the model reads it.',
-  group: 'Text',
-  fields: TOKENIZE_FIELDS,
-};
-
-const DETOKENIZE: Route = {
-  handle: detokenize,
-  summary: 'The text of token ids.',
-  group: 'Text',
-  fields: DETOKENIZE_FIELDS,
-  required: ['tokens'],
-};
+import {
+  aliveReply,
+  homeReply,
+  notReadyReply,
+  openApiReply,
+  readyReply,
+  serverInfoReply,
+} from './server-reply-schema.ts';
+import { TEXT_ROUTES } from './text-routes.ts';
 
 const READINESS: Route = {
   handle: readiness,
   summary: '200 once every model answers; 503 before that, and while the server stops.',
   group: 'Server',
+  reply: readyReply,
+  notReady: notReadyReply,
   access: 'open',
 };
 
@@ -61,6 +38,7 @@ const SERVER_INFO: Route = {
   handle: serverInfo,
   summary: 'Version, settings, and what each model does at the moment.',
   group: 'Server',
+  reply: serverInfoReply,
 };
 
 const FLUSH: Route = {
@@ -68,6 +46,7 @@ const FLUSH: Route = {
   summary: 'Empties the prefix cache, in storage excepted, and forgets grammars; 400 while requests run.',
   group: 'Administration',
   fields: FLUSH_FIELDS,
+  reply: flushReply,
   access: 'admin',
 };
 
@@ -76,71 +55,11 @@ const MODEL_INFO: Route = {
   summary: 'Where a model comes from and what it is.',
   group: 'Models',
   query: { model: 'A served name; left out, the first model.' },
+  reply: modelInfoReply,
 };
 
 export const ROUTES: RouteTable = {
-  '/v1/chat/completions': { POST: CHAT },
-  '/v1/completions': {
-    POST: {
-      handle: completions,
-      summary: 'Texts continued, without a template.',
-      group: 'Text',
-      fields: COMPLETION_FIELDS,
-      required: ['prompt', 'model'],
-    },
-  },
-  '/v1/responses': {
-    POST: {
-      handle: responses,
-      summary: "A response in OpenAI's newer interface.",
-      group: 'Text',
-      fields: RESPONSE_FIELDS,
-      required: ['input', 'model'],
-    },
-  },
-  '/v1/responses/:id': {
-    GET: { handle: getResponse, summary: 'A response that is kept.', group: 'Text' },
-    DELETE: { handle: deleteResponse, summary: 'Forgets a response.', group: 'Text' },
-  },
-  '/v1/responses/:id/input_items': {
-    GET: { handle: responseInput, summary: 'What a response was asked with.', group: 'Text' },
-  },
-  '/v1/responses/:id/cancel': {
-    POST: { handle: cancelResponse, summary: 'Ends a response that is being made.', group: 'Text' },
-  },
-  '/v1/messages': {
-    POST: {
-      handle: anthropicMessages,
-      summary: "A reply in Anthropic's interface.",
-      group: 'Text',
-      fields: MESSAGE_FIELDS,
-      required: ['model', 'messages', 'max_tokens'],
-      envelope: 'anthropic',
-    },
-  },
-  '/v1/messages/count_tokens': {
-    POST: {
-      handle: countTokens,
-      summary: 'Tokens of a conversation as the model reads it.',
-      group: 'Text',
-      fields: COUNT_FIELDS,
-      required: ['model', 'messages'],
-      envelope: 'anthropic',
-    },
-  },
-  '/v1/embeddings': {
-    POST: {
-      handle: embeddings,
-      summary: 'Vectors that stand for texts.',
-      group: 'Embeddings',
-      fields: EMBEDDING_FIELDS,
-      required: ['input', 'model'],
-    },
-  },
-  '/tokenize': { POST: alias('/v1/tokenize', TOKENIZE) },
-  '/v1/tokenize': { POST: TOKENIZE },
-  '/detokenize': { POST: alias('/v1/detokenize', DETOKENIZE) },
-  '/v1/detokenize': { POST: DETOKENIZE },
+  ...TEXT_ROUTES,
   '/v1/images/generations': {
     POST: {
       handle: imageGenerations,
@@ -148,6 +67,8 @@ export const ROUTES: RouteTable = {
       group: 'Images',
       fields: IMAGE_FIELDS,
       required: ['prompt'],
+      reply: imageReply,
+      event: imageEvent('image_generation', 'ImageGenerationEvent'),
     },
   },
   '/v1/images/edits': {
@@ -157,6 +78,8 @@ export const ROUTES: RouteTable = {
       group: 'Images',
       form: { ...IMAGE_FIELDS, ...EDIT_FIELDS },
       required: ['prompt'],
+      reply: imageReply,
+      event: imageEvent('image_edit', 'ImageEditEvent'),
     },
   },
   '/v1/images/:id/content': {
@@ -170,10 +93,10 @@ export const ROUTES: RouteTable = {
     },
   },
   '/v1/models': {
-    GET: { handle: modelList, summary: 'The models that are ready.', group: 'Models' },
+    GET: { handle: modelList, summary: 'The models that are ready.', group: 'Models', reply: modelsReply },
   },
   '/v1/models/**': {
-    GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models' },
+    GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models', reply: modelReply },
   },
   '/model_info': { GET: MODEL_INFO },
   '/get_model_info': { GET: alias('/model_info', MODEL_INFO) },
@@ -186,6 +109,7 @@ export const ROUTES: RouteTable = {
       summary: 'Ends requests by their ids, or all of them.',
       group: 'Administration',
       fields: ABORT_FIELDS,
+      reply: abortReply,
       access: 'admin',
     },
   },
@@ -196,6 +120,7 @@ export const ROUTES: RouteTable = {
       group: 'Administration',
       fields: LOAD_FIELDS,
       required: ['lora_name', 'lora_path'],
+      reply: adaptersReply,
       access: 'admin',
     },
   },
@@ -206,6 +131,7 @@ export const ROUTES: RouteTable = {
       group: 'Administration',
       fields: UNLOAD_FIELDS,
       required: ['lora_name'],
+      reply: adaptersReply,
       access: 'admin',
     },
   },
@@ -223,6 +149,7 @@ export const ROUTES: RouteTable = {
       handle: home,
       summary: 'What this is, and where to go on; a browser is sent to /docs.',
       group: 'Server',
+      reply: homeReply,
       access: 'open',
     },
   },
@@ -231,6 +158,7 @@ export const ROUTES: RouteTable = {
       handle: (service) => openApiFile(service, ROUTES),
       summary: 'This interface as OpenAPI 3.1.',
       group: 'Server',
+      reply: openApiReply,
       access: 'open',
     },
   },
@@ -248,6 +176,7 @@ export const ROUTES: RouteTable = {
       handle: () => ({ status: 'alive' }),
       summary: '200 as long as the process answers.',
       group: 'Server',
+      reply: aliveReply,
       access: 'open',
     },
   },

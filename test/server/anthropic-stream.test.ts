@@ -64,6 +64,15 @@ describe('a stream', () => {
   });
 });
 
+it.each([['{"at":', '"s'], ['[1]'], []])(
+  'a call whose arguments are no object has none: %j',
+  async (...given) => {
+    const { post } = await startMessages(() => [{ call: 'look', arguments: given }, { end: 'tool_calls' }]);
+    const { body } = await post({ messages: [{ role: 'user', content: 'Hi' }] });
+    expect(body).toMatchObject({ content: [{ type: 'tool_use', id: 'call_0', name: 'look', input: {} }] });
+  },
+);
+
 describe("Anthropic's client", () => {
   const ask = {
     model: 'default',

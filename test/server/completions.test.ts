@@ -3,6 +3,7 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { startCompleting, textsOf } from './completion-harness.ts';
+import { start } from './harness.ts';
 import { script } from './scripted.ts';
 
 describe('prompt', () => {
@@ -199,6 +200,22 @@ it('a reply that is cut short has the error, its status, and what was said', asy
   script(model, () => [{ end: 'abort', error }]);
   expect((await post({ prompt: 'a' })).body).toEqual({ error: body.error });
 });
+
+it.each([false, true])(
+  'hidden states and cached tokens come beside the text (stream: %s)',
+  async (stream) => {
+    const { url } = await start();
+    const wishes = { return_hidden_states: true, return_cached_tokens_details: true };
+    const response = await fetch(`${url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'default', prompt: 'one two', stream, ...wishes }),
+    });
+    const text = await response.text();
+    expect(text).toContain('"hidden_states":[0,0]');
+    expect(text).toContain('"svcext":{"cached_tokens_details":{"device":1,"host":0,');
+  },
+);
 
 it('answers the openai client, streaming and not', async () => {
   const { url } = await startCompleting();

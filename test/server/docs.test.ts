@@ -2,13 +2,15 @@
 
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/server/routes.ts';
+import { createFakeEmbeddingModel } from './fake-embedding-model.ts';
+import { openFakeImageModel } from './fake-image-model.ts';
 import { start } from './harness.ts';
 
 interface Document {
   openapi: string;
   info: { version: string };
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, unknown> };
+  components: { schemas: Record<string, Record<string, unknown>> };
 }
 
 interface Operation {
@@ -16,7 +18,13 @@ interface Operation {
   security?: object[];
   parameters?: { name: string; in: string }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
-  responses: Record<string, { content: Record<string, object> }>;
+  responses: Record<string, { content: Record<string, { schema: Reference }> }>;
+}
+
+/** To a schema of the components. */
+interface Reference {
+  $ref?: string;
+  description?: string;
 }
 
 interface Schema {
@@ -98,15 +106,68 @@ describe('/openapi.json', () => {
   });
 });
 
-it('what can be read comes as what it is said to be', async () => {
-  const { url } = await start();
+describe('replies', () => {
+  it('have schemas with members, which all lead somewhere', async () => {
+    const { paths, components } = await read();
+    const named = (reference: Reference | undefined) =>
+      components.schemas[/^#\/components\/schemas\/(\w+)$/.exec(reference?.$ref ?? '')?.[1] ?? ''];
+    const saysSomething = (schema: Record<string, unknown> | undefined): boolean => {
+      const { properties = {}, anyOf, oneOf } = { ...schema };
+      const options = (anyOf ?? oneOf) as (Reference & Record<string, unknown>)[] | undefined;
+      if (!options) return Object.keys(properties as object).length > 0;
+      return options.every((option) => saysSomething(option.$ref === undefined ? option : named(option)));
+    };
+    for (const [path, methods] of Object.entries(ROUTES)) {
+      for (const [method, { gives, fields, form }] of Object.entries(methods)) {
+        const at = path.replace('**', '{name}').replace(':id', '{id}');
+        const { responses } = paths[at]![method.toLowerCase()]!;
+        const { 'application/json': json, ...other } = responses['200']?.content ?? {};
+        const refuses = path.startsWith('/api/') && !responses['200'];
+        expect(saysSomething(named(json?.schema)), `${method} ${path}`).toBe(!gives && !refuses);
+        const streams = Object.values(other).filter(({ schema }) => saysSomething(named(schema)));
+        expect(streams, `${method} ${path}`).toHaveLength('stream' in (fields ?? form ?? {}) ? 1 : 0);
+        expect(saysSomething(named(responses['default']!.content['application/json']!.schema))).toBe(true);
+      }
+    }
+    const text = JSON.stringify({ paths, components });
+    for (const [, id] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g))
+      expect(components.schemas, id).toHaveProperty(id!);
+  });
+
+  it('share what they have in common, and say how a stream ends', async () => {
+    const { paths, components } = await read();
+    const { schemas } = components;
+    const usage = { $ref: '#/components/schemas/Usage' };
+    expect(schemas['ChatCompletion']).toMatchObject({ additionalProperties: false, properties: { usage } });
+    expect(schemas['Completion']).toMatchObject({ properties: { usage } });
+    const eventOf = (path: string, type = 'text/event-stream') =>
+      paths[path]!['post']!.responses['200']!.content[type]!.schema;
+    expect(eventOf('/v1/chat/completions')).toEqual({
+      $ref: '#/components/schemas/ChatCompletionEvent',
+      description: 'The data of an event; `data: [DONE]` ends the stream.',
+    });
+    expect(eventOf('/v1/messages').description).not.toContain('[DONE]');
+    expect(eventOf('/api/chat', 'application/x-ndjson').description).toBe('A line.');
+    expect(Object.keys(paths['/readyz']!['get']!.responses)).toEqual(['200', '503', 'default']);
+    expect(Object.keys(paths['/api/pull']!['post']!.responses)).toEqual(['default']);
+  });
+});
+
+it('what can be read comes as what it is said to be, with models of every kind', async () => {
+  const { url, server } = await start();
+  server.addModel({ kind: 'embedding' }).ready(createFakeEmbeddingModel());
+  server.addModel({ kind: 'image' }).ready(await openFakeImageModel());
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as Document;
   const pages = Object.entries(paths).filter(([path, { get }]) => get && !path.includes('{'));
   expect(pages.length).toBeGreaterThan(10);
+  for (const name of server.names())
+    for (const path of [`/v1/models/${name}`, `/model_info?model=${name}`])
+      expect(await (await fetch(url + path)).text()).toContain(name);
   for (const [path, { get }] of pages) {
-    const { status, headers } = await fetch(url + path);
-    expect(status, path).toBe(200);
-    const [type] = headers.get('content-type')!.split(';');
+    const response = await fetch(url + path);
+    expect(response.status, path).toBe(200);
+    await response.text();
+    const [type] = response.headers.get('content-type')!.split(';');
     expect(Object.keys(get!.responses['200']!.content), path).toEqual([type]);
   }
 });

@@ -3,7 +3,8 @@
 import { afterEach, expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
-import type { LogprobEntry } from '../../src/server/logprobs.ts';
+import type { LogprobEntry } from '../../src/server/text-reply-schema.ts';
+import { checkReplies } from './checked-replies.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
 export interface Harness {
@@ -15,6 +16,8 @@ export interface Harness {
   lines: string[];
   post: (body: unknown, init?: RequestInit) => Promise<Response>;
 }
+
+checkReplies();
 
 const open: RunningServer[] = [];
 afterEach(async () => {

@@ -4,6 +4,9 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openTextModel, shippedModelPath, type TextModel, type TextModelOptions } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
+import { checkReplies } from './checked-replies.ts';
+
+checkReplies();
 
 let server: RunningServer;
 let model: TextModel;

@@ -1,0 +1,91 @@
+// What is served: the list of models, one of them, and where one comes from.
+
+import { z } from 'zod';
+import { count, named, seconds } from './reply-schema.ts';
+
+const entry = {
+  id: z.string(),
+  object: z.literal('model'),
+  created: seconds,
+  owned_by: z.literal('svc-engine'),
+  root: z.string().describe("The model's first name, or an adapter's folder."),
+  parent: z.string().nullable().describe('Of an adapter: its model.'),
+};
+
+const samplingDefault = z.strictObject({
+  value: z.number(),
+  source: z.enum(['generation_config.json', 'contract']),
+});
+
+const textEntry = z.strictObject({
+  ...entry,
+  max_model_len: count,
+  sampling_defaults: z.strictObject({
+    temperature: samplingDefault,
+    top_p: samplingDefault,
+    top_k: samplingDefault,
+    min_p: samplingDefault,
+    repetition_penalty: samplingDefault,
+  }),
+});
+
+const imageEntry = z.strictObject({
+  ...entry,
+  pipeline: z.string(),
+  size_multiple: count,
+  schedulers: z.array(z.string()).describe("The first is the model's own."),
+  image_defaults: z.strictObject({
+    width: count,
+    height: count,
+    num_inference_steps: count,
+    guidance_scale: z.number(),
+    negative_prompt: z.string(),
+  }),
+});
+
+const embeddingEntry = z.strictObject({
+  ...entry,
+  max_model_len: count,
+  dimensions: count,
+  pooling: z.enum(['cls', 'mean', 'last']),
+});
+
+export const modelReply = named('Model', z.union([textEntry, imageEntry, embeddingEntry]));
+
+export const modelsReply = named(
+  'Models',
+  z.strictObject({ object: z.literal('list'), data: z.array(modelReply) }),
+);
+
+const bytes = count.describe('Bytes.');
+
+const origin = {
+  model_path: z.string(),
+  served_model_names: z.array(z.string()),
+  parameters: count,
+  quantization: z.enum(['none', 'int8', 'int4']),
+  adapter: z.string().describe('The GPU.'),
+};
+
+export const modelInfoReply = named(
+  'ModelInfo',
+  z.union([
+    z.strictObject({
+      ...origin,
+      kind: z.enum(['text', 'embedding']),
+      is_generation: z.boolean(),
+      memory: z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes }),
+      architecture: z.string(),
+      tokenizer_path: z.string(),
+      vocab_size: count,
+      max_model_len: count,
+    }),
+    z.strictObject({
+      ...origin,
+      kind: z.literal('image'),
+      is_generation: z.literal(false),
+      memory: z.strictObject({ budget: bytes, weights: bytes }),
+      pipeline: z.string(),
+    }),
+  ]),
+);

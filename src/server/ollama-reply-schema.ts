@@ -1,0 +1,119 @@
+// Replies of Ollama's interface, and the lines of its streams.
+
+import { z } from 'zod';
+import { count, named, ollamaError } from './reply-schema.ts';
+import { logprobEntry } from './text-reply-schema.ts';
+
+const nanoseconds = count.describe('Nanoseconds.');
+
+const begin = { model: z.string(), created_at: z.iso.datetime() };
+const logprobs = z.array(logprobEntry).optional();
+
+const end = {
+  done: z.literal(true),
+  done_reason: z.enum(['stop', 'length', 'abort']),
+  total_duration: nanoseconds,
+  load_duration: nanoseconds.describe(
+    'Nanoseconds before the first step of the prompt: template, grammar, queue.',
+  ),
+  prompt_eval_count: count,
+  prompt_eval_duration: nanoseconds,
+  eval_count: count,
+  eval_duration: nanoseconds,
+};
+
+const thinking = z.string().optional();
+
+const call = z.strictObject({
+  id: z.string(),
+  function: z.strictObject({ index: count, name: z.string(), arguments: z.record(z.string(), z.unknown()) }),
+});
+
+const chatSaid = {
+  message: z.strictObject({
+    role: z.literal('assistant'),
+    content: z.string(),
+    thinking,
+    tool_calls: z.array(call).optional().describe('Each is whole.'),
+  }),
+};
+
+const generateSaid = { response: z.string(), thinking };
+
+/** `said`: where the text stands. */
+function textReply<Said extends z.ZodRawShape>(id: string, said: Said) {
+  const reply = named(id, z.strictObject({ ...begin, ...said, logprobs, ...end }));
+  const part = z.strictObject({ ...begin, ...said, logprobs, done: z.literal(false) });
+  return { reply, event: named(`${id}Line`, z.union([part, reply, ollamaError])) };
+}
+
+export const ollamaChatReplies = textReply('OllamaChat', chatSaid);
+export const ollamaGenerateReplies = textReply('OllamaGenerate', generateSaid);
+
+const vector = z.array(z.number());
+
+export const embedReply = named(
+  'OllamaEmbed',
+  z.strictObject({
+    model: z.string(),
+    embeddings: z.array(vector),
+    total_duration: nanoseconds,
+    load_duration: nanoseconds,
+    prompt_eval_count: count,
+  }),
+);
+
+export const oneEmbeddingReply = named('OllamaEmbedding', z.strictObject({ embedding: vector }));
+
+const details = z.strictObject({
+  parent_model: z.literal(''),
+  format: z.literal('safetensors'),
+  family: z.string(),
+  families: z.array(z.string()),
+  parameter_size: z.string(),
+  quantization_level: z.string(),
+});
+
+const entry = {
+  name: z.string(),
+  model: z.string(),
+  digest: z.string(),
+  details,
+  size: count.describe('Bytes.'),
+};
+const modifiedAt = { modified_at: z.iso.datetime() };
+
+export const tagsReply = named(
+  'OllamaTags',
+  z.strictObject({ models: z.array(z.strictObject({ ...entry, ...modifiedAt })) }),
+);
+
+export const runningReply = named(
+  'OllamaRunning',
+  z.strictObject({
+    models: z.array(
+      z.strictObject({
+        ...entry,
+        size_vram: count.describe('Bytes.'),
+        context_length: count,
+        expires_at: z.iso.datetime(),
+      }),
+    ),
+  }),
+);
+
+export const showReply = named(
+  'OllamaShow',
+  z.strictObject({
+    parameters: z.string().optional().describe('Of sampling, one a line.'),
+    details,
+    model_info: z.record(z.string(), z.union([z.string(), z.number()])),
+    capabilities: z.array(z.enum(['completion', 'tools', 'thinking', 'embedding'])),
+    ...modifiedAt,
+  }),
+);
+
+export const versionReply = named(
+  'OllamaVersion',
+  z.strictObject({ version: z.string(), svc_engine: z.string().optional() }),
+);
