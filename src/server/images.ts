@@ -75,7 +75,7 @@ async function answer(
   const drawn = draw(
     model,
     turn,
-    requests.map((one) => ({ ...one, previews })),
+    previews > 0 ? requests.map((one) => ({ ...one, previews })) : requests,
     abort.signal,
   );
   const events = whileRunning(service, abort, withNotes(service, drawn));
