@@ -30,7 +30,8 @@ export function findModel<K extends Kind>(
   const fits = (slot: Slot): boolean => kinds.some((one) => isOf(one, slot));
   // Of equal names the one of this kind is meant.
   const ordered = [...slots.filter(fits), ...slots];
-  const slot = slotNamed(ordered, requested) ?? (requested === 'default' ? slots.find(fits) : undefined);
+  const name = untagged(slots, requested);
+  const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
   if (!slot) throw noModel(slots, kinds[0]!, requested);
   if (!fits(slot)) throw wrongEndpoint(slot, requested);
   if (slot.phase.name !== 'ready') throw notReady(slot);
@@ -48,12 +49,19 @@ export function findTextModel(
 
 /** `adapter`: '' where none is named. */
 export function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
-  if (slotNamed(slots, requested)) return { base: requested, adapter: '' };
+  const whole = untagged(slots, requested);
+  if (slotNamed(slots, whole)) return { base: whole, adapter: '' };
   const names = slots.flatMap((slot) => slot.names);
-  const [base = requested] = ['default', ...names, ...names.map(lastSegment)]
-    .filter((name) => requested.startsWith(`${name}:`))
+  const [base = whole] = ['default', ...names, ...names.map(lastSegment)]
+    .filter((name) => whole.startsWith(`${name}:`))
     .toSorted((a, b) => b.length - a.length);
-  return { base, adapter: requested.slice(base.length + 1).trim() };
+  return { base, adapter: whole.slice(base.length + 1).trim() };
+}
+
+/** Clients that found a model by Ollama's interface, where names have tags, call it so on every route. */
+function untagged(slots: readonly Slot[], requested: string): string {
+  const isWhole = slots.some(({ names }) => names.includes(requested));
+  return isWhole ? requested : requested.replace(/:latest$/, '');
 }
 
 /** A model that is not open yet may turn out to be of any kind. */

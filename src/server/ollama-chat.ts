@@ -64,14 +64,14 @@ function toCall({ id, function: called }: NonNullable<OllamaMessage['tool_calls'
 }
 
 /** The conversation that a prompt alone is. */
-export function promptMessages({ system, prompt }: GenerateBody): ChatMessage[] {
+export function promptMessages({ system, prompt = '' }: GenerateBody): ChatMessage[] {
   const user = { role: 'user' as const, content: prompt };
   return system ? [{ role: 'system', content: system }, user] : [user];
 }
 
 /** A prompt that goes past the template; null where it does not. */
 export async function plainPrompt(body: GenerateBody, model: TextModel): Promise<TextPrompt | null> {
-  const { prompt, raw, suffix, system, think } = body;
+  const { prompt = '', raw, suffix, system, think } = body;
   const why = raw
     ? 'raw takes the prompt as it is'
     : suffix

@@ -6,7 +6,6 @@ import { embed, underInputName } from './embeddings.ts';
 import { readUntypedJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findModel } from './models.ts';
-import { untagged } from './ollama-models.ts';
 import { checkEmbed, checkOneEmbedding } from './ollama-schema.ts';
 import { renameParam } from './renamed.ts';
 import { requireRunning, type Service } from './service.ts';
@@ -16,7 +15,7 @@ export async function ollamaEmbed(service: Service, event: H3Event): Promise<unk
   const startedAt = event.context.call?.startedAt ?? performance.now();
   requireRunning(service);
   const { body, ignored } = checkEmbed(await readUntypedJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'embedding', untagged(service, body.model));
+  const { model } = findModel(service, 'embedding', body.model);
   listIgnored(event, ignored);
   const { dimensions, truncate = true } = body;
   const texts = listInputs(body.input);
@@ -38,7 +37,7 @@ export async function ollamaEmbed(service: Service, event: H3Event): Promise<unk
 export async function ollamaEmbedOne(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkOneEmbedding(await readUntypedJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'embedding', untagged(service, body.model));
+  const { model } = findModel(service, 'embedding', body.model);
   listIgnored(event, ignored);
   const inputs = [await cut(body.prompt, model)];
   const { vectors } = await embed(service, event, model, { inputs }).catch((error: unknown) => {

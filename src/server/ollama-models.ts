@@ -17,17 +17,11 @@ const NEVER = '9999-12-31T23:59:59Z';
 
 type Served = TextModel | EmbeddingModel;
 
-/** Clients add :latest to names that have no tag. */
-export function untagged({ slots }: Service, requested: string): string {
-  const isWhole = slots.some(({ names }) => names.includes(requested));
-  return isWhole ? requested : requested.replace(/:latest$/, '');
-}
-
 export function ollamaVersion({ options }: Service) {
   return { version: INTERFACE, svc_engine: options.version };
 }
 
-/** Those for text and for embeddings that are ready, under all their names, with the adapters beside them. */
+/** Those for text and for embeddings that are ready, under all their names, with the adapters beside them. Clients look for names with tags. */
 async function listed(service: Service): Promise<{ name: string; model: Served }[]> {
   requireRunning(service);
   const found = await Promise.all(
@@ -36,7 +30,7 @@ async function listed(service: Service): Promise<{ name: string; model: Served }
       const { kind, model } = phase.ready;
       const adapters = kind === 'text' ? await phase.ready.model.loadedAdapters() : [];
       const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
-      return all.map((name) => ({ name, model }));
+      return all.map((name) => ({ name: name.includes(':') ? name : `${name}:latest`, model }));
     }),
   );
   return found.flat();
@@ -79,7 +73,7 @@ export async function ollamaShow(service: Service, event: H3Event) {
       param: 'model',
     });
   }
-  const { base } = splitName(service, untagged(service, requested));
+  const { base } = splitName(service, requested);
   const { model } = findModel(service, ['text', 'embedding'], base);
   listIgnored(event, ignored);
   const { info } = model;

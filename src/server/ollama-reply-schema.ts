@@ -42,9 +42,15 @@ const generateSaid = { response: z.string(), thinking };
 
 /** `said`: where the text stands. */
 function textReply<Said extends z.ZodRawShape>(id: string, said: Said) {
-  const reply = named(id, z.strictObject({ ...begin, ...said, logprobs, ...end }));
+  const whole = z.strictObject({ ...begin, ...said, logprobs, ...end });
   const part = z.strictObject({ ...begin, ...said, logprobs, done: z.literal(false) });
-  return { reply, event: named(`${id}Line`, z.union([part, reply, ollamaError])) };
+  const loaded = z
+    .strictObject({ ...begin, ...said, done: z.literal(true), done_reason: z.literal('load') })
+    .describe('Where nothing was asked.');
+  return {
+    reply: named(id, z.union([whole, loaded])),
+    event: named(`${id}Line`, z.union([part, whole, ollamaError])),
+  };
 }
 
 export const ollamaChatReplies = textReply('OllamaChat', chatSaid);

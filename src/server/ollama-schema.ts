@@ -70,8 +70,8 @@ const TEXT_FIELDS = {
 export const OLLAMA_CHAT_FIELDS = {
   model,
   messages: honoured(
-    z.array(message).min(1),
-    "The conversation; where the assistant's message is last, the reply goes on with it.",
+    z.array(message),
+    "The conversation; where the assistant's message is last, the reply goes on with it. Left out or empty: a model that sleeps wakes, and nothing is said.",
   ),
   tools: honoured(CHAT_FIELDS.tools.schema, 'Functions the model may call.'),
   ...TEXT_FIELDS,
@@ -79,7 +79,10 @@ export const OLLAMA_CHAT_FIELDS = {
 
 export const GENERATE_FIELDS = {
   model,
-  prompt: honoured(filled, "The user's message, or with raw the text to go on from."),
+  prompt: honoured(
+    z.string(),
+    "The user's message, or with raw the text to go on from. Left out or empty: a model that sleeps wakes, and nothing is said.",
+  ),
   system: honoured(z.string(), 'A system message before it.', ''),
   raw: honoured(z.boolean(), 'The prompt as it is, without a template.', false),
   suffix: honoured(
@@ -131,10 +134,10 @@ export const SHOW_FIELDS = {
 export type OllamaChatBody = HonouredBody<typeof OLLAMA_CHAT_FIELDS>;
 export type OllamaMessage = z.infer<typeof message>;
 export type TextBody = HonouredBody<typeof TEXT_FIELDS> & { model: string };
-export type GenerateBody = HonouredBody<typeof GENERATE_FIELDS> & { model: string; prompt: string };
+export type GenerateBody = HonouredBody<typeof GENERATE_FIELDS> & { model: string };
 
-export const checkOllamaChat = bodyChecker({ table: OLLAMA_CHAT_FIELDS, required: ['model', 'messages'] });
-export const checkGenerate = bodyChecker({ table: GENERATE_FIELDS, required: ['model', 'prompt'] });
+export const checkOllamaChat = bodyChecker({ table: OLLAMA_CHAT_FIELDS, required: ['model'] });
+export const checkGenerate = bodyChecker({ table: GENERATE_FIELDS, required: ['model'] });
 export const checkEmbed = bodyChecker({ table: EMBED_FIELDS, required: ['model', 'input'] });
 export const checkOneEmbedding = bodyChecker({ table: ONE_EMBEDDING_FIELDS, required: ['model', 'prompt'] });
 export const checkShow = bodyChecker({ table: SHOW_FIELDS, required: [] });

@@ -16,7 +16,6 @@ import {
   toChat,
   toMessages,
 } from './ollama-chat.ts';
-import { untagged } from './ollama-models.ts';
 import {
   createSayings,
   ollamaForm,
@@ -46,8 +45,9 @@ interface Asked {
 export async function ollamaChat(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkOllamaChat(await readUntypedJson(event.req), service.options.strict);
-  const { model, adapter } = findTextModel(service, untagged(service, body.model));
+  const { model, adapter } = findTextModel(service, body.model);
   listIgnored(event, ignored);
+  if (!body.messages?.length) return loaded(body, model, { message: { role: 'assistant', content: '' } });
   const messages = toMessages(body.messages);
   const names = OLLAMA_NAMES;
   return answer(service, event, { body, route: 'chat', model, adapter, messages, prompt: null, names });
@@ -56,12 +56,20 @@ export async function ollamaChat(service: Service, event: H3Event): Promise<unkn
 export async function ollamaGenerate(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkGenerate(await readUntypedJson(event.req), service.options.strict);
-  const { model, adapter } = findTextModel(service, untagged(service, body.model));
-  const prompt = await plainPrompt(body, model);
+  const { model, adapter } = findTextModel(service, body.model);
   listIgnored(event, ignored);
+  if (!body.prompt && !body.suffix) return loaded(body, model, { response: '' });
+  const prompt = await plainPrompt(body, model);
   const messages = promptMessages(body);
   const names = GENERATE_NAMES;
   return answer(service, event, { body, route: 'generate', model, adapter, messages, prompt, names });
+}
+
+/** Clients load a model by a request without a prompt, and wait for that before the first one. */
+async function loaded(body: { model: string }, model: TextModel, said: object) {
+  await model.tokenize(''); // where it sleeps, that wakes it
+  const created_at = new Date().toISOString();
+  return { model: body.model, created_at, ...said, done: true, done_reason: 'load' };
 }
 
 async function answer(service: Service, event: H3Event, asked: Asked): Promise<unknown> {

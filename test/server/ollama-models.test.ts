@@ -17,10 +17,10 @@ describe('models', () => {
     const { ask, model } = await startOllama(HELLO);
     model.adapters = [{ name: 'mine', path: '/mine', rank: 8, requests: 0 }];
     const { models } = (await ask('tags')).body as { models?: Record<string, unknown>[] };
-    expect(models!.map(({ name }) => name)).toEqual(['org/chat', 'org/chat:mine', 'vectors']);
+    expect(models!.map(({ name }) => name)).toEqual(['org/chat:latest', 'org/chat:mine', 'vectors:latest']);
     expect(models![2]).toEqual({
-      name: 'vectors',
-      model: 'vectors',
+      name: 'vectors:latest',
+      model: 'vectors:latest',
       digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       details,
       modified_at: expect.stringMatching(/Z$/) as string,
@@ -33,7 +33,7 @@ describe('models', () => {
     const { ask } = await startOllama(HELLO);
     const { models } = (await ask('ps')).body as { models?: Record<string, unknown>[] };
     expect(models![1]).toMatchObject({
-      name: 'vectors',
+      name: 'vectors:latest',
       size: 2048,
       size_vram: 0,
       context_length: 512,

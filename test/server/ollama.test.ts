@@ -68,6 +68,26 @@ describe('a conversation', () => {
     expect(await refused.text()).toContain('content-type application/json');
   });
 
+  it('that is empty loads the model, which is loaded', async () => {
+    const { chat, generate, model } = await startOllama(HELLO);
+    const load = { model: 'chat', done: true, done_reason: 'load' };
+    let woken = 0;
+    model.tokenize = () => Promise.resolve([]).finally(() => woken++);
+    for (const messages of [[], null])
+      expect(await chat({ messages, keep_alive: -1 })).toMatchObject({
+        status: 200,
+        body: { ...load, message: { role: 'assistant', content: '' } },
+      });
+    for (const prompt of ['', null])
+      expect(await generate({ prompt, stream: true })).toMatchObject({
+        status: 200,
+        body: { ...load, response: '' },
+      });
+    expect((await chat({ messages: [], model: 'none' })).status).toBe(404);
+    expect(woken).toBe(4);
+    expect(model.requests).toEqual([]);
+  });
+
   it('with an adapter', async () => {
     const { chat, model } = await startOllama(HELLO);
     await chat({ model: 'chat:mine' });
@@ -193,8 +213,6 @@ describe('fields', () => {
 describe('errors', () => {
   it.each([
     [{ model: null }, 'model is required'],
-    [{ messages: null }, 'messages is required'],
-    [{ messages: [] }, 'messages must have at least 1'],
     [{ messages: [{ role: 'robot', content: 'a' }] }, 'messages.0.role must be one of'],
     [{ messages: [{ ...USER, images: ['aGk='] }] }, 'messages.0.images is for models that see'],
     [
@@ -222,7 +240,7 @@ describe('errors', () => {
   });
 
   it.each([
-    [{ prompt: null }, 'prompt is required'],
+    [{ prompt: 3 }, 'prompt must be'],
     [{ images: ['aGk='] }, 'the served model reads text only'],
     [{ template: '{{ .Prompt }}' }, 'template = '],
     [{ context: [1, 2] }, 'context = '],
