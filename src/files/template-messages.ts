@@ -39,6 +39,8 @@ export interface TemplateTraits {
   noContentWithCalls?: boolean;
   /** It leaves calls out. */
   dropsCalls?: boolean;
+  /** Ids of calls are nine letters and digits to it. */
+  shortIds?: boolean;
 }
 
 /** Calls as text; their arguments are objects. */

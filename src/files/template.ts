@@ -12,6 +12,7 @@ import {
   type TemplateTraits,
 } from './template-messages.ts';
 import { namedRoles, namedVariables } from './template-roles.ts';
+import { OTHER_FORMS, withShortIds } from './template-turns.ts';
 
 /** Name → Jinja source. `default` is the usual one, `tool_use` the one for requests with tools. */
 export type ChatTemplates = Record<string, string>;
@@ -79,11 +80,21 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
         ...(hasTools && { tools }),
         add_generation_prompt: addGenerationPrompt,
         ...checkedKwargs(kwargs),
-        messages: prepareMessages(messages, traits, callText),
+      };
+      const as = (form: readonly TemplateMessage[]): string => {
+        const named = traits.shortIds ? withShortIds(form) : form;
+        const prepared = prepareMessages(named, traits, callText);
+        return template.render({ ...variables, messages: prepared });
       };
       try {
-        return template.render(variables);
+        return as(messages);
       } catch (cause) {
+        if (cause instanceof EngineError) throw cause;
+        for (const form of OTHER_FORMS) {
+          try {
+            return as(form(messages));
+          } catch {}
+        }
         throw new EngineError(
           'bad_request',
           `the model's chat template refused these messages: ${reasonOf(cause)}`,
@@ -141,12 +152,12 @@ function parse(source: string, specials: SpecialTokens): Parsed {
 /**
  * How calls are to be handed over: a template that joins arguments to its text as they are needs them as text, and one
  * that takes calls for calls only where the content is None needs that. The first way that shows the arguments is taken.
- * One that renders such a message without them, tools or not, leaves calls out.
+ * One that renders such a message without them, tools or not, leaves calls out. One that refuses another id wants it short.
  */
 function callTraits(
   template: Template,
   usual: Record<string, unknown>,
-): Required<Pick<TemplateTraits, 'argumentsAsText' | 'noContentWithCalls' | 'dropsCalls'>> {
+): Required<Pick<TemplateTraits, 'argumentsAsText' | 'noContentWithCalls' | 'dropsCalls' | 'shortIds'>> {
   const ways = [
     { argumentsAsText: false, noContentWithCalls: false },
     { argumentsAsText: true, noContentWithCalls: false },
@@ -157,10 +168,11 @@ function callTraits(
   const shows = (
     { argumentsAsText, noContentWithCalls }: (typeof ways)[number],
     more: Record<string, unknown> = {},
+    id = '123456789',
   ): boolean => {
     const given = { [ARGUMENT]: 1 };
     const called = { name: PROBE, arguments: argumentsAsText ? JSON.stringify(given) : given };
-    const call = { id: '123456789', type: 'function', function: called };
+    const call = { id, type: 'function', function: called };
     const messages = [
       { role: 'user', content: PROBE },
       { role: 'assistant', content: noContentWithCalls ? null : '', tool_calls: [call] },
@@ -176,7 +188,8 @@ function callTraits(
   const way = ways.find((one) => shows(one));
   const tools = [{ type: 'function', function: { name: PROBE, description: PROBE, parameters: {} } }];
   const dropsCalls = !way && !ways.some((one) => shows(one, { tools })) && renders;
-  return { ...(way ?? ways[0]!), dropsCalls };
+  const shortIds = way !== undefined && !shows(way, {}, 'call_of_another_length');
+  return { ...(way ?? ways[0]!), dropsCalls, shortIds };
 }
 
 /** The library declares these itself and cannot have them twice; messages and tools have fields of their own. */
