@@ -82,15 +82,16 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     given.image && sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults });
   const scheduler = decide('scheduler', schedulers[0], '');
   const listed = context.stepsOf(call, scheduler);
+  const strength = decide('strength', undefined, picture ? (given.mask ? 1 : 0.8) : null);
   const values: ResolvedImageRequest = {
     width: decide('width', picture?.width, defaults.width),
     height: decide('height', picture?.height, defaults.height),
-    steps: listed ?? decide('steps', defaults.steps, CONTRACT.steps),
+    steps: listed ?? decide('steps', enoughFor(strength, defaults.steps, context), CONTRACT.steps),
     guidance: decide('guidance', defaults.guidance, CONTRACT.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
     negativePrompt: decide('negativePrompt', defaults.negativePrompt, ''),
     scheduler,
-    strength: decide('strength', undefined, picture ? (given.mask ? 1 : 0.8) : null),
+    strength,
     clipSkip: decide('clipSkip', undefined, 0),
     samples: decide('samples', undefined, 1),
     generatorDevice: decide('generatorDevice', undefined, 'cpu'),
@@ -113,6 +114,17 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   const request = { ...named, ...given };
   checkFlow(request, context);
   return { event: { type: 'resolved', values, sources }, request, call };
+}
+
+/** A model's own steps, or as many as leave one to take from a picture: turbo models have a single one. */
+function enoughFor(
+  strength: number | null,
+  steps: number | undefined,
+  { family, className }: ResolveContext,
+): number | undefined {
+  const roundsUp = family.name === 'z-image' || className.startsWith('LatentConsistencyModel');
+  if (steps === undefined || strength === null || !(strength > 0) || roundsUp) return steps;
+  return Math.max(steps, Math.ceil(1 / strength));
 }
 
 function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {

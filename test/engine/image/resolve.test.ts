@@ -9,14 +9,19 @@ import { PIPELINES } from '../../../src/files/pipeline-classes.ts';
 
 const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
 
-function resolved(className: string, request: Partial<ImageRequest>, refines = false): Resolved {
+function resolved(
+  className: string,
+  request: Partial<ImageRequest>,
+  refines = false,
+  steps?: number,
+): Resolved {
   const { family } = PIPELINES[className]!;
   return resolveRequest(
     { prompt: 'a house', seed: 1, ...request },
     {
       family: familyOf({ family, className }, 'a/b'),
       sizeMultiple: 8,
-      defaults: { width: 64, height: 64 },
+      defaults: { width: 64, height: 64, steps },
       backend: 'generic',
       schedulers: ['EulerDiscreteScheduler'],
       stepsOf: createPlanner({ _class_name: 'EulerDiscreteScheduler' }, { flow: null, className, factor: 8 })
@@ -175,4 +180,16 @@ it.each([
     }),
   );
   expect(resolved(className, { ...request, image, mask: image }).event.values.strength).not.toBeNull();
+});
+
+it.each<[string, string, Partial<ImageRequest>, number]>([
+  ['a picture', SD, { image }, 2],
+  ['less of a picture', XL, { image, strength: 0.3 }, 4],
+  ['a mask, which is drawn anew', SD, { image, mask: image }, 1],
+  ['no picture', SD, {}, 1],
+  ['a number of steps of its own', SD, { image, steps: 1 }, 1],
+  ['a flow model, where a part of a step is one', Z, { image, strength: 0.3 }, 1],
+  ['LCM, which spreads its steps', 'LatentConsistencyModelPipeline', { image, strength: 0.3 }, 1],
+])('of a single step, a model takes as many as leave it one: %s', (_, className, request, steps) => {
+  expect(resolved(className, request, false, 1).event.values.steps).toBe(steps);
 });

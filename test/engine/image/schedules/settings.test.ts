@@ -49,7 +49,7 @@ test.each([
     999,
   ],
   [
-    'Dreamshaper 8',
+    'a model that names DEIS',
     { ...SD, _class_name: 'DEISMultistepScheduler', algorithm_type: 'deis', timestep_spacing: 'leading' },
     { steps: 25 },
     25,
