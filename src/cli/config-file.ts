@@ -10,6 +10,7 @@ import { configOfPicture, imageFormatOf } from '../index.ts';
 import { isMapOption, joined, nearest } from './arguments.ts';
 import { UsageError } from './exit.ts';
 import { findMember, findOption, namesIn, readValue, type OptionTable } from './option.ts';
+import { textOf } from './text-file.ts';
 
 /** Values by option name. Keys with null say nothing. */
 export async function readConfigFile(path: string, table: OptionTable): Promise<Record<string, unknown>> {
@@ -62,7 +63,7 @@ function parse(path: string, bytes: Buffer): Record<string, unknown> {
   if (!['.json', '.yaml', '.yml'].includes(ending)) {
     throw new UsageError(`${path} is no configuration file: give a .json, .yaml or .yml file`);
   }
-  const text = bytes.toString('utf8');
+  const text = textOf(bytes);
   const value = ending === '.json' ? parseJson(path, text) : parseYaml(path, text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;

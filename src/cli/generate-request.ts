@@ -14,6 +14,7 @@ import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generat
 import { refuseUnbuilt } from './generate-unbuilt.ts';
 import { takesFiles } from './picture-file.ts';
 import { type NamePattern, namePattern } from './picture-names.ts';
+import { textOf } from './text-file.ts';
 
 export type Origin = 'command line' | 'config file';
 
@@ -123,12 +124,11 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
     }
     return prompt === undefined || prompt.length === 0 ? null : prompt;
   }
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
     throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} ${reason}`);
   });
-  const lines = text
-    .replace(/^\uFEFF/, '')
+  const lines = textOf(bytes)
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '');
   if (lines.length === 0)
@@ -164,13 +164,19 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
 function checkFolders({ options, nameOf }: Given): void {
   checkFolder(options['output-path'], nameOf('output-path'));
   const dump = options['perf-dump-path'];
-  if (dump !== undefined) checkFolder(dirname(dump), nameOf('perf-dump-path'));
+  if (dump === undefined) return;
+  checkFolder(dirname(dump), nameOf('perf-dump-path'));
+  if (statSync(dump, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new UsageError(`${nameOf('perf-dump-path')} names a file, and ${dump} is a folder`);
+  }
 }
 
 function checkFolder(folder: string, name: string): void {
   let above = resolve(folder);
-  while (!existsSync(above)) above = dirname(above);
-  if (!statSync(above).isDirectory()) throw new UsageError(`${name} needs a folder, and ${above} is a file`);
+  // On Windows a drive may not be there.
+  while (!existsSync(above) && dirname(above) !== above) above = dirname(above);
+  if (statSync(above, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new UsageError(`${name} needs a folder, and ${above} is a file`);
   if (!takesFiles(above)) {
     throw new UsageError(`${name} ${folder} cannot be written to: name another folder`);
   }

@@ -91,6 +91,21 @@ describe('a value comes from', () => {
     expect(fake.requests[0]).toMatchObject({ prompt: 'x', guidance: 2, samples: 2 });
   });
 
+  it.each<[string, BufferEncoding]>([
+    ['bom.json', 'utf8'],
+    ['powershell.json', 'utf16le'],
+    ['powershell.yaml', 'utf16le'],
+  ])('%s, written by Windows in %s', async (name, encoding) => {
+    const path = join(folder, name);
+    await writeFile(path, '\uFEFF{"model_path": "m", "prompt": "a bœuf"}', encoding);
+    const { code, fake } = await draw('--config', path);
+    expect(code).toBe(0);
+    expect(fake.requests[0]?.prompt).toBe('a bœuf');
+    await writeFile(join(folder, 'prompts-too.txt'), '\uFEFFa bœuf\r\n', encoding);
+    const prompts = await draw('--model-path', 'm', '--prompt-path', join(folder, 'prompts-too.txt'));
+    expect(prompts.fake.requests.map(({ prompt }) => prompt)).toEqual(['a bœuf']);
+  });
+
   it('objects and words in a file', async () => {
     const config = await file('objects.json', {
       model_path: 'm',

@@ -137,6 +137,12 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       '--perf-dump-path needs a folder, and ',
     ));
 
+  it('a folder in place of the performance file', () =>
+    refused(
+      [...BASE, '--perf-dump-path', folder],
+      `--perf-dump-path names a file, and ${folder} is a folder`,
+    ));
+
   it('a file without prompts', () =>
     refused(['--model-path', 'm', '--prompt-path', join(folder, 'empty.txt')], 'holds no prompt'));
 
