@@ -15,6 +15,9 @@ const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
 /** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
 const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
+/** The names that diffusers and transformers gave them. What is fine without is the autoencoder, for which there are others. */
+const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_model\b.*\.bin$/;
+const PICKLE_REMEDY = 'convert them, or try a --revision that has safetensors (often refs/pr/1)';
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
 const isWeights = (path: string): boolean => path.endsWith('.safetensors');
@@ -50,6 +53,7 @@ export function selectFiles<F extends Named>(
     isPipeline,
   );
   if (weights.length === 0) throw noWeights(id, files, baseModel);
+  if (isPipeline) refusePickles(id, native, weights);
   // An index goes with its shards.
   const stems = new Set(weights.map(({ path }) => stemOf(path)));
   const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
@@ -70,14 +74,34 @@ function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] 
     // Of a pipeline's component the half precision copy is taken: the same pictures from half the bytes.
     if (isPipeline && (HALF.test(stem) || stems.has(`${stem}.fp16`))) return HALF.test(stem);
     const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
-    return !isVariant && !(isConsolidated(path) && candidates.some((other) => isNeighbour(path, other.path)));
+    return !isVariant && !candidates.some((other) => standsFor(other.path, path));
   });
+}
+
+/** Whether a file holds the weights of another beside it in the layout that is read here. */
+function standsFor(path: string, other: string): boolean {
+  if (posix.dirname(path) !== posix.dirname(other)) return false;
+  return (isConsolidated(other) && !isConsolidated(path)) || (isDiffusers(path) && !isDiffusers(other));
+}
+
+/** Throws where a component has pickled weights alone: else gigabytes of the others would come for nothing. */
+function refusePickles(id: string, files: readonly Named[], weights: readonly Named[]): void {
+  const folders = new Set(weights.map(({ path }) => posix.dirname(path)));
+  const pickled = files
+    .filter(({ path }) => PICKLED.test(path) && !folders.has(posix.dirname(path)))
+    .map(({ path }) => posix.dirname(path));
+  if (pickled.length === 0) return;
+  const names = [...new Set(pickled)].join(' and ');
+  throw new EngineError(
+    'unsupported',
+    `${id} holds the weights of ${names} as pickles alone, which are not read, as they can run code: ${PICKLE_REMEDY}`,
+  );
 }
 
 /** Mistral repositories hold their weights a second time under this name, in their own layout. */
 const isConsolidated = (path: string): boolean => posix.basename(path).startsWith('consolidated');
-const isNeighbour = (path: string, other: string): boolean =>
-  posix.dirname(path) === posix.dirname(other) && !isConsolidated(other);
+/** Autoencoders often lie beside a copy for other programs. */
+const isDiffusers = (path: string): boolean => posix.basename(path).startsWith('diffusion_pytorch_model');
 
 function noWeights(id: string, files: Named[], baseModel: string | null): EngineError {
   const has = (ending: RegExp): boolean => files.some(({ path }) => ending.test(path));
@@ -87,8 +111,7 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
       ? `GGUF files are not read: fetch ${baseModel}, which its card names as the original`
       : 'GGUF files are not read: fetch the repository these were made from';
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
-    remedy =
-      'pickled weights are not read, as they can run code: convert them, or try a --revision that has safetensors (often refs/pr/1)';
+    remedy = `pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
   }
   return new EngineError(
     'unsupported',

@@ -95,7 +95,7 @@ function noWeights(path: string, names: readonly string[]): EngineError {
   }
   return new EngineError(
     'bad_checkpoint',
-    `${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again`,
+    `${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with --component-paths`,
     { param: 'diffusion_pytorch_model.safetensors' },
   );
 }

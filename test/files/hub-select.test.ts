@@ -94,6 +94,30 @@ test('a pipeline comes with the folders of its components, without single-file c
   expect(select([...wanted, ...others])).toEqual(wanted.sort());
 });
 
+test('a component comes without its copy for other programs', () => {
+  const wanted = ['config.json', 'diffusion_pytorch_model.safetensors'];
+  expect(select([...wanted, 'sdxl_vae.safetensors', 'diffusion_pytorch_model.bin'])).toEqual(wanted);
+  expect(select(['taesd_decoder.safetensors', 'taesd_encoder.safetensors'])).toHaveLength(2);
+});
+
+test('a pipeline with a component that is pickled alone is refused before anything is fetched', () => {
+  const files = [
+    'model_index.json',
+    'text_encoder/pytorch_model.bin',
+    'unet/diffusion_pytorch_model.safetensors',
+    'unet/diffusion_pytorch_model.bin',
+    'vae/diffusion_pytorch_model.bin',
+    'text_encoder_2/openvino_model.bin',
+  ];
+  expect(() => select(files)).toThrow(
+    'a/b holds the weights of text_encoder as pickles alone, which are not read, as they can run code: convert them, or try a --revision',
+  );
+  expect(select(files.toSpliced(1, 1))).toEqual([
+    'model_index.json',
+    'unet/diffusion_pytorch_model.safetensors',
+  ]);
+});
+
 test('allow replaces the rules', () => {
   expect(select(['a.gguf', 'b.safetensors'], (path) => path.endsWith('.gguf'))).toEqual(['a.gguf']);
   expect(() => select(['a.gguf'], () => false)).toThrow('none of the files asked for; it holds 1 .gguf');

@@ -221,8 +221,9 @@ function joinRows(device: Device, parts: readonly Tensor[], shape: readonly numb
 }
 
 async function clipTokens(components: Components, name: string, length: number): Promise<ClipTokens> {
-  const { folder, config } = components.get(name);
-  const tokenizer = await readTokenizer(folder, await folder.names(), config);
+  const { folder, config, className } = components.get(name);
+  const own = { ...config, tokenizer_class: className };
+  const tokenizer = await readTokenizer(folder, await folder.names(), own);
   const idOf = (special: unknown, fallback: number): number =>
     (typeof special === 'string' ? tokenizer.tokenToId(special) : null) ?? fallback;
   const { bos_token, eos_token, pad_token } = tokenizer.specials;

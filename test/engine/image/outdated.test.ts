@@ -73,3 +73,13 @@ it('an old checkpoint draws as large, and by the schedule, that its pipeline cor
   expect(model.info.defaults.width).toBe(64 * 4);
   await model.close();
 });
+
+it('a tokenizer that does not say of which class it is, is of that which model_index.json names', async () => {
+  const { model } = await open({
+    model: changed('tokenizer/tokenizer_config.json', { tokenizer_class: null }),
+  });
+  const heard: string[] = [];
+  for await (const event of model.generate({ ...REQUEST, steps: 1 })) heard.push(event.type);
+  expect(heard).toContain('image');
+  await model.close();
+});
