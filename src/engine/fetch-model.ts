@@ -1,19 +1,31 @@
 // A model's folder, with what is heard of its download as events of opening.
 
+import type { Folder } from '../files/source.ts';
 import type { Platform } from './platform.ts';
 import type { OpenEvent } from './text/text-model.ts';
 
-/** The folder of a model, which is downloaded where it is an id of the hub; `signal` ends the download. */
+/**
+ * The folder of a model, which is downloaded where it is an id of the hub; `signal` ends the download. `inspect` sees the folder with the
+ * names of all its files before the weights are fetched.
+ */
 export async function fetchModel(
   platform: Platform,
   options: { model: string; revision?: string },
   onEvent: (event: OpenEvent) => void,
   signal: AbortSignal | undefined,
+  inspect?: (folder: Folder) => Promise<void>,
 ): Promise<string> {
   let resumedPercent: number | undefined;
   const { path } = await platform.resolveModel(options.model, {
     ...(options.revision === undefined ? {} : { revision: options.revision }),
     ...(signal ? { signal } : {}),
+    ...(inspect && {
+      async inspect(settings, files) {
+        const folder = await platform.openFolder(settings);
+        const names = files.filter((file) => !file.includes('/'));
+        await inspect({ path: options.model, names: async () => names, open: (name) => folder.open(name) });
+      },
+    }),
     onProgress(event) {
       if (event.type === 'resume') resumedPercent = event.percent;
       if (event.type === 'offline')

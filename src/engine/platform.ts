@@ -20,7 +20,12 @@ export interface Platform {
   /** The folder of a model, which is fetched where it is an id of the hub. */
   resolveModel(
     model: string,
-    options: { revision?: string; signal?: AbortSignal; onProgress?: (event: HubEvent) => void },
+    options: {
+      revision?: string;
+      signal?: AbortSignal;
+      onProgress?: (event: HubEvent) => void;
+      inspect?: (path: string, files: readonly string[]) => Promise<void>;
+    },
   ): Promise<{ path: string }>;
   openFolder(path: string): Promise<Folder>;
   /** A folder that is, or lies in, one of those allowed. */

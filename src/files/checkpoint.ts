@@ -35,12 +35,9 @@ export async function openCheckpoint(
   { architectures }: CheckpointOptions,
 ): Promise<Checkpoint> {
   const names = await folder.names();
-  refuseForeignFolder(folder.path, names);
+  const config = await readCheckpointConfig(folder, { architectures });
   const optional = async (name: string): Promise<Record<string, unknown>> =>
     names.includes(name) ? readJson(folder, name) : {};
-  const config = await readJson(folder, 'config.json');
-  refuseCustomCode(config, architectures);
-  refuseQuantized(folder.path, config);
   const [generationConfig, tokenizerConfig] = await Promise.all([
     optional('generation_config.json'),
     optional('tokenizer_config.json'),
@@ -58,6 +55,18 @@ export async function openCheckpoint(
     chatTemplate,
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),
   };
+}
+
+/** config.json of a folder, where what it holds can be opened by its names and by this. */
+export async function readCheckpointConfig(
+  folder: Folder,
+  { architectures }: CheckpointOptions,
+): Promise<Record<string, unknown>> {
+  refuseForeignFolder(folder.path, await folder.names());
+  const config = await readJson(folder, 'config.json');
+  refuseCustomCode(config, architectures);
+  refuseQuantized(folder.path, config);
+  return config;
 }
 
 /** model.safetensors, or the shards that its index lists. */
@@ -93,20 +102,31 @@ export async function readTokenizer(
     const vocab = await readJson(folder, 'vocab.json');
     return openTokenizer({ vocab, merges: await readText(folder, 'merges.txt'), tokenizerConfig });
   }
-  if (names.includes('tokenizer.model')) {
-    throw new EngineError(
-      'unsupported',
-      `${folder.path} has its tokenizer only as tokenizer.model (SentencePiece or tiktoken): fetch tokenizer.json from the same or a converted repository`,
-      { param: 'tokenizer.model' },
-    );
-  }
-  throw new EngineError(
-    'bad_checkpoint',
-    `${folder.path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json`,
-    {
-      param: 'tokenizer.json',
-    },
-  );
+  throw missingTokenizer(folder.path, names);
+}
+
+/** Throws where a folder has no tokenizer that can be read, judging by its names. */
+export function checkTokenizerFiles(path: string, names: readonly string[]): void {
+  const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
+  if (!names.includes('tokenizer.json') && !hasPair) throw missingTokenizer(path, names);
+}
+
+/** What it may have instead: SentencePiece or tiktoken; Mistral's own. */
+const FOREIGN_TOKENIZERS = ['tokenizer.model', 'tekken.json'];
+
+function missingTokenizer(path: string, names: readonly string[]): EngineError {
+  const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));
+  return foreign === undefined
+    ? new EngineError(
+        'bad_checkpoint',
+        `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json`,
+        { param: 'tokenizer.json' },
+      )
+    : new EngineError(
+        'unsupported',
+        `${path} has its tokenizer only as ${foreign}, which is not read: take a converted repository that has tokenizer.json`,
+        { param: foreign },
+      );
 }
 
 /** The chat templates of a folder, from a file of their own or tokenizer_config.json; null where there are none. */

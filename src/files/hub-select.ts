@@ -20,8 +20,11 @@ const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_mo
 const PICKLE_REMEDY = 'convert them, or try a --revision that has safetensors (often refs/pr/1)';
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
-const isWeights = (path: string): boolean => path.endsWith('.safetensors');
+export const isWeights = (path: string): boolean => path.endsWith('.safetensors');
 const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
+/** Read by nobody here: where it is all there is, that is to be seen. */
+const LONE_TOKENIZER = 'tokenizer.model';
+const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
 
 /** The files to fetch. `allow` replaces the rules altogether. */
 export function selectFiles<F extends Named>(
@@ -57,7 +60,9 @@ export function selectFiles<F extends Named>(
   // An index goes with its shards.
   const stems = new Set(weights.map(({ path }) => stemOf(path)));
   const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
-  return [...native.filter(({ path }) => isSettings(path) && !isOrphanIndex(path)), ...weights];
+  const isLone = !native.some(({ path }) => TOKENIZERS.test(path));
+  const settings = native.filter(({ path }) => isSettings(path) || (isLone && path === LONE_TOKENIZER));
+  return [...settings.filter(({ path }) => !isOrphanIndex(path)), ...weights];
 }
 
 /** The file name with the shard number and the ending taken off, its folder kept. */

@@ -3,15 +3,15 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { EngineError } from './error.ts';
-import { GGUF_REMEDY } from './gguf-sniff.ts';
 import { cachedSnapshot, linkFile, repoCache, sizeOf, writeRef, type RepoCache } from './hub-cache.ts';
 import { downloadBlob, diskError, incompletePath, prepareDisk } from './hub-download.ts';
 import { openHub, type Env } from './hub-env.ts';
 import { percentOf, trackProgress, type OnHubEvent } from './hub-events.ts';
 import { HUB_LIMITS, throwIfCancelled, type HubLimits, type Session } from './hub-http.ts';
+import { checkId, checkRevision } from './hub-id.ts';
 import { nearestModel } from './hub-list.ts';
 import { makeSlots } from './hub-parts.ts';
-import { selectFiles } from './hub-select.ts';
+import { isWeights, selectFiles } from './hub-select.ts';
 import type { HubSource, KnownFile, Listing } from './hub-source.ts';
 import { shippedFolder } from './shipped.ts';
 
@@ -25,6 +25,8 @@ export interface ResolveOptions {
   signal?: AbortSignal;
   /** Replaces the choice of files (configuration, tokenizer, safetensors). */
   allow?: (path: string) => boolean;
+  /** Told of the folder once all but the weights is there, and of the files it is going to have; what it throws ends the fetch. */
+  inspect?: (path: string, files: readonly string[]) => Promise<void>;
   /** Stands in for process.env. */
   env?: Env;
   limits?: Partial<HubLimits>;
@@ -82,7 +84,7 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
     onEvent({ type: 'offline', id, revision: cached.commit, reason: error.message });
     return { path: cached.path, id, revision: cached.commit };
   }
-  const plan = { source, repo, session, id, revision, listing, onEvent };
+  const plan = { source, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
   const chosen = selectFiles(id, listing.files, listing.baseModel, options.allow);
   try {
     return { path: await fetchListing(plan, chosen), id, revision: listing.commit };
@@ -125,9 +127,10 @@ interface Plan {
   revision: string;
   listing: Listing;
   onEvent: OnHubEvent;
+  inspect: ResolveOptions['inspect'];
 }
 
-/** Brings all chosen files into the cache and the snapshot; the snapshot appears only when the last one is there. */
+/** Brings all chosen files into the cache and the snapshot, which has weights only when the last file is there. */
 async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<string> {
   const { source, repo, session, id, revision, listing, onEvent } = plan;
   const { commit } = listing;
@@ -146,16 +149,29 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
     const files = partial.map(({ file, have }) => ({ path: file.path, received: have, size: file.size }));
     onEvent({ type: 'resume', id, files, percent });
   }
-  const fetched = await fetchMissing(plan, states, total);
-  for (const file of known) await linkFile(repo, commit, file.path, file.blob, source.symlinks);
-  await writeRef(repo, revision, commit);
   const path = join(repo.snapshots, commit);
+  const link = async (files: KnownFile[]): Promise<void> => {
+    for (const file of files) await linkFile(repo, commit, file.path, file.blob, source.symlinks);
+  };
+  const fetched = await fetchMissing(plan, states, total, async () => {
+    if (!plan.inspect) return;
+    await link(known.filter((file) => !isWeights(file.path)));
+    const files = known.map((file) => file.path);
+    await plan.inspect(path, files);
+  });
+  await link(known);
+  await writeRef(repo, revision, commit);
   onEvent({ type: 'done', id, revision: commit, path, fetched });
   return path;
 }
 
 /** Downloads what is not in the cache; returns the bytes that came over the network. */
-async function fetchMissing(plan: Plan, states: FileState[], total: number): Promise<number> {
+async function fetchMissing(
+  plan: Plan,
+  states: FileState[],
+  total: number,
+  inspect: () => Promise<void>,
+): Promise<number> {
   const { source, session, id, revision, listing, onEvent } = plan;
   const progress = trackProgress(total, onEvent);
   try {
@@ -169,10 +185,15 @@ async function fetchMissing(plan: Plan, states: FileState[], total: number): Pro
     // Small files first: they show early whether the download can work at all.
     const order = wanted.map(({ file }) => file).sort((a, b) => a.size - b.size);
     const slots = makeSlots(session.limits.connections);
-    await inParallel(order, session, (file, inner) => {
-      const url = source.fileUrl(id, revision, listing.commit, file.path);
-      return downloadBlob(file, url, { ...plan, session: inner, slots, progress });
-    });
+    const fetch = (files: KnownFile[]) =>
+      inParallel(files, session, (file, inner) => {
+        const url = source.fileUrl(id, revision, listing.commit, file.path);
+        return downloadBlob(file, url, { ...plan, session: inner, slots, progress });
+      });
+    const weights = order.filter(({ path }) => isWeights(path));
+    await fetch(order.filter((file) => !weights.includes(file)));
+    if (weights.length > 0) await inspect();
+    await fetch(weights);
     return progress.fetched();
   } finally {
     progress.close();
@@ -222,61 +243,3 @@ async function inParallel<T, R>(
 }
 
 const sum = (numbers: number[]): number => numbers.reduce((a, b) => a + b, 0);
-
-/** org/name as the hubs allow it; anything else is taken for a path that does not exist. */
-async function checkId(id: string, source: HubSource): Promise<void> {
-  const isId =
-    /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) && !/--|\.\.|[.-](\/|$)|\.git$/.test(id) && id.length <= 96;
-  if (isId) return;
-  const near = await nearestModel(id, source);
-  const hint = near ? `; did you mean ${near}` : '';
-  const written = writtenAsId(id);
-  if (written !== null) {
-    throw new EngineError('model_not_found', `'${id}' is not how a model is named here: ${written}${hint}`, {
-      param: 'model',
-    });
-  }
-  const isPath = /^[./~]|[\\:]|\/.*\//.test(id);
-  if (isPath)
-    throw new EngineError(
-      'model_not_found',
-      `there is no file or folder '${id}'${hint || '; check the path'}`,
-      {
-        param: 'model',
-      },
-    );
-  throw new EngineError(
-    'model_not_found',
-    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B${hint}`,
-    { param: 'model' },
-  );
-}
-
-function checkRevision(revision: string): string {
-  const isSafe =
-    /^[\w][\w./+@-]*$/.test(revision) &&
-    !/\.\.|\/\/|\/$|\.lock$/.test(revision) &&
-    !revision.split('/').some((part) => part.startsWith('.'));
-  if (isSafe) return revision;
-  throw new EngineError(
-    'bad_request',
-    `'${revision}' cannot be a revision; name a branch, a tag or a commit`,
-    { param: 'revision' },
-  );
-}
-
-/** What somebody who knows other programs would write, and how it is written here; null for anything else. */
-function writtenAsId(given: string): string | null {
-  const [, path] = /^(?:https?:\/\/|hf:\/\/)([^?#]*)/i.exec(given) ?? [];
-  if (path !== undefined) {
-    const segments = path.split('/').filter(Boolean);
-    const [owner, name] = /^hf:/i.test(given) ? segments : segments.slice(1);
-    return owner && name
-      ? `write its id, ${owner}/${name}`
-      : 'write the id of a model, org/name, without the address of its page';
-  }
-  if (/\.gguf$/i.test(given)) return GGUF_REMEDY;
-  if (/^[\w.-]+(\/[\w.-]+)?:[\w.-]+$/.test(given))
-    return 'write the id that the model has on the hub, org/name; a branch or tag goes with --revision';
-  return null;
-}

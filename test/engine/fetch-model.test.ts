@@ -1,32 +1,69 @@
-// What is heard of a download while a model opens.
+// Models of the hub that cannot be opened: they are refused by what is small, before their weights come.
 
-import { expect, it } from 'vitest';
-import { fetchModel } from '../../src/engine/fetch-model.ts';
-import type { OpenEvent } from '../../src/engine/text/text-model.ts';
+import { describe, expect, it } from 'vitest';
+import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
-import type { HubEvent } from '../../src/files/hub-events.ts';
+import { openTextModelInline } from '../../src/engine/text/open.ts';
+import { resolveModel } from '../../src/files/hub.ts';
+import { hubFixture, IMPATIENT, WEIGHTS } from '../files/mock-hub-fixture.ts';
+import { ID, tinyModel } from '../files/mock-hub.ts';
 
-const HEARD: HubEvent[] = [
-  { type: 'retry', path: 'hub/api', reason: 'ENOTFOUND', attempt: 1, waitMs: 1234 },
-  { type: 'resume', id: 'a/b', files: [], percent: 40 },
-  { type: 'progress', received: 5, total: 10, percent: 50 },
-  { type: 'offline', id: 'a/b', revision: 'c', reason: 'silence' },
-];
+const LLAMA = {
+  architectures: ['LlamaForCausalLM'],
+  hidden_size: 64,
+  num_hidden_layers: 1,
+  num_attention_heads: 4,
+  vocab_size: 32,
+  intermediate_size: 64,
+};
 
-it('is progress, and a note for each thing that goes otherwise than it should', async () => {
-  const events: OpenEvent[] = [];
-  const platform: typeof nodePlatform = {
+async function fixture(config: object, others: Record<string, string> = {}) {
+  const files = tinyModel();
+  files.delete('tokenizer.json');
+  for (const [name, text] of Object.entries({ 'config.json': JSON.stringify(config), ...others }))
+    files.set(name, Buffer.from(text));
+  const { hub, env } = await hubFixture(files);
+  const platform = {
     ...nodePlatform,
-    resolveModel(_, { onProgress }) {
-      for (const event of HEARD) onProgress?.(event);
-      return Promise.resolve({ path: '/a/b' });
-    },
+    resolveModel: (id: string, options: object) => resolveModel(id, { ...options, env, limits: IMPATIENT }),
   };
-  const path = await fetchModel(platform, { model: 'a/b' }, (event) => events.push(event), undefined);
-  expect(path).toBe('/a/b');
-  expect(events).toEqual([
-    { type: 'note', message: 'hub/api: ENOTFOUND; trying again in 1.2 s' },
-    { type: 'download', file: 'a/b', bytes: 5, totalBytes: 10, resumedPercent: 40 },
-    { type: 'note', message: 'the hub cannot be reached (silence); using the cached c' },
-  ]);
+  return { hub, platform };
+}
+
+describe('before its weights are fetched, a model is refused', () => {
+  it.each([
+    [{ architectures: ['Gemma3ForCausalLM'] }, {}, /^acme\/tiny: the architecture is Gemma3ForCausalLM/],
+    [{ ...LLAMA, quantization_config: { quant_method: 'awq' } }, {}, /quantized with awq/],
+    [{ ...LLAMA, hidden_act: 'relu' }, {}, /hidden_act/],
+    [LLAMA, { 'modules.json': '[]' }, /makes embeddings/],
+    [LLAMA, { 'tokenizer.model': 'x' }, /tokenizer only as tokenizer\.model/],
+    [LLAMA, { 'tekken.json': '{}' }, /tokenizer only as tekken\.json/],
+    [LLAMA, {}, /has no tokenizer/],
+  ])('%j with %j', async (config, others, message) => {
+    const { hub, platform } = await fixture(config, others);
+    await expect(openTextModelInline(platform, { model: ID })).rejects.toThrow(message);
+    expect(hub.seenOf(WEIGHTS)).toEqual([]);
+  });
+
+  it('for embeddings', async () => {
+    const { hub, platform } = await fixture({ architectures: ['T5EncoderModel'] });
+    await expect(openEmbeddingModelInline(platform, { model: ID })).rejects.toThrow(
+      /architecture is T5EncoderModel/,
+    );
+    expect(hub.seenOf(WEIGHTS)).toEqual([]);
+  });
+});
+
+it('what was refused is not taken for whole: fetched again, it has its weights', async () => {
+  const { hub, home, resolve, env } = await hubFixture();
+  const refuse = async () => {
+    throw new Error('no');
+  };
+  await expect(resolve({ inspect: refuse })).rejects.toThrow('no');
+  await expect(resolve({ env: { ...env, HF_HUB_OFFLINE: '1' } })).rejects.toThrow(/not complete/);
+  const seen: (readonly string[])[] = [];
+  const { path } = await resolve({ inspect: async (at, files) => void seen.push([at, ...files]) });
+  expect(path.startsWith(home)).toBe(true);
+  expect(seen).toEqual([expect.arrayContaining([path, 'config.json', WEIGHTS])]);
+  expect(hub.seenOf(WEIGHTS).length).toBeGreaterThan(0);
 });

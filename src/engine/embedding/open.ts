@@ -1,6 +1,6 @@
 // Opens an embedding model in this thread: checkpoint, device and runner, behind the EmbeddingModel face.
 
-import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
+import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint.ts';
 import { readEmbeddingLayout } from '../../files/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
 import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
@@ -39,11 +39,13 @@ export async function openEmbeddingModelInline(
     if (signal?.aborted && !isOpen) throw new EngineError('cancelled', 'opening the model was cancelled');
     onEvent(event);
   };
-  const path = await fetchModel(platform, options, tell, signal);
-  const folder = await platform.openFolder(path);
-  const checkpoint = await openCheckpoint(folder, {
-    architectures: [...BERT_ARCHITECTURES, ...LLAMA_ARCHITECTURES, ...Object.keys(HEADLESS)],
+  const architectures = [...BERT_ARCHITECTURES, ...LLAMA_ARCHITECTURES, ...Object.keys(HEADLESS)];
+  const path = await fetchModel(platform, options, tell, signal, async (settings) => {
+    const config = await readCheckpointConfig(settings, { architectures });
+    architectureOf({ path: settings.path, config });
   });
+  const folder = await platform.openFolder(path);
+  const checkpoint = await openCheckpoint(folder, { architectures });
   try {
     const architecture = architectureOf(checkpoint);
     const isEncoder = BERT_ARCHITECTURES.includes(architecture);
@@ -130,7 +132,7 @@ async function warmUp(
   onProgress(WARM_UP.length, WARM_UP.length);
 }
 
-function architectureOf({ config, path }: Checkpoint): string {
+function architectureOf({ config, path }: Pick<Checkpoint, 'config' | 'path'>): string {
   const named = config['architectures'];
   const stated = Array.isArray(named) ? String(named[0]) : 'none';
   const architecture = Object.hasOwn(HEADLESS, stated) ? HEADLESS[stated]! : stated;

@@ -1,8 +1,14 @@
 // Opens a text model in this thread: checkpoint, device, runner, scheduler and clock, behind the TextModel face.
 
-import { openCheckpoint, type Checkpoint } from '../../files/checkpoint.ts';
+import {
+  checkTokenizerFiles,
+  openCheckpoint,
+  readCheckpointConfig,
+  type Checkpoint,
+} from '../../files/checkpoint.ts';
 import { refuseEmbeddingFolder } from '../../files/checkpoint-refusal.ts';
 import { EngineError } from '../../files/error.ts';
+import type { Folder } from '../../files/source.ts';
 import { openChatTemplate } from '../../files/template.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
@@ -39,7 +45,7 @@ export async function openTextModelInline(
     if (signal?.aborted && !isOpen) throw new EngineError('cancelled', 'opening the model was cancelled');
     onEvent(event);
   };
-  const path = await fetchModel(platform, options, tell, signal);
+  const path = await fetchModel(platform, options, tell, signal, inspect);
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, { architectures: LLAMA_ARCHITECTURES });
   try {
@@ -51,6 +57,15 @@ export async function openTextModelInline(
     await checkpoint.close();
     throw error;
   }
+}
+
+/** What can be refused before weights are fetched. */
+async function inspect(folder: Folder): Promise<void> {
+  const config = await readCheckpointConfig(folder, { architectures: LLAMA_ARCHITECTURES });
+  const names = await folder.names();
+  refuseEmbeddingFolder(folder.path, names, config);
+  readConfig({ path: folder.path, config });
+  checkTokenizerFiles(folder.path, names);
 }
 
 async function openModel(
@@ -241,14 +256,14 @@ async function openTiers(
   return createCacheTiers({ pages, runner, hostBytes: hostCache, storage });
 }
 
-function readConfig(checkpoint: Checkpoint): LlamaConfig {
-  const named = checkpoint.config['architectures'];
+function readConfig({ path, config }: Pick<Checkpoint, 'path' | 'config'>): LlamaConfig {
+  const named = config['architectures'];
   const architecture = Array.isArray(named) ? String(named[0]) : 'none';
   if (!LLAMA_ARCHITECTURES.includes(architecture)) {
     throw new EngineError(
       'unsupported',
-      `${checkpoint.path}: the architecture is ${architecture}; those that run are ${LLAMA_ARCHITECTURES.join(', ')}`,
+      `${path}: the architecture is ${architecture}; those that run are ${LLAMA_ARCHITECTURES.join(', ')}`,
     );
   }
-  return readLlamaConfig(checkpoint.config, architecture);
+  return readLlamaConfig(config, architecture);
 }
