@@ -1,21 +1,19 @@
 // A message of Anthropic's interface, and the events of its stream.
 
 import { z } from 'zod';
-import { anthropicError, count, named } from './reply-schema.ts';
+import { AnthropicError } from './error-reply-schema.ts';
+import { count } from './reply-members.ts';
 
-const block = named(
-  'ContentBlock',
-  z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.literal('') }),
-    z.strictObject({ type: z.literal('text'), text: z.string() }),
-    z.strictObject({
-      type: z.literal('tool_use'),
-      id: z.string(),
-      name: z.string(),
-      input: z.record(z.string(), z.unknown()),
-    }),
-  ]),
-);
+export const ContentBlock = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.literal('') }),
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+  }),
+]);
 
 const stop = {
   stop_reason: z
@@ -25,28 +23,22 @@ const stop = {
   stop_sequence: z.string().nullable(),
 };
 
-const usage = named(
-  'MessageUsage',
-  z.strictObject({
-    input_tokens: count.describe('Those that were not cached.'),
-    cache_creation_input_tokens: z.literal(0),
-    cache_read_input_tokens: count,
-    output_tokens: count,
-  }),
-);
+export const MessageUsage = z.strictObject({
+  input_tokens: count.describe('Those that were not cached.'),
+  cache_creation_input_tokens: z.literal(0),
+  cache_read_input_tokens: count,
+  output_tokens: count,
+});
 
-export const messageReply = named(
-  'Message',
-  z.strictObject({
-    id: z.string(),
-    type: z.literal('message'),
-    role: z.literal('assistant'),
-    model: z.string(),
-    content: z.array(block),
-    ...stop,
-    usage,
-  }),
-);
+export const Message = z.strictObject({
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(ContentBlock),
+  ...stop,
+  usage: MessageUsage,
+});
 
 const delta = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text_delta'), text: z.string() }),
@@ -54,21 +46,18 @@ const delta = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('input_json_delta'), partial_json: z.string() }),
 ]);
 
-export const messageEvent = named(
-  'MessageEvent',
-  z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('message_start'), message: messageReply }),
-    z.strictObject({ type: z.literal('ping') }),
-    z.strictObject({ type: z.literal('content_block_start'), index: count, content_block: block }),
-    z.strictObject({ type: z.literal('content_block_delta'), index: count, delta }),
-    z.strictObject({ type: z.literal('content_block_stop'), index: count }),
-    z.strictObject({ type: z.literal('message_delta'), delta: z.strictObject(stop), usage }),
-    z.strictObject({ type: z.literal('message_stop') }),
-    anthropicError,
-  ]),
-);
+export const MessageEvent = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('message_start'), message: Message }),
+  z.strictObject({ type: z.literal('ping') }),
+  z.strictObject({ type: z.literal('content_block_start'), index: count, content_block: ContentBlock }),
+  z.strictObject({ type: z.literal('content_block_delta'), index: count, delta }),
+  z.strictObject({ type: z.literal('content_block_stop'), index: count }),
+  z.strictObject({ type: z.literal('message_delta'), delta: z.strictObject(stop), usage: MessageUsage }),
+  z.strictObject({ type: z.literal('message_stop') }),
+  AnthropicError,
+]);
 
-export const countReply = named('InputTokens', z.strictObject({ input_tokens: count }));
+export const InputTokens = z.strictObject({ input_tokens: count });
 
-export type Block = z.infer<typeof block>;
-export type Message = z.infer<typeof messageReply>;
+export type ContentBlock = z.infer<typeof ContentBlock>;
+export type Message = z.infer<typeof Message>;

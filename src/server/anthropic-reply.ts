@@ -1,6 +1,6 @@
 // A message as Anthropic's interface sends it: whole, and as the events of its stream.
 
-import type { Block, Message } from './anthropic-reply-schema.ts';
+import type { ContentBlock as Block, Message } from './anthropic-reply-schema.ts';
 import { toAnthropicError, type ErrorReply, toErrorReply } from './errors.ts';
 import { isObject } from './fields.ts';
 import type { Choice, Fold } from './reply-fold.ts';

@@ -1,54 +1,46 @@
 // A text completion, and the chunks of its stream.
 
 import { z } from 'zod';
-import { count, errorEvent, named } from './reply-schema.ts';
-import { extensions, head, hiddenStates, matchedStop, tokenIds, usage } from './text-reply-schema.ts';
+import { ErrorEvent } from './error-reply-schema.ts';
+import { count, head, hiddenStates, matchedStop, tokenIds } from './reply-members.ts';
+import { Extensions, Usage } from './text-reply-schema.ts';
 
-const logprobs = named(
-  'CompletionLogprobs',
-  z
-    .strictObject({
-      tokens: z.array(z.string()),
-      token_logprobs: z.array(z.number().nullable()).describe("null for a prompt's first token."),
-      top_logprobs: z.array(z.record(z.string(), z.number()).nullable()),
-      text_offset: z.array(count).describe('Where each begins in the text.'),
-    })
-    .describe('Lists of one length, with an entry for each token.'),
-);
+export const CompletionLogprobs = z
+  .strictObject({
+    tokens: z.array(z.string()),
+    token_logprobs: z.array(z.number().nullable()).describe("null for a prompt's first token."),
+    top_logprobs: z.array(z.record(z.string(), z.number()).nullable()),
+    text_offset: z.array(count).describe('Where each begins in the text.'),
+  })
+  .describe('Lists of one length, with an entry for each token.');
 
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'abort']);
 
 const choice = {
   index: count.describe("Counted through the prompts' choices."),
   text: z.string(),
-  logprobs: logprobs.nullable(),
+  logprobs: CompletionLogprobs.nullable(),
   finish_reason: finishReason,
   matched_stop: matchedStop,
   hidden_states: hiddenStates,
   ...tokenIds,
 };
 
-export const completionReply = named(
-  'Completion',
-  z.strictObject({
-    ...head('text_completion'),
-    choices: z.array(z.strictObject(choice)),
-    usage,
-    svcext: extensions.optional(),
-  }),
-);
+export const Completion = z.strictObject({
+  ...head('text_completion'),
+  choices: z.array(z.strictObject(choice)),
+  usage: Usage,
+  svcext: Extensions.optional(),
+});
 
-const completionChunk = named(
-  'CompletionChunk',
-  z.strictObject({
-    ...head('text_completion'),
-    choices: z.array(z.strictObject({ ...choice, finish_reason: finishReason.nullable() })),
-    usage: usage.optional().describe('In the last chunk or in each, as stream_options says.'),
-    svcext: extensions.optional(),
-  }),
-);
+export const CompletionChunk = z.strictObject({
+  ...head('text_completion'),
+  choices: z.array(z.strictObject({ ...choice, finish_reason: finishReason.nullable() })),
+  usage: Usage.optional().describe('In the last chunk or in each, as stream_options says.'),
+  svcext: Extensions.optional(),
+});
 
-export type Completion = z.infer<typeof completionReply>;
-export type CompletionChunk = z.infer<typeof completionChunk>;
+export type Completion = z.infer<typeof Completion>;
+export type CompletionChunk = z.infer<typeof CompletionChunk>;
 
-export const completionEvent = named('CompletionEvent', z.union([completionChunk, errorEvent]));
+export const CompletionEvent = z.union([CompletionChunk, ErrorEvent]);

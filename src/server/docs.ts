@@ -8,16 +8,17 @@ import { openApi, type OpenApi } from './openapi.ts';
 import type { RouteTable } from './route.ts';
 import type { Service } from './service.ts';
 
-const made = new WeakMap<Service, OpenApi>();
+const made = new WeakMap<Service, Promise<OpenApi>>();
 
 /** Made once, when it is asked for. */
-function interfaceOf(service: Service, routes: RouteTable): OpenApi {
+function interfaceOf(service: Service, routes: RouteTable): Promise<OpenApi> {
   const kept = made.get(service) ?? openApi(routes, service.options.version ?? 'unknown');
   made.set(service, kept);
   return kept;
 }
 
-export const openApiFile = (service: Service, routes: RouteTable): OpenApi => interfaceOf(service, routes);
+export const openApiFile = (service: Service, routes: RouteTable): Promise<OpenApi> =>
+  interfaceOf(service, routes);
 
 /** Nothing is loaded from anywhere, and requests go to this server alone. */
 const POLICY = [
@@ -33,10 +34,10 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-export function docs(service: Service, event: H3Event, routes: RouteTable): string {
+export async function docs(service: Service, event: H3Event, routes: RouteTable): Promise<string> {
   event.res.headers.set('content-type', 'text/html; charset=utf-8');
   event.res.headers.set('content-security-policy', POLICY);
-  return docsPage(interfaceOf(service, routes));
+  return docsPage(await interfaceOf(service, routes));
 }
 
 /** What asks for a page gets one; what probes an address sees that it is alive. */

@@ -2,19 +2,17 @@
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../index.ts';
-import { count, named, namedErrorEvent, seconds } from './reply-schema.ts';
+import { NamedErrorEvent } from './error-reply-schema.ts';
+import { count, seconds } from './reply-members.ts';
 
-const usage = named(
-  'ImageUsage',
-  z
-    .strictObject({
-      total_tokens: count,
-      input_tokens: count,
-      output_tokens: count,
-      input_tokens_details: z.strictObject({ text_tokens: count, image_tokens: count }),
-    })
-    .describe('Tokens as the denoiser counts them.'),
-);
+export const ImageUsage = z
+  .strictObject({
+    total_tokens: count,
+    input_tokens: count,
+    output_tokens: count,
+    input_tokens_details: z.strictObject({ text_tokens: count, image_tokens: count }),
+  })
+  .describe('Tokens as the denoiser counts them.');
 
 const made = { seed: count, revised_prompt: z.string().describe('As it was drawn.') };
 const picture = { b64_json: z.string(), ...made };
@@ -34,24 +32,21 @@ const unknownWords = z
   .optional()
   .describe('Words of the prompt that the model never saw, where there are some.');
 
-export const imageReply = named(
-  'Images',
-  z.strictObject({
-    id: z.string(),
-    created: seconds,
-    ...about,
-    data: z.array(z.union([z.strictObject(picture), keptPicture])),
-    unknown_words: unknownWords,
-    usage,
-    peak_memory_mb: z.number(),
-    inference_time_s: z.number().describe('Without the time in the queue.'),
-  }),
-);
+export const Images = z.strictObject({
+  id: z.string(),
+  created: seconds,
+  ...about,
+  data: z.array(z.union([z.strictObject(picture), keptPicture])),
+  unknown_words: unknownWords,
+  usage: ImageUsage,
+  peak_memory_mb: z.number(),
+  inference_time_s: z.number().describe('Without the time in the queue.'),
+});
 
-export type Images = z.infer<typeof imageReply>;
+export type Images = z.infer<typeof Images>;
 
 /** `name`: what the types of its events begin with. */
-export function imageEvent<T extends string>(name: T, id: string) {
+function imageEvent<T extends string>(name: T) {
   const common = { image_index: count, created_at: seconds, quality: z.literal('auto'), ...about };
   const preview = z.strictObject({
     type: z.literal(`${name}.partial_image`),
@@ -62,9 +57,12 @@ export function imageEvent<T extends string>(name: T, id: string) {
   const completed = z.strictObject({
     type: z.literal(`${name}.completed`),
     ...picture,
-    usage,
+    usage: ImageUsage,
     unknown_words: unknownWords,
     ...common,
   });
-  return named(id, z.discriminatedUnion('type', [preview, completed, namedErrorEvent]));
+  return z.discriminatedUnion('type', [preview, completed, NamedErrorEvent]);
 }
+
+export const ImageGenerationEvent = imageEvent('image_generation');
+export const ImageEditEvent = imageEvent('image_edit');

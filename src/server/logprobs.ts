@@ -1,7 +1,7 @@
 // Log probabilities in the interface's form.
 
 import type { TokenLogprob } from '../index.ts';
-import type { LogprobEntry, Logprobs } from './text-reply-schema.ts';
+import type { Logprobs, TokenLogprob as Entry } from './text-reply-schema.ts';
 
 /** What stands for a probability of 0, as JSON has no word for minus infinity. */
 const NEVER = -9999;
@@ -12,13 +12,7 @@ export function toLogprobs(tokens: readonly TokenLogprob[]): Logprobs {
   return { content, refusal: null };
 }
 
-function toEntry({
-  bytes,
-  logprob,
-}: {
-  bytes: number[];
-  logprob: number;
-}): Omit<LogprobEntry, 'top_logprobs'> {
+function toEntry({ bytes, logprob }: { bytes: number[]; logprob: number }): Omit<Entry, 'top_logprobs'> {
   return {
     token: decoder.decode(Uint8Array.from(bytes)),
     bytes,

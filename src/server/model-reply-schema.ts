@@ -1,7 +1,7 @@
 // What is served: the list of models, one of them, and where one comes from.
 
 import { z } from 'zod';
-import { count, named, seconds } from './reply-schema.ts';
+import { count, seconds } from './reply-members.ts';
 
 const entry = {
   id: z.string(),
@@ -50,12 +50,9 @@ const embeddingEntry = z.strictObject({
   pooling: z.enum(['cls', 'mean', 'last']),
 });
 
-export const modelReply = named('Model', z.union([textEntry, imageEntry, embeddingEntry]));
+export const Model = z.union([textEntry, imageEntry, embeddingEntry]);
 
-export const modelsReply = named(
-  'Models',
-  z.strictObject({ object: z.literal('list'), data: z.array(modelReply) }),
-);
+export const Models = z.strictObject({ object: z.literal('list'), data: z.array(Model) });
 
 const bytes = count.describe('Bytes.');
 
@@ -67,25 +64,22 @@ const origin = {
   adapter: z.string().describe('The GPU.'),
 };
 
-export const modelInfoReply = named(
-  'ModelInfo',
-  z.union([
-    z.strictObject({
-      ...origin,
-      kind: z.enum(['text', 'embedding']),
-      is_generation: z.boolean(),
-      memory: z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes }),
-      architecture: z.string(),
-      tokenizer_path: z.string(),
-      vocab_size: count,
-      max_model_len: count,
-    }),
-    z.strictObject({
-      ...origin,
-      kind: z.literal('image'),
-      is_generation: z.literal(false),
-      memory: z.strictObject({ budget: bytes, weights: bytes }),
-      pipeline: z.string(),
-    }),
-  ]),
-);
+export const ModelInfo = z.union([
+  z.strictObject({
+    ...origin,
+    kind: z.enum(['text', 'embedding']),
+    is_generation: z.boolean(),
+    memory: z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes }),
+    architecture: z.string(),
+    tokenizer_path: z.string(),
+    vocab_size: count,
+    max_model_len: count,
+  }),
+  z.strictObject({
+    ...origin,
+    kind: z.literal('image'),
+    is_generation: z.literal(false),
+    memory: z.strictObject({ budget: bytes, weights: bytes }),
+    pipeline: z.string(),
+  }),
+]);

@@ -1,13 +1,14 @@
 // Replies of Ollama's interface, and the lines of its streams.
 
 import { z } from 'zod';
-import { count, named, ollamaError } from './reply-schema.ts';
-import { logprobEntry } from './text-reply-schema.ts';
+import { OllamaError } from './error-reply-schema.ts';
+import { count } from './reply-members.ts';
+import { TokenLogprob } from './text-reply-schema.ts';
 
 const nanoseconds = count.describe('Nanoseconds.');
 
 const begin = { model: z.string(), created_at: z.iso.datetime() };
-const logprobs = z.array(logprobEntry).optional();
+const logprobs = z.array(TokenLogprob).optional();
 
 const end = {
   done: z.literal(true),
@@ -41,35 +42,29 @@ const chatSaid = {
 const generateSaid = { response: z.string(), thinking };
 
 /** `said`: where the text stands. */
-function textReply<Said extends z.ZodRawShape>(id: string, said: Said) {
+function textReply<Said extends z.ZodRawShape>(said: Said) {
   const whole = z.strictObject({ ...begin, ...said, logprobs, ...end });
   const part = z.strictObject({ ...begin, ...said, logprobs, done: z.literal(false) });
   const loaded = z
     .strictObject({ ...begin, ...said, done: z.literal(true), done_reason: z.literal('load') })
     .describe('Where nothing was asked.');
-  return {
-    reply: named(id, z.union([whole, loaded])),
-    event: named(`${id}Line`, z.union([part, whole, ollamaError])),
-  };
+  return { reply: z.union([whole, loaded]), event: z.union([part, whole, OllamaError]) };
 }
 
-export const ollamaChatReplies = textReply('OllamaChat', chatSaid);
-export const ollamaGenerateReplies = textReply('OllamaGenerate', generateSaid);
+export const { reply: OllamaChat, event: OllamaChatLine } = textReply(chatSaid);
+export const { reply: OllamaGenerate, event: OllamaGenerateLine } = textReply(generateSaid);
 
 const vector = z.array(z.number());
 
-export const embedReply = named(
-  'OllamaEmbed',
-  z.strictObject({
-    model: z.string(),
-    embeddings: z.array(vector),
-    total_duration: nanoseconds,
-    load_duration: nanoseconds,
-    prompt_eval_count: count,
-  }),
-);
+export const OllamaEmbed = z.strictObject({
+  model: z.string(),
+  embeddings: z.array(vector),
+  total_duration: nanoseconds,
+  load_duration: nanoseconds,
+  prompt_eval_count: count,
+});
 
-export const oneEmbeddingReply = named('OllamaEmbedding', z.strictObject({ embedding: vector }));
+export const OllamaEmbedding = z.strictObject({ embedding: vector });
 
 const details = z.strictObject({
   parent_model: z.literal(''),
@@ -89,37 +84,25 @@ const entry = {
 };
 const modifiedAt = { modified_at: z.iso.datetime() };
 
-export const tagsReply = named(
-  'OllamaTags',
-  z.strictObject({ models: z.array(z.strictObject({ ...entry, ...modifiedAt })) }),
-);
+export const OllamaTags = z.strictObject({ models: z.array(z.strictObject({ ...entry, ...modifiedAt })) });
 
-export const runningReply = named(
-  'OllamaRunning',
-  z.strictObject({
-    models: z.array(
-      z.strictObject({
-        ...entry,
-        size_vram: count.describe('Bytes.'),
-        context_length: count,
-        expires_at: z.iso.datetime(),
-      }),
-    ),
-  }),
-);
+export const OllamaRunning = z.strictObject({
+  models: z.array(
+    z.strictObject({
+      ...entry,
+      size_vram: count.describe('Bytes.'),
+      context_length: count,
+      expires_at: z.iso.datetime(),
+    }),
+  ),
+});
 
-export const showReply = named(
-  'OllamaShow',
-  z.strictObject({
-    parameters: z.string().optional().describe('Of sampling, one a line.'),
-    details,
-    model_info: z.record(z.string(), z.union([z.string(), z.number()])),
-    capabilities: z.array(z.enum(['completion', 'tools', 'thinking', 'embedding'])),
-    ...modifiedAt,
-  }),
-);
+export const OllamaShow = z.strictObject({
+  parameters: z.string().optional().describe('Of sampling, one a line.'),
+  details,
+  model_info: z.record(z.string(), z.union([z.string(), z.number()])),
+  capabilities: z.array(z.enum(['completion', 'tools', 'thinking', 'embedding'])),
+  ...modifiedAt,
+});
 
-export const versionReply = named(
-  'OllamaVersion',
-  z.strictObject({ version: z.string(), svc_engine: z.string().optional() }),
-);
+export const OllamaVersion = z.strictObject({ version: z.string(), svc_engine: z.string().optional() });

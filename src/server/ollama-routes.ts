@@ -3,16 +3,6 @@
 import { ollamaEmbed, ollamaEmbedOne } from './ollama-embed.ts';
 import { ollamaRunning, ollamaShow, ollamaTags, ollamaVersion, refuseManaging } from './ollama-models.ts';
 import {
-  embedReply,
-  ollamaChatReplies,
-  ollamaGenerateReplies,
-  oneEmbeddingReply,
-  runningReply,
-  showReply,
-  tagsReply,
-  versionReply,
-} from './ollama-reply-schema.ts';
-import {
   EMBED_FIELDS,
   GENERATE_FIELDS,
   OLLAMA_CHAT_FIELDS,
@@ -37,7 +27,8 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: "A reply to a conversation in Ollama's interface.",
       fields: OLLAMA_CHAT_FIELDS,
       required: ['model'],
-      ...ollamaChatReplies,
+      reply: 'OllamaChat',
+      event: 'OllamaChatLine',
       ...COMMON,
     },
   },
@@ -47,7 +38,8 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: 'A reply to a prompt, or with raw a text continued.',
       fields: GENERATE_FIELDS,
       required: ['model'],
-      ...ollamaGenerateReplies,
+      reply: 'OllamaGenerate',
+      event: 'OllamaGenerateLine',
       ...COMMON,
     },
   },
@@ -57,7 +49,7 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: 'Vectors that stand for texts.',
       fields: EMBED_FIELDS,
       required: ['model', 'input'],
-      reply: embedReply,
+      reply: 'OllamaEmbed',
       ...COMMON,
     },
   },
@@ -67,19 +59,24 @@ export const OLLAMA_ROUTES: RouteTable = {
       summary: 'The older route: the vector of one text.',
       fields: ONE_EMBEDDING_FIELDS,
       required: ['model', 'prompt'],
-      reply: oneEmbeddingReply,
+      reply: 'OllamaEmbedding',
       ...COMMON,
     },
   },
   '/api/tags': {
-    GET: { handle: ollamaTags, summary: 'The models for text and embeddings.', reply: tagsReply, ...COMMON },
+    GET: {
+      handle: ollamaTags,
+      summary: 'The models for text and embeddings.',
+      reply: 'OllamaTags',
+      ...COMMON,
+    },
   },
   '/api/show': {
     POST: {
       handle: ollamaShow,
       summary: 'What a model is and can do.',
       fields: SHOW_FIELDS,
-      reply: showReply,
+      reply: 'OllamaShow',
       ...COMMON,
     },
   },
@@ -87,7 +84,7 @@ export const OLLAMA_ROUTES: RouteTable = {
     GET: {
       handle: ollamaRunning,
       summary: 'The same models, with their memory.',
-      reply: runningReply,
+      reply: 'OllamaRunning',
       ...COMMON,
     },
   },
@@ -95,7 +92,7 @@ export const OLLAMA_ROUTES: RouteTable = {
     GET: {
       handle: ollamaVersion,
       summary: 'Version of the interface followed here.',
-      reply: versionReply,
+      reply: 'OllamaVersion',
       ...COMMON,
     },
   },

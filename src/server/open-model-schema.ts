@@ -1,40 +1,31 @@
 // What /server_info tells of a model that is open, in the library's own words: its `info` and its `metrics()`.
 
 import { z } from 'zod';
-import type {
-  EmbeddingMetrics,
-  EmbeddingModelInfo,
-  ImageModelInfo,
-  TextMetrics,
-  TextModelInfo,
-} from '../index.ts';
-import { count, named } from './reply-schema.ts';
+import type * as engine from '../index.ts';
+import { count } from './reply-members.ts';
 
 const bytes = count;
 const used = z.strictObject({ used: bytes, total: bytes });
 
-const adapter = named(
-  'GpuAdapter',
-  z.strictObject({
-    index: z.int(),
-    vendor: z.string(),
-    architecture: z.string(),
-    device: z.string(),
-    description: z.string(),
-    software: z.boolean(),
-    features: z.array(z.string()),
-    limits: z.record(z.string(), z.number()),
-    subgroupMinSize: count,
-    subgroupMaxSize: count,
-  }),
-);
+export const GpuAdapter = z.strictObject({
+  index: z.int(),
+  vendor: z.string(),
+  architecture: z.string(),
+  device: z.string(),
+  description: z.string(),
+  software: z.boolean(),
+  features: z.array(z.string()),
+  limits: z.record(z.string(), z.number()),
+  subgroupMinSize: count,
+  subgroupMaxSize: count,
+});
 
 const common = {
   path: z.string(),
   name: z.string(),
   parameters: count,
   quantization: z.enum(['none', 'int8', 'int4']),
-  adapter,
+  adapter: GpuAdapter,
 };
 
 const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes });
@@ -43,7 +34,7 @@ const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, a
 const samplingOf = <T extends z.ZodType>(value: T) =>
   z.strictObject({ temperature: value, topP: value, topK: value, minP: value, repetitionPenalty: value });
 
-export const textInfo = z.strictObject({
+export const TextModelInfo = z.strictObject({
   ...common,
   architecture: z.string(),
   vocabSize: count,
@@ -57,9 +48,9 @@ export const textInfo = z.strictObject({
   samplingSource: samplingOf(z.enum(['generation_config.json', 'contract'])),
   hasChatTemplate: z.boolean(),
   outputFormat: z.strictObject({ tools: z.string().nullable(), reasoning: z.string().nullable() }),
-}) satisfies z.ZodType<TextModelInfo>;
+}) satisfies z.ZodType<engine.TextModelInfo>;
 
-export const textMetrics = z.strictObject({
+export const TextMetrics = z.strictObject({
   running: count,
   waiting: count,
   pages: z.strictObject({
@@ -97,9 +88,9 @@ export const textMetrics = z.strictObject({
   generatedTokens: count,
   retractions: count,
   deviceRestarts: count,
-}) satisfies z.ZodType<TextMetrics>;
+}) satisfies z.ZodType<engine.TextMetrics>;
 
-export const embeddingInfo = z.strictObject({
+export const EmbeddingModelInfo = z.strictObject({
   ...common,
   architecture: z.string(),
   vocabSize: count,
@@ -109,17 +100,17 @@ export const embeddingInfo = z.strictObject({
   contextLength: count,
   maxQueuedRequests: count,
   memory: pagedMemory,
-}) satisfies z.ZodType<EmbeddingModelInfo>;
+}) satisfies z.ZodType<engine.EmbeddingModelInfo>;
 
-export const embeddingMetrics = z.strictObject({
+export const EmbeddingMetrics = z.strictObject({
   waiting: count,
   texts: count,
   promptTokens: count,
   steps: count,
   deviceRestarts: count,
-}) satisfies z.ZodType<EmbeddingMetrics>;
+}) satisfies z.ZodType<engine.EmbeddingMetrics>;
 
-export const imageInfo = z.strictObject({
+export const ImageModelInfo = z.strictObject({
   ...common,
   pipeline: z.string(),
   denoiser: z.string(),
@@ -141,4 +132,4 @@ export const imageInfo = z.strictObject({
     negativePrompt: z.boolean(),
   }),
   memory: z.strictObject({ budget: bytes, weights: bytes }),
-}) satisfies z.ZodType<ImageModelInfo>;
+}) satisfies z.ZodType<engine.ImageModelInfo>;

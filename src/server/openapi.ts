@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 import type { Field, FieldTable } from './fields.ts';
-import { anthropicError, errorReply, ollamaError, REPLIES } from './reply-schema.ts';
-import type { Method, Route, RouteTable } from './route.ts';
+import type { Method, ReplyName, Route, RouteTable } from './route.ts';
 
 export interface JsonSchema {
   description?: string;
@@ -33,7 +32,7 @@ export interface OpenApi {
   security: object[];
 }
 
-export function openApi(routes: RouteTable, version: string): OpenApi {
+export async function openApi(routes: RouteTable, version: string): Promise<OpenApi> {
   const groups = new Set<string>();
   const paths: OpenApi['paths'] = {};
   for (const [path, methods] of Object.entries(routes)) {
@@ -57,7 +56,7 @@ export function openApi(routes: RouteTable, version: string): OpenApi {
         key: { type: 'http', scheme: 'bearer', description: 'Where the server was started with --api-key.' },
         admin: { type: 'http', scheme: 'bearer', description: 'Where it has --admin-api-key: that one.' },
       },
-      schemas: replySchemas(),
+      schemas: await replySchemas(),
     },
     security: [{ key: [] }, {}],
   };
@@ -94,7 +93,7 @@ function requestBody(type: string, table: FieldTable, required: readonly string[
   return { required: required.length > 0, content: { [type]: { schema } } };
 }
 
-const ERRORS = { openai: errorReply, anthropic: anthropicError, ollama: ollamaError };
+const ERRORS = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 'OllamaError' } as const;
 
 function responsesOf({ gives, reply, event, marker, notReady, envelope }: Route): Operation['responses'] {
   const lines = envelope === 'ollama' ? 'application/x-ndjson' : 'text/event-stream';
@@ -112,18 +111,17 @@ function responsesOf({ gives, reply, event, marker, notReady, envelope }: Route)
   };
 }
 
-const json = (schema: z.ZodType) => ({ 'application/json': { schema: refTo(schema) } });
+const json = (name: ReplyName) => ({ 'application/json': { schema: refTo(name) } });
 
-const addressOf = (id: string): string => `#/components/schemas/${id}`;
+const addressOf = (name: string): string => `#/components/schemas/${name}`;
 
-function refTo(schema: z.ZodType): JsonSchema {
-  const name = REPLIES.get(schema);
-  if (!name) throw new Error('a schema of a reply has no name');
-  return { $ref: addressOf(name.id) };
-}
+const refTo = (name: ReplyName): JsonSchema => ({ $ref: addressOf(name) });
 
-function replySchemas(): Record<string, JsonSchema> {
-  const { schemas } = z.toJSONSchema(REPLIES, {
+/** Where one has another, it refers to it. */
+async function replySchemas(): Promise<Record<string, JsonSchema>> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(await import('./replies.ts'))) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
     uri: addressOf,
     override({ jsonSchema }) {
       // What JavaScript counts exactly: that says nothing.

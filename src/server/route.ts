@@ -1,11 +1,14 @@
 // What a route is: who answers it, who may ask, and what the API page says of it.
 
 import type { H3Event } from 'h3';
-import type { z } from 'zod';
 import type { FieldTable } from './fields.ts';
+import type * as replies from './replies.ts';
 import type { Service } from './service.ts';
 
 export type Method = 'GET' | 'POST' | 'DELETE';
+
+/** Of a schema, which it also has in /openapi.json. */
+export type ReplyName = keyof typeof replies;
 
 export interface Route {
   handle(service: Service, event: H3Event): unknown;
@@ -22,13 +25,13 @@ export interface Route {
   query?: Readonly<Record<string, string>>;
   /** What it gives where all is well: a media type, or the JSON of it. One that always refuses has neither. */
   gives?: string;
-  reply?: z.ZodType;
+  reply?: ReplyName;
   /** The JSON of a stream's events or lines. */
-  event?: z.ZodType;
+  event?: ReplyName;
   /** `data: [DONE]` ends its stream. */
   marker?: true;
   /** The JSON of its 503, where that is no error. */
-  notReady?: z.ZodType;
+  notReady?: ReplyName;
   /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
   access?: 'open' | 'admin';
   /** Form of its errors; left out: OpenAI's. */

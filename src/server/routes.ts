@@ -1,36 +1,25 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
 import { loadAdapter, unloadAdapter } from './lora-adapters.ts';
-import { abortReply, adaptersReply, flushReply } from './admin-reply-schema.ts';
 import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin-schema.ts';
 import { abortRequest, flushCache } from './admin.ts';
 import { docs, home, openApiFile } from './docs.ts';
-import { imageEvent, imageReply } from './image-reply-schema.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { imageContent, imageEdits, imageGenerations } from './images.ts';
 import { metricsPage } from './metrics.ts';
-import { modelInfoReply, modelReply, modelsReply } from './model-reply-schema.ts';
 import { modelEntry, modelList } from './models.ts';
 import { OLLAMA_ROUTES } from './ollama-routes.ts';
 import { readiness } from './readiness.ts';
 import { alias, type Method, type Route, type RouteTable } from './route.ts';
 import { modelInfo, serverInfo } from './server-info.ts';
-import {
-  aliveReply,
-  homeReply,
-  notReadyReply,
-  openApiReply,
-  readyReply,
-  serverInfoReply,
-} from './server-reply-schema.ts';
 import { TEXT_ROUTES } from './text-routes.ts';
 
 const READINESS: Route = {
   handle: readiness,
   summary: '200 once every model answers; 503 before that, and while the server stops.',
   group: 'Server',
-  reply: readyReply,
-  notReady: notReadyReply,
+  reply: 'Ready',
+  notReady: 'NotReady',
   access: 'open',
 };
 
@@ -38,7 +27,7 @@ const SERVER_INFO: Route = {
   handle: serverInfo,
   summary: 'Version, settings, and what each model does at the moment.',
   group: 'Server',
-  reply: serverInfoReply,
+  reply: 'ServerInfo',
 };
 
 const FLUSH: Route = {
@@ -46,7 +35,7 @@ const FLUSH: Route = {
   summary: 'Empties the prefix cache, in storage excepted, and forgets grammars; 400 while requests run.',
   group: 'Administration',
   fields: FLUSH_FIELDS,
-  reply: flushReply,
+  reply: 'Flushed',
   access: 'admin',
 };
 
@@ -55,7 +44,7 @@ const MODEL_INFO: Route = {
   summary: 'Where a model comes from and what it is.',
   group: 'Models',
   query: { model: 'A served name; left out, the first model.' },
-  reply: modelInfoReply,
+  reply: 'ModelInfo',
 };
 
 export const ROUTES: RouteTable = {
@@ -67,8 +56,8 @@ export const ROUTES: RouteTable = {
       group: 'Images',
       fields: IMAGE_FIELDS,
       required: ['prompt'],
-      reply: imageReply,
-      event: imageEvent('image_generation', 'ImageGenerationEvent'),
+      reply: 'Images',
+      event: 'ImageGenerationEvent',
     },
   },
   '/v1/images/edits': {
@@ -78,8 +67,8 @@ export const ROUTES: RouteTable = {
       group: 'Images',
       form: { ...IMAGE_FIELDS, ...EDIT_FIELDS },
       required: ['prompt'],
-      reply: imageReply,
-      event: imageEvent('image_edit', 'ImageEditEvent'),
+      reply: 'Images',
+      event: 'ImageEditEvent',
     },
   },
   '/v1/images/:id/content': {
@@ -93,10 +82,10 @@ export const ROUTES: RouteTable = {
     },
   },
   '/v1/models': {
-    GET: { handle: modelList, summary: 'The models that are ready.', group: 'Models', reply: modelsReply },
+    GET: { handle: modelList, summary: 'The models that are ready.', group: 'Models', reply: 'Models' },
   },
   '/v1/models/**': {
-    GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models', reply: modelReply },
+    GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models', reply: 'Model' },
   },
   '/model_info': { GET: MODEL_INFO },
   '/get_model_info': { GET: alias('/model_info', MODEL_INFO) },
@@ -109,7 +98,7 @@ export const ROUTES: RouteTable = {
       summary: 'Ends requests by their ids, or all of them.',
       group: 'Administration',
       fields: ABORT_FIELDS,
-      reply: abortReply,
+      reply: 'Aborted',
       access: 'admin',
     },
   },
@@ -120,7 +109,7 @@ export const ROUTES: RouteTable = {
       group: 'Administration',
       fields: LOAD_FIELDS,
       required: ['lora_name', 'lora_path'],
-      reply: adaptersReply,
+      reply: 'LoadedAdapters',
       access: 'admin',
     },
   },
@@ -131,7 +120,7 @@ export const ROUTES: RouteTable = {
       group: 'Administration',
       fields: UNLOAD_FIELDS,
       required: ['lora_name'],
-      reply: adaptersReply,
+      reply: 'LoadedAdapters',
       access: 'admin',
     },
   },
@@ -149,7 +138,7 @@ export const ROUTES: RouteTable = {
       handle: home,
       summary: 'What this is, and where to go on; a browser is sent to /docs.',
       group: 'Server',
-      reply: homeReply,
+      reply: 'Home',
       access: 'open',
     },
   },
@@ -158,7 +147,7 @@ export const ROUTES: RouteTable = {
       handle: (service) => openApiFile(service, ROUTES),
       summary: 'This interface as OpenAPI 3.1.',
       group: 'Server',
-      reply: openApiReply,
+      reply: 'OpenApi',
       access: 'open',
     },
   },
@@ -176,7 +165,7 @@ export const ROUTES: RouteTable = {
       handle: () => ({ status: 'alive' }),
       summary: '200 as long as the process answers.',
       group: 'Server',
-      reply: aliveReply,
+      reply: 'Alive',
       access: 'open',
     },
   },

@@ -1,22 +1,16 @@
 // The routes for text and embeddings, in the interfaces of OpenAI and Anthropic.
 
-import { countReply, messageEvent, messageReply } from './anthropic-reply-schema.ts';
 import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
 import { anthropicMessages, countTokens } from './anthropic.ts';
-import { chatEvent, chatReply } from './chat-reply-schema.ts';
 import { CHAT_FIELDS } from './chat-schema.ts';
 import { chatCompletions } from './chat.ts';
-import { completionEvent, completionReply } from './completion-reply-schema.ts';
 import { COMPLETION_FIELDS } from './completion-schema.ts';
 import { completions } from './completions.ts';
-import { embeddingReply } from './embedding-reply-schema.ts';
 import { EMBEDDING_FIELDS } from './embedding-schema.ts';
 import { embeddings } from './embeddings.ts';
-import { deletedReply, inputItemsReply, responseEvent, responseReply } from './response-reply-schema.ts';
 import { RESPONSE_FIELDS } from './response-schema.ts';
 import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
 import { alias, type Route, type RouteTable } from './route.ts';
-import { detokenizeReply, tokenizeReply } from './tokenize-reply-schema.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokenize-schema.ts';
 import { detokenize, tokenize } from './tokenize.ts';
 
@@ -25,7 +19,7 @@ const TOKENIZE: Route = {
   summary: 'Token ids of a text, or of a conversation as the model reads it.',
   group: 'Text',
   fields: TOKENIZE_FIELDS,
-  reply: tokenizeReply,
+  reply: 'Tokens',
 };
 
 const DETOKENIZE: Route = {
@@ -34,7 +28,7 @@ const DETOKENIZE: Route = {
   group: 'Text',
   fields: DETOKENIZE_FIELDS,
   required: ['tokens'],
-  reply: detokenizeReply,
+  reply: 'Detokenized',
 };
 
 export const TEXT_ROUTES: RouteTable = {
@@ -45,8 +39,8 @@ export const TEXT_ROUTES: RouteTable = {
       group: 'Text',
       fields: CHAT_FIELDS,
       required: ['messages', 'model'],
-      reply: chatReply,
-      event: chatEvent,
+      reply: 'ChatCompletion',
+      event: 'ChatCompletionEvent',
       marker: true,
     },
   },
@@ -57,8 +51,8 @@ export const TEXT_ROUTES: RouteTable = {
       group: 'Text',
       fields: COMPLETION_FIELDS,
       required: ['prompt', 'model'],
-      reply: completionReply,
-      event: completionEvent,
+      reply: 'Completion',
+      event: 'CompletionEvent',
       marker: true,
     },
   },
@@ -69,20 +63,25 @@ export const TEXT_ROUTES: RouteTable = {
       group: 'Text',
       fields: RESPONSE_FIELDS,
       required: ['input', 'model'],
-      reply: responseReply,
-      event: responseEvent,
+      reply: 'ResponseReply',
+      event: 'ResponseEvent',
     },
   },
   '/v1/responses/:id': {
-    GET: { handle: getResponse, summary: 'A response that is kept.', group: 'Text', reply: responseReply },
-    DELETE: { handle: deleteResponse, summary: 'Forgets a response.', group: 'Text', reply: deletedReply },
+    GET: { handle: getResponse, summary: 'A response that is kept.', group: 'Text', reply: 'ResponseReply' },
+    DELETE: {
+      handle: deleteResponse,
+      summary: 'Forgets a response.',
+      group: 'Text',
+      reply: 'DeletedResponse',
+    },
   },
   '/v1/responses/:id/input_items': {
     GET: {
       handle: responseInput,
       summary: 'What a response was asked with.',
       group: 'Text',
-      reply: inputItemsReply,
+      reply: 'InputItems',
     },
   },
   '/v1/responses/:id/cancel': {
@@ -90,7 +89,7 @@ export const TEXT_ROUTES: RouteTable = {
       handle: cancelResponse,
       summary: 'Ends a response that is being made.',
       group: 'Text',
-      reply: responseReply,
+      reply: 'ResponseReply',
     },
   },
   '/v1/messages': {
@@ -100,8 +99,8 @@ export const TEXT_ROUTES: RouteTable = {
       group: 'Text',
       fields: MESSAGE_FIELDS,
       required: ['model', 'messages', 'max_tokens'],
-      reply: messageReply,
-      event: messageEvent,
+      reply: 'Message',
+      event: 'MessageEvent',
       envelope: 'anthropic',
     },
   },
@@ -112,7 +111,7 @@ export const TEXT_ROUTES: RouteTable = {
       group: 'Text',
       fields: COUNT_FIELDS,
       required: ['model', 'messages'],
-      reply: countReply,
+      reply: 'InputTokens',
       envelope: 'anthropic',
     },
   },
@@ -123,7 +122,7 @@ export const TEXT_ROUTES: RouteTable = {
       group: 'Embeddings',
       fields: EMBEDDING_FIELDS,
       required: ['input', 'model'],
-      reply: embeddingReply,
+      reply: 'Embeddings',
     },
   },
   '/tokenize': { POST: alias('/v1/tokenize', TOKENIZE) },

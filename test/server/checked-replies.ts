@@ -3,7 +3,8 @@
 
 import { afterEach, expect } from 'vitest';
 import type { z } from 'zod';
-import { anthropicError, errorReply, ollamaError } from '../../src/server/reply-schema.ts';
+import * as replies from '../../src/server/replies.ts';
+import type { ReplyName } from '../../src/server/route.ts';
 import { routeOf } from '../../src/server/routes.ts';
 
 export interface Received {
@@ -60,7 +61,8 @@ function overheard(response: Response, tell: (text: string, isWhole: boolean) =>
   return new Response(body, response);
 }
 
-const ENVELOPES = { openai: errorReply, anthropic: anthropicError, ollama: ollamaError };
+const SCHEMAS: Readonly<Record<ReplyName, z.ZodType>> = replies;
+const ENVELOPES = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 'OllamaError' } as const;
 
 /** What of a reply is not as its route says. */
 export function problemsOf({ method, pathname, status, type, text, isWhole }: Received): string[] {
@@ -100,9 +102,9 @@ function dataOf(text: string): string[] {
   return blocks.flatMap((block) => /^(?:event: .*\n)?data: (.*)$/.exec(block)?.slice(1) ?? []);
 }
 
-function misfit(schema: z.ZodType | undefined, value: unknown): string[] {
+function misfit(name: ReplyName | undefined, value: unknown): string[] {
   const shown = JSON.stringify(value).slice(0, 1000);
-  if (!schema) return [`no schema says ${shown}`];
-  const { error } = schema.safeParse(value);
+  if (!name) return [`no schema says ${shown}`];
+  const { error } = SCHEMAS[name].safeParse(value);
   return error ? [`${JSON.stringify(error.issues).slice(0, 2000)} in ${shown}`] : [];
 }

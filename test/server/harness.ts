@@ -3,7 +3,7 @@
 import { afterEach, expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
-import type { LogprobEntry } from '../../src/server/text-reply-schema.ts';
+import type { TokenLogprob } from '../../src/server/text-reply-schema.ts';
 import { checkReplies } from './checked-replies.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
@@ -77,7 +77,7 @@ export interface Chunk {
   choices: {
     index: number;
     delta: Delta;
-    logprobs: { content: LogprobEntry[] } | null;
+    logprobs: { content: TokenLogprob[] } | null;
     finish_reason: string | null;
     matched_stop: string | number | null;
     token_ids?: number[];
@@ -101,7 +101,7 @@ export function readChunks(text: string): Chunk[] {
 export interface Completion {
   choices: {
     message: Record<string, unknown>;
-    logprobs: { content: LogprobEntry[] } | null;
+    logprobs: { content: TokenLogprob[] } | null;
     finish_reason: string;
     matched_stop: unknown;
     hidden_states?: unknown;

@@ -1,0 +1,35 @@
+// Members that replies of several routes have.
+
+import { z } from 'zod';
+
+export const count = z.int().min(0);
+export const seconds = count.describe('Seconds since 1970.');
+
+/** What begins a reply, and every chunk of its stream. */
+export const head = <T extends string>(object: T) => ({
+  id: z.string(),
+  object: z.literal(object),
+  created: seconds,
+  model: z.string().describe('As the request named it.'),
+  system_fingerprint: z.string(),
+});
+
+const ids = z.array(count).optional();
+
+/** Of return_token_ids. */
+export const tokenIds = { token_ids: ids, prompt_token_ids: ids };
+
+export const matchedStop = z
+  .union([z.int(), z.string()])
+  .nullable()
+  .describe('The stop string, or the token id, that ended it.');
+
+export const hiddenStates = z
+  .union([z.array(z.number()), z.array(z.array(z.number()))])
+  .optional()
+  .describe('Of return_hidden_states: of the last token, or of each.');
+
+export const calledFunction = z.strictObject({
+  name: z.string(),
+  arguments: z.string().describe('JSON; cut short where the reply is.'),
+});
