@@ -99,10 +99,10 @@ export function readLlamaConfig(config: Json, architecture: string): LlamaConfig
   };
 }
 
-/** These types state the trained context and stretch it; the others state the stretched one. */
+/** These types stretch the trained context, and what is stated beside may be either, or in between as in Qwen 3; the others state the stretched one. */
 function scaledContext(rope: RopeConfig, stated: number): number {
   const stretches = rope.type === 'linear' || rope.type === 'dynamic' || rope.type === 'yarn';
-  return stretches && rope.originalContext === stated ? Math.floor(stated * rope.factor) : stated;
+  return stretches ? Math.max(stated, Math.floor(rope.originalContext * rope.factor)) : stated;
 }
 
 const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];

@@ -107,6 +107,9 @@ describe('the context', () => {
     const llama3 = { rope_type: 'llama3', factor: 8, original_max_position_embeddings: 512 };
     expect(context(llama3)).toBe(4096);
     expect(context({ type: 'yarn', factor: 4, original_max_position_embeddings: 1024 })).toBe(4096);
+    // Qwen 3 with the scaling that its card says to add.
+    const qwen = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32768 };
+    expect(context(qwen, { max_position_embeddings: 40960 })).toBe(131072);
     const factors = { short_factor: [1, 1, 1, 1], long_factor: [2, 2, 2, 2] };
     expect(context({ type: 'longrope', ...factors, original_max_position_embeddings: 512 })).toBe(4096);
   });
