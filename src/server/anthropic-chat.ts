@@ -28,10 +28,7 @@ export function toPromptFields(body: PromptBody) {
   const said = messages.flatMap(toMessages);
   return withoutMissing({
     model: body.model,
-    messages: [
-      ...(system === undefined ? [] : [{ role: 'system' as const, content: textOf(system) }]),
-      ...said,
-    ],
+    messages: [...instructionsOf(system), ...said],
     continue_final_message: isPrefill(messages) || undefined,
     tools: tools?.map(({ name, description, input_schema: parameters, strict }) => ({
       type: 'function',
@@ -41,6 +38,16 @@ export function toPromptFields(body: PromptBody) {
     parallel_tool_calls: choice?.disable_parallel_tool_use ? false : undefined,
     reasoning: toReasoning(thinking),
   });
+}
+
+/** What Claude Code says first is for who bills it, and another text in each request: the cache would never find a prompt again. */
+const BILLING = /^x-anthropic-billing-header:/;
+
+function instructionsOf(system: PromptBody['system']): ChatMessage[] {
+  if (system === undefined) return [];
+  const blocks = typeof system === 'string' ? [{ type: 'text', text: system }] : system;
+  const told = blocks.filter(({ text }) => !BILLING.test(String(text)));
+  return told.length === 0 ? [] : [{ role: 'system', content: textOf(told) }];
 }
 
 /** The body of the same request to /v1/chat/completions. */

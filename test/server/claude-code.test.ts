@@ -3,6 +3,22 @@
 import { expect, it } from 'vitest';
 import { HELLO, startMessages } from './anthropic-harness.ts';
 
+it('begins as the request before: what is for its billing is no instruction', async () => {
+  const { post, model } = await startMessages(HELLO);
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const billed = (cch: string) => ({
+    type: 'text',
+    text: `x-anthropic-billing-header: cc_version=2.1.177.01c; cc_entrypoint=cli; cch=${cch};`,
+  });
+  const rules = { type: 'text', text: 'You write code.', cache_control: { type: 'ephemeral' } };
+  await post({ messages, system: [billed('36ee5'), rules] });
+  await post({ messages, system: [billed('0aaa9')] });
+  expect(model.requests.map(({ prompt }) => prompt)).toEqual([
+    { messages: [{ role: 'system', content: 'You write code.' }, ...messages] },
+    { messages },
+  ]);
+});
+
 it('takes what it sends to any model', async () => {
   const { post, model } = await startMessages(HELLO);
   const found = [{ type: 'tool_reference', tool_name: 'f' }];
