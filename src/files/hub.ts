@@ -80,7 +80,7 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
     listing = await listUnlessCached(source, session, id, revision, cached !== null);
   } catch (error) {
     if (!(cached && error instanceof EngineError && error.code === 'network'))
-      throw await withHint(error, id, source);
+      throw await withHint(error, id, source, options.env ?? process.env);
     onEvent({ type: 'offline', id, revision: cached.commit, reason: error.message });
     return { path: cached.path, id, revision: cached.commit };
   }
@@ -93,12 +93,21 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   }
 }
 
+const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
+
 /** A misspelt id is often close to one that was fetched before; without a network there are folders. */
-async function withHint(error: unknown, id: string, source: HubSource): Promise<unknown> {
+async function withHint(error: unknown, id: string, source: HubSource, env: Env): Promise<unknown> {
   if (!(error instanceof EngineError)) return error;
   if (error.code === 'network' && error.param === 'endpoint') {
     const remedy = `check the network, give the folder of a checkpoint instead of ${id}, or set ${source.endpointVariable} to a mirror; HF_HUB_OFFLINE=1 takes only what is cached`;
-    return new EngineError('network', `${error.message}: ${remedy}`, { param: 'endpoint', cause: error });
+    const proxy = PROXIES.find((name) => env[name] && env['NODE_USE_ENV_PROXY'] !== '1');
+    const proxied = proxy
+      ? `; ${proxy} is heeded with NODE_USE_ENV_PROXY=1, by Node 22.21 and 24 or later`
+      : '';
+    return new EngineError('network', `${error.message}: ${remedy}${proxied}`, {
+      param: 'endpoint',
+      cause: error,
+    });
   }
   if (error.code !== 'model_not_found' || error.param !== 'model') return error;
   const near = await nearestModel(id, source);

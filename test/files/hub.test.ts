@@ -282,5 +282,18 @@ describe('without the network', () => {
     for (const part of [words, 'HF_ENDPOINT', 'HF_HUB_OFFLINE', 'folder'])
       expect(error.message).toContain(part);
     expect(events.map(({ type }) => type)).toEqual(['retry']);
+    expect(error.message).not.toContain('PROXY');
+  });
+
+  test('where a proxy is named, how Node comes to heed it is told', async () => {
+    const { resolve, env } = await hubFixture();
+    const proxied = { ...env, HF_ENDPOINT: 'http://127.0.0.1:9', https_proxy: 'http://proxy:3128' };
+    await expect(resolve({ env: proxied })).rejects.toThrow(
+      /https_proxy is heeded with NODE_USE_ENV_PROXY=1/,
+    );
+    const heeded = { ...proxied, NODE_USE_ENV_PROXY: '1' };
+    await expect(resolve({ env: heeded })).rejects.toThrow(
+      /mirror; HF_HUB_OFFLINE=1 takes only what is cached$/,
+    );
   });
 });
