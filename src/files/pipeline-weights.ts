@@ -1,5 +1,5 @@
-// Weights of one component of a diffusion pipeline, or of a denoiser that stands apart: one file or shards, and the variant (fp16
-// …) where there is no plain one.
+// Weights of one component of a diffusion pipeline, or of a denoiser that stands apart: one file or shards, and which
+// variant (fp16 …) where there are several.
 
 import { EngineError } from './error.ts';
 import { GGUF_REMEDY } from './gguf-sniff.ts';
@@ -12,9 +12,10 @@ export type OpenFolder = (path: string) => Promise<Folder>;
 const WEIGHTS =
   /^(?:diffusion_pytorch_model|model)(?:\.([\w-]+))?\.safetensors(?:\.index(?:\.([\w-]+))?\.json)?$/;
 const SHARD = /-\d{5}-of-\d{5}\.safetensors$/;
-const VARIANTS = ['', 'fp16', 'bf16', 'fp32'];
+/** Half precision first, which is what is fetched where there is the choice: the same pictures from half the bytes. */
+const VARIANTS = ['fp16', '', 'bf16', 'fp32'];
 
-/** The file with a folder's weights, or the index of its shards: the plain one before fp16, bf16 and any other variant. */
+/** The file with a folder's weights, or the index of its shards. */
 export function chooseWeights(folder: Folder, names: readonly string[]): string {
   const found = names
     .filter((name) => !SHARD.test(name))

@@ -22,8 +22,9 @@ describe('weights of a component', () => {
   it.each<[string[], string]>([
     [
       ['diffusion_pytorch_model.fp16.safetensors', 'diffusion_pytorch_model.safetensors'],
-      'diffusion_pytorch_model.safetensors',
+      'diffusion_pytorch_model.fp16.safetensors',
     ],
+    [['model.bf16.safetensors', 'model.fp32.safetensors', 'model.safetensors'], 'model.safetensors'],
     [['model.fp16.safetensors', 'pytorch_model.bin', 'config.json'], 'model.fp16.safetensors'],
     [
       ['diffusion_pytorch_model.bf16.safetensors', 'diffusion_pytorch_model.fp16.safetensors'],
