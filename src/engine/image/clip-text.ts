@@ -44,13 +44,17 @@ const ENCODERS = [
   ['text_encoder_2', 'tokenizer_2'],
 ] as const;
 
-/** Throws bad_checkpoint for weights that the encoders' configurations do not ask for. */
-export function checkEncoders(components: Components): void {
+/** Columns of a text's states. Throws bad_checkpoint for weights that the encoders' configurations do not ask for. */
+export function checkEncoders(components: Components): number {
+  let columns = 0;
   for (const [name] of ENCODERS) {
     if (!components.has(name)) continue;
-    const { className, config } = components.get(name);
-    components.check(name, (table) => clip(readClipConfig(config, className, `${name}/config.json`), table));
+    const { className, config: json } = components.get(name);
+    const config = readClipConfig(json, className, `${name}/config.json`);
+    components.check(name, (table) => clip(config, table));
+    columns += config.hidden;
   }
+  return columns;
 }
 
 /** `XL` takes the states before the last layer, without the norm; the others the last ones, with it. */

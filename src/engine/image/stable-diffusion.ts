@@ -41,7 +41,7 @@ export function stableDiffusion(
     zerosNegative,
     flow: null,
     checkWeights() {
-      checkEncoders(components);
+      checkContext(config, checkEncoders(components));
       components.check('unet', page);
     },
     async prepare(request: RunRequest) {
@@ -81,6 +81,18 @@ export function stableDiffusion(
       };
     },
   };
+}
+
+/** Throws where the text is not as wide as what the UNet looks at: one of them stands for another model's. */
+function checkContext({ down }: UNetConfig, columns: number): void {
+  const wanted = down.flatMap(({ attention }) => (attention ? [attention.context] : []));
+  const other = wanted.find((context) => context !== columns);
+  if (other === undefined) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `the text encoder gives ${columns} columns, and the unet takes ${other}: give the one that it was trained with`,
+    { param: 'text_encoder' },
+  );
 }
 
 /** UNets take latents, or latents, a mask and masked latents. */

@@ -25,6 +25,11 @@ describe('weights that are not those of the configuration', () => {
       'is not part of',
     ],
     [
+      "a text that is not as wide as another model's denoiser takes it",
+      { model: changed('unet/config.json', { cross_attention_dim: 32 }) },
+      'the text encoder gives 64 columns, and the unet takes 32',
+    ],
+    [
       'a text encoder of another width',
       { model: changed('text_encoder/config.json', { intermediate_size: 20 }) },
       'config.json asks for',
