@@ -1,6 +1,8 @@
-// The interface as a page: routes by their groups, fields as tables, and a box to try each.
+// The interface as a page: routes by their groups, fields as tables, a box to try each; and what their replies have.
 
 import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
+import { givesText, repliesSection } from './docs-replies.ts';
+import { row, text } from './docs-rows.ts';
 import type { JsonSchema, OpenApi, Operation } from './openapi.ts';
 
 interface Entry {
@@ -11,7 +13,7 @@ interface Entry {
   aliases: string[];
 }
 
-export function docsPage({ info, tags, paths }: OpenApi): string {
+export function docsPage({ info, tags, paths, components }: OpenApi): string {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -50,6 +52,7 @@ export function docsPage({ info, tags, paths }: OpenApi): string {
 <label>Key <input id="key" type="password" autocomplete="off" placeholder="none"></label>
 </header>
 ${sections}
+${repliesSection(components.schemas)}
 </main>
 <script>${DOCS_SCRIPT}</script>
 </body>
@@ -61,63 +64,26 @@ const idOf = ({ operation }: Entry): string => operation.operationId;
 
 const badge = ({ method }: Entry): string => `<b class="${method}">${method.toUpperCase()}</b>`;
 
+const REQUIRED = '<em>required</em>';
+
 function entryText(entry: Entry): string {
   const { path, operation, aliases } = entry;
   const also = aliases.length > 0 ? ` Also ${aliases.join(', ')}.` : '';
   const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const parameters = (operation.parameters ?? []).map(({ name, schema, required, description, in: place }) =>
-    row(name, { ...schema, description: `${description} In the ${place}.` }, required),
+    row(name, { ...schema, description: `${description} In the ${place}.` }, required ? REQUIRED : ''),
   );
   const properties = Object.entries((body?.schema['properties'] ?? {}) as Record<string, JsonSchema>);
   const required = (body?.schema['required'] ?? []) as string[];
   const rows = [
     ...parameters,
-    ...properties.map(([name, schema]) => row(name, schema, required.includes(name))),
+    ...properties.map(([name, schema]) => row(name, schema, required.includes(name) ? REQUIRED : '')),
   ];
   return `<details id="${idOf(entry)}"><summary>${badge(entry)}<code>${text(path)}</code><span>${text(operation.summary + also)}</span></summary>
 ${rows.length > 0 ? `<table><thead><tr><th>Field</th><th>Value</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table>` : ''}
+${givesText(operation)}
 ${type === 'multipart/form-data' ? '<p class="note">As a form.</p>' : tryBox(entry, required, properties)}
 </details>`;
-}
-
-function row(name: string, schema: JsonSchema, isRequired: boolean): string {
-  const status = schema['x-svc-status'] ?? 'honoured';
-  const fallback =
-    schema['default'] === undefined
-      ? ''
-      : `<i>default</i> <code>${text(JSON.stringify(schema['default']))}</code>`;
-  return `<tr class="${status}"><td><code>${text(name)}</code>${isRequired ? '<em>required</em>' : ''}</td><td>${text(kindOf(schema))} ${fallback}</td><td>${text(schema.description ?? '')}</td></tr>`;
-}
-
-/** What a value may be, in a few words. */
-function kindOf(schema: JsonSchema): string {
-  const {
-    type,
-    enum: values,
-    anyOf,
-    items,
-    const: only,
-  } = schema as {
-    type?: string | string[];
-    enum?: unknown[];
-    anyOf?: JsonSchema[];
-    items?: JsonSchema;
-    const?: unknown;
-  };
-  if (only !== undefined) return JSON.stringify(only);
-  if (values) return values.map((value) => JSON.stringify(value)).join(' | ');
-  if (anyOf) return [...new Set(anyOf.map(kindOf))].join(' | ');
-  if (type === 'array') return `list of ${items ? kindOf(items) : 'anything'}`;
-  if (type === undefined) return 'anything';
-  const bounds = [
-    ['≥', schema['minimum']],
-    ['>', schema['exclusiveMinimum']],
-    ['≤', schema['maximum']],
-  ]
-    // Whole numbers are bounded by what JavaScript counts exactly: that says nothing.
-    .filter(([, bound]) => typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER)
-    .map(([sign, bound]) => `${String(sign)} ${String(bound)}`);
-  return [[type].flat().join(' | '), ...bounds].join(' ');
 }
 
 const EXAMPLES: Record<string, unknown> = {
@@ -140,9 +106,4 @@ function tryBox({ path, method }: Entry, required: string[], properties: [string
       ? `<textarea spellcheck="false" rows="${names.length + 2}">${text(JSON.stringify(body, null, 2))}</textarea>`
       : '';
   return `<div class="try" data-method="${method.toUpperCase()}" data-path="${text(path)}"><label>Address <input value="${text(path)}"></label>${area}<button type="button">Send</button><pre hidden></pre></div>`;
-}
-
-function text(value: string): string {
-  const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-  return value.replace(/[&<>"]/g, (sign) => names[sign]!);
 }

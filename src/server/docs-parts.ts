@@ -25,6 +25,7 @@ th { font-size: .72rem; color: var(--soft); font-weight: 600; } td:nth-child(2) 
 td em { display: block; font: 600 .65rem/1.6 system-ui, sans-serif; color: #c4443c; } td i { font-style: normal; opacity: .75; }
 tr.neutral-only td, tr.no-effect td { opacity: .55; }
 .try, .note { padding: .9rem; display: grid; gap: .6rem; margin: 0; }
+.gives { padding: .6rem .9rem; margin: 0; color: var(--soft); }
 input, textarea, button { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: .4rem; padding: .4rem .6rem; }
 .try label { display: flex; gap: .6rem; align-items: center; color: var(--soft); } .try input { flex: 1; font: .85em ui-monospace, monospace; color: var(--ink); }
 textarea { width: 100%; resize: vertical; font: .85em/1.5 ui-monospace, monospace; }

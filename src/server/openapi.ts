@@ -6,9 +6,17 @@ import type { Method, ReplyName, Route, RouteTable } from './route.ts';
 
 export interface JsonSchema {
   description?: string;
+  /** The address of a schema. */
+  $ref?: string;
   /** Status of a field. */
   'x-svc-status'?: string;
   [keyword: string]: unknown;
+}
+
+interface Reply {
+  description: string;
+  /** By media type. */
+  content: Record<string, { schema: JsonSchema }>;
 }
 
 export interface Operation {
@@ -18,7 +26,7 @@ export interface Operation {
   security?: object[];
   parameters?: { name: string; in: string; required: boolean; description: string; schema: JsonSchema }[];
   requestBody?: { required: boolean; content: Record<string, { schema: JsonSchema }> };
-  responses: Record<string, object>;
+  responses: Record<string, Reply>;
   /** The address that this is another spelling of. */
   'x-svc-alias-of'?: string;
 }
@@ -28,7 +36,7 @@ export interface OpenApi {
   info: { title: string; version: string; description: string };
   tags: { name: string }[];
   paths: Record<string, Partial<Record<Lowercase<Method>, Operation>>>;
-  components: object;
+  components: { securitySchemes: object; schemas: Record<string, JsonSchema> };
   security: object[];
 }
 

@@ -200,7 +200,12 @@ describe('/docs', () => {
       expect(page).toContain(`<code>${field}</code>`);
     expect(page.match(/<code>\/v1\/tokenize</g)).toHaveLength(1);
     expect(page).toContain('Also /tokenize.');
-    // Every link of the menu leads to its part.
+    expect(page).toContain('Gives <a href="#ChatCompletion">ChatCompletion</a> as application/json, or');
+    for (const member of ['choices[].message.reasoning_content', 'svcext', 'usage'])
+      expect(page.split('<details id="ChatCompletion">')[1]!.split('</details>')[0]).toContain(
+        `<code>${member}</code>`,
+      );
+    // Every link leads to its part.
     for (const [, id] of page.matchAll(/href="#(\w+)"/g)) expect(page).toContain(`<details id="${id}">`);
   });
 });
