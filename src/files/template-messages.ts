@@ -43,8 +43,10 @@ export interface TemplateTraits {
   shortIds?: boolean;
 }
 
-/** Calls as text; their arguments are objects. */
-export type CallText = (calls: readonly { name: string; arguments: Record<string, unknown> }[]) => string;
+/** Calls as text; their arguments are objects, or text that is JSON of none. */
+export type CallText = (
+  calls: readonly { name: string; arguments: string | Record<string, unknown> }[],
+) => string;
 
 /** Between text parts where the template takes text only. */
 const PART_SEPARATOR = '\n';
@@ -65,7 +67,7 @@ export function prepareMessages(
       ...(reasoning != null && { reasoning_content: reasoning }),
       ...(reasoning != null && traits.takesThinking && { thinking: reasoning }),
       ...(calls?.length && {
-        tool_calls: calls.map((call, nth) => preparedCall(call, traits, `messages.${at}.tool_calls.${nth}`)),
+        tool_calls: calls.map((call) => preparedCall(call, traits)),
       }),
       ...(callId != null && { tool_call_id: callId }),
     }),
@@ -79,12 +81,12 @@ function withCallsSaid(
   callText: CallText | null,
 ): readonly TemplateMessage[] {
   if (!dropsCalls || !callText) return messages;
-  return messages.map((message, at) => {
+  return messages.map((message) => {
     const { tool_calls: calls, content, ...rest } = message;
     if (!calls?.length) return message;
-    const named = calls.map(({ function: called }, nth) => ({
+    const named = calls.map(({ function: called }) => ({
       name: called.name,
-      arguments: argumentsOf(called.arguments, `messages.${at}.tool_calls.${nth}`),
+      arguments: argumentsOf(called.arguments),
     }));
     const said = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
     const parts = [...said.filter(({ text }) => text !== ''), { type: 'text', text: callText(named) }];
@@ -131,41 +133,19 @@ function textOf(part: TextPart, path: string): string {
 function preparedCall(
   { id, type = 'function', function: called }: TemplateToolCall,
   { argumentsAsText }: TemplateTraits,
-  path: string,
 ): Record<string, unknown> {
-  const parsed = argumentsOf(called.arguments, path);
-  const shown = argumentsAsText ? JSON.stringify(parsed) : parsed;
+  const read = argumentsOf(called.arguments);
+  const shown = argumentsAsText && typeof read !== 'string' ? JSON.stringify(read) : read;
   return { ...(id != null && { id }), type, function: { name: called.name, arguments: shown } };
 }
 
-/** `path`: the call's. */
-function argumentsOf(
-  given: string | Record<string, unknown> | undefined,
-  path: string,
-): Record<string, unknown> {
-  const place = `${path}.function.arguments`;
-  const parsed = typeof given === 'string' ? parseArguments(given, place) : given;
-  if (isRecord(parsed)) return parsed;
-  throw new EngineError(
-    'bad_request',
-    `${place} is ${JSON.stringify(given) ?? 'missing'}: it must be a JSON object as text`,
-    { param: place },
-  );
-}
-
-/** A call without arguments has an empty text for some clients. */
-function parseArguments(text: string, place: string): unknown {
-  if (text.trim() === '') return {};
+/** An object; what is no JSON of one stays text, as the model wrote it. A call without arguments has an empty text for some clients. */
+function argumentsOf(given: string | Record<string, unknown> = {}): string | Record<string, unknown> {
+  if (typeof given !== 'string') return given;
+  if (given.trim() === '') return {};
   try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new EngineError(
-      'bad_request',
-      `${place} is not JSON (${JSON.stringify(text.slice(0, 80))}): it must be a JSON object as text`,
-      {
-        param: place,
-        cause,
-      },
-    );
-  }
+    const parsed: unknown = JSON.parse(given);
+    if (isRecord(parsed)) return parsed;
+  } catch {}
+  return given;
 }

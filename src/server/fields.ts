@@ -172,14 +172,6 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is wrong with a call's arguments, JSON of an object as text; null: nothing. Clients write a call that has none as an empty text. */
-export function problemWithArguments(text: string): string | null {
-  try {
-    if (text.trim() === '' || isObject(JSON.parse(text))) return null;
-  } catch {}
-  return `must be a JSON object as text, got ${show(text)}; where a call was cut short, leave it out`;
-}
-
 /** A value as a message shows it: JSON, shortened. */
 export function show(value: unknown): string {
   // What JSON has no word for: 1e400 is read as Infinity.

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage } from '../index.ts';
-import { problemWithArguments, withoutMissing } from './fields.ts';
+import { withoutMissing } from './fields.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
 const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
@@ -32,13 +32,8 @@ const part = z
     }
   });
 
-/** Arguments travel as text, and templates render them as an object: text that is none would break there. */
-const callArguments = z
-  .union([z.string(), z.record(z.string(), z.unknown())])
-  .superRefine((value, context) => {
-    const problem = typeof value === 'string' ? problemWithArguments(value) : null;
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
+/** JSON of an object as text, or what a model wrote in its place: agents send that back, with the error it led to. */
+const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())]);
 
 const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });
 const toolCall = z.looseObject({

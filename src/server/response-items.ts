@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import type { ChatMessage, ToolCall } from '../index.ts';
-import { problemWithArguments } from './fields.ts';
 import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -33,14 +32,9 @@ const part = z
 
 const content = z.union([z.string(), z.array(part)]);
 
-const argumentsText = z.string().superRefine((text, context) => {
-  const problem = problemWithArguments(text);
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-});
-
 const MEMBERS = {
   message: z.looseObject({ role: z.enum(['user', 'assistant', 'system', 'developer']), content }),
-  function_call: z.looseObject({ call_id: filled, name: filled, arguments: argumentsText }),
+  function_call: z.looseObject({ call_id: filled, name: filled, arguments: z.string() }),
   function_call_output: z.looseObject({ call_id: filled, output: content }),
   reasoning: z.looseObject({
     content: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),

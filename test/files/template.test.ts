@@ -206,11 +206,11 @@ describe('messages', () => {
     expect(prepareMessages(call(''), traits)).toEqual(prepareMessages(call({}), traits));
     expect(render(CHATML, { messages: call('{"a":[1]}') })).toContain('<call>f {"a": [1]}</call>');
   });
-  it.each(['{"a":', '[1]', '"x"', 'null'])('refuse %j as tool arguments, with the path', (args) => {
-    expect(thrown(() => prepareMessages([...hi, ...call(args)], traits))).toMatchObject({
-      code: 'bad_request',
-      param: 'messages.1.tool_calls.0.function.arguments',
-    });
+  it.each(['{"a":', '[1]', '"x"', 'null'])('leave %j as what the model wrote for arguments', (args) => {
+    for (const argumentsAsText of [false, true])
+      expect(prepareMessages(call(args), { ...traits, argumentsAsText })).toMatchObject([
+        { tool_calls: [{ function: { name: 'f', arguments: args } }] },
+      ]);
   });
 });
 

@@ -78,14 +78,9 @@ describe('messages', () => {
       'missing_required_parameter',
     ],
     [
-      [{ role: 'assistant', tool_calls: call('[1]') }],
+      [{ role: 'assistant', tool_calls: call([1]) }],
       'messages.0.tool_calls.0.function.arguments',
-      'invalid_value',
-    ],
-    [
-      [{ role: 'assistant', tool_calls: call('{') }],
-      'messages.0.tool_calls.0.function.arguments',
-      'invalid_value',
+      'invalid_type',
     ],
     [[{ role: 'assistant', content: 'x', tool_calls: 'x' }], 'messages.0.tool_calls', 'invalid_type'],
     [[{ role: 'user', content: 'x', name: 5 }], 'messages.0.name', 'invalid_type'],
@@ -93,16 +88,13 @@ describe('messages', () => {
     expect(refusal({ model: 'm', messages })).toMatchObject({ param, code });
   });
 
-  it('a call that was cut short is shown with what to do, and one without arguments passes', () => {
+  it('a call passes whatever the model wrote for its arguments', () => {
     const history = (args: unknown) => ({
       model: 'm',
       messages: [{ role: 'assistant', tool_calls: call(args) }],
     });
-    expect(refusal(history('{"city'))).toMatchObject({
-      message:
-        'messages.0.tool_calls.0.function.arguments must be a JSON object as text, got "{\\"city"; where a call was cut short, leave it out',
-    });
-    for (const args of ['', ' ', '{}']) expect(() => validateChat(history(args), true)).not.toThrow();
+    for (const args of ['', ' ', '{}', '{"city', '"sky"'])
+      expect(() => validateChat(history(args), true)).not.toThrow();
   });
 
   it.each(['image_url', 'video_url', 'audio_url', 'input_audio'])(

@@ -148,8 +148,8 @@ describe('input', () => {
       'input.0.content.0',
     ],
     [
-      { input: [{ type: 'function_call', call_id: 'a', name: 'f', arguments: '[' }] },
-      'invalid_value',
+      { input: [{ type: 'function_call', call_id: 'a', name: 'f', arguments: {} }] },
+      'invalid_type',
       'input.0.arguments',
     ],
     [{ input: 'a', previous_response_id: 'resp_gone' }, 'not_found', 'previous_response_id'],

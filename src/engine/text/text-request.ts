@@ -15,7 +15,7 @@ export interface ContentPart {
 export interface ToolCall {
   id?: string;
   type?: 'function';
-  /** `arguments` is a JSON object as text, or the object itself. */
+  /** `arguments` is a JSON object as text, or the object itself; what is neither goes to the template as it stands. */
   function: { name: string; arguments: string | Record<string, unknown> };
 }
 

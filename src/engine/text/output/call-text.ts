@@ -6,7 +6,7 @@ import { JSON_CALLS } from './tool-formats.ts';
 
 export interface WrittenCall {
   name: string;
-  arguments: Record<string, unknown>;
+  arguments: string | Record<string, unknown>;
 }
 
 /** `format` null: the model knows none. */
@@ -31,6 +31,7 @@ function jsonCall({ name, arguments: given }: WrittenCall, body: JsonBody): stri
 }
 
 function pythonCall({ name, arguments: given }: WrittenCall): string {
+  if (typeof given === 'string') return `${name}(${given})`;
   const members = Object.entries(given).map(([key, value]) => `${key}=${python(value)}`);
   return `${name}(${members.join(', ')})`;
 }

@@ -57,7 +57,7 @@ it('they stand in the text where the template leaves them out, as that of LFM2 d
   expect(rendered(source, '{"at": "sky"}')).toBe(
     '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nI look.\n<|tool_call_start|>[look(at="sky")]<|tool_call_end|><|im_end|>\n<|im_start|>tool\nblue<|im_end|>\n',
   );
-  expect(() => rendered(source, '[1]')).toThrow('messages.1.tool_calls.0.function.arguments is "[1]"');
+  expect(rendered(source, '{"at": ')).toContain('<|tool_call_start|>[look({"at": )]<|tool_call_end|>');
   const own = `{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}{% endfor %}`;
   expect(rendered(own, '{"at": "sky"}')).toBe('HiI look.{"name": "look", "arguments": {"at": "sky"}}blue');
   const needsTools = own
