@@ -17,6 +17,7 @@ const REQUIRED_OPTIONS = {
   'model-path': {
     kind: 'string',
     isInput: true,
+    elsewhere: ['model', 'pretrained-model-name-or-path'],
     group: REQUIRED,
     value: 'folder|id',
     help: 'Folder of a diffusers pipeline, or its id on the hub (the second hub with SVC_USE_MODELHUB=1).',
@@ -137,6 +138,7 @@ const OUTPUT_OPTIONS = {
   'output-path': {
     kind: 'string',
     default: 'outputs/',
+    elsewhere: ['output', 'output-dir', 'outdir'],
     group: OUTPUT,
     value: 'folder',
     help: 'Folder for the pictures, made where there is none.',

@@ -17,6 +17,7 @@ export const SAMPLING_OPTIONS = {
     kind: 'integer',
     min: 1,
     max: 1000,
+    elsewhere: ['steps', 'sampling-steps', 'sample-steps'],
     group: SAMPLING,
     help: 'Denoising steps; more take longer and are usually better.',
     otherwise: "50, or the model's own",
@@ -24,6 +25,7 @@ export const SAMPLING_OPTIONS = {
   'guidance-scale': {
     kind: 'number',
     min: 0,
+    elsewhere: ['cfg-scale', 'cfg'],
     group: SAMPLING,
     help: 'Classifier-free guidance; higher follows the prompt more closely.',
     otherwise: "7.5, or the model's own",
@@ -32,6 +34,7 @@ export const SAMPLING_OPTIONS = {
     kind: 'integer',
     min: 8,
     max: 16384,
+    elsewhere: ['H'],
     group: SAMPLING,
     help: 'Pixels.',
     otherwise: "the model's own",
@@ -40,6 +43,7 @@ export const SAMPLING_OPTIONS = {
     kind: 'integer',
     min: 8,
     max: 16384,
+    elsewhere: ['W'],
     group: SAMPLING,
     help: 'Pixels.',
     otherwise: "the model's own",
@@ -56,6 +60,7 @@ export const SAMPLING_OPTIONS = {
     kind: 'integer',
     min: 1,
     max: 1000,
+    elsewhere: ['n', 'batch-size', 'batch-count', 'num-images', 'num-images-per-prompt'],
     group: SAMPLING,
     aliases: ['num-outputs-per-prompt'],
     help: 'Pictures of each prompt.',
@@ -63,6 +68,7 @@ export const SAMPLING_OPTIONS = {
   },
   scheduler: {
     kind: 'string',
+    elsewhere: ['sampler', 'sampling-method', 'sample-method'],
     group: SAMPLING,
     value: 'name',
     help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler; a name that is none lists them.',
@@ -96,6 +102,7 @@ export const INPUT_OPTIONS = {
   'image-path': {
     kind: 'string',
     isInput: true,
+    elsewhere: ['image', 'init-image', 'init-img'],
     group: INPUT,
     value: 'file',
     help: 'PNG, JPEG or WebP to start from.',
@@ -111,6 +118,7 @@ export const INPUT_OPTIONS = {
   'mask-path': {
     kind: 'string',
     isInput: true,
+    elsewhere: ['mask', 'mask-image'],
     group: INPUT,
     value: 'file',
     help: 'Picture of the same proportions; its white parts are drawn anew.',
