@@ -200,7 +200,11 @@ function readObject(name: string, text: string): Record<string, unknown> {
     // Answered below, as any other JSON.
   }
   if (isObject(value)) return value;
-  throw new UsageError(`${name} is a JSON object such as '{"name": 1}', got "${text}"`);
+  const isBare = /^\{[^"]+\}$/.test(text);
+  const hint = isBare
+    ? '; its quotes are missing, and where the shell takes them away each is written \\"'
+    : '';
+  throw new UsageError(`${name} is a JSON object such as '{"name": 1}', got "${text}"${hint}`);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -76,8 +76,9 @@ function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] 
   const stems = new Set(candidates.map(({ path }) => stemOf(path)));
   return candidates.filter(({ path }) => {
     const stem = stemOf(path);
-    // Of a pipeline's component the half precision copy is taken: the same pictures from half the bytes.
-    if (isPipeline && (HALF.test(stem) || stems.has(`${stem}.fp16`))) return HALF.test(stem);
+    // Of a pipeline's component the half precision copy is taken, and of one that stands apart: the same pictures from half the bytes.
+    if ((isPipeline || isDiffusers(path)) && (HALF.test(stem) || stems.has(`${stem}.fp16`)))
+      return HALF.test(stem);
     const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
     return !isVariant && !candidates.some((other) => standsFor(other.path, path));
   });

@@ -83,6 +83,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ],
     [['--generic-kwargs', '[1]'], '--generic-kwargs is a JSON object such as \'{"name": 1}\', got "[1]"'],
     [['--generic-kwargs', '{eta: 1}'], '--generic-kwargs is a JSON object'],
+    [['--component-paths', '{vae:C:\\vae}'], 'where the shell takes them away each is written \\"'],
     [
       ['--component-paths', '{"vae": 1}'],
       '--component-paths maps components to folders or hub ids, got 1 for vae',

@@ -97,6 +97,8 @@ test('a pipeline comes with the folders of its components, without single-file c
 test('a component comes without its copy for other programs', () => {
   const wanted = ['config.json', 'diffusion_pytorch_model.safetensors'];
   expect(select([...wanted, 'sdxl_vae.safetensors', 'diffusion_pytorch_model.bin'])).toEqual(wanted);
+  const half = ['config.json', 'diffusion_pytorch_model.fp16.safetensors'];
+  expect(select([...half, 'diffusion_pytorch_model.safetensors', 'lcm.safetensors'])).toEqual(half);
   expect(select(['taesd_decoder.safetensors', 'taesd_encoder.safetensors'])).toHaveLength(2);
 });
 
