@@ -54,7 +54,7 @@ export const SERVER_OPTIONS = {
     group: 'Server',
     value: 'origin,...',
     help: 'Web pages that may call, besides those on this machine; * is all.',
-    otherwise: 'localhost, app://, null',
+    otherwise: 'localhost, app://, tauri://, vscode-webview://, null',
   },
   strict: {
     kind: 'boolean',

@@ -20,9 +20,12 @@ export function checkHost(header: string | null, listeningOn: string): void {
   );
 }
 
+/** Of Electron, Tauri and editors: what no site can have. */
+const SHELLS = /^(app|tauri|vscode-webview|vscode-file):\/\//;
+
 /** Pages on this machine and in desktop shells; `extra` adds origins, `*` all of them. */
 export function isAllowedOrigin(origin: string, extra: string[] = []): boolean {
-  if (origin === 'null' || origin.startsWith('app://')) return true;
+  if (origin === 'null' || SHELLS.test(origin)) return true;
   if (extra.includes('*') || extra.includes(origin)) return true;
   return (
     URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && isLoopback(new URL(origin).hostname)
