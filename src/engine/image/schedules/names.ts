@@ -77,6 +77,7 @@ export function scheduleNames(family: ScheduleFamily): string[] {
  * EngineError bad_request for a name nobody knows or of the other family, and what openSchedule throws.
  */
 export function chooseSchedule(name: string | null, config: Config): Schedule {
+  refuseKnown(name ?? String(config['_class_name']));
   if (name === null) return openSchedule(config);
   const family = scheduleFamily(config);
   check(name, family);
@@ -94,13 +95,13 @@ export function scheduleFamily(config: Config): ScheduleFamily {
   return flows ? 'flow' : 'diffusion';
 }
 
+function refuseKnown(name: string): void {
+  const refused = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+  if (refused === undefined) return;
+  throw new EngineError('unsupported', `scheduler ${name} is not here: ${refused}.`, { param: 'scheduler' });
+}
+
 function check(name: string, family: ScheduleFamily): void {
-  const refused = REFUSED[name];
-  if (refused !== undefined) {
-    throw new EngineError('unsupported', `scheduler ${name} is not here: ${refused}.`, {
-      param: 'scheduler',
-    });
-  }
   const names = scheduleNames(family);
   if (names.includes(name)) return;
   const known = name in NAMES || name in CLASS_FAMILIES;

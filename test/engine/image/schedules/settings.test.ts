@@ -141,6 +141,7 @@ test('a schedule that is not here can be replaced by one that is', () => {
   expect(() => openSchedule(own)).toThrow(
     'There is no schedule KDPM2DiscreteScheduler here; take one of DDIMScheduler',
   );
+  expect(() => chooseSchedule(null, own)).toThrow('KDPM2DiscreteScheduler is not here: take heun.');
   expect(chooseSchedule('dpm++2m', own).className).toBe('DPMSolverMultistepScheduler');
 });
 
