@@ -26,8 +26,9 @@ export const COMPLETION_FIELDS = {
   ...GENERATION_FIELDS,
   echo: honoured(z.boolean(), 'The text begins with the prompt.', false),
   suffix: honoured(
-    z.string().min(1),
+    z.string(),
     'What comes after the text: for models whose tokenizer has tokens to fill in the middle.',
+    '',
   ),
   logprobs: honoured(
     z.int().min(0).max(MOST_LOGPROBS),

@@ -94,6 +94,12 @@ describe('echo', () => {
 });
 
 describe('suffix', () => {
+  it('that is empty, as at the end of a file, is none', async () => {
+    const { post, model } = await startCompleting();
+    expect((await post({ prompt: 'a', suffix: '' })).status).toBe(200);
+    expect(model.requests[0]!.prompt).toEqual({ text: 'a' });
+  });
+
   it.each([
     [['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>'], '<|fim_prefix|>a<|fim_suffix|>z<|fim_middle|>'],
     [['[PREFIX]', '[SUFFIX]'], '[SUFFIX]z[PREFIX]a'],
