@@ -20,7 +20,7 @@ import autoencoder
 import tokenizer as words
 from model import SCHEDULE, make_unet
 
-DEFAULTS = {"width": 128, "height": 128, "num_inference_steps": 20, "guidance_scale": 4.0}
+DEFAULTS = {"width": 128, "height": 128, "num_inference_steps": 20, "guidance_scale": 5.0}
 
 
 def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline, dict]:
