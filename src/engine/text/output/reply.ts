@@ -38,7 +38,7 @@ export interface ReplyPlan {
 export function planReply(request: TextRequest, context: ReplyContext): ReplyPlan {
   const { output, template, name } = context;
   const { prompt, reasoning } = request;
-  const tools = planTools(request, output);
+  const tools = planTools(request);
   const reads = 'messages' in prompt || 'tools' in prompt || reasoning !== undefined;
   const thinking = reads ? planThinking(reasoning ?? {}, output, template, name) : null;
   const calls = tools.mode === 'none' || output.channels ? null : (output.tools ?? JSON_CALLS);
@@ -78,7 +78,8 @@ function shown(
   };
 }
 
-const JSON_FORM = '\n\nA call: [{"name": <function>, "parameters": <object>}]';
+const JSON_FORM =
+  '\n\nTo call functions, answer with nothing but JSON: [{"name": <function>, "parameters": <object>}]';
 
 /** For templates that know no tools: the first message lists them. `form`: how a call is written. */
 function withTools(messages: readonly ChatMessage[], tools: readonly Tool[], form: string): ChatMessage[] {

@@ -2,7 +2,6 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { TextRequest, Tool } from '../text-model.ts';
-import type { OutputFormat } from './format.ts';
 
 export interface ToolPlan {
   /** Those the prompt shows and whose calls are looked for. */
@@ -18,9 +17,9 @@ const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false, listed: fal
 
 /**
  * Only tools that may be called are shown: of a named one it alone, of allowed ones those, with `none` none at all. Throws
- * bad_request where the choice does not fit the tools, or the model's way of calling is unknown and nothing makes it call.
+ * bad_request where the choice does not fit the tools.
  */
-export function planTools(request: TextRequest, format: OutputFormat): ToolPlan {
+export function planTools(request: TextRequest): ToolPlan {
   const { prompt, toolChoice: choice = 'auto', parallelToolCalls = true } = request;
   const given = ('tools' in prompt && prompt.tools) || [];
   if (choice === 'none') return NO_TOOLS;
@@ -32,13 +31,6 @@ export function planTools(request: TextRequest, format: OutputFormat): ToolPlan 
   const names = typeof choice === 'string' ? null : isNamed ? [choice.name] : choice.names;
   const tools = names === null ? given : names.map((name) => toolNamed(name, given));
   const mode = typeof choice === 'string' ? choice : isNamed ? 'required' : choice.mode;
-  if (mode === 'auto' && !format.tools && !format.channels) {
-    throw new EngineError(
-      'bad_request',
-      'how this model writes tool calls is not known, from its chat template or by --tool-call-parser: name the format, or set tool_choice to required or to one function, which makes it call in JSON',
-      { param: 'toolChoice' },
-    );
-  }
   return { tools, mode, single: isNamed || !parallelToolCalls, listed: names !== null };
 }
 

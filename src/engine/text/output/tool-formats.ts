@@ -52,11 +52,11 @@ const DEEPSEEK = {
 const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
 const NAME_AND_MARK: NamedBody = { kind: 'named', separator: '[ARGS]', aside: '[CALL_ID]' };
 
-/** For models that know no format: what a grammar makes them write. */
+/** For models that know no format: what they are told, and what a grammar makes them write. */
 export const JSON_CALLS: ToolFormat = {
   name: 'json',
   list: 'must',
-  bare: '[',
+  bare: '[{',
   bodies: [NAME_AND_PARAMETERS],
 };
 

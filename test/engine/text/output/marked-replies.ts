@@ -167,6 +167,27 @@ export const MARKED_REPLIES: Reply[] = [
     ],
   },
   {
+    name: 'json: a list, as models that know no format are told to write',
+    tools: 'json',
+    text: '[{"name": "get_weather", "parameters": {"city": "a"}}, {"name": "ping", "parameters": {}}]',
+    told: [
+      { name: 'get_weather', arguments: '{"city": "a"}' },
+      { name: 'ping', arguments: '{}' },
+    ],
+  },
+  {
+    name: 'json: without the brackets',
+    tools: 'json',
+    text: '{"name": "ping", "arguments": {"a": [1]}}',
+    told: [{ name: 'ping', arguments: '{"a": [1]}' }],
+  },
+  {
+    name: 'json: an answer that is no call',
+    tools: 'json',
+    text: '{"city": "a", "name": "b", "parameters": [1, {"c": "]"}]}\nSo.',
+    told: [{ content: '{"city": "a", "name": "b", "parameters": [1, {"c": "]"}]}\nSo.' }],
+  },
+  {
     name: 'minimax-append-think',
     tools: 'minimax_m2',
     reasoning: 'minimax-append-think',

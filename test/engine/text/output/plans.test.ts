@@ -44,7 +44,7 @@ test('a variable of the template asks for reasoning to be the answer', () => {
 describe('tools', () => {
   const hermes = formats('hermes');
   const plan = (rest: Partial<TextRequest>) => {
-    const { tools, ...others } = planTools(asks(rest), hermes);
+    const { tools, ...others } = planTools(asks(rest));
     return { names: tools.map((tool) => tool.function.name), ...others };
   };
 
@@ -70,19 +70,23 @@ describe('tools', () => {
       single: false,
       listed: true,
     });
-    expect(planTools({ prompt: { messages } }, hermes).mode).toBe('none');
+    expect(planTools({ prompt: { messages } }).mode).toBe('none');
   });
 
   it('that a choice names must be there', () => {
     expect(() => plan({ toolChoice: { name: 'x' } })).toThrow(/"x", and the tools are get_weather/);
-    expect(() => planTools({ prompt: { messages }, toolChoice: 'required' }, hermes)).toThrow(/no tools/);
-    expect(() => planTools({ prompt: { text: 'a' }, toolChoice: { name: 'x' } }, hermes)).toThrow(/no tools/);
+    expect(() => planTools({ prompt: { messages }, toolChoice: 'required' })).toThrow(/no tools/);
+    expect(() => planTools({ prompt: { text: 'a' }, toolChoice: { name: 'x' } })).toThrow(/no tools/);
   });
 
-  it('need a known format, or to be required', () => {
-    expect(() => planTools(asks({}), formats(undefined))).toThrow(/--tool-call-parser/);
-    expect(planTools(asks({ toolChoice: 'required' }), formats(undefined)).mode).toBe('required');
-    expect(planTools(asks({}), formats('gpt-oss')).mode).toBe('auto');
+  it('are called in JSON where the model writes no format that is known', () => {
+    const tokenizer = openTokenizer(byteLevel());
+    const context = { output: formats(undefined), tokenizer, name: 'm', template: template('') };
+    const plan = planReply(asks({}), context);
+    expect([plan.tools.mode, plan.format.tools?.name]).toEqual(['auto', 'json']);
+    expect(plan.prompt).toMatchObject({
+      messages: [{ content: expect.stringMatching(/"ping".*nothing but JSON: \[\{"name": .*\n\nHi$/s) }],
+    });
   });
 
   it('are listed in the first message where the template knows none', () => {
