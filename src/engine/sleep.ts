@@ -64,7 +64,12 @@ export function letSleep<M extends AnyModel>(
     await gone; // its memory is free only then
     const begun = performance.now();
     const model = await open(leaving.signal);
-    await left?.restore(model);
+    try {
+      await left?.restore(model);
+    } catch (error) {
+      await model.close();
+      throw error;
+    }
     left = null;
     tell(`open again after ${seconds(performance.now() - begun)}`);
     return take(model);

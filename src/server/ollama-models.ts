@@ -12,7 +12,7 @@ import { requireRunning, type Service } from './service.ts';
 
 /** Of the interface that this one follows: clients ask for it to know what they may send. */
 const INTERFACE = '0.12.0';
-/** Models stay as long as the server runs: later than any clock. */
+/** Later than any clock: when a model will sleep, requests decide. */
 const NEVER = '9999-12-31T23:59:59Z';
 
 type Served = TextModel | EmbeddingModel;

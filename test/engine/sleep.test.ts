@@ -149,6 +149,16 @@ describe('a model that nobody asks', () => {
   });
 });
 
+it('one that cannot be brought to where it was is not left open', async () => {
+  const restore = vi.fn().mockRejectedValueOnce(new Error('no file')).mockResolvedValue(undefined);
+  const { model, log } = start({ rest: async () => ({ answers: {}, restore }) });
+  await asleep(model);
+  await expect(model.shout('a')).rejects.toThrow('no file');
+  expect(log).toEqual(['closed 1', 'opened 2', 'closed 2']);
+  expect(await model.shout('a')).toBe('A 3');
+  await model.close();
+});
+
 describe('its end', () => {
   it('is told where it crashed, not where it sleeps', async () => {
     const { model, made } = start();

@@ -93,12 +93,12 @@ function taggedParameter(
   const json = lenient(strict, () => schemaRule(schema, path), anyJson);
   const texts = stringTexts(json);
   const reads = texts === null ? ['json', 'schema'] : ['text', 'schema'];
-  const begin = value.begins.find((each) => reads.includes(each.reads))?.text ?? '';
+  const { text: begin = '', end = value.end } = value.begins.find((each) => reads.includes(each.reads)) ?? {};
   const edge = newlines ? '\n' : '';
   return sequence(
     mark(`${key.begin}${name}${key.end}${begin.startsWith('<') ? line : ''}${begin}${edge}`),
-    texts === null ? json : bareString(texts, value.end),
-    mark(`${edge}${value.end}${line}`),
+    texts === null ? json : bareString(texts, end),
+    mark(`${edge}${end}${line}`),
   );
 }
 
