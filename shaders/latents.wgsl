@@ -1,4 +1,4 @@
-// Latents between an autoencoder and a denoiser, padding left at zero.
+// Latents between an autoencoder and a denoiser, in a range of columns; padding becomes zero.
 //   SAMPLE: y = (mean + exp(½ · log variance) · noise − shift) · scale; x holds means, then logarithms of variances
 //   otherwise: y = x / scale + shift
 const SAMPLE = true;
@@ -9,6 +9,8 @@ struct Args {
   columns: u32,    // of y
   stride: u32,     // of y
   x_stride: u32,
+  first: u32,      // column to write
+  end: u32,
   scale: f32,
   shift: f32,
 }
@@ -23,6 +25,9 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   for (var i = id.x; i < args.values; i += groups.x * WORKGROUP) {
     let row = i / args.stride;
     let column = i % args.stride;
+    if (column < args.first || column >= args.end) {
+      continue;
+    }
     var value = 0.0;
     if (column < args.columns) {
       let at = row * args.x_stride + column;

@@ -89,7 +89,7 @@ def qwen3(seed):
 
 def scheduler(model, **config):
     standard = dict(num_train_timesteps=1000, beta_start=0.00085, beta_end=0.012, beta_schedule='scaled_linear')
-    return Part('scheduler', model, config if 'Flow' in model else standard | config)
+    return Part('scheduler', model, config if 'Flow' in model or 'EDM' in model else standard | config)
 
 
 def tokenizer(**config):
@@ -190,6 +190,15 @@ CHECKPOINTS = {
             vae=('diffusers', 'AutoencoderKL'),
         )
         | {'requires_aesthetics_score': True, 'force_zeros_for_empty_prompt': False},
+    ),  # fmt: skip
+    'sdxl-edm': Checkpoint(
+        {
+            'vae': vae(
+                18, block_out_channels=(8, 16), scaling_factor=0.5, latents_mean=[-1.5, 2.0, -1.25, 2.5],
+                latents_std=[8.5, 6.0, 6.5, 5.25],
+            ),
+            'scheduler': scheduler('EDMDPMSolverMultistepScheduler'),
+        },
     ),  # fmt: skip
     'z-image': Checkpoint(
         {

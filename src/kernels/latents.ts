@@ -9,36 +9,39 @@ export interface LatentScale {
   shift: number;
 }
 
+/** One for all channels, or one each. */
+export type LatentScales = readonly LatentScale[];
+
 /** moments [batch, h, w, 2 · c], means then logarithms of variances; noise [batch, h, w, c] → the denoiser's [batch, h, w, c] */
-export function sampleLatents(moments: Tensor, noise: Tensor, scale: LatentScale): Tensor {
-  return record(moments, noise, moments.columns / 2, scale, true);
+export function sampleLatents(moments: Tensor, noise: Tensor, scales: LatentScales): Tensor {
+  return record(moments, noise, moments.columns / 2, scales, true);
 }
 
 /** The denoiser's latents as the autoencoder takes them, [batch, h, w, c] */
-export function unscaleLatents(x: Tensor, scale: LatentScale): Tensor {
-  return record(x, x, x.columns, scale, false);
+export function unscaleLatents(x: Tensor, scales: LatentScales): Tensor {
+  return record(x, x, x.columns, scales, false);
 }
 
 /** The autoencoder's latents as the denoiser takes them, where it gives no moments, [batch, h, w, c] */
-export function scaleLatents(x: Tensor, { scale, shift }: LatentScale): Tensor {
-  return record(x, x, x.columns, { scale: 1 / scale, shift: -shift * scale }, false);
+export function scaleLatents(x: Tensor, scales: LatentScales): Tensor {
+  const inverse = scales.map(({ scale, shift }) => ({ scale: 1 / scale, shift: -shift * scale }));
+  return record(x, x, x.columns, inverse, false);
 }
 
-function record(
-  x: Tensor,
-  noise: Tensor,
-  columns: number,
-  { scale, shift }: LatentScale,
-  sample: boolean,
-): Tensor {
+function record(x: Tensor, noise: Tensor, columns: number, scales: LatentScales, sample: boolean): Tensor {
+  if (scales.length !== 1 && scales.length !== columns)
+    throw new Error(`latents: ${scales.length} scales for ${columns} channels`);
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape.slice(0, -1), columns]);
   const values = y.rows({}) * y.stride;
-  tape.dispatch('latents.wgsl', {
-    params: { SAMPLE: sample },
-    args: { values, columns, stride: y.stride, x_stride: x.stride, scale, shift },
-    bind: { x, noise, y },
-    groups: () => walkers(tape, values),
-  });
+  for (const [first, { scale, shift }] of scales.entries()) {
+    const end = first === scales.length - 1 ? y.stride : first + 1;
+    tape.dispatch('latents.wgsl', {
+      params: { SAMPLE: sample },
+      args: { values, columns, stride: y.stride, x_stride: x.stride, first, end, scale, shift },
+      bind: { x, noise, y },
+      groups: () => walkers(tape, values),
+    });
+  }
   return y;
 }

@@ -10,8 +10,7 @@ export interface AutoencoderTinyConfig {
   encoder: TinyStages;
   decoder: TinyStages;
   /** Diffusion sees (latent − shift) · scale. */
-  scale: number;
-  shift: number;
+  scales: readonly [{ scale: number; shift: number }];
 }
 
 /** Residual blocks at each resolution, all of as many channels. */
@@ -36,8 +35,7 @@ export function readAutoencoderTinyConfig(json: Json, file = 'config.json'): Aut
     latentChannels: config.count('latent_channels', 4),
     encoder: readStages(file, config, 'encoder', [1, 3, 3, 3]),
     decoder: readStages(file, config, 'decoder', [3, 3, 3, 1]),
-    scale: config.real('scaling_factor', 1),
-    shift: config.real('shift_factor', 0),
+    scales: [{ scale: config.real('scaling_factor', 1), shift: config.real('shift_factor', 0) }],
   };
 }
 

@@ -10,6 +10,8 @@ export interface ConfigReader {
   count(key: string, fallback?: number, least?: number): number;
   real(key: string, fallback?: number): number;
   flag(key: string, fallback: boolean): boolean;
+  /** A list of `length` numbers; null where there is none. */
+  reals(key: string, length: number): number[] | null;
   /** A list, or one value for all of `length`. */
   each(key: string, length: number, fallback?: number): number[];
   list(key: string, fallback?: readonly number[]): number[];
@@ -48,6 +50,13 @@ export function readConfig(file: string, config: Json): ConfigReader {
       const value = given(key) ?? fallback;
       if (typeof value !== 'boolean') throw bad(key, 'true or false');
       return value;
+    },
+    reals(key, length) {
+      const value = given(key);
+      if (value === undefined) return null;
+      if (!Array.isArray(value) || value.length !== length || !value.every(Number.isFinite))
+        throw bad(key, `a list of ${length} numbers`);
+      return value as number[];
     },
     each(key, length, fallback) {
       const value = given(key) ?? fallback;

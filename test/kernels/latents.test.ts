@@ -25,10 +25,17 @@ function expectNear(y: number[], wanted: number[]): void {
 const SCALE = { scale: 0.3611, shift: 0.1159 };
 
 describe.each([
-  [1, 1, 4],
-  [5, 3, 17],
-  [9, 8, 33],
-])('%i × %i latents of %i channels', (height, width, channels) => {
+  [1, 1, 4, 'one scale'],
+  [5, 3, 17, 'one scale'],
+  [9, 8, 33, 'one scale'],
+  [5, 7, 4, 'a scale each'],
+  [3, 11, 17, 'a scale each'],
+])('%i × %i latents of %i channels, %s', (height, width, channels, kind) => {
+  const scales =
+    kind === 'one scale'
+      ? [SCALE]
+      : Array.from({ length: channels }, (_, c) => ({ scale: 0.1 + c / 7, shift: c - 1.5 }));
+  const of = (i: number) => scales[i % channels] ?? SCALE;
   const random = new Random(channels);
   const pixels = height * width;
   const shape = [1, height, width, channels];
@@ -40,26 +47,26 @@ describe.each([
     moments[channels + 1] = -90;
     const noise = random.floats(pixels * channels);
     const y = await run((_, input) =>
-      sampleLatents(input([1, height, width, 2 * channels], moments), input(shape, noise), SCALE),
+      sampleLatents(input([1, height, width, 2 * channels], moments), input(shape, noise), scales),
     );
     expectNear(
       y,
       [...noise].map((value, i) => {
         const at = Math.floor(i / channels) * 2 * channels + (i % channels);
         const spread = Math.exp(0.5 * Math.min(Math.max(moments[at + channels]!, -30), 20));
-        return (moments[at]! + spread * value - SCALE.shift) * SCALE.scale;
+        return (moments[at]! + spread * value - of(i).shift) * of(i).scale;
       }),
     );
   });
 
   it('goes to the denoiser and back', async () => {
     expectNear(
-      await run((_, input) => scaleLatents(input(shape, x), SCALE)),
-      [...x].map((value) => (value - SCALE.shift) * SCALE.scale),
+      await run((_, input) => scaleLatents(input(shape, x), scales)),
+      [...x].map((value, i) => (value - of(i).shift) * of(i).scale),
     );
     expectNear(
-      await run((_, input) => unscaleLatents(input(shape, x), SCALE)),
-      [...x].map((value) => value / SCALE.scale + SCALE.shift),
+      await run((_, input) => unscaleLatents(input(shape, x), scales)),
+      [...x].map((value, i) => value / of(i).scale + of(i).shift),
     );
   });
 });

@@ -81,9 +81,35 @@ describe('configurations', () => {
       quant: true,
       postQuant: true,
       attends: true,
-      scale: 0.18215,
-      shift: 0,
+      scales: [{ scale: 0.18215, shift: 0 }],
     });
+  });
+
+  it('may have a mean and a spread of each channel', () => {
+    const config = { scaling_factor: 0.5, latents_mean: [1, -2, 0, 3], latents_std: [2, 4, 5, 8] };
+    expect(readAutoencoderKLConfig(config).scales).toEqual([
+      { scale: 0.25, shift: 1 },
+      { scale: 0.125, shift: -2 },
+      { scale: 0.1, shift: 0 },
+      { scale: 0.0625, shift: 3 },
+    ]);
+  });
+
+  it.each([
+    [{ latents_mean: [0, 1] }, 'latents_mean is [0,1], a list of 4 numbers is needed'],
+    [{ latents_std: [1, 1, 'one', 1] }, 'latents_std is [1,1,"one",1], a list of 4 numbers is needed'],
+    [{ latents_mean: [0, 0, 0, 0] }, 'latents_mean and latents_std are [0,0,0,0] and null'],
+    [
+      { latents_mean: [0, 0, 0, 0], latents_std: [1, 1, 0, 1] },
+      'a mean and a spread above 0 for each of 4 channels are needed',
+    ],
+  ])('%j is no such pair', (config, message) => {
+    expect(() => readAutoencoderKLConfig(config)).toThrow(
+      expect.objectContaining({
+        code: 'bad_checkpoint',
+        message: expect.stringContaining(message) as string,
+      }) as Error,
+    );
   });
 
   it.each([
@@ -96,8 +122,8 @@ describe('configurations', () => {
       'config.json: act_fn "mish" is not built; choose a checkpoint that has "silu" or "swish"',
     ],
     [
-      { latents_mean: [0, 1] },
-      'config.json: latents_mean [0,1] is not built; choose a checkpoint that has null',
+      { latents_mean: [0, 1, 2, 3], latents_std: [1, 1, 1, 1], shift_factor: 0.1 },
+      'config.json: shift_factor 0.1 is not built; choose a checkpoint that has 0',
     ],
   ])('%j is refused', (config, message) => {
     expect(() => readAutoencoderKLConfig(config)).toThrow(

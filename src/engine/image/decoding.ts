@@ -27,7 +27,7 @@ export function preview(drawing: Drawing, sample: number) {
       emit({ type: 'preview', sample, step, image });
     };
   }
-  const factors = colourFactors(autoencoder.latentChannels, autoencoder.scale);
+  const factors = colourFactors(autoencoder.latentChannels, autoencoder.scales);
   if (!factors) {
     const message =
       'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';

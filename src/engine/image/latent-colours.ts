@@ -1,7 +1,7 @@
 // Linear maps from latents to colours, for previews while the decoder is not on the device. The numbers are fits to each
 // autoencoder that circulate with ComfyUI and diffusers; each row is a channel, the last one the offset.
 
-import type { LatentScale } from '../../kernels/latents.ts';
+import type { LatentScales } from '../../kernels/latents.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
 
@@ -49,7 +49,9 @@ const SPACES: readonly [channels: number, scale: number, colours: readonly Colou
 ];
 
 /** Factors as the kernel takes them; null for a latent space nobody has fitted. */
-export function colourFactors(channels: number, { scale }: LatentScale): Float32Array | null {
-  const space = SPACES.find(([count, own]) => count === channels && Math.abs(own - scale) < 1e-6);
+export function colourFactors(channels: number, scales: LatentScales): Float32Array | null {
+  const [all, ...others] = scales;
+  if (!all || others.length > 0) return null;
+  const space = SPACES.find(([count, own]) => count === channels && Math.abs(own - all.scale) < 1e-6);
   return space ? Float32Array.from(space[2].flatMap((colour) => [...colour, 0])) : null;
 }

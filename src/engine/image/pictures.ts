@@ -3,7 +3,7 @@
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
-import { sampleLatents, scaleLatents, unscaleLatents, type LatentScale } from '../../kernels/latents.ts';
+import { sampleLatents, scaleLatents, unscaleLatents, type LatentScales } from '../../kernels/latents.ts';
 import { fromPixels } from '../../kernels/from-pixels.ts';
 import { autoencoderKLDecoder, autoencoderKLEncoder, type Tiling } from '../../models/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../models/autoencoder-kl-config.ts';
@@ -18,7 +18,7 @@ export interface Autoencoder {
   latentChannels: number;
   /** Pixels along a side of one latent. */
   factor: number;
-  scale: LatentScale;
+  scales: LatentScales;
   /** Latents of the denoiser [1, h, w, c] → pictures in −1 … 1 [1, factor · h, factor · w, 3] */
   decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
   /** Pictures in −1 … 1 → what `sample` makes latents of */
@@ -37,30 +37,30 @@ export function readAutoencoder(className: string, json: Json, file: string): Au
     return {
       latentChannels: config.latentChannels,
       factor: 2 ** (config.decoder.blocks.length - 1),
-      scale: config,
+      scales: config.scales,
       tiles: false,
       samples: false,
       decoder(weights) {
         const decode = autoencoderTinyDecoder(config, weights);
-        return (latents) => decode(unscaleLatents(latents, config));
+        return (latents) => decode(unscaleLatents(latents, config.scales));
       },
       encoder: (weights) => autoencoderTinyEncoder(config, weights),
-      sample: (encoded) => scaleLatents(encoded, config),
+      sample: (encoded) => scaleLatents(encoded, config.scales),
     };
   }
   const config = readAutoencoderKLConfig(json, file);
   return {
     latentChannels: config.latentChannels,
     factor: 2 ** (config.channels.length - 1),
-    scale: config,
+    scales: config.scales,
     tiles: true,
     samples: true,
     decoder(weights) {
       const decode = autoencoderKLDecoder(config, weights);
-      return (latents, tiling) => decode(unscaleLatents(latents, config), tiling);
+      return (latents, tiling) => decode(unscaleLatents(latents, config.scales), tiling);
     },
     encoder: (weights) => autoencoderKLEncoder(config, weights),
-    sample: (moments, noise) => sampleLatents(moments, noise, config),
+    sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
   };
 }
 

@@ -7,6 +7,7 @@ import { ddim } from './ddim.ts';
 import { ddpm } from './ddpm.ts';
 import { deis } from './deis.ts';
 import { dpmSolver } from './dpm-solver.ts';
+import { edmDpmSolver, edmEuler } from './edm.ts';
 import { eulerAncestral } from './euler-ancestral.ts';
 import { eulerDiscrete } from './euler.ts';
 import { flowMatchEuler } from './flow-match-euler.ts';
@@ -22,7 +23,7 @@ import { tcd } from './tcd.ts';
 import { uniPC } from './unipc.ts';
 
 interface ScheduleClass {
-  /** `both`: "use_flow_sigmas" says which. */
+  /** `both`: diffusion or flow, "use_flow_sigmas" says which. */
   family: ScheduleFamily | 'both';
   open(config: ConfigReader): Planner;
   takes?: readonly SpecialField[];
@@ -64,6 +65,8 @@ const CLASSES: Readonly<Record<string, ScheduleClass>> = {
   UniPCMultistepScheduler: { family: 'both', open: uniPC, takes: ['sigmas'] },
   LCMScheduler: { family: 'diffusion', open: lcm, takes: ['timesteps', 'reach', 'origin'] },
   TCDScheduler: { family: 'diffusion', open: tcd, takes: ['timesteps', 'eta'] },
+  EDMEulerScheduler: { family: 'edm', open: edmEuler },
+  EDMDPMSolverMultistepScheduler: { family: 'edm', open: edmDpmSolver },
   FlowMatchEulerDiscreteScheduler: { family: 'flow', open: flowMatchEuler, takes: ['sigmas'] },
   FlowMatchHeunDiscreteScheduler: { family: 'flow', open: flowMatchHeun, order: 2 },
   FlowMatchLCMScheduler: { family: 'flow', open: flowMatchLcm, takes: ['sigmas'] },

@@ -8,8 +8,8 @@ const KNOWN = new Set(
   `algorithm_type base_image_seq_len base_shift beta_end beta_schedule beta_start clip_sample clip_sample_range
   disable_corrector dynamic_thresholding_ratio euler_at_final final_sigmas_type flow_shift interpolation_type
   invert_sigmas lambda_min_clipped lower_order_final max_image_seq_len max_shift noise_sampler_seed num_train_timesteps
-  original_inference_steps predict_x0 prediction_type rescale_betas_zero_snr sample_max_value scale_factors
-  set_alpha_to_one shift shift_terminal sigma_max sigma_min skip_prk_steps solver_order solver_p solver_type
+  original_inference_steps predict_x0 prediction_type rescale_betas_zero_snr rho sample_max_value scale_factors
+  set_alpha_to_one shift shift_terminal sigma_data sigma_max sigma_min sigma_schedule skip_prk_steps solver_order solver_p solver_type
   steps_offset stochastic_sampling thresholding time_shift_type timestep_scaling timestep_spacing timestep_type
   trained_betas upscale_mode use_beta_sigmas use_dynamic_shifting use_exponential_sigmas use_flow_sigmas
   use_karras_sigmas use_lu_lambdas variance_type`.split(/\s+/),

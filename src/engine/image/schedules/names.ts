@@ -25,6 +25,8 @@ const diffusion = (className: string, sets: Config = {}, defaults: Config = {}):
 });
 const flow = (className: string, sets: Config = {}): NamedSchedule => ({ className, family: 'flow', sets });
 
+const edm = (className: string, sets: Config = {}): NamedSchedule => ({ className, family: 'edm', sets });
+
 const KARRAS = { use_karras_sigmas: true };
 const SDE = { algorithm_type: 'sde-dpmsolver++', solver_order: 2 };
 const ODE = { algorithm_type: 'dpmsolver++', solver_order: 2 };
@@ -50,6 +52,10 @@ const NAMES: Readonly<Record<string, NamedSchedule>> = {
   unipc: diffusion('UniPCMultistepScheduler'),
   lcm: diffusion('LCMScheduler'),
   tcd: diffusion('TCDScheduler'),
+  'edm-euler': edm('EDMEulerScheduler'),
+  'edm-dpm++2m': edm('EDMDPMSolverMultistepScheduler', ODE),
+  'edm-dpm++2m-sde': edm('EDMDPMSolverMultistepScheduler', SDE),
+  'edm-dpm++3m': edm('EDMDPMSolverMultistepScheduler', { ...ODE, solver_order: 3 }),
   'flow-euler': flow('FlowMatchEulerDiscreteScheduler'),
   'flow-heun': flow('FlowMatchHeunDiscreteScheduler'),
   'flow-lcm': flow('FlowMatchLCMScheduler'),
@@ -65,10 +71,18 @@ const REFUSED: Readonly<Record<string, string>> = {
   KDPM2AncestralDiscreteScheduler: 'take euler-a',
 };
 
+const KINDS: Readonly<Record<ScheduleFamily, string>> = {
+  diffusion: 'noise-predicting',
+  flow: 'flow-matching',
+  edm: "Karras' EDM",
+};
+
 /** Short names first, then classes; `family`: the checkpoint's. */
 export function scheduleNames(family: ScheduleFamily): string[] {
   const short = Object.entries(NAMES).filter(([, named]) => named.family === family);
-  const classes = Object.entries(CLASS_FAMILIES).filter(([, of]) => of === family || of === 'both');
+  const classes = Object.entries(CLASS_FAMILIES).filter(
+    ([, of]) => of === family || (of === 'both' && family !== 'edm'),
+  );
   return [...short, ...classes].map(([name]) => name);
 }
 
@@ -88,8 +102,10 @@ export function chooseSchedule(name: string | null, config: Config): Schedule {
 
 /** Also of checkpoints whose own schedule is not here. */
 export function scheduleFamily(config: Config): ScheduleFamily {
+  const className = String(config['_class_name']);
+  if (className.startsWith('EDM')) return 'edm';
   const flows =
-    String(config['_class_name']).startsWith('FlowMatch') ||
+    className.startsWith('FlowMatch') ||
     config['use_flow_sigmas'] === true ||
     config['prediction_type'] === 'flow_prediction';
   return flows ? 'flow' : 'diffusion';
@@ -104,9 +120,9 @@ function refuseKnown(name: string): void {
 function check(name: string, family: ScheduleFamily): void {
   const names = scheduleNames(family);
   if (names.includes(name)) return;
-  const known = name in NAMES || name in CLASS_FAMILIES;
-  const other = family === 'flow' ? 'noise-predicting' : 'flow-matching';
-  const why = known ? `is for ${other} models, which this is not` : 'is unknown';
+  const of = NAMES[name]?.family ?? CLASS_FAMILIES[name];
+  const other = of === 'both' ? 'noise-predicting and flow-matching' : of && KINDS[of];
+  const why = other ? `is for ${other} models, which this is not` : 'is unknown';
   throw new EngineError('bad_request', `scheduler ${name} ${why}; take one of ${names.join(', ')}.`, {
     param: 'scheduler',
   });

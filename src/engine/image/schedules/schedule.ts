@@ -33,7 +33,7 @@ export const CLEAN: Mix = { image: 1, noise: 0 };
 
 /** One call of the model (methods of second order make two for a step of the user's count). */
 export interface Step {
-  /** As the model is given it: 0 … trained timesteps, not always whole. */
+  /** As the model is given it: 0 … trained timesteps, not always whole; of EDM ¼ ln σ. */
   timestep: number;
   /** Factor on the latents for the model's input. */
   inputScale: number;
@@ -79,8 +79,8 @@ export interface PlanRequest {
 
 export type SpecialField = 'timesteps' | 'sigmas' | 'eta' | 'reach' | 'origin';
 
-/** Latents x = α·clean + σ·noise with α² + σ² = 1 or (Euler and kin) x / √(1 + σ²) as the model's input; or α = 1 − σ. */
-export type ScheduleFamily = 'diffusion' | 'flow';
+/** Latents x = α·clean + σ·noise with α² + σ² = 1 or (Euler and kin) x / √(1 + σ²) as the model's input; or α = 1 − σ; or as in edm.ts. */
+export type ScheduleFamily = 'diffusion' | 'flow' | 'edm';
 
 export interface Schedule {
   /** diffusers' class. */

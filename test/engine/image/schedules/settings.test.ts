@@ -1,26 +1,12 @@
-// What a scheduler_config.json and a request may say: names, published configurations, what is refused and with which words.
+// What a scheduler_config.json and a request may say: published configurations, what is refused and with which words.
 
 import { expect, test } from 'vitest';
-import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
+import { openSchedule } from '../../../../src/engine/image/schedules/classes.ts';
 import { parseJson } from '../../../../src/files/source.ts';
 import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
-import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
-import type { PlanRequest, Schedule } from '../../../../src/engine/image/schedules/schedule.ts';
+import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
+import { EDM, FLOW, SD } from './published.ts';
 
-const SD = {
-  _class_name: 'PNDMScheduler',
-  _diffusers_version: '0.6.0',
-  beta_end: 0.012,
-  beta_schedule: 'scaled_linear',
-  beta_start: 0.00085,
-  num_train_timesteps: 1000,
-  set_alpha_to_one: false,
-  skip_prk_steps: true,
-  steps_offset: 1,
-  trained_betas: null,
-  clip_sample: false,
-};
-const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3.0 };
 const SIZED = {
   ...FLOW,
   use_dynamic_shifting: true,
@@ -28,16 +14,6 @@ const SIZED = {
   max_shift: 1.15,
   base_image_seq_len: 256,
 };
-
-const named = (config: Record<string, unknown>): [string, Schedule][] =>
-  scheduleNames(config === FLOW ? 'flow' : 'diffusion').map((name) => [name, chooseSchedule(name, config)]);
-
-test('every class has a name, and every name of a family opens on its checkpoint', () => {
-  const all = [...named(SD), ...named(FLOW)];
-  expect(new Set(all.map(([, { className }]) => className))).toEqual(new Set(SCHEDULE_CLASSES));
-  for (const [name, schedule] of named(FLOW)) expect(schedule.family, name).toBe('flow');
-  for (const [name, schedule] of named(SD)) expect(schedule.family, name).toBe('diffusion');
-});
 
 test.each([
   ['Stable Diffusion 1.5', SD, { steps: 50 }, 51, 981],
@@ -92,6 +68,7 @@ test.each([
   ],
   ['Stable Diffusion 3', FLOW, { steps: 28 }, 28, 1000],
   ['FLUX', SIZED, { steps: 4, sigmas: plainSigmas(4), imageTokens: 4096 }, 4, 1000],
+  ['Playground v2.5', EDM, { steps: 50 }, 50, Math.log(80) / 4],
   [
     'Wan',
     {
@@ -114,36 +91,6 @@ test.each([
     expect(plan.steps[0]?.timestep).toBeCloseTo(first, 6);
   },
 );
-
-test('a name sets its method and leaves the checkpoint its betas, prediction and shift', () => {
-  const karras = { ...SD, use_karras_sigmas: true };
-  const request = { steps: 6 };
-  expect(chooseSchedule('euler', karras).plan(request)).toEqual(
-    openSchedule({ ...SD, _class_name: 'EulerDiscreteScheduler' }).plan(request),
-  );
-  expect(chooseSchedule('EulerDiscreteScheduler', karras).plan(request)).toEqual(
-    chooseSchedule('euler-karras', SD).plan(request),
-  );
-  expect(chooseSchedule(null, SD).className).toBe('PNDMScheduler');
-  const unipc = {
-    ...FLOW,
-    _class_name: 'UniPCMultistepScheduler',
-    use_flow_sigmas: true,
-    prediction_type: 'flow_prediction',
-    flow_shift: 3,
-  };
-  expect(chooseSchedule('flow-unipc', FLOW).plan(request)).toEqual(openSchedule(unipc).plan(request));
-  expect(chooseSchedule('flow-euler', unipc).plan(request)).toEqual(openSchedule(FLOW).plan(request));
-});
-
-test('a schedule that is not here can be replaced by one that is', () => {
-  const own = { ...SD, _class_name: 'KDPM2DiscreteScheduler' };
-  expect(() => openSchedule(own)).toThrow(
-    'There is no schedule KDPM2DiscreteScheduler here; take one of DDIMScheduler',
-  );
-  expect(() => chooseSchedule(null, own)).toThrow('KDPM2DiscreteScheduler is not here: take heun.');
-  expect(chooseSchedule('dpm++2m', own).className).toBe('DPMSolverMultistepScheduler');
-});
 
 test("Python's infinity in a config", () => {
   const config = parseJson('{"_class_name": "DPMSolverMultistepScheduler", "lambda_min_clipped": -Infinity}');
@@ -199,6 +146,12 @@ const CONFIGS: [what: string, config: Record<string, unknown>, code: string, mes
     { ...SD, _class_name: 'UniPCMultistepScheduler', solver_p: {} },
     'unsupported',
     '"solver_p"',
+  ],
+  [
+    'an SDE of third order',
+    { ...EDM, algorithm_type: 'sde-dpmsolver++', solver_order: 3 },
+    'unsupported',
+    '"solver_order": 3',
   ],
   ['inverted sigmas', { ...FLOW, invert_sigmas: true }, 'unsupported', '"invert_sigmas": true'],
   [
@@ -271,13 +224,4 @@ test('refused: a noise prediction where there is nothing but noise', () => {
     }),
   );
   expect(openSchedule({ ...zero, prediction_type: 'v_prediction' }).plan({ steps: 4 }).steps.length).toBe(4);
-});
-
-test.each([
-  ['sparkle', SD, 'scheduler sparkle is unknown; take one of euler, euler-karras'],
-  ['flow-euler', SD, 'flow-euler is for flow-matching models, which this is not'],
-  ['ddim', FLOW, 'ddim is for noise-predicting models, which this is not; take one of flow-euler'],
-  ['DPMSolverSDEScheduler', SD, 'take dpm++2m-sde'],
-])('refused: the name %s', (name, config, message) => {
-  expect(() => chooseSchedule(name, config)).toThrow(message);
 });

@@ -1,0 +1,33 @@
+"""What a pipeline case of test/golden/image is: which checkpoint, what is asked of it, and what it is for."""
+
+from dataclasses import dataclass, field
+
+from image_tokenizer import PROMPTS
+
+NEGATIVE = PROMPTS[6]
+
+
+@dataclass
+class Pipeline:
+    model: str  # class in diffusers
+    checkpoint: str
+    exercises: str
+    arguments: dict  # of the call
+    seeds: tuple[int, ...] = (0,)  # one a picture
+    scheduler: str = ''  # class that replaces the checkpoint's, with the checkpoint's configuration
+    components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
+    picture: bool = False
+    mask: bool = False
+    noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
+    brief: bool = False  # only the last latents and the pixels are kept
+
+
+def call(prompt=0, negative=NEGATIVE, steps=2, guidance=7.5, height=40, width=56, **more):
+    wanted = {'prompt': PROMPTS[prompt], 'num_inference_steps': steps, 'guidance_scale': guidance, **more}
+    if negative is not None:
+        wanted['negative_prompt'] = negative
+    return wanted | ({'height': height, 'width': width} if height else {})
+
+
+def brief(model, checkpoint, exercises, arguments, seed, **more):
+    return Pipeline(model, checkpoint, exercises, arguments, seeds=(seed,), brief=True, **more)

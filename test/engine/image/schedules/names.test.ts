@@ -1,0 +1,70 @@
+// What --scheduler may say: names, what they leave to the checkpoint, and what is refused with which words.
+
+import { expect, test } from 'vitest';
+import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
+import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
+import type { ScheduleFamily } from '../../../../src/engine/image/schedules/schedule.ts';
+import { EDM, FLOW, SD } from './published.ts';
+
+test('every class has a name, and every name of a family opens on its checkpoint', () => {
+  const families = { diffusion: SD, flow: FLOW, edm: EDM };
+  const all = Object.entries(families).flatMap(([family, config]) =>
+    scheduleNames(family as ScheduleFamily).map((name) => ({
+      name,
+      family,
+      schedule: chooseSchedule(name, config),
+    })),
+  );
+  expect(new Set(all.map(({ schedule }) => schedule.className))).toEqual(new Set(SCHEDULE_CLASSES));
+  for (const { name, family, schedule } of all) expect(schedule.family, name).toBe(family);
+});
+
+test('a name sets its method and leaves the checkpoint its betas, prediction and shift', () => {
+  const karras = { ...SD, use_karras_sigmas: true };
+  const request = { steps: 6 };
+  expect(chooseSchedule('euler', karras).plan(request)).toEqual(
+    openSchedule({ ...SD, _class_name: 'EulerDiscreteScheduler' }).plan(request),
+  );
+  expect(chooseSchedule('EulerDiscreteScheduler', karras).plan(request)).toEqual(
+    chooseSchedule('euler-karras', SD).plan(request),
+  );
+  expect(chooseSchedule(null, SD).className).toBe('PNDMScheduler');
+  const unipc = {
+    ...FLOW,
+    _class_name: 'UniPCMultistepScheduler',
+    use_flow_sigmas: true,
+    prediction_type: 'flow_prediction',
+    flow_shift: 3,
+  };
+  expect(chooseSchedule('flow-unipc', FLOW).plan(request)).toEqual(openSchedule(unipc).plan(request));
+  expect(chooseSchedule('flow-euler', unipc).plan(request)).toEqual(openSchedule(FLOW).plan(request));
+});
+
+test('a schedule that is not here can be replaced by one that is', () => {
+  const own = { ...SD, _class_name: 'KDPM2DiscreteScheduler' };
+  expect(() => openSchedule(own)).toThrow(
+    'There is no schedule KDPM2DiscreteScheduler here; take one of DDIMScheduler',
+  );
+  expect(() => chooseSchedule(null, own)).toThrow('KDPM2DiscreteScheduler is not here: take heun.');
+  expect(chooseSchedule('dpm++2m', own).className).toBe('DPMSolverMultistepScheduler');
+});
+
+test.each([
+  ['sparkle', SD, 'scheduler sparkle is unknown; take one of euler, euler-karras'],
+  ['flow-euler', SD, 'flow-euler is for flow-matching models, which this is not'],
+  ['ddim', FLOW, 'ddim is for noise-predicting models, which this is not; take one of flow-euler'],
+  [
+    'euler',
+    EDM,
+    'euler is for noise-predicting models, which this is not; take one of edm-euler, edm-dpm++2m',
+  ],
+  ['EDMEulerScheduler', SD, "EDMEulerScheduler is for Karras' EDM models, which this is not"],
+  [
+    'UniPCMultistepScheduler',
+    EDM,
+    'UniPCMultistepScheduler is for noise-predicting and flow-matching models, which this is not',
+  ],
+  ['DPMSolverSDEScheduler', SD, 'take dpm++2m-sde'],
+])('refused: the name %s', (name, config, message) => {
+  expect(() => chooseSchedule(name, config)).toThrow(message);
+});
