@@ -104,6 +104,16 @@ PIPELINES = XL | {
         picture=True,
         mask=True,
     ),
+    'pipeline-sd1-masked-dpm2': brief(
+        INPAINT,
+        'sd1',
+        'inpainting with two calls a step, of which only the second draws noise',
+        call(5, steps=4, strength=0.5),
+        41,
+        scheduler='KDPM2AncestralDiscreteScheduler',
+        picture=True,
+        mask=True,
+    ),
     'pipeline-sd1-cuda': brief(
         SD, 'sd1', "starts from the noise of torch's CUDA generator", call(0, height=24, width=32), 21, noise='cuda'
     ),

@@ -48,6 +48,9 @@ def diffusion():
     yield from with_each('EulerAncestralDiscreteScheduler', SD, zero)
     yield from spread('HeunDiscreteScheduler', every)
     yield from with_each('HeunDiscreteScheduler', SD, *({key: True} for key in RESPACINGS), {'beta_schedule': 'exp'})
+    for name in ('KDPM2DiscreteScheduler', 'KDPM2AncestralDiscreteScheduler'):
+        yield from spread(name, two)
+        yield from with_each(name, SD, *({key: True} for key in RESPACINGS))
     yield from solvers(every, zero)
     for name in ('LCMScheduler', 'TCDScheduler'):
         yield from with_each(name, SD, *({'prediction_type': kind} for kind in every))
@@ -79,6 +82,16 @@ def solvers(every, zero):
     ]
     yield from with_each(dpm, SD, *respaced, *ends, zero, flow, {'use_lu_lambdas': True}, {'lambda_min_clipped': -5.1})
     yield dpm, SD | flow | {'use_dynamic_shifting': True}, {'mu': 0.8}
+    single = 'DPMSolverSinglestepScheduler'
+    yield from with_each(single, SD, *({'prediction_type': kind} for kind in every))
+    for algorithm, solver, order in itertools.product(('dpmsolver++', 'sde-dpmsolver++', 'dpmsolver'), ('midpoint', 'heun'), (1, 2, 3)):
+        config = {'algorithm_type': algorithm, 'solver_type': solver, 'solver_order': order}
+        yield single, SD | config | ({'final_sigmas_type': 'sigma_min'} if algorithm == 'dpmsolver' else {}), {}
+    to_lowest = {'final_sigmas_type': 'sigma_min'}
+    grouped = [to_lowest | {'solver_order': order, 'lower_order_final': final} for order in (2, 3) for final in (True, False)]
+    cosine = {'beta_schedule': 'squaredcos_cap_v2', 'use_karras_sigmas': True}
+    yield from with_each(single, SD, *respaced, *grouped, flow, cosine, {'lambda_min_clipped': -5.1})
+    yield single, SD | flow | {'use_dynamic_shifting': True}, {'mu': 0.8}
     deis = 'DEISMultistepScheduler'
     yield from spread(deis, every)
     orders = [{'solver_order': order} for order in (1, 3)]
@@ -136,7 +149,9 @@ def late():
     for name in ('DDIMScheduler', 'DDPMScheduler'):
         yield name, leading | {'clip_sample': False}, {'first': rounded_down}
     yield 'PNDMScheduler', leading | {'skip_prk_steps': True}, {'first': rounded_down}
-    for name in ('Euler', 'EulerAncestral', 'Heun'):
+    for order in (2, 3):
+        yield 'DPMSolverSinglestepScheduler', SD | {'solver_order': order}, {'first': rounded_down}
+    for name in ('Euler', 'EulerAncestral', 'Heun', 'KDPM2', 'KDPM2Ancestral'):
         yield f'{name}DiscreteScheduler', leading, {'first': rounded_down}
     for name in ('DPMSolverMultistepScheduler', 'UniPCMultistepScheduler'):
         yield name, leading | {'solver_order': 3, 'final_sigmas_type': 'sigma_min'}, {'first': rounded_down}
@@ -177,9 +192,11 @@ def listed():
     for config in ({}, {'solver_order': 3, 'lambda_min_clipped': -5.1}, {'algorithm_type': 'sde-dpmsolver++'}):
         yield dpm, SD | config, {'timesteps': timesteps}
     yield dpm, SD | {'final_sigmas_type': 'sigma_min'}, {'timesteps': timesteps, 'first': lambda steps: steps // 4}
+    yield 'DPMSolverSinglestepScheduler', SD | {'solver_order': 3}, {'timesteps': timesteps}
 
 
 def runs():
     for name, config, run in itertools.chain(diffusion(), edm(), flows(), late(), listed()):
-        for steps in (4, 20):
+        counts = (4, 5, 20) if 'Singlestep' in name and config.get('solver_order') == 3 else (4, 20)
+        for steps in counts:  # 5: the last group of three is of two
             yield name, config, steps, {key: value(steps) if callable(value) else value for key, value in run.items()}

@@ -130,6 +130,7 @@ if __name__ == '__main__':
         'command': 'python scripts/reference/schedules.py',
         'made_with': {package: version(package) for package in ('diffusers', 'numpy', 'scipy', 'torch')},
         'image': IMAGE,
+        'compatibles': sorted(cls.__name__ for cls in diffusers.PNDMScheduler().compatibles),
         'saved': [saved(name) for name in dict.fromkeys(case['config']['_class_name'] for case in cases)],
     }
     lines = ',\n'.join(json.dumps(case, separators=(',', ':')) for case in cases)

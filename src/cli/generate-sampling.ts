@@ -71,7 +71,7 @@ export const SAMPLING_OPTIONS = {
     elsewhere: ['sampler', 'sampling-method', 'sample-method'],
     group: SAMPLING,
     value: 'name',
-    help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler; a name that is none lists them.',
+    help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler, or as other programs spell it (dpmpp_2m, Euler a); a name that is none lists them.',
     otherwise: "the model's own",
   },
   'generator-device': {

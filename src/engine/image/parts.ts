@@ -108,6 +108,7 @@ async function partsOf(
     defaults,
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,
+    schedulerOf: planner.nameOf,
     stepsOf: planner.stepsOf,
     mostClipSkip: runner.mostClipSkip,
     className: pipeline.className,

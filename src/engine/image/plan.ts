@@ -2,7 +2,7 @@
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
-import { chooseSchedule, scheduleFamily, scheduleNames } from './schedules/names.ts';
+import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from './schedules/names.ts';
 import { CLEAN, type Plan, type PlanRequest, type Schedule } from './schedules/schedule.ts';
 import { roundHalfEven } from './schedules/spacing.ts';
 import type { CallArguments } from './kwargs.ts';
@@ -12,6 +12,8 @@ import type { Runner } from './runner.ts';
 export interface Planner {
   /** What `scheduler` takes; the first is the checkpoint's own. */
   names: string[];
+  /** What one that is given is called here; throws for those that this checkpoint does not take. */
+  nameOf(scheduler: string): string;
   /** Steps that call arguments list for a schedule; undefined: they list none. */
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** Throws bad_request or unsupported, before anything is computed. */
@@ -36,6 +38,7 @@ export function createPlanner(
     chooseSchedule(name === own ? null : name, { ...config, ...sets });
   return {
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
+    nameOf: (scheduler) => (scheduler === own ? own : scheduleName(scheduler, config)),
     stepsOf: ({ timesteps, sigmas }, scheduler) =>
       timesteps?.length ?? (sigmas && sigmas.length - Number(open(scheduler).sigmasEnd)),
     plan({ event: { values }, request: { flowShift: shift }, call }) {

@@ -24,6 +24,8 @@ export interface ResolveContext {
   backend: ResolvedImageRequest['backend'];
   /** Names that `scheduler` takes; the first is the checkpoint's own. */
   schedulers: readonly string[];
+  /** What one that is given is called here; throws for those that this checkpoint does not take. */
+  schedulerOf(name: string): string;
   /** Steps that call arguments list for a schedule; undefined: they list none. */
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** Layers of the text encoder that clip skip may leave out; 0: the family has none. */
@@ -80,7 +82,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
 
   const picture =
     given.image && sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults });
-  const scheduler = decide('scheduler', schedulers[0], '');
+  const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);
   const strength = decide('strength', undefined, picture ? (given.mask ? 1 : 0.8) : null);
   const values: ResolvedImageRequest = {
@@ -128,7 +130,7 @@ function enoughFor(
 }
 
 function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {
-  const { family, className, sizeMultiple, schedulers, mostClipSkip } = context;
+  const { family, className, sizeMultiple, mostClipSkip } = context;
   const refuse = (param: string, message: string): never => {
     throw new EngineError('bad_request', message, { param });
   };
@@ -182,11 +184,6 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
     refuse('mask', `${className} fills a mask, and none is given: give one, or take another class`);
   if (values.strength !== null && !given.image)
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
-  if (!schedulers.includes(values.scheduler))
-    refuse(
-      'scheduler',
-      `scheduler is ${values.scheduler}, and there is none of that name; there are ${schedulers.join(', ')}`,
-    );
 }
 
 /** What only models that flow take. */

@@ -48,7 +48,7 @@ describe('weights that are not those of the configuration', () => {
 });
 
 it("a checkpoint's schedule that is not here can be replaced, and is refused before anything is computed", async () => {
-  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'KDPM2DiscreteScheduler' });
+  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'DPMSolverSDEScheduler' });
   const { model } = await open({ model: folder });
   await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'unsupported' });
   const resolved = await model.resolve({ ...REQUEST, scheduler: 'euler' });
@@ -75,11 +75,7 @@ describe('requests are refused with what, the value and the remedy', () => {
     [{ strength: 0.5 }, 'strength', /none is given/],
     [{ mask: { width: 1, height: 1, data: new Uint8Array(3) } }, 'mask', /needs the image/],
     [{ clipSkip: 9 }, 'clipSkip', /9; it is an integer from 0 to/],
-    [
-      { scheduler: 'nope' },
-      'scheduler',
-      /scheduler is nope, and there is none of that name; there are PNDMScheduler, euler/,
-    ],
+    [{ scheduler: 'nope' }, 'scheduler', /scheduler nope is unknown; take one of euler, euler-karras/],
     [{ scheduler: 'flow-euler' }, 'scheduler', /flow-euler/],
     [
       { kwargs: { frobnicate: 1 } },

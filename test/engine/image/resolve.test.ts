@@ -16,6 +16,10 @@ function resolved(
   steps?: number,
 ): Resolved {
   const { family } = PIPELINES[className]!;
+  const planner = createPlanner(
+    { _class_name: 'EulerDiscreteScheduler' },
+    { flow: null, className, factor: 8 },
+  );
   return resolveRequest(
     { prompt: 'a house', seed: 1, ...request },
     {
@@ -24,8 +28,8 @@ function resolved(
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',
       schedulers: ['EulerDiscreteScheduler'],
-      stepsOf: createPlanner({ _class_name: 'EulerDiscreteScheduler' }, { flow: null, className, factor: 8 })
-        .stepsOf,
+      schedulerOf: planner.nameOf,
+      stepsOf: planner.stepsOf,
       mostClipSkip: 2,
       className,
       refines,

@@ -6,6 +6,7 @@ import { readConfig, type ConfigReader } from './config.ts';
 import { ddim } from './ddim.ts';
 import { ddpm } from './ddpm.ts';
 import { deis } from './deis.ts';
+import { dpmSolverSinglestep } from './dpm-solver-singlestep.ts';
 import { dpmSolver } from './dpm-solver.ts';
 import { edmDpmSolver, edmEuler } from './edm.ts';
 import { eulerAncestral } from './euler-ancestral.ts';
@@ -14,6 +15,7 @@ import { flowMatchEuler } from './flow-match-euler.ts';
 import { flowMatchHeun } from './flow-match-heun.ts';
 import { flowMatchLcm } from './flow-match-lcm.ts';
 import { heunDiscrete } from './heun.ts';
+import { kdpm2, kdpm2Ancestral } from './kdpm2.ts';
 import { lcm } from './lcm.ts';
 import { lmsDiscrete } from './lms.ts';
 import { checkSigmas, checkTimesteps } from './own-lists.ts';
@@ -55,11 +57,19 @@ const CLASSES: Readonly<Record<string, ScheduleClass>> = {
     spacedBy: RESPACED,
     order: 2,
   },
+  KDPM2DiscreteScheduler: { family: 'diffusion', open: kdpm2, order: 2 },
+  KDPM2AncestralDiscreteScheduler: { family: 'diffusion', open: kdpm2Ancestral, order: 2 },
   DPMSolverMultistepScheduler: {
     family: 'both',
     open: dpmSolver,
     takes: ['timesteps'],
     spacedBy: [...RESPACED, 'use_lu_lambdas', 'use_flow_sigmas'],
+  },
+  DPMSolverSinglestepScheduler: {
+    family: 'both',
+    open: dpmSolverSinglestep,
+    takes: ['timesteps'],
+    spacedBy: [...RESPACED, 'use_flow_sigmas'],
   },
   DEISMultistepScheduler: { family: 'diffusion', open: deis },
   UniPCMultistepScheduler: { family: 'both', open: uniPC, takes: ['sigmas'] },

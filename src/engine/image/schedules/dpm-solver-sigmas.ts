@@ -16,16 +16,20 @@ import {
 import { linspace, roundHalfEven } from './spacing.ts';
 
 export interface DpmLevels extends SolverLevels {
+  /** Karras' timesteps are whole numbers. */
+  roundsKarras: boolean;
   evenLambdas: boolean;
   leastLambda: number;
   size: SizeShift | null;
 }
 
-export function readDpmLevels(config: ConfigReader): DpmLevels {
+export function readDpmLevels(config: ConfigReader, { singlestep = false } = {}): DpmLevels {
   config.choice('time_shift_type', 'exponential', ['exponential']);
+  const solver = readSolverLevels(config, singlestep);
   return {
-    ...readSolverLevels(config),
-    evenLambdas: config.flag('use_lu_lambdas', false),
+    ...solver,
+    roundsKarras: singlestep || solver.levels.kind !== 'squaredcos_cap_v2',
+    evenLambdas: !singlestep && config.flag('use_lu_lambdas', false),
     leastLambda: config.number('lambda_min_clipped', Number.NEGATIVE_INFINITY),
     size: config.flag('use_dynamic_shifting', false) ? readSizeShift(config) : null,
   };
@@ -37,7 +41,7 @@ export function dpmTable(dpm: DpmLevels, request: PlanRequest): SolverTable {
   if (listed) return tableAt(dpm, [...listed]);
   const last = toZero ? 0 : (levels.sigmas[0] ?? 0);
   if (respacing.kind !== 'none') {
-    const round = respacing.kind === 'karras' && levels.kind !== 'squaredcos_cap_v2';
+    const round = respacing.kind === 'karras' && dpm.roundsKarras;
     const { timesteps, sigmas } = respacedSigmas(dpm, steps, round);
     return { timesteps, sigmas: [...sigmas, last] };
   }

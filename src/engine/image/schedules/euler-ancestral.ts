@@ -18,8 +18,7 @@ export function eulerAncestral(config: ConfigReader): Planner {
     const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, null, request, { last: 0 });
     const drafts = timesteps.map((timestep, i): Draft => {
       const [sigma = 0, next = 0] = [sigmas[i], sigmas[i + 1]];
-      const up = Math.sqrt((next ** 2 * (sigma ** 2 - next ** 2)) / sigma ** 2);
-      const down = Math.sqrt(next ** 2 - up ** 2);
+      const { down, up } = ancestral(sigma, next);
       const { clean, noise } = estimatesAt(prediction, sigma);
       return {
         timestep,
@@ -31,4 +30,10 @@ export function eulerAncestral(config: ConfigReader): Planner {
     });
     return assemble(config.className, fromNoise, drafts.slice(first));
   };
+}
+
+/** The level to fall to from `sigma`, and the noise from there up to `next`. */
+export function ancestral(sigma: number, next: number): { down: number; up: number } {
+  const up = Math.sqrt((next ** 2 * (sigma ** 2 - next ** 2)) / sigma ** 2);
+  return { down: Math.sqrt(next ** 2 - up ** 2), up };
 }

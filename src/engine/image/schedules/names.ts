@@ -43,11 +43,19 @@ const NAMES: Readonly<Record<string, NamedSchedule>> = {
   ddim: diffusion('DDIMScheduler', {}, { clip_sample: false }),
   ddpm: diffusion('DDPMScheduler', {}, { clip_sample: false }),
   pndm: diffusion('PNDMScheduler', { skip_prk_steps: true }),
+  dpm2: diffusion('KDPM2DiscreteScheduler'),
+  'dpm2-karras': diffusion('KDPM2DiscreteScheduler', KARRAS),
+  'dpm2-a': diffusion('KDPM2AncestralDiscreteScheduler'),
+  'dpm2-a-karras': diffusion('KDPM2AncestralDiscreteScheduler', KARRAS),
+  'dpm++2s': diffusion('DPMSolverSinglestepScheduler', ODE),
+  'dpm++2s-karras': diffusion('DPMSolverSinglestepScheduler', { ...ODE, ...KARRAS }),
   'dpm++2m': diffusion('DPMSolverMultistepScheduler', ODE),
   'dpm++2m-karras': diffusion('DPMSolverMultistepScheduler', { ...ODE, ...KARRAS }),
   'dpm++2m-sde': diffusion('DPMSolverMultistepScheduler', SDE),
   'dpm++2m-sde-karras': diffusion('DPMSolverMultistepScheduler', { ...SDE, ...KARRAS }),
   'dpm++3m': diffusion('DPMSolverMultistepScheduler', { ...ODE, solver_order: 3 }),
+  'dpm++3m-sde': diffusion('DPMSolverMultistepScheduler', { ...SDE, solver_order: 3 }),
+  'dpm++3m-sde-karras': diffusion('DPMSolverMultistepScheduler', { ...SDE, solver_order: 3, ...KARRAS }),
   deis: diffusion('DEISMultistepScheduler', { algorithm_type: 'deis' }),
   unipc: diffusion('UniPCMultistepScheduler'),
   lcm: diffusion('LCMScheduler'),
@@ -66,16 +74,48 @@ const NAMES: Readonly<Record<string, NamedSchedule>> = {
 /** What is often asked for and is not here, with what to take instead. */
 const REFUSED: Readonly<Record<string, string>> = {
   DPMSolverSDEScheduler: 'its noise comes from a random tree that no seed sets; take dpm++2m-sde',
-  DPMSolverSinglestepScheduler: 'take dpm++2m',
-  KDPM2DiscreteScheduler: 'take heun',
-  KDPM2AncestralDiscreteScheduler: 'take euler-a',
+  DDIMParallelScheduler: 'it draws as DDIM does; take ddim',
+  DDPMParallelScheduler: 'it draws as DDPM does; take ddpm',
+  DDIMInverseScheduler: 'it takes pictures back to noise; take ddim',
+  DPMSolverMultistepInverseScheduler: 'it takes pictures back to noise; take dpm++2m',
+  SASolverScheduler: 'take unipc',
+  IPNDMScheduler: 'take lms',
+  CMStochasticIterativeScheduler: 'take lcm',
+  CosineDPMSolverMultistepScheduler: 'take dpm++2m-sde',
+  'dpm++sde': 'its noise comes from a random tree that no seed sets; take dpm++2m-sde',
+  'dpm++sde-karras': 'its noise comes from a random tree that no seed sets; take dpm++2m-sde-karras',
+  'dpm++2s-a': 'diffusers has no class for it; take dpm2-a, or dpm++2s, which adds no noise',
+  'dpm++2s-a-karras':
+    'diffusers has no class for it; take dpm2-a-karras, or dpm++2s-karras, which adds no noise',
+  'dpm-fast': 'diffusers has no class for it; take dpm++2m',
+  'dpm-adaptive': 'diffusers has no class for it; take dpm++2m',
+  ipndm: 'take lms',
+  restart: 'diffusers has no class for it; take heun',
 };
+
+/** What other programs say for a word of a name. */
+const SPELLINGS: readonly [RegExp, string][] = [
+  [/^k_/, ''],
+  [/dpmpp/, 'dpm++'],
+  [/ancestral$/, 'a'],
+  [/^(sample_)?plms$/, 'pndm'],
+];
 
 const KINDS: Readonly<Record<ScheduleFamily, string>> = {
   diffusion: 'noise-predicting',
   flow: 'flow-matching',
   edm: "Karras' EDM",
 };
+
+const bare = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]/g, '');
+
+/** What `name` is called here, however another program spells it (dpmpp_2m_sde, Euler a, "DPM++ 2M Karras"); else itself. */
+function ownName(name: string): string {
+  const known = [...Object.keys(NAMES), ...Object.keys(CLASS_FAMILIES), ...Object.keys(REFUSED)];
+  if (known.includes(name)) return name;
+  const spelt = SPELLINGS.reduce((text, [theirs, ours]) => text.replace(theirs, ours), name.toLowerCase());
+  return known.find((one) => bare(one) === bare(spelt)) ?? name;
+}
 
 /** Short names first, then classes; `family`: the checkpoint's. */
 export function scheduleNames(family: ScheduleFamily): string[] {
@@ -87,16 +127,28 @@ export function scheduleNames(family: ScheduleFamily): string[] {
 }
 
 /**
+ * The name here of what `name` asks for on a checkpoint with this scheduler_config.json. Throws EngineError unsupported with what
+ * to take instead, and bad_request for a name nobody knows or of another family.
+ */
+export function scheduleName(name: string, config: Config): string {
+  const own = ownName(name);
+  refuseKnown(own);
+  check(own, scheduleFamily(config));
+  return own;
+}
+
+/**
  * The schedule that `name` stands for, on the checkpoint's scheduler_config.json; null: the checkpoint's own. Throws
- * EngineError bad_request for a name nobody knows or of the other family, and what openSchedule throws.
+ * what scheduleName and openSchedule throw.
  */
 export function chooseSchedule(name: string | null, config: Config): Schedule {
-  refuseKnown(name ?? String(config['_class_name']));
-  if (name === null) return openSchedule(config);
-  const family = scheduleFamily(config);
-  check(name, family);
-  const { className, defaults = {}, sets } = NAMES[name] ?? { className: name, sets: {} };
-  const bridged = family === 'flow' ? flowSettings(className, config) : {};
+  if (name === null) {
+    refuseKnown(String(config['_class_name']));
+    return openSchedule(config);
+  }
+  const own = scheduleName(name, config);
+  const { className, defaults = {}, sets } = NAMES[own] ?? { className: own, sets: {} };
+  const bridged = scheduleFamily(config) === 'flow' ? flowSettings(className, config) : {};
   return openSchedule({ ...defaults, ...config, ...bridged, ...sets, _class_name: className });
 }
 

@@ -23,10 +23,11 @@ export interface SolverTable {
   sigmas: number[];
 }
 
-export function readSolverLevels(config: ConfigReader): SolverLevels {
+/** `singlestep`: the class has no spacing and no betas that end in zero signal. */
+export function readSolverLevels(config: ConfigReader, singlestep = false): SolverLevels {
   return {
-    levels: readLevels(config, { zeroSnr: 'almost' }),
-    spacing: readSpacing(config, 'linspace'),
+    levels: readLevels(config, { zeroSnr: singlestep ? 'none' : 'almost' }),
+    spacing: singlestep ? { spacing: 'linspace', offset: 0 } : readSpacing(config, 'linspace'),
     respacing: readRespacing(config),
     flow: config.flag('use_flow_sigmas', false),
     flowShift: config.number('flow_shift', 1),

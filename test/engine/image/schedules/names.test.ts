@@ -1,8 +1,9 @@
 // What --scheduler may say: names, what they leave to the checkpoint, and what is refused with which words.
 
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
-import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
+import { chooseSchedule, scheduleName, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
 import type { ScheduleFamily } from '../../../../src/engine/image/schedules/schedule.ts';
 import { EDM, FLOW, SD } from './published.ts';
 
@@ -41,12 +42,45 @@ test('a name sets its method and leaves the checkpoint its betas, prediction and
 });
 
 test('a schedule that is not here can be replaced by one that is', () => {
-  const own = { ...SD, _class_name: 'KDPM2DiscreteScheduler' };
+  const own = { ...SD, _class_name: 'SASolverScheduler' };
   expect(() => openSchedule(own)).toThrow(
-    'There is no schedule KDPM2DiscreteScheduler here; take one of DDIMScheduler',
+    'There is no schedule SASolverScheduler here; take one of DDIMScheduler',
   );
-  expect(() => chooseSchedule(null, own)).toThrow('KDPM2DiscreteScheduler is not here: take heun.');
+  expect(() => chooseSchedule(null, own)).toThrow('SASolverScheduler is not here: take unipc.');
   expect(chooseSchedule('dpm++2m', own).className).toBe('DPMSolverMultistepScheduler');
+});
+
+const golden = readFileSync(new URL('../../../golden/schedules.json', import.meta.url), 'utf8');
+const { compatibles } = JSON.parse(golden) as { compatibles: string[] };
+const NOT_HERE: Readonly<Record<string, string>> = {
+  DPMSolverSDEScheduler: 'take dpm++2m-sde',
+  EDMEulerScheduler: "is for Karras' EDM models, which this is not; take one of euler",
+};
+
+test.each(compatibles)('%s, which diffusers lets Stable Diffusion take', (name) => {
+  const open = (): string => chooseSchedule(name, SD).className;
+  const remedy = NOT_HERE[name];
+  if (remedy === undefined) expect(open()).toBe(name);
+  else expect(open).toThrow(remedy);
+});
+
+test.each([
+  ['dpmpp_2m', 'dpm++2m'],
+  ['dpmpp_2m_sde', 'dpm++2m-sde'],
+  ['dpmpp_3m_sde', 'dpm++3m-sde'],
+  ['DPM++ 2M Karras', 'dpm++2m-karras'],
+  ['euler_ancestral', 'euler-a'],
+  ['Euler a', 'euler-a'],
+  ['k_euler', 'euler'],
+  ['dpm_2', 'dpm2'],
+  ['dpm_2_ancestral', 'dpm2-a'],
+  ['DPM2 a Karras', 'dpm2-a-karras'],
+  ['uni_pc', 'unipc'],
+  ['PLMS', 'pndm'],
+  ['ddimscheduler', 'DDIMScheduler'],
+])('%s of other programs is %s', (theirs, ours) => {
+  expect(scheduleName(theirs, SD)).toBe(ours);
+  expect(chooseSchedule(theirs, SD).plan({ steps: 6 })).toEqual(chooseSchedule(ours, SD).plan({ steps: 6 }));
 });
 
 test.each([
@@ -64,7 +98,8 @@ test.each([
     EDM,
     'UniPCMultistepScheduler is for noise-predicting and flow-matching models, which this is not',
   ],
-  ['DPMSolverSDEScheduler', SD, 'take dpm++2m-sde'],
+  ['dpmpp_sde', SD, 'take dpm++2m-sde'],
+  ['dpmpp_2s_ancestral', SD, 'diffusers has no class for it; take dpm2-a, or dpm++2s'],
 ])('refused: the name %s', (name, config, message) => {
   expect(() => chooseSchedule(name, config)).toThrow(message);
 });
