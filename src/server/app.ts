@@ -39,6 +39,9 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
   app.all(path, (event) => {
     const { method } = event.req;
     const route = methods[(method === 'HEAD' ? 'GET' : method) as Method];
+    if (event.req.headers.get('upgrade')?.toLowerCase() === 'websocket') {
+      throw new RequestError('no_websockets', `${event.url.pathname} has no WebSocket; ask by plain HTTP`);
+    }
     if (route) return service.metrics.timed(`${method} ${path}`, () => route.handle(service, event));
     throw new RequestError('method_not_allowed', `${event.url.pathname} takes ${allowed}, got ${method}`, {
       headers: { allow: allowed },

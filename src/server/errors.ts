@@ -16,6 +16,7 @@ export type RequestErrorCode =
   | 'forbidden_host'
   | 'not_found'
   | 'method_not_allowed'
+  | 'no_websockets'
   | 'busy'
   | 'starting'
   | 'model_lost'
@@ -83,6 +84,8 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   model_not_found: { status: 404 },
   busy: { status: 400 },
   method_not_allowed: { status: 405 },
+  // Codex goes over to plain HTTP at once where it gets this one; at any other it tries again, five times.
+  no_websockets: { status: 426, headers: { upgrade: 'HTTP/1.1' } },
   request_too_large: { status: 413, headers: { connection: 'close' } },
   overloaded: { status: 429, retryAfter: 1 },
   // The client has gone or the server is closing: nobody reads this one.

@@ -3,18 +3,25 @@
 import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
 import type { Renames } from './renamed.ts';
-import { type InputItem, toMessages } from './response-items.ts';
+import type { InputItem } from './response-items.ts';
+import { toMessages } from './response-messages.ts';
 import { type ResponseBody, SHARED_FIELDS } from './response-schema.ts';
 import type { ResponseStore } from './response-store.ts';
+import { chooseTool, type OfferedTool, toolNames } from './response-tools.ts';
 
-export const RESPONSE_NAMES: Renames = [
+const RESPONSE_NAMES: Renames = [
   [/^response_format\.json_schema\.schema/, 'text.format.schema'],
   [/^response_format\.json_schema/, 'text.format'],
   [/^response_format/, 'text.format'],
   [/^max_completion_tokens/, 'max_output_tokens'],
   [/^reasoning_effort/, 'reasoning.effort'],
-  [/^tools\.(\d+)\.function/, 'tools.$1'],
   [/^messages/, 'input'],
+];
+
+/** What of the chat completion is called how in the request. */
+export const responseNames = (offered: readonly OfferedTool[]): Renames => [
+  ...RESPONSE_NAMES,
+  ...toolNames(offered),
 ];
 
 /** What the request sent, as items. */
@@ -48,7 +55,11 @@ export function conversationOf(body: ResponseBody, store: ResponseStore): InputI
 }
 
 /** The body of the same request to /v1/chat/completions. */
-export function toChat(body: ResponseBody, items: readonly InputItem[]): object {
+export function toChat(
+  body: ResponseBody,
+  items: readonly InputItem[],
+  offered: readonly OfferedTool[],
+): object {
   const { instructions } = body;
   const wantsLogprobs = body.include?.includes('message.output_text.logprobs') ?? false;
   if (body.top_logprobs !== undefined && !wantsLogprobs) {
@@ -67,24 +78,14 @@ export function toChat(body: ResponseBody, items: readonly InputItem[]): object 
     ],
     ...Object.fromEntries(shared),
     max_completion_tokens: body.max_output_tokens,
-    tools: body.tools?.map(({ name, description, parameters, strict }) => ({
-      type: 'function',
-      function: { name, description, parameters, strict },
-    })),
-    tool_choice: toChoice(body.tool_choice),
+    tools: offered.map(({ definition }) => ({ type: 'function', function: definition })),
+    tool_choice: chooseTool(body.tool_choice, offered),
     parallel_tool_calls: body.parallel_tool_calls,
     response_format: toFormat(body.text?.format),
     reasoning_effort: body.reasoning?.effort ?? undefined,
     logprobs: wantsLogprobs || undefined,
     top_logprobs: body.top_logprobs,
   });
-}
-
-function toChoice(choice: ResponseBody['tool_choice']): unknown {
-  if (typeof choice !== 'object') return choice;
-  if (choice.type === 'function') return { type: 'function', function: { name: choice.name } };
-  const tools = choice.tools.map(({ name }) => ({ type: 'function', function: { name } }));
-  return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools } };
 }
 
 function toFormat(format: NonNullable<ResponseBody['text']>['format']): unknown {

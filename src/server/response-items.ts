@@ -1,7 +1,7 @@
-// The items of a response's input: messages, calls and their outputs, thoughts; and the conversation that they are.
+// The items of a response's input: messages, calls and their outputs, thoughts, tools that come later.
 
 import { z } from 'zod';
-import type { ChatMessage, ToolCall } from '../index.ts';
+import { toolSchema } from './response-tool-schema.ts';
 import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -32,10 +32,36 @@ const part = z
 
 const content = z.union([z.string(), z.array(part)]);
 
+/** What one agent of a program says to another. Nothing is encrypted here: what is sent as that was written by a model as it stands. */
+const agentPart = z.union([
+  z.looseObject({ type: z.literal('input_text'), text: z.string() }),
+  z.looseObject({ type: z.literal('encrypted_content'), encrypted_content: z.string() }),
+]);
+
 const MEMBERS = {
-  message: z.looseObject({ role: z.enum(['user', 'assistant', 'system', 'developer']), content }),
-  function_call: z.looseObject({ call_id: filled, name: filled, arguments: z.string() }),
+  message: z.looseObject({
+    role: z.enum(['user', 'assistant', 'system', 'developer']),
+    content,
+    phase: echoed,
+  }),
+  agent_message: z.looseObject({ author: echoed, recipient: echoed, content: z.array(agentPart) }),
+  function_call: z.looseObject({
+    call_id: filled,
+    name: filled,
+    namespace: filled.nullish(),
+    arguments: z.string(),
+  }),
   function_call_output: z.looseObject({ call_id: filled, output: content }),
+  custom_tool_call: z.looseObject({
+    call_id: filled,
+    name: filled,
+    namespace: filled.nullish(),
+    input: z.string(),
+  }),
+  custom_tool_call_output: z.looseObject({ call_id: filled, name: echoed, output: content }),
+  tool_search_call: z.looseObject({ call_id: filled, execution: echoed, arguments: z.unknown() }),
+  tool_search_output: z.looseObject({ call_id: filled, execution: echoed, tools: z.array(toolSchema) }),
+  additional_tools: z.looseObject({ role: echoed, tools: z.array(toolSchema) }),
   reasoning: z.looseObject({
     content: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),
     summary: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),
@@ -44,7 +70,7 @@ const MEMBERS = {
   item_reference: z.looseObject({ id: filled }),
 };
 
-type ItemType = keyof typeof MEMBERS;
+export type ItemType = keyof typeof MEMBERS;
 
 const TYPES = Object.keys(MEMBERS) as ItemType[];
 
@@ -69,53 +95,6 @@ export const inputItem = withMembers(checkedItem, (type) => MEMBERS[(type ?? 'me
 
 export type InputItem = z.infer<typeof inputItem>;
 
-type ItemOf<T extends ItemType> = z.infer<(typeof MEMBERS)[T]>;
-
-/** The conversation. Neighbouring items of the assistant are one message. */
-export function toMessages(items: readonly InputItem[]): ChatMessage[] {
-  const messages: ChatMessage[] = [];
-  /** The assistant's last one, as long as nobody else has spoken. */
-  let open: ChatMessage | null = null;
-  const assistant = (isFree: (message: ChatMessage) => boolean): ChatMessage => {
-    if (open && isFree(open)) return open;
-    open = { role: 'assistant', content: null };
-    messages.push(open);
-    return open;
-  };
-  for (const item of items) {
-    const type = (item.type ?? 'message') as ItemType;
-    if (type === 'reasoning') {
-      const own = assistant((message) => message.content === null && !message.tool_calls);
-      own.reasoning_content = (own.reasoning_content ?? '') + thoughts(item);
-    } else if (type === 'function_call') {
-      const { call_id: id, name, arguments: given } = item as ItemOf<'function_call'>;
-      const own = assistant(() => true);
-      const call: ToolCall = { id, type: 'function', function: { name, arguments: given } };
-      own.tool_calls = [...(own.tool_calls ?? []), call];
-    } else if (type === 'function_call_output') {
-      const { call_id: id, output } = item as ItemOf<'function_call_output'>;
-      messages.push({ role: 'tool', content: textOf(output), tool_call_id: id });
-      open = null;
-    } else {
-      const { role, content: said } = item as ItemOf<'message'>;
-      const text = textOf(said);
-      if (role === 'assistant') {
-        assistant((message) => message.content === null && !message.tool_calls).content = text;
-      } else {
-        messages.push({ role, content: text });
-        open = null;
-      }
-    }
-  }
-  return messages;
-}
-
-function thoughts({ content: told, summary }: ItemOf<'reasoning'>): string {
-  const parts = told?.length ? told : (summary ?? []);
-  return parts.map(({ text }) => text).join('');
-}
-
-function textOf(given: z.infer<typeof content>): string {
-  if (typeof given === 'string') return given;
-  return given.map(({ text, refusal }) => text ?? refusal ?? '').join('');
-}
+/** As the schema has checked it. */
+export type ItemOf<T extends ItemType> = z.infer<(typeof MEMBERS)[T]>;
+export type ItemContent = z.infer<typeof content>;

@@ -5,7 +5,9 @@ import { randomUUID } from 'node:crypto';
 import type { TokenLogprob } from '../index.ts';
 import { toLogprobs } from './logprobs.ts';
 import type { Part } from './reply-parts.ts';
+import { type CallItem, callItem } from './response-call.ts';
 import type { InputItem } from './response-items.ts';
+import type { OfferedTool } from './response-tools.ts';
 
 /** Told of every event by its type and members. */
 export type Tell = (type: string, members: object) => void;
@@ -17,7 +19,13 @@ export interface ResponseOutput {
   items(): InputItem[];
 }
 
-type Kind = 'reasoning' | 'message' | 'function_call';
+export interface OutputWishes {
+  wantsLogprobs: boolean;
+  /** What the model may call. */
+  offered: readonly OfferedTool[];
+}
+
+type Kind = 'reasoning' | 'message' | 'call';
 
 interface Open {
   kind: Kind;
@@ -25,17 +33,13 @@ interface Open {
   at: number;
   text: string;
   logprobs: TokenLogprob[];
-  call: { call_id: string; name: string } | null;
+  call: CallItem | null;
 }
 
-const PREFIXES: Record<Kind, string> = { reasoning: 'rs', message: 'msg', function_call: 'fc' };
-const EVENTS: Record<Kind, string> = {
-  reasoning: 'reasoning_text',
-  message: 'output_text',
-  function_call: 'function_call_arguments',
-};
+const PREFIXES = { reasoning: 'rs', message: 'msg' };
+const EVENTS = { reasoning: 'reasoning_text', message: 'output_text' };
 
-export function createOutput(tell: Tell, wantsLogprobs: boolean): ResponseOutput {
+export function createOutput(tell: Tell, { wantsLogprobs, offered }: OutputWishes): ResponseOutput {
   const items: InputItem[] = [];
   let open: Open | null = null;
 
@@ -45,61 +49,62 @@ export function createOutput(tell: Tell, wantsLogprobs: boolean): ResponseOutput
   const placeOf = ({ kind, id, at }: Open) => ({
     item_id: id,
     output_index: at,
-    ...(kind !== 'function_call' && { content_index: 0 }),
+    ...(kind !== 'call' && { content_index: 0 }),
   });
   const partOf = (item: Open): object =>
     item.kind === 'reasoning'
       ? { type: 'reasoning_text', text: item.text }
       : { type: 'output_text', text: item.text, annotations: [], ...logprobsOf(item, item.logprobs) };
-  const itemOf = (item: Open, status: string, content: object[]): InputItem => {
-    const { id, kind: type } = item;
-    if (item.call) return { id, type, status, ...item.call, arguments: item.text };
-    if (type === 'reasoning') return { id, type, status, summary: [], content };
-    return { id, type, status, role: 'assistant', content };
+  const itemOf = (item: Open, status: 'in_progress' | 'completed' | 'incomplete'): InputItem => {
+    const { id, kind, text, call } = item;
+    const isDone = status !== 'in_progress';
+    if (call) return { id, type: call.form.type, status, ...call.members(text, isDone) };
+    const content = isDone ? [partOf(item)] : [];
+    if (kind === 'reasoning') return { id, type: kind, status, summary: [], content };
+    return { id, type: kind, status, role: 'assistant', content };
   };
+  const eventsOf = ({ kind, call }: Open): string | null =>
+    kind === 'call' ? call!.form.events : EVENTS[kind];
 
-  const begin = (kind: Kind, call: Open['call'] = null): Open => {
+  const begin = (kind: Kind, call: CallItem | null = null): Open => {
     close('completed');
-    const id = `${PREFIXES[kind]}_${randomUUID().replaceAll('-', '')}`;
+    const prefix = kind === 'call' ? call!.form.prefix : PREFIXES[kind];
+    const id = `${prefix}_${randomUUID().replaceAll('-', '')}`;
     open = { kind, id, at: items.length, text: '', logprobs: [], call };
-    tell('response.output_item.added', { output_index: open.at, item: itemOf(open, 'in_progress', []) });
+    tell('response.output_item.added', { output_index: open.at, item: itemOf(open, 'in_progress') });
     if (!call) tell('response.content_part.added', { ...placeOf(open), part: partOf(open) });
     return open;
+  };
+
+  const say = (item: Open, text: string, logprobs: readonly TokenLogprob[] = []): void => {
+    item.text += text;
+    const events = eventsOf(item);
+    if (text === '' || events === null) return;
+    tell(`response.${events}.delta`, { ...placeOf(item), delta: text, ...logprobsOf(item, logprobs) });
   };
 
   const close = (status: 'completed' | 'incomplete'): void => {
     if (!open) return;
     const item = open;
+    if (item.call) say(item, item.call.end());
     open = null;
-    const place = placeOf(item);
-    if (item.call) {
-      const { name } = item.call;
-      tell('response.function_call_arguments.done', { ...place, name, arguments: item.text });
-    } else {
-      tell(`response.${EVENTS[item.kind]}.done`, {
-        ...place,
-        text: item.text,
-        ...logprobsOf(item, item.logprobs),
-      });
-      tell('response.content_part.done', { ...place, part: partOf(item) });
-    }
-    const done = itemOf(item, status, item.call ? [] : [partOf(item)]);
+    const events = eventsOf(item);
+    const said = item.call?.done(item.text) ?? { text: item.text, ...logprobsOf(item, item.logprobs) };
+    if (events !== null) tell(`response.${events}.done`, { ...placeOf(item), ...said });
+    if (!item.call) tell('response.content_part.done', { ...placeOf(item), part: partOf(item) });
+    const done = itemOf(item, status);
     items.push(done);
     tell('response.output_item.done', { output_index: item.at, item: done });
   };
 
   return {
     add(part) {
-      if (part.kind === 'call') return void begin('function_call', { call_id: part.id, name: part.name });
+      if (part.kind === 'call') return void begin('call', callItem(part.id, part.name, offered));
       if (part.text === '' && part.logprobs.length === 0) return;
-      const kind: Kind =
-        part.kind === 'reasoning' ? 'reasoning' : part.kind === 'content' ? 'message' : 'function_call';
+      const kind = part.kind === 'reasoning' ? 'reasoning' : part.kind === 'content' ? 'message' : 'call';
       const item = open?.kind === kind ? open : begin(kind);
-      item.text += part.text;
       item.logprobs.push(...part.logprobs);
-      if (part.text === '') return;
-      const delta = { ...placeOf(item), delta: part.text, ...logprobsOf(item, part.logprobs) };
-      tell(`response.${EVENTS[item.kind]}.delta`, delta);
+      say(item, item.call?.add(part.text) ?? part.text, part.logprobs);
     },
     close,
     items: () => items,

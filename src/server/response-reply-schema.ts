@@ -7,6 +7,7 @@ import { TokenLogprob } from './text-reply-schema.ts';
 const id = z.string();
 const status = z.enum(['in_progress', 'completed', 'incomplete']);
 const nothing = z.array(z.never()).length(0);
+const namespace = z.string().optional().describe('Of a tool that has one.');
 const tokens = z.array(TokenLogprob).describe('Empty unless include asks for them.');
 
 const textPart = z.strictObject({
@@ -38,7 +39,25 @@ export const OutputItem = z.discriminatedUnion('type', [
     status,
     call_id: z.string(),
     name: z.string(),
+    namespace,
     arguments: z.string().describe('JSON; cut short where the response is.'),
+  }),
+  z.strictObject({
+    id,
+    type: z.literal('custom_tool_call'),
+    status,
+    call_id: z.string(),
+    name: z.string(),
+    namespace,
+    input: z.string(),
+  }),
+  z.strictObject({
+    id,
+    type: z.literal('tool_search_call'),
+    status,
+    call_id: z.string(),
+    execution: z.literal('client'),
+    arguments: z.unknown().describe('What its JSON says; the text where the response ended within it.'),
   }),
 ]);
 
@@ -72,7 +91,7 @@ export const ResponseReply = z.strictObject({
   temperature: z.number(),
   text: z.strictObject({ format: typed }),
   tool_choice: z.union([z.string(), typed]),
-  tools: z.array(typed),
+  tools: z.array(typed).describe('Those that the model is offered.'),
   top_logprobs: count,
   top_p: z.number(),
   truncation: z.enum(['auto', 'disabled']),
@@ -105,6 +124,8 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.content_part.done', ofPart),
   event('response.function_call_arguments.delta', { ...inItem, delta: z.string() }),
   event('response.function_call_arguments.done', { ...inItem, name: z.string(), arguments: z.string() }),
+  event('response.custom_tool_call_input.delta', { ...inItem, delta: z.string() }),
+  event('response.custom_tool_call_input.done', { ...inItem, input: z.string() }),
   event('response.output_item.done', ofItem),
   event('response.completed', whole),
   event('response.incomplete', whole),

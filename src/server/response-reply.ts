@@ -2,9 +2,10 @@
 
 import { toErrorReply } from './errors.ts';
 import { type Fold, usageOf } from './reply-fold.ts';
-import { createOutput, type ResponseOutput } from './response-output.ts';
+import { createOutput, type OutputWishes, type ResponseOutput } from './response-output.ts';
 import type { ResponseReply } from './response-reply-schema.ts';
 import type { ResponseBody } from './response-schema.ts';
+import { NOT_OFFERED, type OfferedTool } from './response-tools.ts';
 import type { Send, StreamForm } from './text-stream.ts';
 
 export interface ResponseHead {
@@ -12,6 +13,8 @@ export interface ResponseHead {
   /** Seconds since 1970. */
   created: number;
   body: ResponseBody;
+  /** What the model may call. */
+  offered: readonly OfferedTool[];
   sampling: { temperature: number; topP: number };
 }
 
@@ -50,7 +53,7 @@ export function responseOf(head: ResponseHead, fold: Fold | null, output: unknow
     temperature: body.temperature ?? sampling.temperature,
     text: { format: body.text?.format ?? { type: 'text' } },
     tool_choice: body.tool_choice ?? 'auto',
-    tools: body.tools ?? [],
+    tools: (body.tools ?? []).filter(({ type }) => type !== NOT_OFFERED),
     top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? sampling.topP,
     truncation: body.truncation ?? 'disabled',
@@ -71,6 +74,11 @@ function usage(fold: Fold): ResponseReply['usage'] {
   };
 }
 
+export const wishesOf = ({ body, offered }: ResponseHead): OutputWishes => ({
+  wantsLogprobs: body.include?.includes('message.output_text.logprobs') ?? false,
+  offered,
+});
+
 /** Whether an item that ends with the reply is whole. */
 export const lastStatus = (fold: Fold): 'completed' | 'incomplete' =>
   statusOf(fold) === 'completed' ? 'completed' : 'incomplete';
@@ -85,7 +93,7 @@ export function responseForm(
   let sequence = 0;
   const tell = (type: string, members: object) =>
     write({ type, sequence_number: sequence++, ...members }, type);
-  const output = createOutput(tell, head.body.include?.includes('message.output_text.logprobs') ?? false);
+  const output = createOutput(tell, wishesOf(head));
   return {
     marker: false,
     begin() {

@@ -5,34 +5,9 @@ import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, pickFields } from './fields.ts';
 import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
 import { inputItem } from './response-items.ts';
+import { toolChoice, toolSchema } from './response-tool-schema.ts';
 
 const filled = z.string().min(1);
-
-const tool = z
-  .looseObject({
-    type: z.string(),
-    name: filled.optional(),
-    description: z.string().nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
-  })
-  .superRefine(({ type, name }, context) => {
-    const issue = (path: string, message: string, code: string) =>
-      context.addIssue({ code: 'custom', path: [path], message, params: { code } });
-    if (type !== 'function')
-      issue('type', `is ${type}, and this server runs no tools of its own; send functions`, 'unsupported');
-    else if (name === undefined) issue('name', 'is required', 'missing_required_parameter');
-  });
-
-const choice = z.union([
-  z.enum(['auto', 'none', 'required']),
-  z.looseObject({ type: z.literal('function'), name: filled }),
-  z.looseObject({
-    type: z.literal('allowed_tools'),
-    mode: z.enum(['auto', 'required']),
-    tools: z.array(z.looseObject({ type: z.literal('function'), name: filled })).min(1),
-  }),
-]);
 
 const format = z.looseObject({
   type: z.enum(['text', 'json_object', 'json_schema']),
@@ -72,7 +47,7 @@ export const SHARED_FIELDS = pickFields(
 export const RESPONSE_FIELDS = {
   input: honoured(
     z.union([filled, z.array(inputItem).min(1)]),
-    'A text, or items: message, function_call, function_call_output, reasoning, item_reference.',
+    'A text, or items: message, reasoning, item_reference, additional_tools; function_call, custom_tool_call, tool_search_call, and what each led to.',
   ),
   model: honoured(
     filled,
@@ -85,12 +60,19 @@ export const RESPONSE_FIELDS = {
   previous_response_id: honoured(filled, 'The conversation goes on from that response, if it is still kept.'),
   store: honoured(z.boolean(), 'Keep the response, in memory and within bounds.', true),
   max_output_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.'),
-  tools: honoured(z.array(tool), 'Functions the model may call.'),
-  tool_choice: honoured(choice, 'auto, none, required, one function, or allowed_tools.', 'auto'),
+  tools: honoured(
+    z.array(toolSchema),
+    'What the model may call: function, custom (its text held to a regex or Lark grammar), namespace, tool_search that the client runs. web_search passes, and is never offered.',
+  ),
+  tool_choice: honoured(
+    toolChoice,
+    'auto, none, required, one function or custom tool, or allowed_tools.',
+    'auto',
+  ),
   parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
   text: honoured(
-    z.looseObject({ format: format.nullish(), verbosity: z.literal('medium').nullish() }),
-    'format: text, json_object or json_schema, always strict.',
+    z.looseObject({ format: format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }),
+    'format: text, json_object or json_schema, always strict. verbosity has no effect: a hint for models that were trained to know it.',
   ),
   reasoning: honoured(
     z.looseObject({
@@ -126,6 +108,7 @@ export const RESPONSE_FIELDS = {
   prompt: neutralOnly('A stored prompt.'),
   max_tool_calls: noEffect('Bounds calls of tools that a server runs itself.'),
   user: noEffect('Who asks.'),
+  client_metadata: noEffect('Labels for who runs the server.'),
   safety_identifier: noEffect('Who asks, hashed.'),
   prompt_cache_key: noEffect('Which cache to look in; there is one, and it looks by content.'),
   prompt_cache_retention: noEffect('How long to keep the cache.'),

@@ -10,12 +10,13 @@ import { readJson } from './json-body.ts';
 import { listIgnored } from './model-call.ts';
 import { findTextModel } from './models.ts';
 import { renameParam, underNames } from './renamed.ts';
-import { conversationOf, inputOf, RESPONSE_NAMES, toChat } from './response-chat.ts';
+import { conversationOf, inputOf, responseNames, toChat } from './response-chat.ts';
 import type { InputItem } from './response-items.ts';
 import { createOutput, type ResponseOutput } from './response-output.ts';
-import { lastStatus, responseForm, type ResponseHead, responseOf } from './response-reply.ts';
+import { lastStatus, responseForm, type ResponseHead, responseOf, wishesOf } from './response-reply.ts';
 import { checkResponse, type ResponseBody } from './response-schema.ts';
 import type { StoredResponse } from './response-store.ts';
+import { NOT_OFFERED, notOffered, offerTools } from './response-tools.ts';
 import { requireRunning, type Service } from './service.ts';
 import { acceptText, callText, renamedFor, replyWhole, type TextCall } from './text-call.ts';
 import { streamText } from './text-stream.ts';
@@ -26,18 +27,24 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   const { body, ignored } = checkResponse(await readJson(event.req), service.options.strict);
   const { model, adapter } = findTextModel(service, body.model);
   const items = conversationOf(body, service.responses);
-  const chat = underNames(RESPONSE_NAMES, () => validateChat(toChat(body, items), false).body);
-  const request = underNames(RESPONSE_NAMES, () => {
+  const { tools = [] } = body;
+  const left = notOffered(tools, service.options.strict);
+  const offered = offerTools(tools, items, items.length - inputOf(body).length);
+  const names = responseNames(offered);
+  const chat = underNames(names, () => validateChat(toChat(body, items, offered), false).body);
+  const request = underNames(names, () => {
     checkTokenIds(chat, model.info.vocabSize);
     return fitting(toTextRequest(chat, adapter), body);
   });
-  listIgnored(event, ignored);
-  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), RESPONSE_NAMES);
+  listIgnored(event, [...ignored, ...left]);
+  if (left.length > 0) sayNotOffered(service);
+  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
   const call = callText(service, event, model, [request], rename);
   const head: ResponseHead = {
     id: `resp_${randomUUID().replaceAll('-', '')}`,
     created: Math.floor(Date.now() / 1000),
     body,
+    offered,
     sampling: model.info.sampling,
   };
   const follow = followed(service, head, items, call);
@@ -47,7 +54,7 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
     follow.begin();
     return streamText(service, event, call, (send) => responseForm(head, fold, send, follow.end));
   }
-  const output = createOutput(() => {}, wantsLogprobs(body));
+  const output = createOutput(() => {}, wishesOf(head));
   follow.begin();
   const whole = () => {
     output.close(lastStatus(fold));
@@ -61,14 +68,22 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   });
 }
 
+const told = new WeakSet<Service>();
+
+/** Once. */
+function sayNotOffered(service: Service): void {
+  if (told.has(service)) return;
+  told.add(service);
+  service.log.warn(
+    `a client sends the tool ${NOT_OFFERED}, which OpenAI runs itself: models here are not offered it (said once)`,
+  );
+}
+
 function fitting(request: TextRequest, { truncation }: ResponseBody): TextRequest {
   const { prompt } = request;
   if (truncation !== 'auto' || !('messages' in prompt)) return request;
   return { ...request, prompt: { ...prompt, dropOldest: true } };
 }
-
-const wantsLogprobs = ({ include }: ResponseBody): boolean =>
-  include?.includes('message.output_text.logprobs') ?? false;
 
 /** Keeps a response, if it is to be kept, from its beginning to its end. */
 function followed({ responses: store }: Service, head: ResponseHead, items: InputItem[], call: TextCall) {

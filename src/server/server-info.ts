@@ -2,6 +2,7 @@
 
 import type { H3Event } from 'h3';
 import { findModel } from './models.ts';
+import { NOT_OFFERED } from './response-tools.ts';
 import type { Service, Slot } from './service.ts';
 
 export async function serverInfo(service: Service) {
@@ -15,6 +16,8 @@ export async function serverInfo(service: Service) {
     // This one is counted too.
     open_replies: replies,
     settings: { ...settings, apiKey: apiKey !== undefined, adminApiKey: adminApiKey !== undefined },
+    // Of /v1/responses; OpenAI runs them itself.
+    tools_not_offered: [NOT_OFFERED],
     models: await Promise.all(slots.map(slotInfo)),
   };
 }

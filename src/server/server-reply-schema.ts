@@ -71,6 +71,9 @@ export const ServerInfo = z.strictObject({
     keepAlive: z.number().optional().describe('Milliseconds.'),
     drainTime: z.number().optional().describe('Milliseconds.'),
   }),
+  tools_not_offered: z
+    .array(z.string())
+    .describe('Tools that /v1/responses takes, as OpenAI runs them itself, and that no model is offered.'),
   models: z.array(model),
 });
 

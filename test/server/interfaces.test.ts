@@ -2,6 +2,7 @@
 
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
+import { APPLY_PATCH } from './codex-request.ts';
 import { client, plain, serveShipped, url } from './shipped.ts';
 
 serveShipped();
@@ -97,6 +98,27 @@ describe('/v1/responses', () => {
     const call = called.output.find((item) => item.type === 'function_call')!;
     expect(call.name).toBe('get_weather');
     expect(JSON.parse(call.arguments)).toHaveProperty('city');
+  });
+
+  it('holds the text of a free-form call to its grammar', async () => {
+    const callOf = async (syntax: 'lark' | 'regex', definition: string) => {
+      const format = { type: 'grammar' as const, syntax, definition };
+      const { output } = await client.responses.create({
+        ...ask,
+        max_output_tokens: 80,
+        input: 'Turn around, please.',
+        tools: [{ type: 'custom', name: 'turn', description: 'Turns.', format }],
+        tool_choice: { type: 'custom', name: 'turn' },
+      });
+      return output.find((item) => item.type === 'custom_tool_call')!;
+    };
+    const turn = /^(left|right) "[1-9]"$/;
+    expect((await callOf('regex', turn.source.slice(1, -1))).input).toMatch(turn);
+    expect((await callOf('lark', 'start: ("left" | "right") " \\"" N "\\""\nN: "1".."9"')).input).toMatch(
+      turn,
+    );
+    const { input } = await callOf('lark', APPLY_PATCH);
+    expect(input).toMatch(/^\*\*\* Begin Patch\n\*\*\* (Add|Delete|Update) File: ./);
   });
 });
 

@@ -154,7 +154,7 @@ describe('input', () => {
     ],
     [{ input: 'a', previous_response_id: 'resp_gone' }, 'not_found', 'previous_response_id'],
     [{ input: [{ type: 'item_reference', id: 'msg_gone' }] }, 'not_found', 'input.0'],
-    [{ input: 'a', tools: [{ type: 'web_search' }] }, 'unsupported', 'tools.0.type'],
+    [{ input: 'a', tools: [{ type: 'file_search' }] }, 'unsupported', 'tools.0.type'],
     [{ input: 'a', tools: [{ type: 'function' }] }, 'missing_required_parameter', 'tools.0.name'],
     [
       { input: 'a', tools: [{ type: 'function', name: 'f', parameters: { type: 'string' } }] },
@@ -187,7 +187,7 @@ describe('input', () => {
     expect((await strict.post({ input })).status).toBe(200);
     const body = {
       input: [{ role: 'user', content: [{ type: 'input_text', text: 'a', tone: 'dry' }], mood: 'good' }],
-      tools: [{ type: 'function', name: 'f', defer_loading: true }],
+      tools: [{ type: 'function', name: 'f', mode: 'slow' }],
       reasoning: { effort: 'low', pace: 'slow' },
     };
     const refused = await strict.post(body);
@@ -201,7 +201,7 @@ describe('input', () => {
       'input.0.content.0.tone',
       'input.0.mood',
       'reasoning.pace',
-      'tools.0.defer_loading',
+      'tools.0.mode',
     ]);
   });
 
