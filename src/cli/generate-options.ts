@@ -202,7 +202,7 @@ const OUTPUT_OPTIONS = {
     members: COMPONENTS,
     isInput: true,
     group: OUTPUT,
-    help: 'Component of model_index.json to the folder or hub id that takes its place; also --component-paths.<component> <path> or --<component>-path <path>.',
+    help: 'Component of model_index.json to the folder or hub id that takes its place, its own or that of a pipeline that has it; also --component-paths.<component> <path> or --<component>-path <path>.',
   },
   'pipeline-class-name': {
     kind: 'choice',

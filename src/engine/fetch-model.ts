@@ -5,12 +5,12 @@ import type { Platform } from './platform.ts';
 import type { OpenEvent } from './text/text-model.ts';
 
 /**
- * The folder of a model, which is downloaded where it is an id of the hub; `signal` ends the download. `inspect` sees the folder with the
+ * The folder of a model, which is downloaded where it is an id of the hub, or of a pipeline's `component` alone; `signal` ends the download. `inspect` sees the folder with the
  * names of all its files before the weights are fetched.
  */
 export async function fetchModel(
   platform: Platform,
-  options: { model: string; revision?: string },
+  options: { model: string; revision?: string; component?: string },
   onEvent: (event: OpenEvent) => void,
   signal: AbortSignal | undefined,
   inspect?: (folder: Folder) => Promise<void>,
@@ -18,6 +18,7 @@ export async function fetchModel(
   let resumedPercent: number | undefined;
   const { path } = await platform.resolveModel(options.model, {
     ...(options.revision === undefined ? {} : { revision: options.revision }),
+    ...(options.component === undefined ? {} : { component: options.component }),
     ...(signal ? { signal } : {}),
     ...(inspect && {
       async inspect(settings, files) {

@@ -22,6 +22,7 @@ export interface Platform {
     model: string,
     options: {
       revision?: string;
+      component?: string;
       signal?: AbortSignal;
       onProgress?: (event: HubEvent) => void;
       inspect?: (path: string, files: readonly string[]) => Promise<void>;

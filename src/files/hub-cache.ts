@@ -145,14 +145,22 @@ async function readJson(path: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** The snapshot a branch, tag or commit stands for, where it can be used as it is. */
+/** The snapshot a branch, tag or commit stands for, where it can be used as it is, or where it is a pipeline, this component of it. */
 export async function cachedSnapshot(
   repo: RepoCache,
   revision: string,
+  component?: string,
 ): Promise<{ path: string; commit: string } | null> {
   const commit = (await readRef(repo, revision)) ?? revision;
   const path = join(repo.snapshots, commit);
-  const usable =
-    (await stat(path).catch(() => null))?.isDirectory() && (await snapshotGaps(path)).length === 0;
-  return usable ? { path, commit } : null;
+  if (!(await stat(path).catch(() => null))?.isDirectory()) return null;
+  const isPart = component !== undefined && (await sizeOf(join(path, 'model_index.json'))) !== null;
+  const gaps = isPart ? await componentGaps(path, component) : await snapshotGaps(path);
+  return gaps.length === 0 ? { path, commit } : null;
+}
+
+/** The same of one component of a pipeline; what it lacks otherwise is not asked for. */
+async function componentGaps(dir: string, component: string): Promise<string[]> {
+  const gaps = await snapshotGaps(dir);
+  return gaps.filter((gap) => gap.startsWith(`${component}/`));
 }

@@ -26,6 +26,23 @@ const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
 const LONE_TOKENIZER = 'tokenizer.model';
 const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
 
+const INDEX = 'model_index.json';
+
+/** Of a pipeline's files those that one component takes; of what is no pipeline, all. */
+export function filesOf<F extends Named>(component: string | undefined, files: F[]): F[] {
+  if (component === undefined || !files.some(({ path }) => path === INDEX)) return files;
+  return files.filter(({ path }) => path === INDEX || path.startsWith(`${component}/`));
+}
+
+/** What is fetched of a pipeline's component that has no weights, as a tokenizer, or is not there; undefined for others. */
+export function weightless(
+  component: string | undefined,
+  files: readonly Named[],
+): ((path: string) => boolean) | undefined {
+  if (component === undefined || !files.some(({ path }) => path === INDEX)) return undefined;
+  return RUN_COMPONENT.test(`${component}/`) && files.length > 1 ? undefined : isSettings;
+}
+
 /** The files to fetch. `allow` replaces the rules altogether. */
 export function selectFiles<F extends Named>(
   id: string,
@@ -47,7 +64,7 @@ export function selectFiles<F extends Named>(
       .split('/')
       .slice(0, -1)
       .some((folder) => FOREIGN_FOLDERS.test(folder));
-  const isPipeline = files.some(({ path }) => path === 'model_index.json');
+  const isPipeline = files.some(({ path }) => path === INDEX);
   const native = files.filter(
     ({ path }) => !isForeign(path) && !(isPipeline && UNUSED_COMPONENTS.includes(path.split('/')[0]!)),
   );

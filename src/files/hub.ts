@@ -11,7 +11,7 @@ import { HUB_LIMITS, throwIfCancelled, type HubLimits, type Session } from './hu
 import { checkId, checkRevision } from './hub-id.ts';
 import { nearestModel } from './hub-list.ts';
 import { makeSlots } from './hub-parts.ts';
-import { isWeights, selectFiles } from './hub-select.ts';
+import { filesOf, isWeights, selectFiles, weightless } from './hub-select.ts';
 import type { HubSource, KnownFile, Listing } from './hub-source.ts';
 import { shippedFolder } from './shipped.ts';
 
@@ -23,6 +23,8 @@ export interface ResolveOptions {
   onProgress?: OnHubEvent;
   /** What has arrived when it aborts is kept. */
   signal?: AbortSignal;
+  /** Where the model is a pipeline, only this component of it is wanted. */
+  component?: string;
   /** Replaces the choice of files (configuration, tokenizer, safetensors). */
   allow?: (path: string) => boolean;
   /** Told of the folder once all but the weights is there, and of the files it is going to have; what it throws ends the fetch. */
@@ -65,7 +67,7 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   };
   throwIfCancelled(session.signal);
 
-  const cached = await cachedSnapshot(repo, revision);
+  const cached = await cachedSnapshot(repo, revision, options.component);
   // A commit never changes: what is here in full needs no question.
   const isSettled = cached !== null && cached.commit === revision && !options.allow;
   if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
@@ -85,7 +87,13 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
     return { path: cached.path, id, revision: cached.commit };
   }
   const plan = { source, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
-  const chosen = selectFiles(id, listing.files, listing.baseModel, options.allow);
+  const files = filesOf(options.component, listing.files);
+  const chosen = selectFiles(
+    id,
+    files,
+    listing.baseModel,
+    options.allow ?? weightless(options.component, files),
+  );
   try {
     return { path: await fetchListing(plan, chosen), id, revision: listing.commit };
   } catch (error) {

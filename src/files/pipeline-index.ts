@@ -42,10 +42,10 @@ export interface Pipeline {
 }
 
 export interface PipelineOptions {
-  /** Component → what stands for it: a folder, or anything that `find` makes one of. */
+  /** Component → what stands for it: its folder, or that of a pipeline that has it, or anything that `find` makes one of. */
   componentPaths?: Readonly<Record<string, string>>;
   /** Asked only for components that the pipeline has. */
-  find?: (model: string) => Promise<string>;
+  find?: (model: string, component: string) => Promise<string>;
   pipelineClassName?: string;
   /** A class that is not built in is composed of components that are. */
   compose?: boolean;
@@ -156,8 +156,12 @@ async function openComponents(
   }
   const opened = pairs.map(async (pair) => {
     const given = componentPaths[pair.name];
-    const elsewhere = given === undefined ? undefined : await find(given);
-    const folder = await openFolder(elsewhere ?? `${root.path}/${pair.name}`).catch((error: unknown) => {
+    const elsewhere = given === undefined ? undefined : await find(given, pair.name);
+    const opening =
+      elsewhere === undefined
+        ? openFolder(`${root.path}/${pair.name}`)
+        : openElsewhere(openFolder, elsewhere, pair.name);
+    const folder = await opening.catch((error: unknown) => {
       // Nobody needs the safety checker of a pipeline.
       if (elsewhere === undefined && !needed.includes(pair.name)) return null;
       throw elsewhere === undefined ? withoutFolder(root.path, pair, error) : error;
@@ -165,6 +169,19 @@ async function openComponents(
     return folder === null ? [] : [[pair.name, await openComponent(root.path, pair, folder)] as const];
   });
   return Object.fromEntries((await Promise.all(opened)).flat());
+}
+
+/** What takes a component's place: its own folder, or that of a pipeline, of which it is a part. */
+async function openElsewhere(openFolder: OpenFolder, path: string, name: string): Promise<Folder> {
+  const folder = await openFolder(path);
+  if (!(await folder.names()).includes(INDEX)) return folder;
+  return openFolder(`${folder.path}/${name}`).catch((error: unknown) => {
+    throw new EngineError(
+      'model_not_found',
+      `${path} is a pipeline that has no ${name}: give one that has it, or the folder of the component`,
+      { param: 'component_paths', cause: error },
+    );
+  });
 }
 
 async function openComponent(path: string, pair: Pair, folder: Folder): Promise<PipelineComponent> {

@@ -38,8 +38,8 @@ export interface UNetConfig {
   guidanceDims: number | null;
   /** SDXL adds pooled text and sizes to the time embedding: columns of both together, and of one embedded size. */
   added: { columns: number; idDims: number } | null;
-  /** Latent width and height the model was trained at. */
-  sampleSize: number | null;
+  /** Latents that the model was trained at. */
+  sampleSize: { height: number; width: number } | null;
 }
 
 const DOWN_BLOCKS = ['CrossAttnDownBlock2D', 'DownBlock2D'];
@@ -107,8 +107,15 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
             columns: config.count('projection_class_embeddings_input_dim'),
             idDims: config.count('addition_time_embed_dim'),
           },
-    sampleSize: typeof json['sample_size'] === 'number' ? json['sample_size'] : null,
+    sampleSize: readSampleSize(config, json),
   };
+}
+
+/** One number for both sides, or height and width. */
+function readSampleSize(config: ConfigReader, json: Json): UNetConfig['sampleSize'] {
+  if (json['sample_size'] == null) return null;
+  const [height, width] = config.each('sample_size', 2) as [number, number];
+  return { height, width };
 }
 
 type Levels = Pick<UNetConfig, 'down' | 'mid' | 'up'>;

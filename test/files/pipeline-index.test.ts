@@ -69,18 +69,39 @@ describe('a pipeline', () => {
     expect(components['vae']?.folder.path).toBe(tiny);
   });
 
+  it('takes a component of another pipeline', async () => {
+    const other = await folderOf({
+      ...PIPELINE,
+      'vae/config.json': { _class_name: 'AutoencoderTiny' },
+      'scheduler/scheduler_config.json': { _class_name: 'LCMScheduler' },
+    });
+    const path = await folderOf(PIPELINE);
+    const { components } = await openPipeline(path, openDiskFolder, {
+      componentPaths: { vae: other, scheduler: other },
+    });
+    expect(components['vae']).toMatchObject({ className: 'AutoencoderTiny' });
+    expect(components['vae']?.folder.path).toBe(join(other, 'vae'));
+    expect(components['scheduler']).toMatchObject({ className: 'LCMScheduler' });
+    expect(components['unet']?.folder.path).toBe(join(path, 'unet'));
+    const without = await folderOf({ 'model_index.json': INDEX });
+    expect(await refusal(path, { componentPaths: { unet: without } })).toMatchObject({
+      code: 'model_not_found',
+      message: `${without} is a pipeline that has no unet: give one that has it, or the folder of the component`,
+    });
+  });
+
   it('has each of them found, and none that it does not have', async () => {
     const tiny = await folderOf({ 'config.json': { _class_name: 'AutoencoderTiny' } });
-    const asked: string[] = [];
-    const find = async (model: string) => {
-      asked.push(model);
+    const asked: string[][] = [];
+    const find = async (...names: string[]) => {
+      asked.push(names);
       return tiny;
     };
     const path = await folderOf(PIPELINE);
     const { components } = await openPipeline(path, openDiskFolder, { componentPaths: { vae: 'a/b' }, find });
     expect(components['vae']?.folder.path).toBe(tiny);
     await refusal(path, { componentPaths: { vae: 'a/b', other: 'c/d' }, find });
-    expect(asked).toEqual(['a/b']);
+    expect(asked).toEqual([['a/b', 'vae']]);
   });
 
   it('is the class that is asked for before the one it names', async () => {

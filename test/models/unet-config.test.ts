@@ -61,6 +61,14 @@ it('of a pruned one: depths of its own on the way up, no middle attention', () =
   });
 });
 
+it.each([
+  [64, { height: 64, width: 64 }],
+  [[96, 64], { height: 96, width: 64 }],
+  [null, null],
+])('a sample size of %j', (given, wanted) => {
+  expect(readUNetConfig({ sample_size: given }).sampleSize).toEqual(wanted);
+});
+
 describe('refusals', () => {
   it.each([
     [
@@ -109,6 +117,7 @@ describe('refusals', () => {
     ],
     [{ block_out_channels: [] }, 'block_out_channels is [], a list of positive integers is needed'],
     [{ in_channels: '4' }, 'in_channels is "4", a positive integer is needed'],
+    [{ sample_size: [64] }, 'sample_size is [64], an integer, or 2 of them, is needed'],
     [{ layers_per_block: [2, 2] }, 'layers_per_block is [2,2], an integer, or 4 of them, is needed'],
     [
       { transformer_layers_per_block: [1, 2] },

@@ -1,6 +1,7 @@
-// Families of pipelines: what a pipeline's class and name say about how it is used. A checkpoint's own numbers come first;
-// these stand in where it has none.
+// Families of pipelines: what a pipeline's class, components and name say about how it is used. A checkpoint's own numbers
+// come first; these stand in where it has none.
 
+import type { PipelineComponent } from '../../files/pipeline-index.ts';
 import { classOfModelId, type PipelineFamily } from '../../files/pipeline-classes.ts';
 
 export interface Family {
@@ -34,8 +35,11 @@ const FAMILIES: Readonly<Record<PipelineFamily, Family>> = {
   },
 };
 
-/** Few-step models say so in their class or name only: [which, where the family is one of these, what they want]. */
-const DISTILLED: readonly [RegExp, PipelineFamily[], Family['defaults']][] = [
+type Defaults = Family['defaults'];
+type Components = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;
+
+/** What a name tells of few-step models: [which, where the family is one of these, what they want]. */
+const NAMED: readonly [RegExp, PipelineFamily[], Defaults][] = [
   [/z-image.*turbo/i, ['z-image'], { steps: 8, guidance: 0, size: 1024 }],
   [/sdxl-turbo/i, ['stable-diffusion-xl'], { steps: 1, guidance: 0, size: 512 }],
   [/sd-turbo/i, ['stable-diffusion'], { steps: 1, guidance: 0, size: 512 }],
@@ -46,15 +50,37 @@ const DISTILLED: readonly [RegExp, PipelineFamily[], Family['defaults']][] = [
 
 /** Whether a name tells anything of a model. */
 export function isTelling(name: string): boolean {
-  return classOfModelId(name) !== null || DISTILLED.some(([which]) => which.test(name));
+  return classOfModelId(name) !== null || NAMED.some(([which]) => which.test(name));
 }
 
 /** The family of a pipeline; `name` is the model's own, or what --model-id gives in its place. */
-export function familyOf(pipeline: { family: PipelineFamily; className: string }, name: string): Family {
+export function familyOf(
+  pipeline: { family: PipelineFamily; className: string; components: Components },
+  name: string,
+): Family {
   const family = FAMILIES[pipeline.family];
-  const distilled = DISTILLED.find(
+  const named = NAMED.find(
     ([which, families]) =>
       families.includes(family.name) && (which.test(name) || which.test(pipeline.className)),
   );
-  return distilled ? { ...family, defaults: { ...family.defaults, ...distilled[2] } } : family;
+  const told = family.denoiser === 'unet' ? toldBy(pipeline.components) : {};
+  const few = told.surely ?? named?.[2] ?? told.likely;
+  return few ? { ...family, defaults: { ...family.defaults, ...few } } : family;
+}
+
+/** What the components tell: `surely` holds whatever the name says, `likely` where it says nothing. */
+function toldBy({ unet, scheduler }: Components): { surely?: Defaults; likely?: Defaults } {
+  // It was taught to follow a guidance scale in one pass.
+  if (unet?.config['time_cond_proj_dim'] != null) return { surely: { steps: 4, guidance: 8.5 } };
+  const { className = '', config = {} } = scheduler ?? {};
+  if (className === 'LCMScheduler') return { surely: { steps: 4, guidance: 1 } };
+  if (className === 'TCDScheduler') return { surely: { steps: 4, guidance: 0 } };
+  // Playground v2.5, as its card has it.
+  if (className.startsWith('EDM')) return { likely: { guidance: 3 } };
+  const { timestep_spacing: spacing, prediction_type: prediction = 'epsilon' } = config;
+  // So are the Turbo and Lightning models published; else trailing steps are for zero signal at the end, with other predictions.
+  const fromNoise = spacing === 'trailing' && config['rescale_betas_zero_snr'] !== true;
+  if (/^Euler(Ancestral)?Discrete/.test(className) && fromNoise && prediction === 'epsilon')
+    return { likely: { steps: 4, guidance: 0 } };
+  return {};
 }

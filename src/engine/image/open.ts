@@ -38,7 +38,7 @@ export async function openImageModelInline(
   const pipeline = await openPipeline(path, platform.openFolder, {
     ...options,
     compose: options.backend !== 'svc',
-    find: (model) => fetchModel(platform, { model }, onEvent, signal),
+    find: (model, component) => fetchModel(platform, { model, component }, onEvent, signal),
   });
   if (pipeline.composedFrom !== null) {
     const message = `${pipeline.composedFrom} is not built in, but its components are: the generic backend composes them as ${pipeline.className}`;

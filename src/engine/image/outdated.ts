@@ -3,6 +3,7 @@
 
 import type { PipelineComponent } from '../../files/pipeline-index.ts';
 import type { Json } from '../../models/config-values.ts';
+import type { UNetConfig } from '../../models/unet-config.ts';
 
 const CORRECTED = /^StableDiffusion(Img2Img|Inpaint)?Pipeline$/;
 
@@ -17,8 +18,9 @@ export function schedulerConfig(
   return { ...named, steps_offset: 1, clip_sample: false, ...(inpaints && { skip_prk_steps: true }) };
 }
 
-/** Latents along a side, where unet/config.json was written by a converter that said 32 of every model. */
-export function sampleSizeOf(json: Json, sampleSize: number | null): number | null {
+/** Latents of a picture, where unet/config.json was written by a converter that said 32 of every model. */
+export function sampleSizeOf(json: Json, sampleSize: UNetConfig['sampleSize']): UNetConfig['sampleSize'] {
   const isOld = /^0\.[0-8]\./.test(String(json['_diffusers_version']));
-  return isOld && sampleSize !== null ? Math.max(sampleSize, 64) : sampleSize;
+  const { sample_size: side } = json;
+  return isOld && typeof side === 'number' && side < 64 ? { height: 64, width: 64 } : sampleSize;
 }

@@ -99,9 +99,15 @@ async function partsOf(
     factor: autoencoder.factor,
   });
   const own = await ownSettings(await platform.openFolder(pipeline.path));
-  const size = family.defaults.size ?? (runner.sampleSize ?? USUAL_LATENTS) * autoencoder.factor;
-  const { steps, guidance } = family.defaults;
-  const defaults: ModelDefaults = { width: size, height: size, steps, guidance, ...own.defaults };
+  const { steps, guidance, size } = family.defaults;
+  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
+  const defaults: ModelDefaults = {
+    width: size ?? width * autoencoder.factor,
+    height: size ?? height * autoencoder.factor,
+    steps,
+    guidance,
+    ...own.defaults,
+  };
   const context: ResolveContext = {
     family,
     sizeMultiple: autoencoder.factor * family.patch,

@@ -39,8 +39,8 @@ export interface Runner {
   latentChannels: number;
   /** Made to fill masks: beside the latents it takes a mask and the picture without what is drawn anew. */
   fillsMasks: boolean;
-  /** Latents along a side that the model was trained at. */
-  sampleSize: number | null;
+  /** Latents that the model was trained at. */
+  sampleSize: { height: number; width: number } | null;
   /** CLIP layers that may be left out; 0 where there is no CLIP. */
   mostClipSkip: number;
   /** Nothing is unwanted where nothing is said, not the empty text. */

@@ -1,28 +1,81 @@
-// What a name tells of a model that its files do not.
+// What the files of a model and its name tell of how it is used.
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { familyOf, isTelling } from '../../../src/engine/image/families.ts';
 
-it.each([
-  ['stabilityai/sdxl-turbo', 'stable-diffusion-xl', { steps: 1, guidance: 0, size: 512 }],
-  ['stabilityai/sd-turbo', 'stable-diffusion', { steps: 1, guidance: 0, size: 512 }],
-  ['Tongyi-MAI/Z-Image-Turbo', 'z-image', { steps: 8, guidance: 0, size: 1024 }],
-  ['Tongyi-MAI/Z-Image', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
-  ['ByteDance/Hyper-SD', 'stable-diffusion', { steps: 4, guidance: 0 }],
-  ['someone/hyperrealism-v3', 'stable-diffusion', {}],
-  ['someone/sdxl-turbo', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
-  ['stabilityai/stable-diffusion-xl-base-1.0', 'stable-diffusion-xl', { guidance: 5 }],
-] as const)('%s', (name, family, defaults) => {
-  expect(familyOf({ family, className: 'AnyPipeline' }, name).defaults).toEqual(defaults);
+const plain = { className: 'AnyPipeline', components: {} };
+
+describe('a name', () => {
+  it.each([
+    ['stabilityai/sdxl-turbo', 'stable-diffusion-xl', { steps: 1, guidance: 0, size: 512 }],
+    ['stabilityai/sd-turbo', 'stable-diffusion', { steps: 1, guidance: 0, size: 512 }],
+    ['Tongyi-MAI/Z-Image-Turbo', 'z-image', { steps: 8, guidance: 0, size: 1024 }],
+    ['Tongyi-MAI/Z-Image', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
+    ['ByteDance/Hyper-SD', 'stable-diffusion', { steps: 4, guidance: 0 }],
+    ['someone/hyperrealism-v3', 'stable-diffusion', {}],
+    ['someone/sdxl-turbo', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
+    ['stabilityai/stable-diffusion-xl-base-1.0', 'stable-diffusion-xl', { guidance: 5 }],
+  ] as const)('%s', (name, family, defaults) => {
+    expect(familyOf({ ...plain, family }, name).defaults).toEqual(defaults);
+  });
+
+  it('and a class tell it alike', () => {
+    const model = {
+      ...plain,
+      family: 'stable-diffusion',
+      className: 'LatentConsistencyModelPipeline',
+    } as const;
+    expect(familyOf(model, 'a/b').defaults).toEqual({ steps: 4, guidance: 8.5 });
+  });
+
+  it.each([
+    ['Tongyi-MAI/Z-Image', true],
+    ['stabilityai/sd-turbo', true],
+    ['nonsense/x', false],
+  ])('that %s tells something of a model is %s', (name, telling) => expect(isTelling(name)).toBe(telling));
 });
 
-it('a class tells it as well', () => {
-  const model = { family: 'stable-diffusion', className: 'LatentConsistencyModelPipeline' } as const;
-  expect(familyOf(model, 'a/b').defaults).toEqual({ steps: 4, guidance: 8.5 });
-});
+describe('components', () => {
+  const unet = (config: object) => ({ className: 'UNet2DConditionModel', config: { ...config } });
+  const scheduler = (className: string, config: object = {}) => ({ className, config: { ...config } });
+  const euler = 'EulerDiscreteScheduler';
+  const trailing = { timestep_spacing: 'trailing' };
+  const turbo = scheduler('EulerAncestralDiscreteScheduler', { ...trailing, prediction_type: 'epsilon' });
+  const guided = unet({ time_cond_proj_dim: 256 });
+  const lcm = scheduler('LCMScheduler');
 
-it.each([
-  ['Tongyi-MAI/Z-Image', true],
-  ['stabilityai/sd-turbo', true],
-  ['nonsense/x', false],
-])('that %s tells something of a model is %s', (name, telling) => expect(isTelling(name)).toBe(telling));
+  it.each([
+    ['a UNet that is told the guidance', { unet: guided, scheduler: lcm }, { steps: 4, guidance: 8.5 }],
+    [
+      "LCM's schedule",
+      { unet: unet({ time_cond_proj_dim: null }), scheduler: lcm },
+      { steps: 4, guidance: 1 },
+    ],
+    ["TCD's schedule", { scheduler: scheduler('TCDScheduler') }, { steps: 4, guidance: 0 }],
+    ['trailing steps that predict noise', { scheduler: turbo }, { steps: 4, guidance: 0 }],
+    ['the same of Lightning', { scheduler: scheduler(euler, trailing) }, { steps: 4, guidance: 0 }],
+    ['Playground v2.5', { scheduler: scheduler('EDMDPMSolverMultistepScheduler') }, { guidance: 3 }],
+    [
+      'trailing steps that predict velocity',
+      { scheduler: scheduler(euler, { ...trailing, prediction_type: 'v_prediction' }) },
+      { guidance: 5 },
+    ],
+    [
+      'trailing steps to zero signal',
+      { scheduler: scheduler(euler, { ...trailing, rescale_betas_zero_snr: true }) },
+      { guidance: 5 },
+    ],
+    ['leading steps', { scheduler: scheduler(euler, { timestep_spacing: 'leading' }) }, { guidance: 5 }],
+  ])('%s', (_, components, defaults) => {
+    const model = { ...plain, family: 'stable-diffusion-xl', components } as const;
+    expect(familyOf(model, 'a/b').defaults).toEqual(defaults);
+  });
+
+  it('that leave the number of steps open give way to a name, and others do not', () => {
+    const model = { ...plain, family: 'stable-diffusion-xl' } as const;
+    const of = (components: object) =>
+      familyOf({ ...model, components: { ...components } }, 'a/sdxl-turbo').defaults;
+    expect(of({ scheduler: turbo })).toEqual({ steps: 1, guidance: 0, size: 512 });
+    expect(of({ scheduler: lcm })).toEqual({ steps: 4, guidance: 1 });
+  });
+});

@@ -23,7 +23,7 @@ function resolved(
   return resolveRequest(
     { prompt: 'a house', seed: 1, ...request },
     {
-      family: familyOf({ family, className }, 'a/b'),
+      family: familyOf({ family, className, components: {} }, 'a/b'),
       sizeMultiple: 8,
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',

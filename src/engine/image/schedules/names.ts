@@ -132,7 +132,7 @@ export function scheduleNames(family: ScheduleFamily): string[] {
  */
 export function scheduleName(name: string, config: Config): string {
   const own = ownName(name);
-  refuseKnown(own);
+  refuseKnown(own, name);
   check(own, scheduleFamily(config));
   return own;
 }
@@ -163,8 +163,8 @@ export function scheduleFamily(config: Config): ScheduleFamily {
   return flows ? 'flow' : 'diffusion';
 }
 
-function refuseKnown(name: string): void {
-  const refused = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+function refuseKnown(own: string, name = own): void {
+  const refused = Object.hasOwn(REFUSED, own) ? REFUSED[own] : undefined;
   if (refused === undefined) return;
   throw new EngineError('unsupported', `scheduler ${name} is not here: ${refused}.`, { param: 'scheduler' });
 }

@@ -99,7 +99,11 @@ test.each([
     'UniPCMultistepScheduler is for noise-predicting and flow-matching models, which this is not',
   ],
   ['dpmpp_sde', SD, 'take dpm++2m-sde'],
-  ['dpmpp_2s_ancestral', SD, 'diffusers has no class for it; take dpm2-a, or dpm++2s'],
+  [
+    'dpmpp_2s_ancestral',
+    SD,
+    'scheduler dpmpp_2s_ancestral is not here: diffusers has no class for it; take dpm2-a, or dpm++2s',
+  ],
 ])('refused: the name %s', (name, config, message) => {
   expect(() => chooseSchedule(name, config)).toThrow(message);
 });
