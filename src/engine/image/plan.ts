@@ -70,14 +70,16 @@ export function createPlanner(
 }
 
 /** The timestep at which a share of the way to a picture is done. */
-function cutoff(share: number, { trained }: Schedule): number {
-  return roundHalfEven(trained - share * trained);
+function cutoff(param: string, share: number, { trained, family, className }: Schedule): number {
+  if (family !== 'edm') return roundHalfEven(trained - share * trained);
+  const message = `${param} is ${share}, a share of the trained timesteps, and ${className} goes by levels instead: leave it out`;
+  throw new EngineError('bad_request', message, { param });
 }
 
 /** Steps that are left out so that the first call is below the cutoff. */
 function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): number {
   const { steps: calls } = schedule.plan(request);
-  const below = calls.filter(({ timestep }) => timestep < cutoff(share, schedule)).length;
+  const below = calls.filter(({ timestep }) => timestep < cutoff('denoising_start', share, schedule)).length;
   // No step is cut within: of second order the calls left are odd, as all are.
   const left = schedule.order === 2 && below % 2 === 0 ? below + 1 : below;
   if (left > 0) return (calls.length - left) / schedule.order;
@@ -86,7 +88,9 @@ function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): n
 
 /** Without the calls below the cutoff; where there is a mask, what it keeps is clean after the last. */
 function endedAt(share: number, schedule: Schedule, plan: Plan): Plan {
-  const count = plan.steps.filter(({ timestep }) => timestep >= cutoff(share, schedule)).length;
+  const count = plan.steps.filter(
+    ({ timestep }) => timestep >= cutoff('denoising_end', share, schedule),
+  ).length;
   const last = plan.steps[count - 1];
   if (!last) throw leavesNoStep('denoising_end', share, plan.steps.length, 'raise it');
   return { ...plan, steps: [...plan.steps.slice(0, count - 1), { ...last, after: CLEAN }] };

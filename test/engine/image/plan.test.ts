@@ -104,6 +104,18 @@ describe('a part of the way', () => {
   ])('that %s leaves empty is refused', (param, call, config) => {
     expect(() => of(config, call)).toThrow(expect.objectContaining({ code: 'bad_request', param }));
   });
+
+  it.each([
+    ['denoising_start', { denoisingStart: 0.5 }],
+    ['denoising_end', { denoisingEnd: 0.5 }],
+  ])('is no share of levels: %s', (param, call) => {
+    expect(() => of({ _class_name: 'EDMEulerScheduler' }, call)).toThrow(
+      expect.objectContaining({
+        param,
+        message: expect.stringContaining('EDMEulerScheduler goes by levels'),
+      }),
+    );
+  });
 });
 
 it.each([
