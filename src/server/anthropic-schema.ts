@@ -20,15 +20,20 @@ function blocks(members: Readonly<Record<string, z.ZodObject>>) {
       context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
     const own = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
     if (FOREIGN_BLOCKS.has(block.type)) {
-      issue(`has the type ${block.type}, and the served model reads text only; send text`, [], 'unsupported');
+      issue('is not read here: the served model reads text only; send text', [block.type], 'unsupported');
     } else if (!own) {
       issue(`must be one of ${types.join(', ')}, got ${JSON.stringify(block.type)}`, ['type'], 'unsupported');
     } else {
       for (const found of own.safeParse(block).error?.issues ?? [])
-        context.addIssue({ ...found, input: block } as never);
+        context.addIssue({ ...found, path: placeOf(found, block.type), input: block } as never);
     }
   });
   return withMembers(schema, (type) => members[String(type)]);
+}
+
+/** With the types of blocks in it, as Anthropic's errors have it: Claude Code finds a picture by that, and goes on without it. */
+function placeOf({ code, path }: z.core.$ZodIssue, type: string): PropertyKey[] {
+  return code === 'custom' && type === 'tool_result' ? [type, ...path] : path;
 }
 
 /** What says nothing here: the cache looks by content, and thoughts are not signed. */

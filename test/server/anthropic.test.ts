@@ -252,7 +252,7 @@ describe('errors', () => {
     [{ messages: [{ role: 'tool', content: 'a' }] }, 'messages.0.role must be one of'],
     [
       { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },
-      'messages.0.content.0 has the type image',
+      'messages.0.content.0.image is not read here',
     ],
     [
       { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f' }] }] },

@@ -47,3 +47,20 @@ it('takes what it sends to any model', async () => {
     messages: [{}, { role: 'system', content: 'Now.' }, {}, { role: 'tool', content: 'f' }],
   });
 });
+
+it('is told of a picture so that it finds it, and goes on without it', async () => {
+  const { post } = await startMessages(HELLO);
+  const content = [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } }];
+  const { status, body } = await post({
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] },
+    ],
+  });
+  expect(status).toBe(400);
+  // The expression that it reads errors with.
+  const place =
+    /messages[.[](\d+)[\].]+content[.[](\d+)[\].]+(?:tool_result[.[]content[.[]\d+[\].]+)?(image|document|pdf)/;
+  expect(place.exec(body.error!.message)?.slice(1)).toEqual(['2', '0', 'image']);
+});

@@ -121,7 +121,8 @@ export function createSequences(
   if (ids.length >= contextLength) {
     throw new EngineError(
       'context_length_exceeded',
-      `the prompt has ${ids.length} tokens, the context holds ${contextLength} with the reply: shorten the conversation`,
+      // In the words of Anthropic's API, by which agents know that they have to make it shorter.
+      `the prompt is too long: ${ids.length} tokens > ${contextLength}, which the context holds with the reply: shorten the conversation`,
       { param },
     );
   }
