@@ -10,8 +10,8 @@ import { findModel, SAMPLING_NAMES, splitName } from './models.ts';
 import { checkShow } from './ollama-schema.ts';
 import { requireRunning, type Service } from './service.ts';
 
-/** Of the interface that this one follows: clients ask for it to know what they may send. */
-const INTERFACE = '0.12.0';
+/** Of the interface that this one follows: clients ask for it to know what they may send; Codex wants /v1/responses, which came with this one. */
+const INTERFACE = '0.13.4';
 /** Later than any clock: when a model will sleep, requests decide. */
 const NEVER = '9999-12-31T23:59:59Z';
 
