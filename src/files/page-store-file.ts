@@ -1,24 +1,29 @@
-// KV pages as files, one each, in a folder for all models. The least recently used go when there are too many bytes. A page is
-// written under another name and takes its own when it is whole, so that a process may end at any moment.
+// KV pages as files, one each, in a folder for all models. When there are too many bytes, ends of chains go, the least recently
+// used first (page-chains.ts). A page is written under another name and takes its own when it is whole, so that a process may
+// end at any moment.
 
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { EngineError } from './error.ts';
 import { isAlive } from './live-process.ts';
-import { HEADER_BYTES, openSealed, sealPage, type PageStore } from './page-store.ts';
+import { keptPages, type ChainedPage } from './page-chains.ts';
+import { HEADER_BYTES, openSealed, pageBefore, sealPage, type PageStore } from './page-store.ts';
 
-interface Held {
-  bytes: number;
-  usedAt: number;
+interface Held extends ChainedPage {
+  /** When its use was last noted on disk. */
+  notedAt: number;
 }
 
 const PAGE = /^[0-9a-f]{64}\.page$/;
 const UNFINISHED = /^[0-9a-f]{64}\.page\.(\d+)\.[0-9a-f]{8}\.tmp$/;
 /** Share that stays when it is full. */
 const KEPT = 0.9;
-/** Milliseconds after which a use is noted on disk. */
+/** Milliseconds after which another use is noted on disk. */
 const NOTED_EVERY = 60_000;
+
+/** Folders that are listed at a time. */
+const LISTED = 8;
 
 /** Throws where the folder cannot be written. */
 export async function openFileStore(
@@ -27,7 +32,8 @@ export async function openFileStore(
   onTrouble: (message: string) => void,
 ): Promise<PageStore> {
   const root = resolve(folder);
-  const held = new Map<string, Held>();
+  /** In the order of their use. */
+  let held = new Map<string, Held>();
   const writing = new Map<string, Promise<void>>();
   let used = 0;
   let trimming: Promise<void> | null = null;
@@ -53,29 +59,26 @@ export async function openFileStore(
   };
 
   const trim = async (): Promise<void> => {
-    const oldest = [...held].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    for (const [key] of oldest) {
-      if (used <= KEPT * most) return;
-      await remove(key);
-    }
+    const kept = keptPages(held, KEPT * most, writing);
+    for (const key of [...held.keys()].filter((page) => !kept.has(page))) await remove(key);
   };
 
-  const put = async (key: string, bytes: Uint8Array): Promise<void> => {
+  const put = async (key: string, before: string | null, bytes: Uint8Array): Promise<void> => {
     const file = fileOf(key);
     const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
     try {
-      await writeFile(temporary, sealPage(key, bytes), { flag: 'wx' });
+      await writeFile(temporary, sealPage(key, before, bytes), { flag: 'wx' });
       await rename(temporary, file);
     } catch (cause) {
       await rm(temporary, { force: true }).catch(() => {});
       return trouble('written', cause);
     }
-    held.set(key, { bytes: bytes.length + HEADER_BYTES, usedAt: Date.now() });
+    held.set(key, { before, bytes: bytes.length + HEADER_BYTES, notedAt: Date.now() });
     used += bytes.length + HEADER_BYTES;
     if (used > most) await (trimming ??= trim().finally(() => (trimming = null)));
   };
 
-  await prepare(root, held).catch((cause: unknown) => {
+  held = await prepare(root).catch((cause: unknown) => {
     throw new EngineError(
       'bad_request',
       `the storage cache ${root} cannot be used (${codeOf(cause)}): give a folder that can be written`,
@@ -95,23 +98,31 @@ export async function openFileStore(
       return missing < 0 ? keys.length : missing;
     },
     async read(key) {
-      const page = held.get(key);
-      if (!page) return null;
+      if (!held.has(key)) return null;
       const sealed = await readFile(fileOf(key)).catch(() => null);
       const bytes = sealed && openSealed(key, sealed);
       if (!bytes) {
         await remove(key);
         return null;
       }
-      const now = Date.now();
-      if (now - page.usedAt > NOTED_EVERY) void utimes(fileOf(key), now / 1000, now / 1000).catch(() => {});
-      page.usedAt = now;
       return bytes;
     },
-    async write(key, bytes) {
+    touch(keys) {
+      // Those before it go after it in any case.
+      const key = keys.findLast((page) => held.has(page));
+      if (key === undefined) return;
+      const page = held.get(key)!;
+      held.delete(key);
+      held.set(key, page);
+      const now = Date.now();
+      if (now - page.notedAt <= NOTED_EVERY) return;
+      page.notedAt = now;
+      void utimes(fileOf(key), now / 1000, now / 1000).catch(() => {});
+    },
+    async write(key, before, bytes) {
       if (held.has(key) || bytes.length + HEADER_BYTES > most) return;
       let write = writing.get(key);
-      if (!write) writing.set(key, (write = put(key, bytes).finally(() => writing.delete(key))));
+      if (!write) writing.set(key, (write = put(key, before, bytes).finally(() => writing.delete(key))));
       await write;
     },
     async close() {
@@ -120,19 +131,43 @@ export async function openFileStore(
   };
 }
 
-/** Makes the folders, takes away what writers that died left behind, and lists the pages. */
-async function prepare(root: string, held: Map<string, Held>): Promise<void> {
-  for (let i = 0; i < 256; i++) {
-    const folder = join(root, i.toString(16).padStart(2, '0'));
-    await makeFolder(folder);
-    for (const name of await readdir(folder)) {
-      const writer = UNFINISHED.exec(name)?.[1];
-      if (writer !== undefined && !isAlive(Number(writer))) await rm(join(folder, name), { force: true });
-      if (!PAGE.test(name)) continue;
-      const info = await stat(join(folder, name)).catch(() => null);
-      if (info?.isFile()) held.set(name.slice(0, 64), { bytes: info.size, usedAt: info.mtimeMs });
+/** Makes the folders, takes away what nobody will read, and lists the pages in the order of their use. */
+async function prepare(root: string): Promise<Map<string, Held>> {
+  const pages: [string, Held][] = [];
+  await makeFolder(root);
+  const list = async (first: number): Promise<void> => {
+    for (let i = first; i < 256; i += LISTED) {
+      const folder = join(root, i.toString(16).padStart(2, '0'));
+      await makeFolder(folder);
+      for (const name of await readdir(folder)) {
+        const writer = UNFINISHED.exec(name)?.[1];
+        if (writer !== undefined && !isAlive(Number(writer))) await rm(join(folder, name), { force: true });
+        const page = PAGE.test(name) && (await readHeader(join(folder, name), name.slice(0, 64)));
+        if (page) pages.push([name.slice(0, 64), page]);
+      }
     }
+  };
+  await Promise.all(Array.from({ length: LISTED }, (_, first) => list(first)));
+  return new Map(pages.sort(([, a], [, b]) => a.notedAt - b.notedAt));
+}
+
+/** null: there is no such page. A file that is not one, or one of another form, is taken away. */
+async function readHeader(file: string, key: string): Promise<Held | null> {
+  const handle = await open(file).catch(() => null);
+  if (!handle) return null;
+  try {
+    const info = await handle.stat();
+    if (!info.isFile()) return null;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
+    const before = pageBefore(key, buffer.subarray(0, bytesRead));
+    if (before !== undefined) return { before, bytes: info.size, notedAt: info.mtimeMs };
+  } catch {
+    return null;
+  } finally {
+    await handle.close();
   }
+  await rm(file, { force: true }).catch(() => {});
+  return null;
 }
 
 /** Level by level: Node's recursive mkdir goes round for ever where a folder takes none, as /proc does. */

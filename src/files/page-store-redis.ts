@@ -9,6 +9,8 @@ import { openSealed, sealPage, type PageStore } from './page-store.ts';
 const LANES = 4;
 const SECONDS_KEPT = 7 * 24 * 3600;
 const CONNECT_TIME = 5000;
+/** Milliseconds in which a page's time to live is renewed once. */
+const RENEWED_EVERY = 60_000;
 
 /** Throws where it cannot be reached, or ioredis is not there. */
 export async function openRedisStore(url: string, onTrouble: (message: string) => void): Promise<PageStore> {
@@ -53,6 +55,9 @@ export async function openRedisStore(url: string, onTrouble: (message: string) =
   let turn = 0;
   const next = (): Redis => lanes[turn++ % LANES]!;
   const named = (key: string): string => `svc:page:${key}`;
+  /** Pages renewed lately, as the last of those touched. */
+  const renewed = new Set<string>();
+  let renewedSince = 0;
 
   return {
     backend: 'redis',
@@ -72,13 +77,26 @@ export async function openRedisStore(url: string, onTrouble: (message: string) =
       const sealed = await next()
         .getBuffer(named(key))
         .catch((cause: unknown) => (trouble(cause), null));
-      if (!sealed) return null;
-      void next().expire(named(key), SECONDS_KEPT).catch(trouble);
-      return openSealed(key, sealed);
+      return sealed && openSealed(key, sealed);
     },
-    async write(key, bytes) {
+    touch(keys) {
+      if (Date.now() - renewedSince > RENEWED_EVERY) {
+        renewed.clear();
+        renewedSince = Date.now();
+      }
+      const last = keys.at(-1);
+      if (last === undefined || renewed.has(last)) return;
+      renewed.add(last);
+      // The first last: where Redis has to choose, ends of chains go before what they hang on.
+      const pipeline = next().pipeline();
+      for (const key of keys.toReversed()) pipeline.expire(named(key), SECONDS_KEPT);
+      void pipeline.exec().catch(trouble);
+    },
+    async write(key, before, bytes) {
       // Written again even where it is there: it may be damaged.
-      await next().set(named(key), sealPage(key, bytes), 'EX', SECONDS_KEPT).catch(trouble);
+      await next()
+        .set(named(key), sealPage(key, before, bytes), 'EX', SECONDS_KEPT)
+        .catch(trouble);
     },
     async close() {
       await Promise.all(lanes.map((lane) => lane.quit().catch(() => lane.disconnect())));

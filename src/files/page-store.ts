@@ -15,8 +15,10 @@ export interface PageStore {
   leading(keys: readonly string[]): Promise<number>;
   /** null: it is not there, or not whole. */
   read(key: string): Promise<Uint8Array | null>;
-  /** Nothing happens where it is there already, or where there is no room. */
-  write(key: string, bytes: Uint8Array): Promise<void>;
+  /** `before`: the page it is found by. Nothing happens where it is there already, or where there is no room. */
+  write(key: string, before: string | null, bytes: Uint8Array): Promise<void>;
+  /** Pages from a first one on are in use now, wherever they were found; those that are there stay longer. */
+  touch(keys: readonly string[]): void;
   /** Waits for what is being written. */
   close(): Promise<void>;
 }
@@ -28,25 +30,39 @@ export function pageName(identity: string, before: string | null, scope: string,
   return hash.update('\0').update(Buffer.from(tokens, 'utf16le')).digest('hex');
 }
 
-const MAGIC = 'svcpage1';
-/** Magic, the page's name, its length, its checksum. */
-export const HEADER_BYTES = 8 + 32 + 4 + 4;
+const MAGIC = 'svcpage2';
+/** Magic, the names of the page and of the one before it, its length, the checksum of all but the magic. */
+export const HEADER_BYTES = 8 + 32 + 32 + 4 + 4;
+const CHECKSUM = HEADER_BYTES - 4;
+const FIRST = '0'.repeat(64);
 
-export function sealPage(key: string, bytes: Uint8Array): Buffer {
+export function sealPage(key: string, before: string | null, bytes: Uint8Array): Buffer {
   const sealed = Buffer.allocUnsafe(HEADER_BYTES + bytes.length);
   sealed.write(MAGIC, 0, 'latin1');
   sealed.write(key, 8, 'hex');
-  sealed.writeUInt32LE(bytes.length, 40);
-  sealed.writeUInt32LE(crc32(bytes), 44);
+  sealed.write(before ?? FIRST, 40, 'hex');
+  sealed.writeUInt32LE(bytes.length, 72);
+  sealed.writeUInt32LE(checksum(sealed, bytes), CHECKSUM);
   sealed.set(bytes, HEADER_BYTES);
   return sealed;
 }
 
 /** null: not that page, or not whole. */
 export function openSealed(key: string, sealed: Buffer): Uint8Array | null {
-  if (sealed.length < HEADER_BYTES || sealed.toString('latin1', 0, 8) !== MAGIC) return null;
-  if (sealed.toString('hex', 8, 40) !== key) return null;
+  if (pageBefore(key, sealed) === undefined) return null;
   const bytes = new Uint8Array(sealed.buffer, sealed.byteOffset + HEADER_BYTES, sealed.length - HEADER_BYTES);
-  if (sealed.readUInt32LE(40) !== bytes.length || sealed.readUInt32LE(44) !== crc32(bytes)) return null;
-  return bytes;
+  if (sealed.readUInt32LE(72) !== bytes.length) return null;
+  return sealed.readUInt32LE(CHECKSUM) === checksum(sealed, bytes) ? bytes : null;
+}
+
+/** The page before a sealed one, of which the header is enough; undefined: it is not that page. */
+export function pageBefore(key: string, sealed: Buffer): string | null | undefined {
+  if (sealed.length < HEADER_BYTES || sealed.toString('latin1', 0, 8) !== MAGIC) return undefined;
+  if (sealed.toString('hex', 8, 40) !== key) return undefined;
+  const before = sealed.toString('hex', 40, 72);
+  return before === FIRST ? null : before;
+}
+
+function checksum(sealed: Buffer, bytes: Uint8Array): number {
+  return crc32(bytes, crc32(sealed.subarray(8, CHECKSUM)));
 }

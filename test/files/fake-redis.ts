@@ -7,6 +7,8 @@ export interface FakeRedis {
   values: Map<string, Buffer>;
   /** Names of the commands that came, in lower case. */
   commands: string[];
+  /** What `expire` named. */
+  renewed: string[];
   /** Goes away with all connections. */
   stop(): Promise<void>;
 }
@@ -14,6 +16,7 @@ export interface FakeRedis {
 export async function startFakeRedis(): Promise<FakeRedis> {
   const values = new Map<string, Buffer>();
   const commands: string[] = [];
+  const renewed: string[] = [];
   const sockets = new Set<Socket>();
   const answer = ([command, key, value]: Buffer[]): Buffer => {
     const name = String(command).toLowerCase();
@@ -27,8 +30,10 @@ export async function startFakeRedis(): Promise<FakeRedis> {
       case 'set':
         values.set(String(key), Buffer.from(value!));
         return OK;
-      case 'exists':
       case 'expire':
+        renewed.push(String(key));
+        return Buffer.from(`:${kept ? 1 : 0}\r\n`);
+      case 'exists':
         return Buffer.from(`:${kept ? 1 : 0}\r\n`);
       case 'info':
         return Buffer.from('$9\r\nloading:0\r\n');
@@ -54,6 +59,7 @@ export async function startFakeRedis(): Promise<FakeRedis> {
     url: `redis://user:secret@127.0.0.1:${port}/0`,
     values,
     commands,
+    renewed,
     async stop() {
       sockets.forEach((socket) => socket.destroy());
       await new Promise((resolve) => server.close(resolve));

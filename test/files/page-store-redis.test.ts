@@ -21,18 +21,27 @@ afterEach(async () => {
 });
 
 it('keeps pages beyond a connection, with a time to live', async () => {
-  await Promise.all([1, 2].map((i) => store.write(name(`p${i}`), page(i))));
+  await Promise.all([1, 2].map((i) => store.write(name(`p${i}`), null, page(i))));
   const again = await openRedisStore(redis.url, () => {});
   expect(await again.leading(['p1', 'p2', 'p3'].map(name))).toBe(2);
   expect(await again.read(name('p2'))).toEqual(page(2));
   expect(await again.read(name('p3'))).toBeNull();
   await again.close();
-  expect(redis.commands).toContain('expire');
   expect(again).toMatchObject({ backend: 'redis', used: null });
 });
 
+it('renews the time of all pages up to one that is used, the first last, once a minute', async () => {
+  const pages = ['p1', 'p2', 'p3'].map(name);
+  for (const again of [1, 2]) {
+    store.touch(pages);
+    store.touch(pages.slice(0, 2));
+    await expect.poll(() => redis.commands.filter((command) => command === 'expire')).toHaveLength(5);
+    expect(redis.renewed.slice(0, 3), `${again}`).toEqual(pages.map((key) => `svc:page:${key}`).toReversed());
+  }
+});
+
 it('finds none in a damaged value', async () => {
-  await store.write(name('a'), page(1));
+  await store.write(name('a'), null, page(1));
   const [key] = [...redis.values.keys()];
   redis.values.get(key!)![1000]! ^= 1;
   expect(await store.read(name('a'))).toBeNull();
@@ -41,10 +50,10 @@ it('finds none in a damaged value', async () => {
 });
 
 it('that goes away costs pages, and says so once, without the password', async () => {
-  await store.write(name('a'), page(1));
+  await store.write(name('a'), null, page(1));
   await redis.stop();
   expect(await store.read(name('a'))).toBeNull();
-  await store.write(name('b'), page(1));
+  await store.write(name('b'), null, page(1));
   expect(await store.leading([name('a')])).toBe(0);
   expect(troubles).toHaveLength(1);
   expect(troubles[0]).toContain('127.0.0.1');

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -31,6 +32,19 @@ function open(folder: string, most = 1e9): Promise<PageStore> {
   return openFileStore(folder, most, (message) => {
     throw new Error(message);
   });
+}
+
+/** Names of pages one after the other. */
+function chain(tokens: readonly string[]): string[] {
+  const names: string[] = [];
+  for (const text of tokens) names.push(pageName('model', names.at(-1) ?? null, 'scope', text));
+  return names;
+}
+
+/** As the engine does: all at once, where they are there already too. */
+async function writeChain(store: PageStore, tokens: readonly string[]): Promise<void> {
+  const names = chain(tokens);
+  await Promise.all(names.map((key, i) => store.write(key, names[i - 1] ?? null, page(i))));
 }
 
 function fileOf(folder: string, key: string): string {
@@ -58,12 +72,12 @@ describe('names', () => {
 describe('a sealed page', () => {
   const key = name('a');
   it('opens under its own name only', () => {
-    expect(openSealed(key, sealPage(key, page(1)))).toEqual(page(1));
-    expect(openSealed(name('b'), sealPage(key, page(1)))).toBeNull();
+    expect(openSealed(key, sealPage(key, null, page(1)))).toEqual(page(1));
+    expect(openSealed(name('b'), sealPage(key, null, page(1)))).toBeNull();
   });
 
   it('opens with no byte changed, missing or added', () => {
-    const sealed = sealPage(key, page(1, 64));
+    const sealed = sealPage(key, null, page(1, 64));
     for (let at = 0; at < sealed.length; at++) {
       const damaged = Buffer.from(sealed);
       damaged[at]! ^= 1 << (at % 8);
@@ -78,7 +92,7 @@ describe('the folder of pages', () => {
   it('keeps them beyond its closing', async () => {
     const folder = await temporaryFolder();
     const store = await open(folder);
-    await Promise.all([1, 2, 3].map((i) => store.write(name(`p${i}`), page(i))));
+    await Promise.all([1, 2, 3].map((i) => store.write(name(`p${i}`), null, page(i))));
     await store.close();
     const again = await open(folder);
     expect(await again.leading(['p1', 'p2', 'p3', 'p4'].map(name))).toBe(3);
@@ -102,20 +116,20 @@ describe('the folder of pages', () => {
     ],
   ])('finds none in a file that is %s, and takes a new one', async (_, damage) => {
     const folder = await temporaryFolder();
-    await (await open(folder)).write(name('a'), page(1));
+    await (await open(folder)).write(name('a'), null, page(1));
     damage(fileOf(folder, name('a')));
     const store = await open(folder);
     expect(await store.read(name('a'))).toBeNull();
     expect(await store.leading([name('a')])).toBe(0);
-    await store.write(name('a'), page(1));
+    await store.write(name('a'), null, page(1));
     expect(await store.read(name('a'))).toEqual(page(1));
   });
 
   it("finds none in another's file, nor where a file has gone", async () => {
     const folder = await temporaryFolder();
     const store = await open(folder);
-    await store.write(name('a'), page(1));
-    await store.write(name('b'), page(2));
+    await store.write(name('a'), null, page(1));
+    await store.write(name('b'), null, page(2));
     renameSync(fileOf(folder, name('a')), fileOf(folder, name('b')));
     expect(await store.read(name('b'))).toBeNull();
     expect(await store.read(name('a'))).toBeNull();
@@ -124,19 +138,74 @@ describe('the folder of pages', () => {
 
   it('drops the least recently used above its limit, over restarts too', async () => {
     const folder = await temporaryFolder();
-    const first = await open(folder, 10_500);
+    const first = await open(folder, 10_800);
     for (let i = 0; i < 8; i++) {
-      await first.write(name(`p${i}`), page(i));
+      await first.write(name(`p${i}`), null, page(i));
       utimesSync(fileOf(folder, name(`p${i}`)), 1000 + i, 1000 + i);
     }
-    const store = await open(folder, 10_500);
-    expect(await store.read(name('p0'))).not.toBeNull();
-    for (let i = 8; i < 12; i++) await store.write(name(`p${i}`), page(i));
+    const store = await open(folder, 10_800);
+    store.touch([name('p0'), name('nowhere')]);
+    for (let i = 8; i < 12; i++) await store.write(name(`p${i}`), null, page(i));
     const kept = await Promise.all(Array.from({ length: 12 }, (_, i) => store.leading([name(`p${i}`)])));
     expect(kept.slice(0, 4)).toEqual([1, 0, 0, 1]);
     expect(kept.slice(8)).toEqual([1, 1, 1, 1]);
-    expect(store.used).toBeLessThanOrEqual(10_500);
+    expect(store.used).toBeLessThanOrEqual(10_800);
     expect(allFiles(folder)).toHaveLength(kept.filter(Boolean).length);
+  });
+
+  it('is emptied from the ends of chains: what stays is found, and a head that many share stays longest', async () => {
+    const folder = await temporaryFolder();
+    const most = 30 * 1080;
+    const head = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const prompt = (user: number): string[] => [...head, `${user}1`, `${user}2`, `${user}3`, `${user}4`];
+    const found = (store: PageStore): Promise<number[]> =>
+      Promise.all(Array.from({ length: 10 }, (_, user) => store.leading(chain(prompt(user)))));
+    const store = await open(folder, most);
+    for (let user = 0; user < 10; user++) {
+      await writeChain(store, prompt(user));
+      // As when another prompt finds all it needs on the device.
+      store.touch(chain(prompt(0)));
+    }
+    const before = await found(store);
+    expect(before.slice(-3)).toEqual([10, 10, 10]);
+    expect(before[0]).toBe(10);
+    expect(Math.min(...before)).toBe(6);
+    expect(allFiles(folder)).toHaveLength(6 + before.reduce((sum, pages) => sum + pages - 6, 0));
+    await store.close();
+
+    for (const key of chain(head)) utimesSync(fileOf(folder, key), 1000, 1000);
+    const again = await open(folder, most);
+    expect(await found(again)).toEqual(before);
+    for (let user = 10; user < 14; user++) await writeChain(again, prompt(user));
+    expect(await again.leading(chain(prompt(13)))).toBe(10);
+    expect(again.used).toBeLessThanOrEqual(most);
+  });
+
+  it('notes on disk that a page is used, once a minute', async () => {
+    const folder = await temporaryFolder();
+    await writeChain(await open(folder), ['a', 'b', 'c']);
+    const files = chain(['a', 'b', 'c']).map((key) => fileOf(folder, key));
+    for (const file of files) utimesSync(file, 1000, 1000);
+    const store = await open(folder);
+    store.touch(chain(['a', 'b', 'elsewhere']));
+    const used = (): number[] => files.map((file) => statSync(file).mtimeMs);
+    await expect.poll(used).toEqual([1_000_000, expect.closeTo(Date.now(), -4), 1_000_000]);
+    utimesSync(files[1]!, 1000, 1000);
+    store.touch(chain(['a', 'b', 'elsewhere']));
+    await store.write(name('x'), null, page(1));
+    expect(used()[1]).toBe(1_000_000);
+  });
+
+  it('takes away pages of an older form', async () => {
+    const folder = await temporaryFolder();
+    await writeChain(await open(folder), ['a', 'b']);
+    const [a, b] = chain(['a', 'b']);
+    const bytes = readFileSync(fileOf(folder, b!));
+    bytes.write('svcpage1', 0, 'latin1');
+    writeFileSync(fileOf(folder, b!), bytes);
+    const store = await open(folder);
+    expect(await store.leading([a!, b!])).toBe(1);
+    expect(allFiles(folder)).toEqual([`${a}.page`]);
   });
 
   it('takes away what a writer that died left, and nothing of one that lives', async () => {
@@ -180,7 +249,7 @@ describe('the folder of pages', () => {
   it('is made with all the folders it lies in', async () => {
     const folder = join(await temporaryFolder(), 'a', 'b');
     const store = await open(folder);
-    await store.write(name('a'), page(1));
+    await store.write(name('a'), null, page(1));
     await store.close();
     expect(allFiles(folder)).toHaveLength(1);
   });
@@ -200,8 +269,8 @@ describe('the folder of pages', () => {
     const messages: string[] = [];
     const store = await openFileStore(folder, 1e9, (message) => messages.push(message));
     for (const part of readdirSync(folder)) renameSync(join(folder, part), join(folder, `${part}-moved`));
-    await store.write(name('a'), page(1));
-    await store.write(name('b'), page(1));
+    await store.write(name('a'), null, page(1));
+    await store.write(name('b'), null, page(1));
     expect(await store.leading([name('a')])).toBe(0);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toContain(folder);

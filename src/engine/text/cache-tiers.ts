@@ -136,7 +136,8 @@ export function createCacheTiers({
       .catch(() => null); // the device is lost, and they with it
     const store = async (node: PageNode, bytes: Uint8Array): Promise<void> => {
       tree.keep(node, bytes);
-      if (storage && !node.forgotten) await storage.write(nameOf(node), bytes);
+      if (storage && !node.forgotten)
+        await storage.write(nameOf(node), node.parent && nameOf(node.parent), bytes);
       leaving.delete(node);
       tree.keep(node, node.host); // it may have lost its bytes since
     };
@@ -179,11 +180,11 @@ export function createCacheTiers({
     const { scope } = sequence.prefix;
     const most = findablePages(sequence);
     const keys = keysOf(sequence, most);
-    const first = tree.find(scope, keys, most).length;
-    if (first === most) return;
-    const all: string[] = [];
-    for (const key of keys.slice(0, most)) all.push(storage!.name(all.at(-1) ?? null, scope, key));
-    let end = first + (await storage!.leading(all.slice(first)));
+    const all = tree.find(scope, keys, most).map(nameOf);
+    const first = all.length;
+    for (const key of keys.slice(first, most)) all.push(storage!.name(all.at(-1) ?? null, scope, key));
+    let end = first < most ? first + (await storage!.leading(all.slice(first))) : first;
+    storage!.touch(all.slice(0, end));
     /** Pages that may wait on the host until the sequence is let in. */
     let room = Math.floor(total / 2 / runner().pageBytes);
     sequence.prefix.fetched = [first, first];

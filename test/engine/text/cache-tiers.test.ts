@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { pageName } from '../../../src/files/page-store.ts';
+import { HEADER_BYTES, pageName } from '../../../src/files/page-store.ts';
 import { randomInteger, randomOf } from '../random.ts';
 import { allFinished, until } from './paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
@@ -89,7 +89,7 @@ describe('storage', () => {
     const write = storage!.write.bind(storage);
     let goOn = (): void => {};
     const held = new Promise<void>((resolve) => (goOn = resolve));
-    storage!.write = (name, bytes) => held.then(() => write(name, bytes));
+    storage!.write = (...page) => held.then(() => write(...page));
     const first = paperSequence(prompt(300), 1);
     await engine.run(first);
     const nodes = engine.scheduler.pages.match(first);
@@ -123,6 +123,44 @@ describe('storage', () => {
     const asked = paperSequence(prompt(200), 3);
     await foreign.run(asked);
     expect(cached(asked)).toMatchObject({ device: 0, host: 0, storage: 0 });
+  });
+
+  it('that is full keeps the head that all share, and what was asked for last, over a restart', async () => {
+    const folder = await folders({});
+    const storageBytes = 24 * (PAGE_BYTES + HEADER_BYTES);
+    const ask = (user: number): PaperSequence =>
+      paperSequence([...prompt(200), ...prompt(100, user + 1)], 1, { scope: '' });
+    // The device holds the head all the time: storage is never asked for it.
+    const first = await startTiered({ pages: 64, folder, storageBytes });
+    for (let user = 0; user < 10; user++) {
+      await first.run(ask(user));
+      await first.settled();
+    }
+    await first.tiers.close();
+    expect(first.tiers.storage!.used).toBeLessThanOrEqual(storageBytes);
+    const second = await startTiered({ pages: 64, folder, storageBytes });
+    const [last, other] = [ask(9), ask(0)];
+    await second.run(last);
+    await second.run(other);
+    [last, other].forEach(expectAlone);
+    expect(cached(last)).toMatchObject({ storage: 288 });
+    expect(cached(other)).toMatchObject({ device: 192, storage: 0 });
+  });
+
+  it('counts what is found on the device as used', async () => {
+    const folder = await folders({});
+    const storageBytes = 24 * (PAGE_BYTES + HEADER_BYTES);
+    const first = await startTiered({ pages: 64, folder, storageBytes });
+    for (let user = 0; user < 10; user++) {
+      await first.run(paperSequence(prompt(200), 1));
+      await first.run(paperSequence(prompt(100, user + 1), 1));
+      await first.settled();
+    }
+    await first.tiers.close();
+    const second = await startTiered({ pages: 64, folder, storageBytes });
+    const again = paperSequence(prompt(200), 1);
+    await second.run(again);
+    expect(cached(again)).toMatchObject({ storage: 192 });
   });
 
   it('writes on closing what it has not written yet', async () => {

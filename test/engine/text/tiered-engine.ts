@@ -31,16 +31,24 @@ export async function startTiered(
     pages = 8,
     hostPages = 0,
     folder,
+    storageBytes = 1e9,
     model = 'model',
     stagingPages,
-  }: { pages?: number; hostPages?: number; folder?: string; model?: string; stagingPages?: number },
+  }: {
+    pages?: number;
+    hostPages?: number;
+    folder?: string;
+    storageBytes?: number;
+    model?: string;
+    stagingPages?: number;
+  },
   random = randomInteger(1),
 ): Promise<TieredEngine> {
   const engine = createPaperEngine({ pages, slots: 4, rows: 64 }, random, { loads: 2 });
   const storage: PageStorage | null =
     folder === undefined
       ? null
-      : Object.assign(await openFileStore(folder, 1e9, () => {}), {
+      : Object.assign(await openFileStore(folder, storageBytes, () => {}), {
           name: (before: string | null, scope: string, tokens: string) =>
             pageName(model, before, scope, tokens),
         });
