@@ -6,6 +6,7 @@ enable subgroups;
 #import "lib/keys.$KEYS.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 #import "lib/eight.wgsl"
+#import "lib/queries.$QUERIES.wgsl"
 #import "lib/sums.wgsl"
 #import "lib/values.$VALUES.wgsl"
 
@@ -14,7 +15,7 @@ const TILES = 2u;
 const QUADS = 1u;    // of 32 d's each
 const SINGLES = 1u;  // of 8 d's each
 const MASKED = -1e30;
-const QUERIES = 8u * TILES;
+const TASK_QUERIES = 8u * TILES;
 
 @compute @workgroup_size(8u * TEAMS)
 fn main(
@@ -24,14 +25,14 @@ fn main(
 ) {
   let lane = local % 8u;
   first_lane = subgroup_lane - lane;
-  let first = (workgroup.x * TEAMS + local / 8u) * QUERIES; // may lie behind the last one
+  let first = (workgroup.x * TEAMS + local / 8u) * TASK_QUERIES; // may lie behind the last one
   let head_quads = args.dims / 4u;
   let head = workgroup.y / args.parts;
   let first_quad = workgroup.y % args.parts * 8u * QUADS;
   let item = workgroup.z;
   let count = count_of(item);
   // The same for all teams, so that their subgroup stays together.
-  let seen_keys = seen_of(count, (workgroup.x + 1u) * TEAMS * QUERIES - 1u);
+  let seen_keys = seen_of(count, (workgroup.x + 1u) * TEAMS * TASK_QUERIES - 1u);
   let row0 = args.q_row + item * args.queries;
   let k0 = (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * head_quads;
   let v0 = (args.v_row + item * args.keys) * args.v_quads + args.v_first + head / args.share * head_quads + first_quad;
@@ -42,6 +43,8 @@ fn main(
     let query = min(first + t * 8u + lane, args.queries - 1u);
     q0[t] = (row0 + query) * args.q_quads + args.q_first + head * head_quads;
   }
+  var queries: Queries;
+  fetch_queries(q0, &queries);
   var largest: array<f32, TILES>; // of the lane's query
   var total: array<f32, TILES>;
   var sums: Sums;
@@ -50,7 +53,7 @@ fn main(
   }
   var made: Made;
   if (CONTINUES) {
-    for (var query = first; query < min(first + QUERIES, args.queries); query++) {
+    for (var query = first; query < min(first + TASK_QUERIES, args.queries); query++) {
       for (var i = 0u; i < HELD; i++) {
         made[(query - first) * HELD + i] = y[y0 + query * args.y_quads * 4u + min(d_of(i, lane), args.dims - 1u)];
       }
@@ -72,7 +75,7 @@ fn main(
     for (var d = 0u; d < head_quads; d++) {
       let by_d = transpose(mat4x4f(k[at.x + d], k[at.y + d], k[at.z + d], k[at.w + d]));
       for (var t = 0u; t < TILES; t++) {
-        fold_eight(&s[t], q[q0[t] + d] * args.scale, by_d);
+        fold_eight(&s[t], query_quad(&queries, t, d), by_d);
       }
     }
     if (first_key + 32u > seen_of(count, first)) {
@@ -121,7 +124,7 @@ fn main(
       to_memory(&sums, t, i, subgroupShuffle(rate, lane_at(i)), &made);
     }
   }
-  for (var query = first; query < min(first + QUERIES, args.queries); query++) {
+  for (var query = first; query < min(first + TASK_QUERIES, args.queries); query++) {
     for (var i = 0u; i < HELD; i++) {
       let d = d_of(i, lane);
       if (first_quad * 4u + d < args.dims) {

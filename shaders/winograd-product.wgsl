@@ -1,10 +1,12 @@
-// The second step: on each of the 16 planes, inputs times weights, summed over the channels; the scheme of matmul.wgsl. Workgroups
-// with the same weights follow each other, so that these are read from memory once.
+// The second step: on each of the 16 planes, inputs times weights, summed over the channels; the scheme of matmul.wgsl. A
+// workgroup makes all columns of its rows, and fetches HELD quads of these rows' channels for all of them: a CPU reads an array of
+// its own for a fraction of what a buffer costs. Sums wait in y for the next channels.
 #import "weights/$W.wgsl"
 #import "lib/rows.$LANES.wgsl"
 
 const TILES = 2u;
 const COLUMN_LANES = 32u;
+const HELD = 8u; // a multiple of 8
 const ROLLED = false; // the stores are a loop, as in conv2d.wgsl
 
 struct Args {
@@ -15,6 +17,7 @@ struct Args {
   plane_blocks: u32,  // blocks of 32 channels a plane
   first_group: u32,   // groups of 32 columns before this window
   groups: u32,        // groups in this window
+  turns: u32,         // of COLUMN_LANES columns
   tile_rows: u32,     // rows of a tile, known too late for drivers to unroll the stores
 }
 
@@ -28,38 +31,53 @@ fn main(
   @builtin(local_invocation_index) local: u32,
   lanes: Lanes,
 ) {
-  let column = workgroup.y * COLUMN_LANES + local;
-  let group = min(column / 8u, args.groups - 1u);
-  let lane = column % 8u;
-  let row0 = workgroup.z * args.plane_rows + workgroup.x * LANES * TILES;
+  let row0 = workgroup.y * args.plane_rows + workgroup.x * LANES * TILES;
   let x0 = (row0 + lane_row(lanes)) * args.x_quads;
 
-  var c: array<array<vec4f, LANES>, TILES>;
-  for (var b = 0u; b < args.plane_blocks; b++) {
-    let block = (group * 16u + workgroup.z) * args.plane_blocks + b;
-    let scale = load_scale(block, lane);
-    let quads = min(8u, args.channel_quads - b * 8u);
-    var pack: Pack;
-    for (var quad = 0u; quad < quads; quad++) {
-      if (quad % (STEP / 4u) == 0u) {
-        pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
-      }
-      let w = unpack(pack, scale, quad % (STEP / 4u));
-      var xs: array<vec4f, TILES>;
+  // Of two dimensions each: loops over an array of one are unrolled by drivers that know its length.
+  var held: array<array<vec4f, TILES>, HELD>;
+  var sums: array<array<vec4f, LANES>, TILES>; // on their way from and to y
+  for (var first = 0u; first < args.channel_quads; first += HELD) {
+    let count = min(HELD, args.channel_quads - first);
+    for (var quad = 0u; quad < count; quad++) {
       for (var t = 0u; t < TILES; t++) {
-        xs[t] = x[x0 + t * LANES * args.x_quads + b * 8u + quad];
-      }
-      for (var t = 0u; t < TILES; t++) {
-        fold_quad(&c[t], xs[t], w);
+        held[quad][t] = x[x0 + t * LANES * args.x_quads + first + quad];
       }
     }
-  }
+    for (var turn = 0u; turn < args.turns; turn++) {
+      let column = turn * COLUMN_LANES + local;
+      let group = min(column / 8u, args.groups - 1u);
+      let lane = column % 8u;
+      let y_quad = args.first_group * 8u + column;
+      let y0 = row0 * args.y_quads + y_quad;
+      let is_inside = column / 8u < args.groups && y_quad < args.y_quads;
 
-  let y_quad = args.first_group * 8u + column;
-  if (column / 8u < args.groups && y_quad < args.y_quads) {
-    var sums = c;
-    for (var i = 0u; i < select(LANES * TILES, args.tile_rows, ROLLED); i++) {
-      y[(row0 + i) * args.y_quads + y_quad] = sums[i / LANES][i % LANES];
+      for (var i = 0u; i < select(LANES * TILES, args.tile_rows, ROLLED); i++) {
+        sums[i / LANES][i % LANES] = select(vec4f(0.0), y[select(0u, y0 + i * args.y_quads, is_inside)], first > 0u);
+      }
+      var c = sums;
+      let block0 = (group * 16u + workgroup.y) * args.plane_blocks + first / 8u;
+      for (var b = 0u; b * 8u < count; b++) {
+        let block = block0 + b;
+        let scale = load_scale(block, lane);
+        let quads = min(8u, count - b * 8u);
+        var pack: Pack;
+        for (var quad = 0u; quad < quads; quad++) {
+          if (quad % (STEP / 4u) == 0u) {
+            pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
+          }
+          let w = unpack(pack, scale, quad % (STEP / 4u));
+          for (var t = 0u; t < TILES; t++) {
+            fold_quad(&c[t], held[b * 8u + quad][t], w);
+          }
+        }
+      }
+      sums = c;
+      if (is_inside) {
+        for (var i = 0u; i < select(LANES * TILES, args.tile_rows, ROLLED); i++) {
+          y[y0 + i * args.y_quads] = sums[i / LANES][i % LANES];
+        }
+      }
     }
   }
 }

@@ -167,7 +167,15 @@ function variantOf(tape: Tape, dims: number): Variant {
   const tiles = software ? tilesOnCpu(dims) : tilesOnGpu(dims);
   return {
     shader: 'attend.wgsl',
-    params: { TEAMS: teams, TILES: tiles, VALUES: software && dims <= SMALL ? 'four' : 'each', ...held },
+    params: {
+      TEAMS: teams,
+      TILES: tiles,
+      ...(software && dims <= LARGEST_WHOLE
+        ? { QUERIES: 'held', HEAD_QUADS: dims / 4 }
+        : { QUERIES: 'read' }),
+      VALUES: software && dims <= SMALL ? 'four' : 'each',
+      ...held,
+    },
     parts,
     queriesAtOnce: LANES * tiles * teams,
   };

@@ -16,6 +16,8 @@ const PLANES = 16;
  */
 const LEAST_BYTES = 2 * 2 ** 20;
 const MOST_BYTES = 16 * 2 ** 20;
+/** Quads of inputs that a lane holds of all its rows; four times as many took four times as long to compile on llvmpipe. */
+const MOST_HELD = 320;
 
 /** Tiles of 2×2 outputs, [first, last) of those of all images. */
 interface Tiles extends Pixels {
@@ -95,6 +97,7 @@ function recordProduct(
         LANES: tape.lanes,
         TILES: tileRows / tape.lanes,
         COLUMN_LANES: columnLanes,
+        HELD: Math.max(8, Math.floor(((MOST_HELD / tileRows) * tape.lanes) / 8) * 8),
         ROLLED: tape.device.summary.software,
         W: weight.format,
       },
@@ -106,10 +109,11 @@ function recordProduct(
         plane_blocks: weight.blocks / PLANES,
         first_group: window.firstGroup,
         groups: window.groups,
+        turns: Math.ceil((window.groups * 8) / columnLanes),
         tile_rows: tileRows,
       },
       bind: { x: inputs, y: products, ...weightOperands(window) },
-      groups: () => [tiles.planeRows / tileRows, Math.ceil((window.groups * 8) / columnLanes), PLANES],
+      groups: () => [tiles.planeRows / tileRows, PLANES],
     });
   }
 }

@@ -1,0 +1,11 @@
+// A lane's queries stay in their buffer, whose lines a GPU keeps near.
+alias Queries = array<u32, TILES>;
+
+// `rows`: where each query's head begins.
+fn fetch_queries(rows: array<u32, TILES>, queries: ptr<function, Queries>) {
+  *queries = rows;
+}
+
+fn query_quad(queries: ptr<function, Queries>, t: u32, d: u32) -> vec4f {
+  return q[(*queries)[t] + d] * args.scale;
+}
