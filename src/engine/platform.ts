@@ -37,7 +37,7 @@ export interface Platform {
   packed: PackedCache | null;
   /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */
   openPageStore: ((options: PageStorageOptions) => Promise<PageStorage>) | null;
-  /** Starts a thread that tokenizes long texts; null: they are tokenized here. */
+  /** Starts a thread for long texts or for grammars; null: both are done here. */
   tokenizerThread: (() => Port) | null;
 }
 

@@ -1,30 +1,44 @@
-// What would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar. One thread
-// of its own does both; it opens the same checkpoint's tokenizer at the first long text.
+// What would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar. Texts have a
+// thread of their own, which opens the same checkpoint's tokenizer at the first long one. Grammars have one for each length of
+// time: what is not compiled within the first one's goes on to the next, so that quick ones never wait behind long ones. Each
+// thread starts at its first use.
 
 import { openCheckpoint } from '../../files/checkpoint.ts';
+import { EngineError } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
 import type { Tokenizer } from '../../files/tokenizer.ts';
 import type { Port } from '../remote.ts';
+import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import { fromWire, toWire, type WireError } from '../wire-error.ts';
 import type { GrammarSource } from './grammar/front-end.ts';
-import { compileProgram } from './grammar/grammars.ts';
+import { compileProgram, LONGEST, type CompileProgram } from './grammar/grammars.ts';
 import type { Program } from './grammar/program.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;
+
+/** Milliseconds that a grammar may take, thread by thread. What the shorter ones waste is a fraction of the longest. */
+export const SLICES: readonly number[] = [200, 1000, LONGEST];
 
 export interface LongTextEncoder {
   encode(text: string, addSpecialTokens: boolean): Promise<number[]>;
 }
 
 export interface TextThread extends LongTextEncoder {
-  /** See compileProgram. */
-  compile(constraint: GrammarSource, available: Uint8Array): Promise<Program>;
+  /** See compileProgram. Throws cancelled where `signal` aborts. */
+  compile: CompileProgram;
 }
 
 type Task =
   | { kind: 'encode'; path: string; text: string; addSpecialTokens: boolean }
-  | { kind: 'compile'; constraint: GrammarSource; available: Uint8Array };
+  | {
+      kind: 'compile';
+      constraint: GrammarSource;
+      available: Uint8Array;
+      milliseconds: number;
+      /** On memory that both sides see: see Limits. */
+      stop: Int32Array;
+    };
 
 type Ask = Task & { id: number };
 
@@ -50,7 +64,7 @@ export function serveTokenizer(
     }
   };
   const run = async (task: Task): Promise<number[] | Program> => {
-    if (task.kind === 'compile') return compileProgram(task.constraint, task.available);
+    if (task.kind === 'compile') return compileProgram(task.constraint, task.available, task);
     const { path, text, addSpecialTokens } = task;
     let tokenizer = tokenizers.get(path);
     if (!tokenizer) tokenizers.set(path, (tokenizer = open(path)));
@@ -68,9 +82,34 @@ export function serveTokenizer(
   port.onMessage((message) => void answer(message as Ask));
 }
 
-/** The near side. `connect` starts the far one, at the first use. */
+/** The near side. `connect` starts a thread. */
 export function connectTokenizer(path: string, connect: () => Port): TextThread {
-  const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
+  const texts = createThread(connect);
+  const grammars = SLICES.map((milliseconds) => ({ milliseconds, thread: createThread(connect) }));
+  return {
+    encode: (text, addSpecialTokens) =>
+      texts.ask({ kind: 'encode', path, text, addSpecialTokens }) as Promise<number[]>,
+    async compile(constraint, available, signal) {
+      const stop = new Int32Array(new SharedArrayBuffer(4));
+      signal.addEventListener('abort', () => Atomics.store(stop, 0, 1), { once: true });
+      for (const { milliseconds, thread } of grammars) {
+        if (signal.aborted) break;
+        const task = { kind: 'compile', constraint, available, milliseconds, stop } as const;
+        try {
+          return (await thread.ask(task)) as Program;
+        } catch (error) {
+          const isLate = error instanceof EngineError && error.code === 'timed_out';
+          if (!isLate || (milliseconds === SLICES.at(-1) && !signal.aborted)) throw error;
+        }
+      }
+      throw new EngineError('cancelled', 'nobody waits for the grammar any more');
+    },
+  };
+}
+
+/** A thread that answers one task after the other. */
+function createThread(connect: () => Port): { ask(task: Task): Promise<unknown> } {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let port: Port | null = null;
   let nextId = 0;
   const start = (): Port => {
@@ -89,16 +128,14 @@ export function connectTokenizer(path: string, connect: () => Port): TextThread 
     });
     return started;
   };
-  const ask = (task: Task): Promise<unknown> =>
-    new Promise((resolve, reject) => {
+  return {
+    ask(task) {
       port ??= start();
       const id = nextId++;
-      waiting.set(id, { resolve, reject });
+      const asked = withResolvers<unknown>();
+      waiting.set(id, asked);
       port.post({ ...task, id } satisfies Ask);
-    });
-  return {
-    encode: (text, addSpecialTokens) =>
-      ask({ kind: 'encode', path, text, addSpecialTokens }) as Promise<number[]>,
-    compile: (constraint, available) => ask({ kind: 'compile', constraint, available }) as Promise<Program>,
+      return asked.promise;
+    },
   };
 }

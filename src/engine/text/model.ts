@@ -85,7 +85,7 @@ export function createTextModel({
       const plan = planReply(withThinkingBudget(request), context);
       const { ids, begins, said } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);
-      const found = source ? await context.grammars.get(source) : null;
+      const found = source ? await context.grammars.get(source, signal) : null;
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;

@@ -1,6 +1,17 @@
 // From a rule to a program: names become numbers, regular parts become lexemes, and what no text can match is left out.
 
-import { accepts, ANY_TEXT, intersect, isEmpty, subtract, TooLarge, type Dfa, type Limits } from './dfa.ts';
+import {
+  accepts,
+  ANY_TEXT,
+  checkTime,
+  intersect,
+  isEmpty,
+  isOver,
+  subtract,
+  TooLarge,
+  type Dfa,
+  type Limits,
+} from './dfa.ts';
 import { countTexts, neverRunsOut, textsOf } from './dfa-language.ts';
 import { dfaOf } from './determinize.ts';
 import { characters, type Expression } from './expression.ts';
@@ -37,7 +48,7 @@ function createCompiler(
 
   const add = (node: ProgramNode): number => {
     if (nodes.length >= MOST_NODES) throw new TooLarge(`over ${MOST_NODES} parts`);
-    if (performance.now() > limits.deadline) throw new TooLarge('more time');
+    checkTime(limits);
     return nodes.push(node) - 1;
   };
   const addLexeme = (dfa: Dfa, kind: SpellingKind): number => {
@@ -69,7 +80,7 @@ function createCompiler(
       const dfa = dfaOf({ kind, parts }, { ...limits, cells: Math.min(limits.cells, MOST_JOINED) });
       return { kind: 'lexeme', lexeme: addLexeme(dfa, 'plain') };
     } catch (error) {
-      if (error instanceof TooLarge && performance.now() < limits.deadline) return null;
+      if (error instanceof TooLarge && !isOver(limits)) return null;
       throw error;
     }
   };

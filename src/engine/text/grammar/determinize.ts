@@ -63,7 +63,7 @@ export function dfaOf(expression: Expression, bounds: Limits = limits()): Dfa {
     for (let c = 0; c < sides.length; c++) next.push(-1);
     for (const [c, target] of targets) next[row + c] = number(close(target, null), sides[c]!);
   }
-  return dfa({ starts, classes, classCount: sides.length, next, accept });
+  return dfa({ starts, classes, classCount: sides.length, next, accept }, bounds);
 }
 
 /** What places reach without a character. With both sides known assertions are decided, else they wait. */

@@ -11,6 +11,10 @@ export interface Limits {
   cells: number;
   /** By performance.now(). */
   deadline: number;
+  /** What there was until then, for messages. */
+  milliseconds: number;
+  /** 1 once nobody waits for it any more; another thread may set it. null: nobody can. */
+  stop: Int32Array | null;
 }
 
 /** The grammar is larger or takes longer than allowed. */
@@ -18,18 +22,35 @@ export class TooLarge extends Error {}
 
 export const MOST_CELLS = 4_000_000;
 
-export function limits({ cells = MOST_CELLS, milliseconds = Infinity } = {}): Limits {
-  return { cells, deadline: performance.now() + milliseconds };
+export function limits({
+  cells = MOST_CELLS,
+  milliseconds = Infinity,
+  stop = null,
+}: Partial<Omit<Limits, 'deadline'>> = {}): Limits {
+  return { cells, deadline: performance.now() + milliseconds, milliseconds, stop };
 }
 
-export function checkLimits({ cells, deadline }: Limits, states: number, classes: number): void {
-  if (states * Math.max(classes, 1) > cells) throw new TooLarge(`an automaton of over ${states} states`);
-  if (states % 256 === 0 && performance.now() > deadline) throw new TooLarge('more time');
+/** Whether the time is over, or nobody waits any more. */
+export function isOver({ deadline, stop }: Limits): boolean {
+  return performance.now() > deadline || (stop !== null && Atomics.load(stop, 0) === 1);
+}
+
+export function checkTime(bounds: Limits): void {
+  if (isOver(bounds)) throw new TooLarge(`more than ${bounds.milliseconds / 1000} s to compile`);
+}
+
+/** States between two looks at the clock. */
+const UNCHECKED = 16;
+
+export function checkLimits(bounds: Limits, states: number, classes: number): void {
+  if (states * Math.max(classes, 1) > bounds.cells)
+    throw new TooLarge(`an automaton of over ${states} states`);
+  if (states % UNCHECKED === 0) checkTime(bounds);
 }
 
 /** Trims, minimises, and joins classes that no state tells apart. */
-export function dfa(raw: RawDfa): Dfa {
-  return minimize(raw);
+export function dfa(raw: RawDfa, bounds: Limits = limits()): Dfa {
+  return minimize(raw, () => checkTime(bounds));
 }
 
 const ONE_CLASS = {
@@ -83,7 +104,7 @@ function combine(a: Dfa, b: Dfa, wanted: (inA: boolean, inB: boolean) => boolean
     for (const [classA, classB] of both) next.push(number(step(a, inA, classA), step(b, inB, classB)));
     accept.push(wanted(a.accept[inA] === 1, b.accept[inB] === 1));
   }
-  return dfa({ starts, classes, classCount: both.length, next, accept });
+  return dfa({ starts, classes, classCount: both.length, next, accept }, bounds);
 }
 
 export function intersect(a: Dfa, b: Dfa, bounds: Limits = limits()): Dfa {

@@ -33,7 +33,7 @@ export function lexemeOf(text: Dfa, kind: SpellingKind, available: Uint8Array, b
   if (spelling.missing.size > 0) {
     const { missing } = spelling;
     const next = spelled.next.map((to, i) => (missing.has(i % spelled.classCount) ? -1 : to));
-    spelled = dfa({ ...spelled, next });
+    spelled = dfa({ ...spelled, next }, bounds);
     spelling = createSpelling(spelled, kind, available);
   }
   const quoted = kind === 'plain' ? spelled : withQuotes(spelled, available);

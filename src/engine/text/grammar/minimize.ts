@@ -2,10 +2,14 @@
 
 import { NOTHING, NO_CLASS, type Dfa, type RawDfa } from './dfa-table.ts';
 
-export function minimize(raw: RawDfa): Dfa {
+/** Rounds of refinement between two calls of `check`. */
+const UNCHECKED = 64;
+
+/** `check` is called now and then: it throws where the time is over. */
+export function minimize(raw: RawDfa, check: () => void): Dfa {
   const live = liveStates(raw);
   if (!live.includes(0)) return NOTHING;
-  const blockOf = refine(raw, live);
+  const blockOf = refine(raw, live, check);
   const { next, accept } = quotient(raw, live, blockOf);
   return joinClasses(raw, next, accept);
 }
@@ -43,7 +47,7 @@ function liveStates({ classCount, next, accept }: RawDfa): number[] {
 }
 
 /** Block of each live state, by its place in `live`. The state after the last stands for "no match any more". */
-function refine({ classCount, next, accept }: RawDfa, live: number[]): Int32Array {
+function refine({ classCount, next, accept }: RawDfa, live: number[], check: () => void): Int32Array {
   const count = live.length + 1;
   const place = new Int32Array(accept.length).fill(live.length);
   live.forEach((state, i) => (place[state] = i));
@@ -62,7 +66,8 @@ function refine({ classCount, next, accept }: RawDfa, live: number[]): Int32Arra
 
   const waiting = [0, 1];
   const marked: number[] = [0, 0]; // members of the block moved to its front
-  while (waiting.length > 0) {
+  for (let round = 1; waiting.length > 0; round++) {
+    if (round % UNCHECKED === 0) check();
     const splitter = waiting.pop()!;
     const states = members.slice(from[splitter], to[splitter]);
     for (let c = 0; c < classCount; c++) {

@@ -118,7 +118,7 @@ describe('other front ends', () => {
     );
   });
 
-  test('a grammar is compiled once, and a bad one is tried again', async () => {
+  test('a grammar is compiled once, and so is a bad one', async () => {
     let compiled = 0;
     const grammars = createGrammars(vocabulary, async (constraint, available) => {
       compiled++;
@@ -135,6 +135,6 @@ describe('other front ends', () => {
     expect(takes(a.grammar, 'a')).toBe(true);
     for (let i = 0; i < 2; i++)
       await expect(grammars.get({ type: 'regex', pattern: '(' })).rejects.toThrow(/not closed/);
-    expect(compiled).toBe(3);
+    expect(compiled).toBe(2);
   });
 });

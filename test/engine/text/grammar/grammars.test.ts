@@ -1,6 +1,7 @@
 // The grammars of a model: compiled once, away from the thread that serves, within bounds of size and time.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { EngineError } from '../../../../src/files/error.ts';
 import { compileProgram, createGrammars } from '../../../../src/engine/text/grammar/grammars.ts';
 import { smallVocabulary } from './small-vocabulary.ts';
 
@@ -18,8 +19,16 @@ describe('what a grammar may take', () => {
     expect(() => compileProgram(other, available)).toThrow(
       expect.objectContaining({
         code: 'timed_out',
-        message: expect.stringContaining('needs more time, more than a grammar may have'),
+        message: expect.stringContaining('needs more than 5 s to compile'),
       }),
+    );
+  });
+
+  it('is given up where nobody waits any more', () => {
+    const stop = new Int32Array([1]);
+    const other = { ...WIDE, pattern: '[gh]{300}' };
+    expect(() => compileProgram(other, available, { stop })).toThrow(
+      expect.objectContaining({ code: 'timed_out' }),
     );
   });
 
@@ -97,6 +106,72 @@ describe('grammars that come again', () => {
     await grammars.get(WIDE);
     grammars.clear();
     expect((await grammars.get(WIDE)).compileMs).toBeTypeOf('number');
+  });
+
+  it('are refused at once where they were refused before, until the cache is emptied', async () => {
+    const away = vi.fn(async (constraint: typeof WIDE, bytes: Uint8Array) =>
+      compileProgram(constraint, bytes),
+    );
+    const grammars = createGrammars(smallVocabulary([]), away as never);
+    const bad = { ...WIDE, pattern: '(' };
+    for (let i = 0; i < 3; i++)
+      await expect(grammars.get(bad)).rejects.toMatchObject({
+        code: 'bad_request',
+        param: 'constraint.pattern',
+        message: expect.stringContaining('not closed'),
+      });
+    expect(away).toHaveBeenCalledTimes(1);
+    expect(grammars.counters).toEqual({ asked: 3, known: 2, refused: 1, timedOut: 0, compiling: 0 });
+    grammars.clear();
+    await expect(grammars.get(bad)).rejects.toThrow('not closed');
+    expect(away).toHaveBeenCalledTimes(2);
+  });
+
+  it('are not tried again for a while where they took too long', async () => {
+    const away = vi.fn().mockRejectedValue(new EngineError('timed_out', 'too long', { param: 'constraint' }));
+    const grammars = createGrammars(smallVocabulary([]), away);
+    for (let i = 0; i < 2; i++)
+      await expect(grammars.get(WIDE)).rejects.toMatchObject({ code: 'bad_request', message: 'too long' });
+    expect(away).toHaveBeenCalledTimes(1);
+    expect(grammars.counters).toEqual({ asked: 2, known: 1, refused: 0, timedOut: 1, compiling: 0 });
+  });
+
+  it('any object is there from the start, whatever else is compiled', async () => {
+    const grammars = createGrammars(smallVocabulary([]), () => new Promise(() => {}));
+    void grammars.get(WIDE);
+    for (let i = 0; i < 2; i++) {
+      const { grammar, compileMs } = await grammars.get({ type: 'json_object' });
+      expect(compileMs).toBeNull();
+      expect(grammar.start().ended).toBe(false);
+      grammars.clear();
+    }
+  });
+
+  it('are given up once the last request that waits for them has gone', async () => {
+    const asked: AbortSignal[] = [];
+    const away = vi.fn(
+      (_constraint: unknown, _bytes: unknown, signal: AbortSignal) =>
+        new Promise<never>((_, reject) => {
+          asked.push(signal);
+          signal.addEventListener('abort', () => reject(new EngineError('cancelled', 'gone')));
+        }),
+    );
+    const grammars = createGrammars(smallVocabulary([]), away);
+    const clients = [new AbortController(), new AbortController()];
+    const answers = clients.map(({ signal }) =>
+      grammars.get(WIDE, signal).catch((error: EngineError) => error.code),
+    );
+    clients[0]!.abort();
+    expect(await answers[0]).toBe('cancelled');
+    expect(asked.map(({ aborted }) => aborted)).toEqual([false]);
+    clients[1]!.abort();
+    expect(await answers[1]).toBe('cancelled');
+    expect(asked.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(grammars.counters).toEqual({ asked: 2, known: 1, refused: 0, timedOut: 0, compiling: 0 });
+    const again = new AbortController();
+    void grammars.get(WIDE, again.signal).catch(() => {});
+    expect(away).toHaveBeenCalledTimes(2);
+    again.abort();
   });
 
   it('are tried anew where they failed', async () => {

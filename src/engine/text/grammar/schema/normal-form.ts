@@ -1,7 +1,7 @@
 // From terms to shapes: one subschema, or what is put together of several, worked out down to its elements and properties, which
 // stay terms. Each term is worked out once.
 
-import { isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
+import { checkTime, isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
 import { applicators, type Option } from './applicators.ts';
 import type { Context } from './context.ts';
 import type { SchemaDocument } from './document.ts';
@@ -89,6 +89,7 @@ export function createContext(document: SchemaDocument, bounds: Limits): Context
   }
 
   function workOut(term: Term): Shape {
+    checkTime(bounds);
     switch (term.kind) {
       case 'any':
         return ANY_SHAPE;

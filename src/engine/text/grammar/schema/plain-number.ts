@@ -150,13 +150,16 @@ function explore(
   for (let at = 0; at < found.length; at++) {
     for (const character of CHARACTERS) table.push(number(next(found[at]!, character)));
   }
-  return dfa({
-    starts: [0, 0x2d, 0x2e, 0x2f, ...Array.from({ length: 10 }, (_, d) => 0x30 + d), 0x3a],
-    classes: [NO_CLASS, 0, 1, NO_CLASS, ...Array.from({ length: 10 }, (_, d) => 2 + d), NO_CLASS],
-    classCount: CHARACTERS.length,
-    next: table,
-    accept: found.map(accepts),
-  });
+  return dfa(
+    {
+      starts: [0, 0x2d, 0x2e, 0x2f, ...Array.from({ length: 10 }, (_, d) => 0x30 + d), 0x3a],
+      classes: [NO_CLASS, 0, 1, NO_CLASS, ...Array.from({ length: 10 }, (_, d) => 2 + d), NO_CLASS],
+      classCount: CHARACTERS.length,
+      next: table,
+      accept: found.map(accepts),
+    },
+    bounds,
+  );
 }
 
 const CHARACTERS = '-.0123456789';

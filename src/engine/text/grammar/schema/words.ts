@@ -35,5 +35,5 @@ export function wordsDfa(words: Iterable<string>, bounds: Limits): Dfa {
     starts.push(code + 1);
     classes.push(NO_CLASS);
   }
-  return dfa({ starts, classes, classCount: width, next, accept });
+  return dfa({ starts, classes, classCount: width, next, accept }, bounds);
 }

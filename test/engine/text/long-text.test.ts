@@ -1,0 +1,114 @@
+// The threads for long texts and for grammars, on ports of this thread: who waits behind whom, and what is given up.
+
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { GrammarSource } from '../../../src/engine/text/grammar/front-end.ts';
+import { connectTokenizer, serveTokenizer, SLICES } from '../../../src/engine/text/long-text.ts';
+import type { Port } from '../../../src/engine/remote.ts';
+
+const available = new Uint8Array(256).fill(1);
+const source: GrammarSource = { type: 'regex', pattern: 'a' };
+
+interface Asked {
+  id: number;
+  kind: string;
+  milliseconds: number;
+  stop: Int32Array;
+}
+
+/** Threads that answer when the test says so. */
+function threads() {
+  const started: { asked: Asked[]; answer(result: unknown, code?: string): Promise<void> }[] = [];
+  const connect = (): Port => {
+    const asked: Asked[] = [];
+    let receive: (message: unknown) => void = () => {};
+    started.push({
+      asked,
+      async answer(result, code) {
+        const error = code === undefined ? null : { code, message: code, param: null };
+        receive({ id: asked.shift()!.id, result, error });
+        await setImmediate();
+      },
+    });
+    return {
+      post: (message) => void asked.push(message as Asked),
+      onMessage: (listener) => void (receive = listener),
+      onLost: () => {},
+    };
+  };
+  return { started, ...connectTokenizer('model', connect) };
+}
+
+describe('grammars', () => {
+  it('go on to a thread for longer ones where they take long, so that others do not wait', async () => {
+    const { started, compile } = threads();
+    const { signal } = new AbortController();
+    const long = compile(source, available, signal);
+    expect(started.map(({ asked }) => asked.map(({ milliseconds }) => milliseconds))).toEqual([[SLICES[0]]]);
+    await started[0]!.answer(null, 'timed_out');
+    expect(started[1]!.asked.map(({ milliseconds }) => milliseconds)).toEqual([SLICES[1]]);
+    const quick = compile(source, available, signal);
+    await started[0]!.answer('quick');
+    expect(await quick).toBe('quick');
+    await started[1]!.answer(null, 'timed_out');
+    await started[2]!.answer('long');
+    expect(await long).toBe('long');
+  });
+
+  it('fail with what the last thread says, or at once with what is no matter of time', async () => {
+    const { started, compile } = threads();
+    const { signal } = new AbortController();
+    const late = compile(source, available, signal).catch((error: { code: string }) => error.code);
+    for (const at of SLICES.keys()) await started[at]!.answer(null, 'timed_out');
+    expect(await late).toBe('timed_out');
+    const bad = compile(source, available, signal).catch((error: { code: string }) => error.code);
+    await started[0]!.answer(null, 'bad_request');
+    expect(await bad).toBe('bad_request');
+    expect(started.map(({ asked }) => asked.length)).toEqual([0, 0, 0]);
+  });
+
+  it('stop where they are compiled once nobody waits, and go on nowhere', async () => {
+    const { started, compile } = threads();
+    const client = new AbortController();
+    const left = compile(source, available, client.signal).catch((error: { code: string }) => error.code);
+    const [{ stop }] = started[0]!.asked as [Asked];
+    expect(stop[0]).toBe(0);
+    client.abort();
+    expect(stop[0]).toBe(1);
+    await started[0]!.answer(null, 'timed_out');
+    expect(await left).toBe('cancelled');
+    expect(started).toHaveLength(1);
+  });
+});
+
+it('texts have a thread of their own', async () => {
+  const { started, compile, encode } = threads();
+  void compile(source, available, new AbortController().signal).catch(() => {});
+  const ids = encode('text', false);
+  expect(started.map(({ asked }) => asked.map(({ kind }) => kind))).toEqual([['compile'], ['encode']]);
+  await started[1]!.answer([1, 2]);
+  expect(await ids).toEqual([1, 2]);
+});
+
+it('a thread compiles what it is asked for, and nothing that nobody waits for', async () => {
+  const connect = (): Port => {
+    let toFar: (message: unknown) => void = () => {};
+    let toNear: (message: unknown) => void = () => {};
+    const far = { post: (message: unknown) => toNear(message), onLost: () => {} };
+    serveTokenizer({ ...far, onMessage: (listener) => void (toFar = listener) }, () => Promise.reject(), []);
+    return {
+      post: (message) => queueMicrotask(() => toFar(message)),
+      onMessage: (listener) => void (toNear = listener),
+      onLost: () => {},
+    };
+  };
+  const { compile } = connectTokenizer('model', connect);
+  const client = new AbortController();
+  expect((await compile(source, available, client.signal)).nodes.length).toBeGreaterThan(0);
+  await expect(compile({ type: 'regex', pattern: '(' }, available, client.signal)).rejects.toMatchObject({
+    code: 'bad_request',
+  });
+  const left = compile({ type: 'regex', pattern: '[ab]{1000}' }, available, client.signal);
+  client.abort();
+  await expect(left).rejects.toMatchObject({ code: 'cancelled' });
+});
