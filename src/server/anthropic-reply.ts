@@ -74,7 +74,7 @@ export function createBlocks(tell: Tell): Blocks {
   };
 }
 
-/** What a call was cut short in is no JSON of an object. */
+/** A stream may have sent less than an object, which it cannot take back. */
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -85,7 +85,7 @@ function parsed(text: string): Record<string, unknown> {
 
 type StopReason = Message['stop_reason'];
 
-function stopOf({ finishReason, matchedStop, calls }: Choice, head: MessageHead) {
+function stopOf({ finishReason, matchedStop }: Choice, head: MessageHead) {
   const sequence =
     typeof matchedStop === 'string' && head.stopSequences.includes(matchedStop) ? matchedStop : null;
   const reasons: Record<string, StopReason> = {
@@ -94,8 +94,7 @@ function stopOf({ finishReason, matchedStop, calls }: Choice, head: MessageHead)
     stop: 'end_turn',
   };
   const reason = reasons[finishReason ?? ''] ?? null;
-  const called = reason === 'end_turn' && calls.length > 0;
-  const stop_reason: StopReason = sequence === null ? (called ? 'tool_use' : reason) : 'stop_sequence';
+  const stop_reason: StopReason = sequence === null ? reason : 'stop_sequence';
   return { stop_reason, stop_sequence: sequence };
 }
 

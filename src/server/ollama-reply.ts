@@ -60,7 +60,7 @@ export function startClock(startedAt: number): Clock {
   };
 }
 
-/** Parts in their order, each call once it is whole. */
+/** Parts in their order, each call once it is whole: of events that tell whole ones (whole-calls.ts). */
 export interface Sayings {
   add(part: Part): void;
   /** Ends the last call. */
@@ -74,12 +74,8 @@ export function createSayings(tell: (said: Said) => void): Sayings {
     if (!open) return;
     const { id, name, text, logprobs } = open;
     open = null;
-    const given = parsed(text);
-    // What was cut short is no call, but it was said.
-    if (given === null)
-      tell({ ...NOTHING, text: `{"name": ${JSON.stringify(name)}, "arguments": ${text}`, logprobs });
-    else
-      tell({ ...NOTHING, calls: [{ id, function: { index: index++, name, arguments: given } }], logprobs });
+    const given: unknown = JSON.parse(text);
+    tell({ ...NOTHING, calls: [{ id, function: { index: index++, name, arguments: given } }], logprobs });
   };
   return {
     close,
@@ -102,14 +98,6 @@ export function createSayings(tell: (said: Said) => void): Sayings {
 }
 
 const NOTHING: Readonly<Said> = { text: '', thinking: '', calls: [], logprobs: [] };
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text === '' ? '{}' : text);
-  } catch {
-    return null;
-  }
-}
 
 function line({ model, route, logprobs }: ReplyHead, said: Said, end: object = { done: false }) {
   const { text, thinking, calls } = said;

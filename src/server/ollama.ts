@@ -30,6 +30,7 @@ import { requireRunning, type Service } from './service.ts';
 import { LINES } from './sse.ts';
 import { acceptText, callText, foldText, renamedFor } from './text-call.ts';
 import { streamText } from './text-stream.ts';
+import { wholeCalls } from './whole-calls.ts';
 
 interface Asked {
   body: TextBody;
@@ -85,6 +86,7 @@ async function answer(service: Service, event: H3Event, asked: Asked): Promise<u
   const head = { model: body.model, route, logprobs: body.logprobs ?? false };
   if (body.stream ?? true) {
     await acceptText(call);
+    run.events = wholeCalls(run.events);
     return streamText(service, event, call, (send) => ollamaForm(head, run.fold, clock, send), LINES);
   }
   const all: Said[] = [];

@@ -8,6 +8,7 @@ import type { Part } from './reply-parts.ts';
 import { type CallItem, callItem } from './response-call.ts';
 import type { InputItem } from './response-items.ts';
 import type { OfferedTool } from './response-tools.ts';
+import { canBeMade } from './whole-calls.ts';
 
 /** Told of every event by its type and members. */
 export type Tell = (type: string, members: object) => void;
@@ -34,6 +35,8 @@ interface Open {
   text: string;
   logprobs: TokenLogprob[];
   call: CallItem | null;
+  /** Arguments of a call, as the model wrote them. */
+  json: string;
 }
 
 const PREFIXES = { reasoning: 'rs', message: 'msg' };
@@ -70,7 +73,7 @@ export function createOutput(tell: Tell, { wantsLogprobs, offered }: OutputWishe
     close('completed');
     const prefix = kind === 'call' ? call!.form.prefix : PREFIXES[kind];
     const id = `${prefix}_${randomUUID().replaceAll('-', '')}`;
-    open = { kind, id, at: items.length, text: '', logprobs: [], call };
+    open = { kind, id, at: items.length, text: '', logprobs: [], call, json: '' };
     tell('response.output_item.added', { output_index: open.at, item: itemOf(open, 'in_progress') });
     if (!call) tell('response.content_part.added', { ...placeOf(open), part: partOf(open) });
     return open;
@@ -92,7 +95,7 @@ export function createOutput(tell: Tell, { wantsLogprobs, offered }: OutputWishe
     const said = item.call?.done(item.text) ?? { text: item.text, ...logprobsOf(item, item.logprobs) };
     if (events !== null) tell(`response.${events}.done`, { ...placeOf(item), ...said });
     if (!item.call) tell('response.content_part.done', { ...placeOf(item), part: partOf(item) });
-    const done = itemOf(item, status);
+    const done = itemOf(item, item.call && !canBeMade(item.json) ? 'incomplete' : status);
     items.push(done);
     tell('response.output_item.done', { output_index: item.at, item: done });
   };
@@ -104,6 +107,7 @@ export function createOutput(tell: Tell, { wantsLogprobs, offered }: OutputWishe
       const kind = part.kind === 'reasoning' ? 'reasoning' : part.kind === 'content' ? 'message' : 'call';
       const item = open?.kind === kind ? open : begin(kind);
       item.logprobs.push(...part.logprobs);
+      item.json += item.call ? part.text : '';
       say(item, item.call?.add(part.text) ?? part.text, part.logprobs);
     },
     close,

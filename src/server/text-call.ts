@@ -11,6 +11,7 @@ import { applyEvent, completionTokens, type Fold, startFold } from './reply-fold
 import { isGenerated, type Part, partsOf } from './reply-parts.ts';
 import { duration } from './request-log.ts';
 import { type Service, SHUTDOWN } from './service.ts';
+import { wholeCalls } from './whole-calls.ts';
 
 export type Events = AsyncGenerator<TextEvent, void, void>;
 
@@ -57,10 +58,10 @@ export const renamedFor =
   (error: unknown): unknown =>
     underFieldName(error, body);
 
-/** Follows all of them to their end, told part by part. Throws where one failed, and the others end with it. */
+/** Follows all of them to their end, told part by part, each call once it is whole. Throws where one failed, and the others end with it. */
 export async function foldText(call: TextCall, tell: (part: Part) => void = () => {}): Promise<void> {
   await together(call, async ({ fold, events }) => {
-    for await (const event of events) {
+    for await (const event of wholeCalls(events)) {
       applyEvent(fold, event);
       if (isGenerated(event)) partsOf(event).forEach(tell);
     }

@@ -64,12 +64,32 @@ describe('a stream', () => {
   });
 });
 
-it.each([['{"at":', '"s'], ['[1]'], []])(
-  'a call whose arguments are no object has none: %j',
-  async (...given) => {
-    const { post } = await startMessages(() => [{ call: 'look', arguments: given }, { end: 'tool_calls' }]);
+it.each([
+  ['stop', 'end_turn'],
+  ['length', 'max_tokens'],
+] as const)(
+  'a call whose arguments are no object is text, and the reply ends with %s',
+  async (end, reason) => {
+    const said: Script = () => [
+      { call: 'go', arguments: ['{}'] },
+      { call: 'look', arguments: ['{"at":', '"s'] },
+      { end },
+    ];
+    const { post } = await startMessages(said);
     const { body } = await post({ messages: [{ role: 'user', content: 'Hi' }] });
-    expect(body).toMatchObject({ content: [{ type: 'tool_use', id: 'call_0', name: 'look', input: {} }] });
+    expect(body).toMatchObject({
+      content: [
+        { type: 'tool_use', name: 'go', input: {} },
+        { type: 'text', text: '{"name": "look", "arguments": {"at":"s' },
+      ],
+      stop_reason: reason,
+    });
+    // A stream has sent them before it knew.
+    const events = await stream(said);
+    expect(events.findLast(({ type }) => type === 'content_block_delta')).toMatchObject({
+      delta: { type: 'input_json_delta', partial_json: '"s' },
+    });
+    expect(events.at(-2)).toMatchObject({ type: 'message_delta', delta: { stop_reason: reason } });
   },
 );
 

@@ -83,12 +83,17 @@ describe('a tool call', () => {
     });
   });
 
-  it('is cut where the tokens end', async () => {
-    const { choices } = await plain(await start(), content, { tools: [tool], max_tokens: 2 });
+  it('that is cut where the tokens end is text, and in a stream what there is of it', async () => {
+    const harness = await start();
+    const asked = { tools: [tool], max_tokens: 2 };
+    const { choices } = await plain(harness, content, asked);
     expect(choices[0]).toMatchObject({
-      message: { tool_calls: [{ function: { arguments: '{"ci' } }] },
+      message: { content: '{"name": "weather", "arguments": {"ci', tool_calls: null },
       finish_reason: 'length',
     });
+    const chunks = await streamed(harness, content, asked);
+    expect(deltas(chunks).at(-2)).toMatchObject({ tool_calls: [{ function: { arguments: '{"ci' } }] });
+    expect(parts(chunks).at(-1)).toMatchObject({ finish_reason: 'length' });
   });
 
   it('has the older form where functions were given', async () => {

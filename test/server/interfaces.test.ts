@@ -101,15 +101,18 @@ describe('/v1/responses', () => {
   });
 
   it('holds the text of a free-form call to its grammar', async () => {
-    const callOf = async (syntax: 'lark' | 'regex', definition: string) => {
+    const asking = (syntax: 'lark' | 'regex', definition: string) => {
       const format = { type: 'grammar' as const, syntax, definition };
-      const { output } = await client.responses.create({
+      return {
         ...ask,
         max_output_tokens: 80,
         input: 'Turn around, please.',
-        tools: [{ type: 'custom', name: 'turn', description: 'Turns.', format }],
-        tool_choice: { type: 'custom', name: 'turn' },
-      });
+        tools: [{ type: 'custom' as const, name: 'turn', description: 'Turns.', format }],
+        tool_choice: { type: 'custom' as const, name: 'turn' },
+      };
+    };
+    const callOf = async (syntax: 'lark' | 'regex', definition: string) => {
+      const { output } = await client.responses.create(asking(syntax, definition));
       return output.find((item) => item.type === 'custom_tool_call')!;
     };
     const turn = /^(left|right) "[1-9]"$/;
@@ -117,8 +120,10 @@ describe('/v1/responses', () => {
     expect((await callOf('lark', 'start: ("left" | "right") " \\"" N "\\""\nN: "1".."9"')).input).toMatch(
       turn,
     );
-    const { input } = await callOf('lark', APPLY_PATCH);
-    expect(input).toMatch(/^\*\*\* Begin Patch\n\*\*\* (Add|Delete|Update) File: ./);
+    let patch = '';
+    for await (const event of client.responses.stream(asking('lark', APPLY_PATCH)))
+      if (event.type === 'response.custom_tool_call_input.delta') patch += event.delta;
+    expect(patch).toMatch(/^\*\*\* Begin Patch\n\*\*\* (Add|Delete|Update) File: ./);
   });
 });
 

@@ -110,9 +110,10 @@ describe('lines', () => {
   });
 
   it('a call cut short is no call, and its text is not lost', async () => {
-    const { chat } = await startOllama(cut);
-    const { message } = (await chat()).body;
-    expect(message).toEqual({ role: 'assistant', content: 'So{"name": "look", "arguments": {"at":"s' });
+    const { chat, stream } = await startOllama(cut);
+    const content = 'So{"name": "look", "arguments": {"at":"s';
+    expect((await chat()).body.message).toEqual({ role: 'assistant', content });
+    expect(joined(await stream('chat')).text).toBe(content);
   });
 
   it('a reader that was away misses nothing', async () => {

@@ -163,11 +163,18 @@ describe('calls', () => {
     ['run', '{"input": "a\\nb', { input: 'a\nb' }],
     ['run', '{"inp', { input: '{"inp' }],
     ['tool_search', '{"city', { arguments: '{"city' }],
-  ])('%s cut short after %s is what there is of it', async (name, json, there) => {
-    const { post, model } = await startResponding();
-    script(model, () => [{ call: name, arguments: [json] }, { end: 'length' }]);
-    const { body } = await post({ input: 'a', tools });
-    expect(body.output).toMatchObject([{ status: 'incomplete', ...there }]);
+    ['look', '{"city"', { arguments: '{"city"' }],
+  ])('%s cut short after %s is text, and in a stream what there is of it', async (name, json, there) => {
+    for (const end of ['length', 'stop'] as const) {
+      const { post, stream, model } = await startResponding();
+      script(model, () => [{ call: name, arguments: [json] }, { end }]);
+      const { body } = await post({ input: 'a', tools });
+      const text = `{"name": "${name}", "arguments": ${json}`;
+      expect(body.output).toMatchObject([{ type: 'message', content: [{ text }] }]);
+      const events = await stream({ input: 'a', tools });
+      const { item } = events.findLast(({ type }) => type === 'response.output_item.done')!;
+      expect(item).toMatchObject({ status: 'incomplete', ...there });
+    }
   });
 
   it('go back into the conversation under the names that the model knows', async () => {

@@ -174,9 +174,7 @@ function end(
   sequence.finished = true;
   output.flush().forEach((part) => tellPart(sequence, part));
   emitHeld(sequence);
-  // A call that a stop of the client has cut cannot be made.
-  const isOwnEnd = matchedStop === null || sequence.endIds.some((id) => id === matchedStop);
-  const called = reason === 'stop' && output.toolCalls > 0 && (isOwnEnd || output.callIsWhole);
+  const called = reason === 'stop' && output.callsAreWhole;
   sequence.emit({
     type: 'done',
     choice: sequence.choice,

@@ -119,20 +119,26 @@ describe('what is held back', () => {
 describe('a reply with a tool call', () => {
   const call = '<tool_call>{"name": "ping", "arguments": {"a": 1}}</tool_call>';
   const ending = (text: string, stop: string[], own: number[] = [END]): TextEvent | undefined => {
-    const { sequence, events } = start({ stop, stopIds: [END, 33] });
+    const { sequence, events } = start({ stop, stopIds: [END, 33], maxTokens: 200 });
     sequence.endIds = own;
     sequence.output = parserOf(formatOf('hermes', null));
     for (const id of [...bytes(text), END]) if (!sequence.finished) acceptToken(sequence, id);
     return events.at(-1);
   };
 
-  it('ends with tool_calls where its last call is whole, or the model itself ends it', () => {
+  it('ends with tool_calls where all calls are whole', () => {
     const calls = { finishReason: 'tool_calls', matchedStop: null };
     expect(ending(call, [])).toMatchObject(calls);
     expect(ending(call, ['</tool_call>'])).toMatchObject(calls);
     expect(ending(`${call}\nDone.`, ['Done'])).toMatchObject(calls);
     expect(ending(`${call}!`, [])).toMatchObject(calls);
-    expect(ending(call.slice(0, -16), [])).toMatchObject(calls);
+    expect(ending(call.slice(0, -13), [])).toMatchObject(calls);
+  });
+
+  it('ends with stop where the arguments of a call are no object', () => {
+    const bad = call.replace('{"a": 1}', '{"a", 1}');
+    for (const text of [call.slice(0, -16), bad, bad + call, call.replace('{"a": 1}', '[1]')])
+      expect(ending(text, []), text).toMatchObject({ finishReason: 'stop', matchedStop: END });
   });
 
   it('ends with stop where a stop of the client has cut its last call', () => {

@@ -79,11 +79,15 @@ function* readMessage(state: ParserState, format: ChannelFormat, message: Messag
   const starts = [format.start, format.channel].map(marker);
   const stops = firsts([...ends, ...starts]);
   let any = false;
+  let isCut = false;
   begin(state, message);
   for (;;) {
     forget(reader);
     const unit = yield* peek(reader);
-    if (unit === null) break;
+    if (unit === null) {
+      isCut = true;
+      break;
+    }
     const mayEnd = isOneOf(unit, stops);
     const end = mayEnd ? yield* match(reader, ends) : null;
     if (end || (mayEnd && (yield* sees(reader, starts)))) {
@@ -99,7 +103,7 @@ function* readMessage(state: ParserState, format: ChannelFormat, message: Messag
     any = true;
   }
   if (message.kind !== 'call') return;
-  if (!any) parts.arguments('{}');
+  if (!any && !isCut) parts.arguments('{}');
   parts.closeCall();
 }
 

@@ -99,14 +99,15 @@ export function* copyArguments(reader: Reader, take: (text: string) => void): Pa
   if (unit?.id === -1 && unit.text === 'n') {
     let word = '';
     yield* copyWord(reader, (more) => void (word += more));
-    return take(word === 'null' || unitsEnded(reader) ? '{}' : word);
+    return take(word === 'null' ? '{}' : word);
   }
   let any = false;
   yield* copyJson(reader, (text) => {
     any = true;
     take(text);
   });
-  if (!any) take('{}');
+  // A reply that was cut has none.
+  if (!any && !unitsEnded(reader)) take('{}');
 }
 
 function unitsEnded({ at, units, ended }: Reader): boolean {

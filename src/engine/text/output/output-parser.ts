@@ -20,8 +20,8 @@ export interface OutputParser {
   readonly reasoningTokens: number | null;
   /** Tool calls begun. */
   readonly toolCalls: number;
-  /** The arguments of the last call are all there. */
-  readonly callIsWhole: boolean;
+  /** There are calls, and the arguments of each are a JSON object: others cannot be made. */
+  readonly callsAreWhole: boolean;
   /** The reply is over, whatever the model would go on with. */
   readonly ended: boolean;
 }
@@ -35,7 +35,7 @@ export function plainOutput(): OutputParser {
     flush: () => [],
     reasoningTokens: null,
     toolCalls: 0,
-    callIsWhole: false,
+    callsAreWhole: false,
     ended: false,
   };
 }

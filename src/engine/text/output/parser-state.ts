@@ -18,6 +18,8 @@ export interface OutputParserOptions {
   singleCall: boolean;
   /** Calls of other tools are text. */
   listedOnly: boolean;
+  /** A grammar holds the reply to calls. */
+  callsOnly?: boolean;
   /** See markerMaker. */
   marker(text: string): Marker;
   /** Left out: random ones. */

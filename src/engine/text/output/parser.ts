@@ -56,8 +56,8 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     get toolCalls() {
       return parts.calls;
     },
-    get callIsWhole() {
-      return parts.callIsWhole;
+    get callsAreWhole() {
+      return parts.callsAreWhole;
     },
     get reasoningTokens() {
       if (format.reasoning === null && format.channels === null) return null;

@@ -4,7 +4,7 @@
 import type { Piece } from '../piece.ts';
 import type { TokenLogprob } from '../text-model.ts';
 import type { OutputPart } from './output-parser.ts';
-import { isJson } from './typed-value.ts';
+import { isJsonObject } from './typed-value.ts';
 
 export interface PartsOptions {
   /** false: reasoning is content, tags and all. */
@@ -15,6 +15,8 @@ export interface PartsOptions {
   reasoningFills?: boolean;
   /** Space before a call is held back and dropped. */
   holdSpace: boolean;
+  /** Nothing but calls can stand here: other text is of one that was cut before its name. */
+  callsOnly?: boolean;
   callId: () => string;
 }
 
@@ -22,8 +24,8 @@ export interface Parts {
   /** Nothing but space has been said. */
   readonly blank: boolean;
   readonly calls: number;
-  /** What was given out of the last call's arguments is JSON. */
-  readonly callIsWhole: boolean;
+  /** See OutputParser. */
+  readonly callsAreWhole: boolean;
   token(piece: Piece): void;
   content(text: string): void;
   openReasoning(tag: string): void;
@@ -56,6 +58,8 @@ export function createParts(options: PartsOptions): Parts {
   let atStart = false;
   /** Arguments of the last call. */
   let given = '';
+  /** Calls before it whose arguments are an object. */
+  let whole = 0;
   /** Reasoning that is sent in one piece. */
   let thought = '';
 
@@ -99,14 +103,15 @@ export function createParts(options: PartsOptions): Parts {
     get calls() {
       return calls;
     },
-    get callIsWhole() {
-      return isJson(given);
+    get callsAreWhole() {
+      return calls > 0 && whole === calls - 1 && isJsonObject(given);
     },
     token({ id, logprob }) {
       if (id !== null) waiting.ids.push(id);
       if (logprob) waiting.logprobs.push(logprob);
     },
     content(text) {
+      if (options.callsOnly) return;
       said ||= text.trim() !== '';
       if (said && !inReasoning) endThought();
       add('content', certain(text, holdSpace));
@@ -131,6 +136,7 @@ export function createParts(options: PartsOptions): Parts {
     openCall(name, id = callId()) {
       endThought();
       lastKind = 'toolCall';
+      if (calls > 0 && isJsonObject(given)) whole++;
       heldSpace = given = '';
       parts.push({ kind: 'toolCall', call: calls++, id, name, text: '', ids: [], logprobs: [] });
     },

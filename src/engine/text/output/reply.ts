@@ -106,6 +106,7 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
     reasoningFills: plan.fills,
     singleCall: tools.single,
     listedOnly: tools.listed,
+    callsOnly: tools.mode === 'required',
     marker: markersOf(tokenizer),
   });
 }

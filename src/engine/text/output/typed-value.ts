@@ -108,11 +108,19 @@ export function toJson(text: string, kinds: Kinds): string {
   return literal ?? JSON.stringify(text);
 }
 
-export function isJson(text: string): boolean {
+function isJson(text: string): boolean {
+  return parsed(text) !== undefined;
+}
+
+export function isJsonObject(text: string): boolean {
+  return isObject(parsed(text));
+}
+
+/** undefined: it is no JSON. */
+function parsed(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -105,6 +105,21 @@ describe('tools', () => {
     expect(parser.toolCalls).toBe(1);
   });
 
+  it('cut before their name are no text where only calls can stand', () => {
+    for (const cut of ['<tool_c', '<tool_call>\n', '<tool_call>\n{"name": "', '<tool_call>\n{"name": "se'])
+      expect(told(letters(cut), format, { callsOnly: true }), cut).toEqual([]);
+    expect(told(letters('<tool_call>{"name": "'), format)).toEqual([{ content: '<tool_call>{"name": "' }]);
+  });
+
+  it.each([
+    ['hermes', '<tool_call>{"name": "ping", "arguments": '],
+    ['hermes', '<tool_call>{"name": "ping", "arguments": nul'],
+    ['mistral', '[TOOL_CALLS]ping[ARGS]'],
+  ])('of %s cut before their arguments have none', (name, text) => {
+    const [call] = told(letters(text), formatOf(name, null));
+    expect(call).toMatchObject({ name: 'ping', arguments: expect.not.stringContaining('{') as string });
+  });
+
   it('that nobody has are calls all the same where a marker says so', () => {
     expect(told(letters('<tool_call>{"name": "no_such"}</tool_call>'), format)).toEqual([
       { name: 'no_such', arguments: '{}' },
