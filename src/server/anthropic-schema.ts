@@ -1,6 +1,7 @@
 // The fields of Anthropic's Messages interface.
 
 import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS, record } from './bounded.ts';
 import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, sampling } from './fields.ts';
 import { withMembers } from './unknown-members.ts';
@@ -54,12 +55,12 @@ export const MEMBERS = {
   tool_use: z.looseObject({
     id: filled,
     name: filled,
-    input: z.record(z.string(), z.unknown()),
+    input: record(z.unknown()),
     cache_control: silent,
   }),
   tool_result: z.looseObject({
     tool_use_id: filled,
-    content: z.union([z.string(), z.array(resultBlocks)]).nullish(),
+    content: z.union([z.string(), list(resultBlocks, MOST_TURNS)]).nullish(),
     is_error: z.boolean().nullish(),
     cache_control: silent,
   }),
@@ -67,7 +68,7 @@ export const MEMBERS = {
 
 const message = z.looseObject({
   role: z.enum(['user', 'assistant', 'system']),
-  content: z.union([z.string(), z.array(blocks(MEMBERS))]),
+  content: z.union([z.string(), list(blocks(MEMBERS), MOST_TURNS)]),
 });
 
 const tool = z.looseObject({
@@ -80,7 +81,7 @@ const tool = z.looseObject({
     .nullish(),
   name: filled,
   description: z.string().nullish(),
-  input_schema: z.record(z.string(), z.unknown()),
+  input_schema: record(z.unknown()),
   strict: z.boolean().nullish(),
   cache_control: silent,
 });
@@ -96,7 +97,7 @@ const thinking = z.looseObject({
   budget_tokens: z.int().min(1).nullish(),
 });
 
-const format = z.looseObject({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) });
+const format = z.looseObject({ type: z.literal('json_schema'), schema: record(z.unknown()) });
 
 const PROMPT_FIELDS = {
   model: honoured(
@@ -104,11 +105,14 @@ const PROMPT_FIELDS = {
     'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
   ),
   messages: honoured(
-    z.array(message).min(1),
+    list(message, MOST_TURNS).min(1),
     "The conversation; where the assistant's message is last, the reply goes on with it.",
   ),
-  system: honoured(z.union([z.string(), z.array(textBlocks)]), 'A system message before it.'),
-  tools: honoured(z.array(tool), 'Functions the model may call; strict ones are held to their input_schema.'),
+  system: honoured(z.union([z.string(), list(textBlocks, MOST_TURNS)]), 'A system message before it.'),
+  tools: honoured(
+    list(tool, MOST_TOOLS),
+    'Functions the model may call; strict ones are held to their input_schema.',
+  ),
   tool_choice: honoured(choice, 'auto, any, tool or none; disable_parallel_tool_use: one call at most.', {
     type: 'auto',
   }),
@@ -121,10 +125,7 @@ const PROMPT_FIELDS = {
 export const MESSAGE_FIELDS = {
   ...PROMPT_FIELDS,
   max_tokens: honoured(z.int().min(1), 'Most tokens to generate; clamped to what the context leaves.'),
-  stop_sequences: honoured(
-    z.array(filled).max(MOST_STOPS),
-    `Up to ${MOST_STOPS} strings that end the reply.`,
-  ),
+  stop_sequences: honoured(list(filled, MOST_STOPS), `Up to ${MOST_STOPS} strings that end the reply.`),
   temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
   top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
   top_k: sampling(z.int().min(-1), 'Sample from the k best tokens.', -1),

@@ -52,9 +52,9 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
     }
     const parsed = schema.safeParse(honoured);
     if (!parsed.success) throw toRequestError(parsed.error, honoured);
-    ignored.push(...unknownMembers(honoured, table));
-    if (strict) refuseUnknown(ignored);
-    return { body: parsed.data as Checked<T, R>, ignored };
+    const unread = [...ignored, ...unknownMembers(honoured, table)];
+    if (strict) refuseUnknown(unread);
+    return { body: parsed.data as Checked<T, R>, ignored: unread };
   };
 }
 

@@ -1,8 +1,9 @@
 // The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
 
 import { z } from 'zod';
+import { list, MOST_IDS, record, tokenId } from './bounded.ts';
 import { by, type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from './fields.ts';
-import { GENERATION_FIELDS, tokenCount, tokenId } from './generation-fields.ts';
+import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
 import { messagesSchema } from './messages.ts';
 import { REASONING_FIELDS } from './reasoning.ts';
 import { TOOL_FIELDS } from './tools.ts';
@@ -41,7 +42,7 @@ export const CHAT_FIELDS = {
   ...TOOL_FIELDS,
   ...REASONING_FIELDS,
   ...by('files/template.ts', {
-    chat_template_kwargs: honoured(z.record(z.string(), z.unknown()), 'Variables for the chat template.'),
+    chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
   }),
   ...by('engine/text/output/reply-start.ts', {
     continue_final_message: honoured(
@@ -60,7 +61,7 @@ export const CHAT_FIELDS = {
   }),
   ...by('engine/text/request.ts', {
     input_ids: honoured(
-      z.array(tokenId).min(1),
+      list(tokenId, MOST_IDS).min(1),
       'The prompt as token ids, in place of what messages would become.',
     ),
   }),

@@ -21,9 +21,9 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
   const body = parsed.data as KnownBody;
   checkPairs(body);
-  ignored.push(...unknownMembers(honoured, CHAT_FIELDS));
-  if (strict) refuseUnknown(ignored);
-  return { body, ignored };
+  const unread = [...ignored, ...unknownMembers(honoured, CHAT_FIELDS)];
+  if (strict) refuseUnknown(unread);
+  return { body, ignored: unread };
 }
 
 function requireFields(given: Record<string, unknown>): void {

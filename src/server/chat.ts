@@ -18,7 +18,7 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
   requireRunning(service);
   const { body, ignored } = validateChat(await readJson(event.req), service.options.strict ?? false);
   const { model, fingerprint, adapter } = findTextModel(service, body.model);
-  checkTokenIds(body, model.info.vocabSize);
+  checkTokenIds(body, model.info);
   listIgnored(event, ignored);
 
   const head = {

@@ -6,6 +6,7 @@ import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
 import { fillInPrompt } from './fill-in.ts';
 import { checkGeneration, checkTokenIds, toGeneration } from './generation-request.ts';
+import { checkPromptIds } from './token-ids.ts';
 import { isOneInput, listInputs, type TokenInput } from './token-input.ts';
 
 const MAX_TOKENS = 16;
@@ -25,7 +26,7 @@ export async function toCompletions(
   const maxTokens = body.max_tokens ?? MAX_TOKENS;
   checkGeneration(body, ['max_tokens', maxTokens]);
   checkTogether(body);
-  checkTokenIds(body, model.info.vocabSize);
+  checkTokenIds(body, model.info);
   const prompts = listInputs(body.prompt);
   const { logprobs } = body;
   const promptLogprobs = body.echo ? logprobs : undefined;
@@ -33,7 +34,7 @@ export async function toCompletions(
   return Promise.all(
     prompts.map(async (prompt, at): Promise<Completion> => {
       const path = isOneInput(body.prompt) ? 'prompt' : `prompt.${at}`;
-      checkIds(prompt, path, model.info.vocabSize);
+      if (typeof prompt !== 'string') checkPromptIds(prompt, path, model.info);
       // Ids must differ: each prompt is a request of its own.
       const id = common.id === undefined || prompts.length === 1 ? common.id : `${common.id}_${at}`;
       return {
@@ -55,18 +56,6 @@ async function toPrompt(
 
 async function textOf(prompt: TokenInput, model: TextModel): Promise<string> {
   return typeof prompt === 'string' ? prompt : model.detokenize(prompt, { skipSpecialTokens: true });
-}
-
-function checkIds(prompt: TokenInput, path: string, vocabSize: number): void {
-  if (typeof prompt === 'string') return;
-  const wrong = prompt.findIndex((id) => id >= vocabSize);
-  if (wrong < 0) return;
-  const param = `${path}.${wrong}`;
-  throw new RequestError(
-    'invalid_value',
-    `${param} is ${prompt[wrong]}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
-    { param },
-  );
 }
 
 function checkTogether({ echo, logprobs, suffix, prompt, max_tokens }: KnownCompletion): void {

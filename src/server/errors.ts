@@ -86,7 +86,7 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   method_not_allowed: { status: 405 },
   // Codex goes over to plain HTTP at once where it gets this one; at any other it tries again, five times.
   no_websockets: { status: 426, headers: { upgrade: 'HTTP/1.1' } },
-  request_too_large: { status: 413, headers: { connection: 'close' } },
+  request_too_large: { status: 413 },
   overloaded: { status: 429, retryAfter: 1 },
   // The client has gone or the server is closing: nobody reads this one.
   cancelled: { status: 499 },

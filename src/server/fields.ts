@@ -85,6 +85,9 @@ export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<Hono
   return z.object(Object.fromEntries(shape) as z.core.$ZodShape) as z.ZodObject<HonouredShape<T>>;
 }
 
+/** Of one body, those included that nobody knows. */
+const MOST_FIELDS = 1024;
+
 /**
  * Splits a body by the table's statuses and refuses what asks for something that is not built. An empty value is not set, nor is
  * a field's default, but in the fields of `mayBeEmpty`, where the schema says what is wrong with it.
@@ -96,7 +99,13 @@ export function sortFields(
 ): { honoured: Record<string, unknown>; ignored: string[] } {
   const honoured: Record<string, unknown> = {};
   const ignored: string[] = [];
-  for (const [name, value] of Object.entries(body)) {
+  const given = Object.entries(body);
+  if (given.length > MOST_FIELDS)
+    throw new RequestError(
+      'invalid_value',
+      `the body has ${given.length} fields; send at most ${MOST_FIELDS}`,
+    );
+  for (const [name, value] of given) {
     const field = Object.hasOwn(table, name) ? table[name] : undefined;
     if (!field) {
       if (!isEmpty(value)) refuseForeign(name, table);
@@ -160,6 +169,7 @@ export function withoutMissing<T extends object>(values: T): Given<T> {
 /** What clients send that means "not set". */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined) return true;
+  if (Array.isArray(value)) return value.length === 0;
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 

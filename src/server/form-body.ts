@@ -3,7 +3,10 @@
 
 import { RequestError } from './errors.ts';
 import type { FieldTable } from './fields.ts';
-import { readWhole } from './json-body.ts';
+import { readBytes } from './body-bytes.ts';
+import { parseJson } from './json-text.ts';
+
+const MOST_FORM_PARTS = 256;
 
 export async function readForm(request: Request, table: FieldTable): Promise<Record<string, unknown>> {
   const type = request.headers.get('content-type') ?? 'none';
@@ -13,7 +16,8 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
       `the body must come as content-type multipart/form-data, got ${type}`,
     );
   }
-  const bytes = await readWhole(request, () => request.arrayBuffer());
+  const bytes = await readBytes(request);
+  checkParts(bytes, type);
   const body = new Response(bytes, { headers: { 'content-type': type } });
   const form = await body.formData().catch(() => {
     throw new RequestError(
@@ -26,9 +30,27 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
     // What browsers send where no file was chosen.
     if (typeof value !== 'string' && value.size === 0 && value.name === '') continue;
     const name = key.replace(/\[\]$/, '');
-    values.set(name, [...(values.get(name) ?? []), value]);
+    const all = values.get(name);
+    if (all) all.push(value);
+    else values.set(name, [value]);
   }
   return Object.fromEntries([...values].map(([name, all]) => [name, fieldValue(name, all, table)]));
+}
+
+/** Before any is made an object of. */
+function checkParts(bytes: Uint8Array, type: string): void {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(type) ?? [];
+  const boundary = `--${quoted ?? plain ?? ''}`;
+  const form = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let parts = 0;
+  for (let at = form.indexOf(boundary); at >= 0; at = form.indexOf(boundary, at + boundary.length)) {
+    // The last one ends the form.
+    if (++parts > MOST_FORM_PARTS + 1)
+      throw new RequestError(
+        'invalid_form',
+        `the body has more than ${MOST_FORM_PARTS} parts; send each field once`,
+      );
+  }
 }
 
 function fieldValue(name: string, all: (string | File)[], table: FieldTable): unknown {
@@ -51,7 +73,7 @@ function fieldValue(name: string, all: (string | File)[], table: FieldTable): un
 function jsonOr(text: string): unknown {
   if (text === '') return null;
   try {
-    return JSON.parse(text);
+    return parseJson(Buffer.from(text), 'the field');
   } catch {
     return text;
   }

@@ -2,22 +2,23 @@
 // send beside it. generation-request.ts makes the engine's request of them.
 
 import { z } from 'zod';
+import { list, MOST_IDS, record, tokenId } from './bounded.ts';
 import { by, type FieldTable, honoured, honouredSchema, sampling, show } from './fields.ts';
 import { responseFormat } from './response-format.ts';
 
 const MOST_BIASES = 1024;
 const MOST_STOPS = 16;
+const MOST_STOP_IDS = 256;
+const MOST_WORDS = 1000;
 const MOST_CHOICES = 128;
 
 /** Elsewhere -1 means "all". */
 export const tokenCount = z.int().refine((count) => count >= 1, {
   error: ({ input }) => `must be at least 1, got ${show(input)}; leave it out for all that the context holds`,
 });
-export const tokenId = z.int().min(0);
 const filled = z.string().min(1);
 const seconds = z.number().gt(0).max(2_147_483);
-const upToStops = z.union([filled, z.array(filled).max(MOST_STOPS)]);
-const fewBiases = (bias: object): boolean => Object.keys(bias).length <= MOST_BIASES;
+const upToStops = z.union([filled, list(filled, MOST_STOPS)]);
 
 export const GENERATION_FIELDS = {
   ...by('kernels/sample.ts', {
@@ -58,8 +59,9 @@ export const GENERATION_FIELDS = {
       { stricter: 'above 0, at most 2' },
     ),
     logit_bias: honoured(
-      z.record(z.string().regex(/^(0|[1-9]\d*)$/), z.number().min(-100).max(100)).refine(fewBiases, {
-        error: `must have at most ${MOST_BIASES} entries`,
+      record(z.number().min(-100).max(100), {
+        names: z.string().regex(/^(0|[1-9]\d*)$/),
+        most: MOST_BIASES,
       }),
       `Up to ${MOST_BIASES} token ids, each with a number added to that token's logit.`,
       undefined,
@@ -74,10 +76,10 @@ export const GENERATION_FIELDS = {
       { stricter: `at most ${MOST_STOPS}, none empty` },
     ),
     stop_token_ids: honoured(
-      z.array(tokenId),
+      list(tokenId, MOST_STOP_IDS),
       'Token ids that end a choice, with ignore_eos too.',
       undefined,
-      { stricter: 'at most 256, of the vocabulary' },
+      { stricter: `at most ${MOST_STOP_IDS}, of the vocabulary` },
     ),
     stop_regex: honoured(
       upToStops,
@@ -122,14 +124,14 @@ export const GENERATION_FIELDS = {
       'JSON text: a processor or a list of them: allowed_tokens, disallowed_tokens {tokens}, thinking_budget {tokens}, no_repeat_ngram {size, window}, bad_words {words}, wgsl {source}.',
     ),
     custom_params: honoured(
-      z.record(z.string(), z.unknown()),
+      record(z.unknown()),
       'Members that custom_logit_processor leaves out; alone: thinking_budget.',
     ),
-    allowed_token_ids: honoured(z.array(tokenId), 'Only these tokens are sampled.'),
+    allowed_token_ids: honoured(list(tokenId, MOST_IDS), 'Only these tokens are sampled.'),
   }),
   ...by('engine/text/banned-words.ts', {
     bad_words: honoured(
-      z.array(filled),
+      list(filled, MOST_WORDS),
       'Texts that do not occur in what is generated, within longer words neither, however tokens spell them (other servers ban one spelling); 8,192 bytes together.',
     ),
   }),

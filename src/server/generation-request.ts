@@ -1,12 +1,13 @@
 // From the fields that all routes for text share to the engine's request, and from the engine's words back to those of the fields.
 
-import { EngineError, type TextRequest } from '../index.ts';
+import { EngineError, type TextModelInfo, type TextRequest } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
 import type { GenerationBody } from './generation-fields.ts';
 import { processorField, processorPaths, toProcessors } from './logit-processors.ts';
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
+import { checkIds, checkPromptIds } from './token-ids.ts';
 
 /** All of a TextRequest but its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
 export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {
@@ -82,23 +83,22 @@ export function checkGeneration(
   checkOneConstraint(body);
 }
 
-/** Ids the model does not have. */
+/** Ids the model does not have, and more of them than it reads. */
 export function checkTokenIds(
   body: GenerationBody & { input_ids?: number[] | undefined },
-  vocabSize: number,
+  info: TextModelInfo,
 ): void {
-  const check = (id: number, param: string) => {
-    if (id < vocabSize) return;
-    throw new RequestError(
-      'invalid_value',
-      `${param} names token ${id}, and the model's ids end at ${vocabSize - 1}; send ids of its own vocabulary`,
-      { param },
-    );
-  };
-  body.input_ids?.forEach((id, at) => check(id, `input_ids.${at}`));
-  body.stop_token_ids?.forEach((id, at) => check(id, `stop_token_ids.${at}`));
-  body.allowed_token_ids?.forEach((id, at) => check(id, `allowed_token_ids.${at}`));
-  for (const key of Object.keys(body.logit_bias ?? {})) check(Number(key), `logit_bias.${key}`);
+  if (body.input_ids) checkPromptIds(body.input_ids, 'input_ids', info);
+  checkIds(body.stop_token_ids ?? [], 'stop_token_ids', info);
+  checkIds(body.allowed_token_ids ?? [], 'allowed_token_ids', info);
+  const biased = Object.keys(body.logit_bias ?? {}).find((key) => Number(key) >= info.vocabSize);
+  if (biased === undefined) return;
+  const param = `logit_bias.${biased}`;
+  throw new RequestError(
+    'invalid_value',
+    `${param} names no token, as the model's ids end at ${info.vocabSize - 1}; send ids of its own vocabulary`,
+    { param },
+  );
 }
 
 /** Where the members of an engine request stand in the body; longer ones first. */

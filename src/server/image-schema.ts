@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../index.ts';
+import { list, record } from './bounded.ts';
 import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect, sampling } from './fields.ts';
 
 /** Of one request. */
@@ -25,7 +26,7 @@ const dataUrl = z.string().refine((text) => /^data:[^,]*;base64,/.test(text), {
   error: 'must be a data: URL in base64, as this server fetches nothing; or send the picture itself as image',
   params: { code: 'unsupported' },
 });
-const kwargs = z.record(z.string(), z.unknown());
+const kwargs = record(z.unknown());
 
 export const IMAGE_FIELDS = {
   prompt: honoured(
@@ -54,7 +55,7 @@ export const IMAGE_FIELDS = {
     0,
   ),
   seed: honoured(
-    z.union([seed, z.array(seed).min(1).max(MOST_PICTURES)]),
+    z.union([seed, list(seed, MOST_PICTURES).min(1)]),
     'The same seed draws the same picture; picture i uses seed + i, or entry i of a list. Left out, drawn at random and told.',
   ),
   generator_device: honoured(

@@ -6,7 +6,6 @@ import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { countText } from './fields.ts';
-import { BODY_LIMIT } from './json-body.ts';
 import {
   SHUTDOWN,
   createService,
@@ -59,7 +58,6 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
   const server = serve(createApp(service), {
     hostname: options.host,
     port: options.port,
-    maxRequestBodySize: BODY_LIMIT,
     gracefulShutdown: false,
     silent: true,
     node: { keepAliveTimeout: IDLE_TIME },

@@ -2,12 +2,15 @@
 
 import { z } from 'zod';
 import type { LogitProcessor } from '../index.ts';
+import { list, MOST_IDS, tokenId } from './bounded.ts';
 import { RequestError } from './errors.ts';
 import { isObject, show } from './fields.ts';
+import { parseJson } from './json-text.ts';
 import { toRequestError } from './request-error.ts';
 
-const token = z.int().min(0);
-const tokens = z.array(token).min(1);
+const tokens = list(tokenId, MOST_IDS).min(1);
+const MOST_PROCESSORS = 16;
+const MOST_WORDS = 1000;
 
 const processor = z.discriminatedUnion('name', [
   z.strictObject({ name: z.literal('allowed_tokens'), tokens }),
@@ -18,7 +21,7 @@ const processor = z.discriminatedUnion('name', [
     size: z.int().min(1),
     window: z.int().min(1).optional(),
   }),
-  z.strictObject({ name: z.literal('bad_words'), words: z.array(z.string().min(1)).min(1) }),
+  z.strictObject({ name: z.literal('bad_words'), words: list(z.string().min(1), MOST_WORDS).min(1) }),
   z.strictObject({ name: z.literal('wgsl'), source: z.string().min(1) }),
 ]);
 
@@ -89,11 +92,12 @@ export function processorPaths(body: ProcessorFields): [engine: string, field: s
 function parse(text: string): unknown[] {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(Buffer.from(text), FIELD);
   } catch {
     throw refused(`must be JSON text as ${EXAMPLE}, got ${show(text)}`);
   }
   const entries: unknown[] = Array.isArray(value) ? value : [value];
+  if (entries.length > MOST_PROCESSORS) throw refused(`must have at most ${MOST_PROCESSORS} entries`);
   if (entries.some((entry) => isObject(entry) && 'callable' in entry)) {
     throw refused(
       `holds a pickled Python class, and this server runs none; name a built-in processor: ${Object.keys(PARAMS).join(', ')}, as ${EXAMPLE}`,
@@ -124,7 +128,7 @@ function check(entries: unknown[]): LogitProcessor[] {
       throw refused(`must name one of ${Object.keys(PARAMS).join(', ')}, as ${EXAMPLE}, got ${show(entry)}`);
   }
   const body = { [FIELD]: entries };
-  const parsed = z.object({ [FIELD]: z.array(processor) }).safeParse(body);
+  const parsed = z.object({ [FIELD]: list(processor, MOST_PROCESSORS) }).safeParse(body);
   if (!parsed.success) throw toRequestError(parsed.error, body);
   return parsed.data[FIELD];
 }

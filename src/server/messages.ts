@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { ChatMessage } from '../index.ts';
+import { list, MOST_TOOLS, MOST_TURNS, record } from './bounded.ts';
 import { withoutMissing } from './fields.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
@@ -33,7 +34,7 @@ const part = z
   });
 
 /** JSON of an object as text, or what a model wrote in its place: agents send that back, with the error it led to. */
-const callArguments = z.union([z.string(), z.record(z.string(), z.unknown())]);
+const callArguments = z.union([z.string(), record(z.unknown())]);
 
 const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });
 const toolCall = z.looseObject({
@@ -45,12 +46,12 @@ const toolCall = z.looseObject({
 const message = z
   .looseObject({
     role: z.enum(ROLES),
-    content: z.union([z.string(), z.array(part), z.null()]).optional(),
+    content: z.union([z.string(), list(part, MOST_TURNS), z.null()]).optional(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),
     /** Other servers' name of reasoning_content. */
     reasoning: z.string().nullish(),
-    tool_calls: z.array(toolCall).nullish(),
+    tool_calls: list(toolCall, MOST_TOOLS).nullish(),
     /** The older form of one entry in tool_calls. */
     function_call: calledFunction.nullish(),
     tool_call_id: z.string().nullish(),
@@ -81,7 +82,7 @@ const message = z
     }
   });
 
-export const messagesSchema = z.array(message).min(1);
+export const messagesSchema = list(message, MOST_TURNS).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 

@@ -37,10 +37,11 @@ export function listIgnored(event: H3Event, names: string[]): void {
 function headerList(names: string[]): string {
   const kept: string[] = [];
   let length = 0;
-  for (const name of names.map((text) => encodeURIComponent(text))) {
-    length += name.length + 2;
+  for (const name of names) {
+    const escaped = name.length > 1000 ? name : encodeURIComponent(name);
+    length += escaped.length + 2;
     if (length > 1000) return [...kept, '...'].join(', ');
-    kept.push(name);
+    kept.push(escaped);
   }
   return kept.join(', ');
 }

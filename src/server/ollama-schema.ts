@@ -1,6 +1,7 @@
 // The fields of Ollama's interface.
 
 import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS, record } from './bounded.ts';
 import { bodyChecker } from './body.ts';
 import { CHAT_FIELDS } from './chat-schema.ts';
 import {
@@ -34,7 +35,7 @@ const call = z.looseObject({
   type: z.literal('function').nullish(),
   function: z.looseObject({
     name: filled,
-    arguments: z.record(z.string(), z.unknown()),
+    arguments: record(z.unknown()),
     // Their order says it.
     index: z.unknown().optional(),
   }),
@@ -45,7 +46,7 @@ const message = z.looseObject({
   content: z.string().nullish(),
   thinking: z.string().nullish(),
   images,
-  tool_calls: z.array(call).nullish(),
+  tool_calls: list(call, MOST_TOOLS).nullish(),
   tool_name: z.string().nullish(),
   tool_call_id: z.string().nullish(),
 });
@@ -58,7 +59,7 @@ const TEXT_FIELDS = {
     'Whether or how much to think; left out, up to the model. Thoughts come apart, in thinking.',
   ),
   format: honoured(
-    z.union([z.enum(['json', '']), z.record(z.string(), z.unknown())]),
+    z.union([z.enum(['json', '']), record(z.unknown())]),
     '"json", or a JSON schema that the reply fits.',
     '',
   ),
@@ -70,7 +71,7 @@ const TEXT_FIELDS = {
 export const OLLAMA_CHAT_FIELDS = {
   model,
   messages: honoured(
-    z.array(message),
+    list(message, MOST_TURNS),
     "The conversation; where the assistant's message is last, the reply goes on with it. Left out or empty: a model that sleeps wakes, and nothing is said.",
   ),
   tools: honoured(CHAT_FIELDS.tools.schema, 'Functions the model may call.'),
@@ -106,10 +107,7 @@ const EMBEDDING_COMMON = {
 
 export const EMBED_FIELDS = {
   model,
-  input: honoured(
-    z.union([filled, z.array(filled).min(1).max(MOST_INPUTS)]),
-    `A text, or up to ${MOST_INPUTS}.`,
-  ),
+  input: honoured(z.union([filled, list(filled, MOST_INPUTS).min(1)]), `A text, or up to ${MOST_INPUTS}.`),
   truncate: honoured(z.boolean(), 'Cut texts that the context does not hold; false: refuse them.', true),
   dimensions: honoured(
     z.int().min(1),

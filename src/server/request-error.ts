@@ -13,15 +13,27 @@ interface Problem {
 function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
   const path = [...base, ...issue.path];
   if (issue.code !== 'invalid_union') return { path, issue };
-  const reached = (problem: Problem) =>
-    problem.path.length + (/^invalid_(type|union)$/.test(problem.issue.code) ? 0 : 0.5);
-  return issue.errors
+  const problems = issue.errors
     .flatMap((branch) => branch.slice(0, 1))
     .map((inner) => deepest(inner, path))
-    .reduce((best, next) => (reached(next) > reached(best) ? next : best), {
-      path,
-      issue,
-    });
+    .filter((problem) => isFurther(problem, { path, issue }));
+  const best = problems.reduce<Problem>((far, next) => (isFurther(next, far) ? next : far), { path, issue });
+  const level = problems.filter((problem) => !isFurther(best, problem));
+  if (level.length < 2 || best.issue.code !== 'invalid_type') return best;
+  // They got as far as each other: any of their kinds would have done.
+  const errors = level.map((problem) => [problem.issue]);
+  return { path: best.path, issue: { code: 'invalid_union', path: [], message: issue.message, errors } };
+}
+
+function isFurther(one: Problem, other: Problem): boolean {
+  const reached = ({ path, issue }: Problem) => {
+    if (/^invalid_(type|union)$/.test(issue.code)) return path.length;
+    // What is in a list that is too long was not looked at.
+    return path.length + (issue.code === 'too_big' && issue.origin === 'array' ? 1.5 : 0.5);
+  };
+  if (reached(one) !== reached(other)) return reached(one) > reached(other);
+  const fork = one.path.findIndex((key, at) => key !== other.path[at]);
+  return Number(one.path[fork]) > Number(other.path[fork]);
 }
 
 /** The first thing that is wrong, under its field's name. */

@@ -2,9 +2,12 @@
 
 import { z } from 'zod';
 import type { StructuralTag, TextConstraint, TextFormat } from '../index.ts';
+import { list, MOST_TOOLS, record } from './bounded.ts';
 import { RequestError } from './errors.ts';
 
-const schema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
+const schema = z.union([record(z.unknown()), z.boolean()]);
+
+const structure = z.looseObject({ begin: z.string().min(1), schema: schema.nullish(), end: z.string() });
 
 export const responseFormat = z
   .looseObject({
@@ -19,13 +22,10 @@ export const responseFormat = z
       .nullish(),
     /** Beside `type`, as some clients send it. */
     schema: schema.nullish(),
-    structures: z
-      .array(z.looseObject({ begin: z.string().min(1), schema: schema.nullish(), end: z.string() }))
-      .min(1)
-      .nullish(),
-    triggers: z.array(z.string().min(1)).min(1).nullish(),
+    structures: list(structure, MOST_TOOLS).min(1).nullish(),
+    triggers: list(z.string().min(1), MOST_TOOLS).min(1).nullish(),
     /** A tree of formats, in place of structures and triggers. */
-    format: z.record(z.string(), z.unknown()).nullish(),
+    format: record(z.unknown()).nullish(),
   })
   .superRefine((format, context) => {
     const missing = (path: string[], message: string) =>

@@ -1,6 +1,7 @@
 // The items of a response's input: messages, calls and their outputs, thoughts, tools that come later.
 
 import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS } from './bounded.ts';
 import { toolSchema } from './response-tool-schema.ts';
 import { withMembers } from './unknown-members.ts';
 
@@ -30,7 +31,7 @@ const part = z
       issue('is required in such a part', [type === 'refusal' ? type : 'text'], 'missing_required_parameter');
   });
 
-const content = z.union([z.string(), z.array(part)]);
+const content = z.union([z.string(), list(part, MOST_TURNS)]);
 
 /** What one agent of a program says to another. Nothing is encrypted here: what is sent as that was written by a model as it stands. */
 const agentPart = z.union([
@@ -38,13 +39,15 @@ const agentPart = z.union([
   z.looseObject({ type: z.literal('encrypted_content'), encrypted_content: z.string() }),
 ]);
 
+const thought = z.looseObject({ type: z.string(), text: z.string() });
+
 const MEMBERS = {
   message: z.looseObject({
     role: z.enum(['user', 'assistant', 'system', 'developer']),
     content,
     phase: echoed,
   }),
-  agent_message: z.looseObject({ author: echoed, recipient: echoed, content: z.array(agentPart) }),
+  agent_message: z.looseObject({ author: echoed, recipient: echoed, content: list(agentPart, MOST_TURNS) }),
   function_call: z.looseObject({
     call_id: filled,
     name: filled,
@@ -60,11 +63,15 @@ const MEMBERS = {
   }),
   custom_tool_call_output: z.looseObject({ call_id: filled, name: echoed, output: content }),
   tool_search_call: z.looseObject({ call_id: filled, execution: echoed, arguments: z.unknown() }),
-  tool_search_output: z.looseObject({ call_id: filled, execution: echoed, tools: z.array(toolSchema) }),
-  additional_tools: z.looseObject({ role: echoed, tools: z.array(toolSchema) }),
+  tool_search_output: z.looseObject({
+    call_id: filled,
+    execution: echoed,
+    tools: list(toolSchema, MOST_TOOLS),
+  }),
+  additional_tools: z.looseObject({ role: echoed, tools: list(toolSchema, MOST_TOOLS) }),
   reasoning: z.looseObject({
-    content: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),
-    summary: z.array(z.looseObject({ type: z.string(), text: z.string() })).nullish(),
+    content: list(thought, MOST_TURNS).nullish(),
+    summary: list(thought, MOST_TURNS).nullish(),
     encrypted_content: echoed,
   }),
   item_reference: z.looseObject({ id: filled }),

@@ -1,6 +1,7 @@
 // The fields of OpenAI's Responses interface, and of sampling what all routes for text have.
 
 import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS, record } from './bounded.ts';
 import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, pickFields } from './fields.ts';
 import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
@@ -13,10 +14,11 @@ const format = z.looseObject({
   type: z.enum(['text', 'json_object', 'json_schema']),
   name: z.string().nullish(),
   description: z.string().nullish(),
-  schema: z.record(z.string(), z.unknown()).nullish(),
+  schema: record(z.unknown()).nullish(),
   strict: z.boolean().nullish(),
 });
 
+const MOST_INCLUDES = 64;
 const INCLUDES = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
 
 /** They mean the same as in a chat completion, by the same name. */
@@ -46,7 +48,7 @@ export const SHARED_FIELDS = pickFields(
 
 export const RESPONSE_FIELDS = {
   input: honoured(
-    z.union([filled, z.array(inputItem).min(1)]),
+    z.union([filled, list(inputItem, MOST_TURNS).min(1)]),
     'A text, or items: message, reasoning, item_reference, additional_tools; function_call, custom_tool_call, tool_search_call, and what each led to.',
   ),
   model: honoured(
@@ -61,7 +63,7 @@ export const RESPONSE_FIELDS = {
   store: honoured(z.boolean(), 'Keep the response, in memory and within bounds.', true),
   max_output_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.'),
   tools: honoured(
-    z.array(toolSchema),
+    list(toolSchema, MOST_TOOLS),
     'What the model may call: function, custom (its text held to a regex or Lark grammar), namespace, tool_search that the client runs. web_search passes, and is never offered.',
   ),
   tool_choice: honoured(
@@ -87,14 +89,15 @@ export const RESPONSE_FIELDS = {
     0,
   ),
   include: honoured(
-    z.array(
+    list(
       z
         .string()
         .refine((name) => INCLUDES.includes(name), { error: `must be one of ${INCLUDES.join(', ')}` }),
+      MOST_INCLUDES,
     ),
     'message.output_text.logprobs. reasoning.encrypted_content has no effect: thoughts are not encrypted.',
   ),
-  metadata: honoured(z.record(z.string(), z.string()), 'Labels, sent back with the response.'),
+  metadata: honoured(record(z.string()), 'Labels, sent back with the response.'),
   ...SHARED_FIELDS,
   stream: GENERATION_FIELDS.stream,
   stream_options: noEffect('Nothing is padded here.'),

@@ -1,6 +1,7 @@
 // The tools of a request for a response: functions, free-form tools, both in namespaces, and a search that the client runs.
 
 import { z } from 'zod';
+import { list, MOST_TOOLS, record } from './bounded.ts';
 import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -30,7 +31,7 @@ const called = {
 const CALLED = {
   function: z.looseObject({
     ...called,
-    parameters: z.record(z.string(), z.unknown()).nullish(),
+    parameters: record(z.unknown()).nullish(),
     strict: z.boolean().nullish(),
     output_schema: silent,
   }),
@@ -42,12 +43,12 @@ const MEMBERS = {
   namespace: z.looseObject({
     name: filled,
     description: z.string().nullish(),
-    tools: z.array(tools(CALLED)).min(1),
+    tools: list(tools(CALLED), MOST_TOOLS).min(1),
   }),
   tool_search: z.looseObject({
     execution: z.literal('client'),
     description: z.string().nullish(),
-    parameters: z.record(z.string(), z.unknown()).nullish(),
+    parameters: record(z.unknown()).nullish(),
   }),
   // Never offered; what it would be like is nothing here.
   web_search: z.looseObject({
@@ -98,7 +99,7 @@ export const toolChoice = z.union([
   z.looseObject({
     type: z.literal('allowed_tools'),
     mode: z.enum(['auto', 'required']),
-    tools: z.array(chosen).min(1),
+    tools: list(chosen, MOST_TOOLS).min(1),
   }),
 ]);
 

@@ -33,7 +33,7 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   const names = responseNames(offered);
   const chat = underNames(names, () => validateChat(toChat(body, items, offered), false).body);
   const request = underNames(names, () => {
-    checkTokenIds(chat, model.info.vocabSize);
+    checkTokenIds(chat, model.info);
     return fitting(toTextRequest(chat, adapter), body);
   });
   listIgnored(event, [...ignored, ...left]);

@@ -1,31 +1,16 @@
 // A text, a list of token ids, or a list of either: what embeddings and text completions are made of.
 
 import { z } from 'zod';
+import { list, MOST_IDS, tokenId } from './bounded.ts';
 
 export type TokenInput = string | number[];
 
-const id = z.int().min(0);
-const entry = z.union([z.string().min(1), id, z.array(id).min(1)]);
+const text = z.string().min(1);
+const ids = list(tokenId, MOST_IDS).min(1);
 
-/** At most so many texts; ids of one text may be more. All entries are of one kind. */
+/** At most so many texts, or lists of ids. All entries are of one kind. */
 export const tokenInputs = (most: number) =>
-  z.union([
-    z.string().min(1),
-    z
-      .array(entry)
-      .min(1)
-      .superRefine((list, context) => {
-        const kind = typeof list[0];
-        const other = list.findIndex((one) => typeof one !== kind);
-        if (other > 0) {
-          const message =
-            'is of another kind than those before it; send texts, token ids, or lists of token ids';
-          context.addIssue({ code: 'custom', path: [other], message, params: { code: 'invalid_type' } });
-        } else if (kind !== 'number' && list.length > most) {
-          context.addIssue({ code: 'custom', message: `must have at most ${most} entries` });
-        }
-      }),
-  ]);
+  z.union([text, ids, list(text, most).min(1), list(ids, most).min(1)]);
 
 export type TokenInputs = z.infer<ReturnType<typeof tokenInputs>>;
 

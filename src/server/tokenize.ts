@@ -8,6 +8,7 @@ import { toChatMessages } from './messages.ts';
 import { listIgnored } from './model-call.ts';
 import { findModel } from './models.ts';
 import { requireRunning, type Service } from './service.ts';
+import { checkTextIds } from './token-ids.ts';
 import { checkDetokenize, checkTokenize } from './tokenize-schema.ts';
 
 export async function tokenize(service: Service, event: H3Event) {
@@ -53,19 +54,11 @@ export async function detokenize(service: Service, event: H3Event) {
   listIgnored(event, ignored);
   const { tokens } = body;
   const options = { skipSpecialTokens: body.skip_special_tokens ?? true };
-  const decode = async (ids: number[], path: string): Promise<string> => {
-    const wrong = ids.findIndex((id) => id >= model.info.vocabSize);
-    if (wrong < 0) return model.detokenize(ids, options);
-    const param = `${path}.${wrong}`;
-    throw new RequestError(
-      'invalid_value',
-      `${param} is ${ids[wrong]}, and the model's ids end at ${model.info.vocabSize - 1}; send ids of its own vocabulary`,
-      { param },
-    );
-  };
-  if (isNested(tokens))
-    return { text: await Promise.all(tokens.map((ids, at) => decode(ids, `tokens.${at}`))) };
-  return { text: await decode(tokens, 'tokens') };
+  const lists = isNested(tokens) ? tokens : [tokens];
+  const path = (at: number): string => (isNested(tokens) ? `tokens.${at}` : 'tokens');
+  lists.forEach((ids, at) => checkTextIds(ids, path(at), model.info));
+  const [text = '', ...others] = await Promise.all(lists.map((ids) => model.detokenize(ids, options)));
+  return { text: isNested(tokens) ? [text, ...others] : text };
 }
 
 function isNested(tokens: number[] | number[][]): tokens is number[][] {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { TextRequest, Tool, ToolChoice } from '../index.ts';
+import { list, MOST_TOOLS, record } from './bounded.ts';
 import { RequestError } from './errors.ts';
 import { by, type FieldTable, honoured, show } from './fields.ts';
 import { readSchema } from './json-schema.ts';
@@ -10,7 +11,7 @@ const name = z.string().min(1);
 const definition = z.looseObject({
   name,
   description: z.string().nullish(),
-  parameters: z.record(z.string(), z.unknown()).nullish(),
+  parameters: record(z.unknown()).nullish(),
   strict: z.boolean().nullish(),
 });
 const named = z.looseObject({ name });
@@ -23,7 +24,7 @@ const choice = z
     allowed_tools: z
       .looseObject({
         mode: z.enum(['auto', 'required']),
-        tools: z.array(z.looseObject({ type: z.literal('function'), function: named })).min(1),
+        tools: list(z.looseObject({ type: z.literal('function'), function: named }), MOST_TOOLS).min(1),
       })
       .optional(),
   })
@@ -39,7 +40,7 @@ const choice = z
 
 export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
   tools: honoured(
-    z.array(tool),
+    list(tool, MOST_TOOLS),
     'Functions the model may call; strict ones are held to their parameters.',
     undefined,
     { stricter: 'each name once, parameters of an object' },
@@ -50,7 +51,10 @@ export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
     'auto',
   ),
   parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
-  functions: honoured(z.array(definition), 'Older form of tools: the reply has function_call, one at most.'),
+  functions: honoured(
+    list(definition, MOST_TOOLS),
+    'Older form of tools: the reply has function_call, one at most.',
+  ),
   function_call: honoured(z.union([z.enum(['auto', 'none']), named]), 'Older form of tool_choice.', 'auto'),
 } satisfies FieldTable);
 
@@ -120,7 +124,8 @@ export function checkTools(body: ToolFields): void {
   const names = (body.tools?.map((entry) => entry.function) ?? body.functions ?? []).map(
     (entry) => entry.name,
   );
-  const twice = names.find((one, at) => names.indexOf(one) < at);
+  const seen = new Set<string>();
+  const twice = names.find((one) => seen.has(one) || !seen.add(one));
   if (twice !== undefined)
     refuse(body.tools ? 'tools' : 'functions', `has ${show(twice)} twice; give each function its own name`);
 

@@ -21,12 +21,27 @@ export function unknownMembers(body: Record<string, unknown>, table: FieldTable)
   });
 }
 
+const open = new WeakMap<z.core.$ZodType, boolean>();
+
+/** Whether values of a schema can have members at all that it has no name for: a list of token ids has none, however long. */
+function hasMembers(schema: z.core.$ZodType): boolean {
+  const known = open.get(schema);
+  if (known !== undefined) return known;
+  const has =
+    schema instanceof z.ZodObject ||
+    (schema instanceof z.ZodArray && hasMembers(schema.element)) ||
+    (schema instanceof z.ZodUnion && schema.options.some((option) => hasMembers(option))) ||
+    ((schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) && hasMembers(schema.unwrap()));
+  open.set(schema, has);
+  return has;
+}
+
 function unknownIn(schema: z.core.$ZodType, value: unknown, path: string): string[] {
-  if (isEmpty(value)) return [];
+  if (!hasMembers(schema) || isEmpty(value)) return [];
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return unknownIn(schema.unwrap(), value, path);
   if (schema instanceof z.ZodUnion) {
-    const fitting = schema.options.find((option) => z.safeParse(option, value).success);
+    const fitting = schema.options.find((option) => z.validate(option, value));
     return fitting ? unknownIn(fitting, value, path) : [];
   }
   if (schema instanceof z.ZodArray && Array.isArray(value))

@@ -3,12 +3,13 @@ import { RequestError } from '../../src/server/errors.ts';
 import { CHAT_FIELDS } from '../../src/server/chat-schema.ts';
 import { checkTokenIds } from '../../src/server/generation-request.ts';
 import { validateChat } from '../../src/server/chat-validation.ts';
+import { fakeInfo } from './fake-model.ts';
 import { ask } from './harness.ts';
 
 function refusal(body: unknown, strict = false): { code: string; param: string | null; message: string } {
   try {
     const { body: known } = validateChat(body, strict);
-    checkTokenIds(known, 256);
+    checkTokenIds(known, fakeInfo);
   } catch (error) {
     if (error instanceof RequestError)
       return { code: error.code, param: error.param, message: error.message };

@@ -1,0 +1,97 @@
+// Lists and records in the bodies of requests. zod walks all of a list and keeps an issue for each entry, so that a few megabytes of
+// nonsense would hold up every other request, or end the process. These are looked at only where they are no longer than they may
+// be, and no further than the first entry that is wrong.
+
+import { z } from 'zod';
+import { MOST_MEMBERS } from './json-text.ts';
+
+type Parse = z.core.$ZodType['_zod']['parse'];
+type Payload = Parameters<Parse>[0];
+
+/** Of one list: more than the longest context has. */
+export const MOST_IDS = 2 ** 20;
+/** Of a conversation: messages, items, or the parts of one. */
+export const MOST_TURNS = 2 ** 14;
+export const MOST_TOOLS = 1024;
+
+export const tokenId = z.int().min(0);
+
+const isTokenId = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+interface ListDef extends z.core.$ZodArrayDef {
+  most: number;
+}
+
+const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def) => {
+  z.ZodArray.init(inst, def);
+  const { _zod: internals } = inst;
+  const { _zod: element } = def.element;
+  const { most } = def;
+  internals.parse = (payload, context) => {
+    const entries: unknown = payload.value;
+    if (!Array.isArray(entries)) return refuse(payload, { code: 'invalid_type', expected: 'array', inst });
+    if (entries.length > most)
+      return refuse(payload, { code: 'too_big', origin: 'array', maximum: most, inclusive: true, inst });
+    // A context's worth of ids is gone through in no time, and stays the list it is.
+    const from = def.element === tokenId ? entries.findIndex((entry) => !isTokenId(entry)) : 0;
+    if (from < 0) return payload;
+    const checked: unknown[] = entries.slice(0, from);
+    for (let at = from; at < entries.length; at++) {
+      const found = element.run({ value: entries[at], issues: [] }, context);
+      if (found instanceof Promise) throw new z.core.$ZodAsyncError();
+      const [issue] = found.issues;
+      if (issue) {
+        // Without `continue`, rules over the whole are not asked about a list that is none.
+        payload.issues.push({ ...issue, path: [at, ...(issue.path ?? [])], continue: false });
+        return payload;
+      }
+      checked.push(found.value);
+    }
+    payload.value = checked;
+    return payload;
+  };
+});
+
+/** At most so many entries. */
+export function list<T extends z.ZodType>(element: T, most: number): z.ZodArray<T> {
+  // `max` says it in /openapi.json.
+  return new List({ type: 'array', element, most }).max(most) as unknown as z.ZodArray<T>;
+}
+
+interface RecordDef extends z.core.$ZodRecordDef {
+  most: number;
+}
+
+const Named = z.core.$constructor<z.ZodRecord, RecordDef>('BoundedRecord', (inst, def) => {
+  z.ZodRecord.init(inst, def);
+  const { _zod: internals } = inst;
+  const { parse } = internals;
+  internals.parse = (payload, context) => {
+    const { value } = payload;
+    const names = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+    if (names.length > def.most)
+      return refuse(payload, { code: 'custom', message: `must have at most ${def.most} entries`, inst });
+    // zod passes it over, since setting it on an ordinary object changes what that is.
+    if (names.includes('__proto__'))
+      return refuse(payload, { code: 'custom', message: NO_NAME, path: ['__proto__'], inst });
+    return parse(payload, context);
+  };
+});
+
+const NO_NAME = 'is a name that no entry can have here; leave it out';
+
+/** Names of the client's own, each with a value; at most so many. */
+export function record<T extends z.ZodType>(
+  value: T,
+  { names = z.string(), most = MOST_MEMBERS }: { names?: z.ZodString; most?: number } = {},
+): z.ZodRecord<z.ZodString, T> {
+  const made = new Named({ type: 'record', keyType: names, valueType: value, most });
+  return made.meta({ maxProperties: most }) as unknown as z.ZodRecord<z.ZodString, T>;
+}
+
+type Refusal = Omit<z.core.$ZodRawIssue, 'input'>;
+
+function refuse(payload: Payload, issue: Refusal): Payload {
+  payload.issues.push({ ...issue, input: payload.value, continue: false } as z.core.$ZodRawIssue);
+  return payload;
+}
