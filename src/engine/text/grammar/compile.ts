@@ -51,8 +51,8 @@ function createCompiler(
     checkTime(limits);
     return nodes.push(node) - 1;
   };
-  const addLexeme = (dfa: Dfa, kind: SpellingKind): number => {
-    const lexeme = lexemeOf(dfa, kind, available, limits);
+  const addLexeme = (dfa: Dfa, kind: SpellingKind, longest?: number): number => {
+    const lexeme = lexemeOf(dfa, kind, available, limits, longest);
     let number = lexemeNumbers.get(lexeme.key);
     if (number === undefined) lexemeNumbers.set(lexeme.key, (number = lexemes.push(lexeme) - 1));
     return number;
@@ -95,9 +95,9 @@ function createCompiler(
       case 'text':
         return { kind: 'lexeme', lexeme: addLexeme(dfaOf(characters(rule.text), limits), 'plain') };
       case 'regular':
-        return { kind: 'lexeme', lexeme: addLexeme(rule.dfa, 'plain') };
+        return { kind: 'lexeme', lexeme: addLexeme(rule.dfa, 'plain', rule.longest) };
       case 'string':
-        return { kind: 'lexeme', lexeme: addLexeme(rule.dfa ?? ANY_TEXT, 'string') };
+        return { kind: 'lexeme', lexeme: addLexeme(rule.dfa ?? ANY_TEXT, 'string', rule.longest) };
       case 'token':
         return { kind: 'token', id: rule.id };
       case 'sequence':

@@ -72,7 +72,7 @@ function termOf(term: Term, names: ReadonlySet<string>): Rule {
 /** null where it refers to rules. */
 function dfaOfTerm(term: Term, names: ReadonlySet<string>): Dfa | null {
   const rule = termOf(term, names);
-  if (rule.type === 'regular') return rule.dfa;
+  if (rule.type === 'regular') return rule.dfa; // a set: nothing is counted beside it
   return rule.type === 'text' ? dfaOf(characters(rule.text), limits()) : null;
 }
 

@@ -2,7 +2,8 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { TagFormat, TextFormat, TokenFormat, TriggeredTagsFormat } from '../text-format.ts';
-import { intersect, lengthBetween, type Limits } from './dfa.ts';
+import { bounded } from './bounded.ts';
+import type { Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { regexDfa } from './regex.ts';
 import { choice, optional, regular, repeat, sequence, text, token, type Rule } from './rule.ts';
@@ -29,9 +30,8 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
       return ruleOfSchema(format.json_schema, { path: `${path}.json_schema`, limits });
     case 'any_text': {
       const free = textWithout([...(format.excludes ?? []), ...ends]);
-      return regular(
-        format.max_chars == null ? free : intersect(free, lengthBetween(0, format.max_chars, limits), limits),
-      );
+      const { dfa, longest } = bounded(free, format.max_chars ?? Infinity, limits);
+      return regular(dfa, longest);
     }
     case 'regex':
       return said(`${path}.pattern`, () => regular(regexDfa(format.pattern, { whole: true, limits })));

@@ -64,6 +64,7 @@ function read(rule: Rule, names: Names): Regular | null {
     case 'text':
       return { expression: characters(rule.text), size: rule.text.length };
     case 'regular':
+      if (rule.longest !== undefined) return null;
       return { expression: { kind: 'dfa', dfa: rule.dfa }, size: rule.dfa.accept.length };
     case 'sequence':
     case 'choice': {

@@ -1,7 +1,9 @@
 // The bytes of a regular piece of text: an automaton over characters, beside a table that reads characters from bytes. A state
-// is a pair, the automaton's state and how far a character has been read, so that neither multiplies the other's size. Plain data.
+// is a pair, the automaton's state and how far a character has been read, so that neither multiplies the other's size; where the
+// length is counted, too, it is a triple. Plain data.
 
-import { checkLimits, dfa, isEmpty, states, TooLarge, type Dfa, type Limits } from './dfa.ts';
+import { shortestTexts } from './bounded.ts';
+import { checkLimits, dfa, isEmpty, NOTHING, states, TooLarge, type Dfa, type Limits } from './dfa.ts';
 import { createSpelling, type Spelling, type SpellingKind } from './spelling.ts';
 
 export interface Lexeme {
@@ -22,12 +24,34 @@ export interface Lexeme {
   liveClasses: Int32Array;
   /** [rows][places]: 1 where a character can be completed that the state takes. */
   viable: Uint8Array;
+  /** null: any length that the automaton takes. */
+  count: Count | null;
+}
+
+/** Of characters, quotes among them. */
+export interface Count {
+  longest: number;
+  /** Of each state: the fewest to a match. */
+  shortest: Int32Array;
+  /** The most of them. */
+  mostShortest: number;
+  /** [places]: classes of the characters that can be completed. */
+  reach: number[][];
 }
 
 const MOST_VIABLE = 16_000_000;
 
-/** `available`: 1 for each byte that is a token by itself; text that needs others is left out, so that no way ends in the middle. */
-export function lexemeOf(text: Dfa, kind: SpellingKind, available: Uint8Array, bounds: Limits): Lexeme {
+/**
+ * `available`: 1 for each byte that is a token by itself; text that needs others is left out, so that no way ends in the middle.
+ * `longest`: characters at most, see BoundedText.
+ */
+export function lexemeOf(
+  text: Dfa,
+  kind: SpellingKind,
+  available: Uint8Array,
+  bounds: Limits,
+  longest = Infinity,
+): Lexeme {
   let spelled = text;
   let spelling = createSpelling(spelled, kind, available);
   if (spelling.missing.size > 0) {
@@ -36,9 +60,24 @@ export function lexemeOf(text: Dfa, kind: SpellingKind, available: Uint8Array, b
     spelled = dfa({ ...spelled, next }, bounds);
     spelling = createSpelling(spelled, kind, available);
   }
-  const quoted = kind === 'plain' ? spelled : withQuotes(spelled, available);
+  const isQuoted = kind !== 'plain';
+  const quoted = isQuoted ? withQuotes(spelled, available) : spelled;
   checkLimits(bounds, states(quoted), quoted.classCount);
-  return assemble(quoted, spelling, kind !== 'plain');
+  if (longest === Infinity || isEmpty(quoted)) return assemble(quoted, spelling, isQuoted, null);
+  const count = counted(quoted, spelling, longest + (isQuoted ? QUOTES : 0));
+  if (count.shortest[0]! > count.longest) return assemble(NOTHING, spelling, isQuoted, null);
+  if (count.longest * states(quoted) * spelling.places > Number.MAX_SAFE_INTEGER)
+    throw new TooLarge(
+      `a text of up to ${longest} characters beside an automaton of ${states(quoted)} states`,
+    );
+  return assemble(quoted, spelling, isQuoted, count);
+}
+
+const QUOTES = 2;
+
+function counted(dfa: Dfa, { reach }: Spelling, longest: number): Count {
+  const shortest = shortestTexts(dfa);
+  return { longest, shortest, mostShortest: shortest.reduce((a, b) => Math.max(a, b)), reach };
 }
 
 /** A quote, the text, a quote; the quote is the last class. No ranges lead to it: the spelling alone does. */
@@ -66,6 +105,7 @@ function assemble(
   { classCount, next, accept }: Dfa,
   { places, bytes, reach }: Spelling,
   quoted: boolean,
+  count: Count | null,
 ): Lexeme {
   const rows = new Map<string, number>();
   const live: boolean[][] = [];
@@ -83,8 +123,8 @@ function assemble(
       if (reach[place]!.some((c) => takes[c])) viable[row * places + place] = 1;
     }
   });
-  const key = contentKey([[Number(quoted)], next, accept, bytes]);
-  return { quoted, key, classCount, next, accept, places, bytes, liveClasses, viable };
+  const key = `${contentKey([[Number(quoted)], next, accept, bytes])}${count === null ? '' : ` ${count.longest}`}`;
+  return { quoted, key, classCount, next, accept, places, bytes, liveClasses, viable, count };
 }
 
 /** A fingerprint of 106 bits, and the sizes. */
@@ -102,23 +142,81 @@ function contentKey(arrays: ArrayLike<number>[]): string {
   );
 }
 
-/** State and place as one number. */
+/** Characters so far, state and place as one number. */
 export function advance(lexeme: Lexeme, packed: number, byte: number): number {
-  const { places } = lexeme;
-  const state = Math.floor(packed / places);
-  const to = lexeme.bytes[(packed - state * places) * 256 + byte]!;
+  const { places, count, classCount } = lexeme;
+  const above = Math.floor(packed / places);
+  const to = lexeme.bytes[(packed - above * places) * 256 + byte]!;
   if (to === 0) return -1;
-  if (to > 0) return lexeme.viable[lexeme.liveClasses[state]! * places + to] === 1 ? state * places + to : -1;
-  const next = lexeme.next[state * lexeme.classCount - 1 - to]!;
-  return next < 0 ? -1 : next * places;
+  const characters = charactersOf(lexeme, above);
+  const state = above - characters * lexeme.accept.length;
+  if (to > 0) {
+    const isViable = lexeme.viable[lexeme.liveClasses[state]! * places + to] === 1;
+    return isViable && (count === null || fits(lexeme, count, characters, state, to))
+      ? above * places + to
+      : -1;
+  }
+  const next = lexeme.next[state * classCount - 1 - to]!;
+  if (next < 0) return -1;
+  if (count === null) return next * places;
+  if (characters + 1 + count.shortest[next]! > count.longest) return -1;
+  return ((characters + 1) * lexeme.accept.length + next) * places;
+}
+
+const charactersOf = ({ count, accept }: Lexeme, above: number): number =>
+  count === null ? 0 : Math.floor(above / accept.length);
+
+/** Whether some character can be completed from the place that leaves room for an end. */
+function fits(
+  { next, classCount }: Lexeme,
+  { longest, shortest, mostShortest, reach }: Count,
+  characters: number,
+  state: number,
+  place: number,
+): boolean {
+  const room = longest - characters - 1;
+  if (room >= mostShortest) return true;
+  return reach[place]!.some((c) => {
+    const to = next[state * classCount + c]!;
+    return to >= 0 && shortest[to]! <= room;
+  });
 }
 
 /** Whether the text may end here. */
-export function isComplete({ places, accept }: Lexeme, packed: number): boolean {
-  return packed % places === 0 && accept[packed / places] === 1;
+export function isComplete(lexeme: Lexeme, packed: number): boolean {
+  const { places, accept } = lexeme;
+  if (packed % places !== 0) return false;
+  const above = packed / places;
+  return accept[above - charactersOf(lexeme, above) * accept.length] === 1;
 }
 
 /** Whether more may come. */
-export function goesOn({ places, viable, liveClasses }: Lexeme, packed: number): boolean {
-  return packed % places !== 0 || viable[liveClasses[packed / places]! * places] === 1;
+export function goesOn(lexeme: Lexeme, packed: number): boolean {
+  const { places, viable, liveClasses, count, accept } = lexeme;
+  if (packed % places !== 0) return true;
+  const above = packed / places;
+  const characters = charactersOf(lexeme, above);
+  const state = above - characters * accept.length;
+  return (
+    viable[liveClasses[state]! * places] === 1 &&
+    (count === null || fits(lexeme, count, characters, state, 0))
+  );
+}
+
+/** One for all states that no text of so many bytes tells apart; `alike` does so where no length is counted. */
+export function representative(
+  { places, count, accept }: Lexeme,
+  packed: number,
+  alike: ArrayLike<number>,
+  bytes: number,
+): number {
+  const above = Math.floor(packed / places);
+  const place = packed - above * places;
+  if (count === null) return alike[above]! * places + place;
+  const characters = Math.floor(above / accept.length);
+  const state = above - characters * accept.length;
+  // As many characters as bytes at most, and from wherever they lead there is room for an end.
+  const far = Math.max(0, count.longest - bytes - count.mostShortest);
+  if (characters > far) return packed;
+  return (far * accept.length + alike[state]!) * places + place;
 }

@@ -7,8 +7,7 @@ import type { Dfa } from './dfa.ts';
 export type Rule =
   /** These characters as they stand; '' is nothing at all. */
   | { type: 'text'; text: string }
-  /** A text the automaton accepts, as it stands. */
-  | { type: 'regular'; dfa: Dfa }
+  | RegularRule
   /** This one token, by id: the only way to a special token. */
   | { type: 'token'; id: number }
   | { type: 'sequence'; rules: Rule[] }
@@ -27,11 +26,21 @@ export type Rule =
   | ArrayRule
   | SetRule;
 
+/** A text the automaton accepts, as it stands. */
+export interface RegularRule {
+  type: 'regular';
+  dfa: Dfa;
+  /** Characters at most, see BoundedText; left out: what the automaton says. */
+  longest?: number;
+}
+
 /** A JSON string, quotes included, each character raw or escaped as JSON allows. `dfa` judges the text that it stands for. */
 export interface StringRule {
   type: 'string';
-  /** Left out: every text. Bounds of the length are in it: see lengthBetween. */
+  /** Left out: every text. */
   dfa?: Dfa;
+  /** As for a regular rule. */
+  longest?: number;
 }
 
 /** A JSON object with its properties in any order; no name comes twice. A name is judged by its text, escapes undone. */
@@ -81,7 +90,11 @@ export interface SetRule {
 export type Element = Rule | { matching: Rule | null; other: Rule | null };
 
 export const text = (characters: string): Rule => ({ type: 'text', text: characters });
-export const regular = (dfa: Dfa): Rule => ({ type: 'regular', dfa });
+export const regular = (dfa: Dfa, longest = Infinity): Rule => ({
+  type: 'regular',
+  dfa,
+  ...(longest < Infinity && { longest }),
+});
 export const token = (id: number): Rule => ({ type: 'token', id });
 export const sequence = (...rules: Rule[]): Rule => ({ type: 'sequence', rules });
 export const choice = (...rules: Rule[]): Rule => ({ type: 'choice', rules });
@@ -90,7 +103,11 @@ export const optional = (rule: Rule): Rule => repeat(rule, 0, 1);
 export const reference = (name: string): Rule => ({ type: 'reference', name });
 export const scope = (rules: Record<string, Rule>, start: Rule): Rule => ({ type: 'scope', rules, start });
 export const anyJson: Rule = { type: 'json' };
-export const string = (dfa?: Dfa): Rule => ({ type: 'string', ...(dfa ? { dfa } : {}) });
+export const string = (dfa?: Dfa, longest = Infinity): Rule => ({
+  type: 'string',
+  ...(dfa && { dfa }),
+  ...(longest < Infinity && { longest }),
+});
 
 /** Any object, until members say otherwise. */
 export const object = (members: Partial<Omit<ObjectRule, 'type'>> = {}): ObjectRule => ({

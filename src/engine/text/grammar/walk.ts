@@ -4,7 +4,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { createKindTrees } from './kinds.ts';
-import type { Lexeme } from './lexeme.ts';
+import { representative, type Lexeme } from './lexeme.ts';
 import { alikeStates } from './likeness.ts';
 import { createSteps, DEAD, MIXED, WIDTH, type Steps } from './steps.ts';
 import type { Trie } from './trie.ts';
@@ -68,7 +68,7 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
     const first = alikeStates(lexeme, apart);
     const [short, , long] = first;
     // Without counts the few states there are differ soon or never.
-    const isCounted = short!.some((state, i) => state !== long![i]);
+    const isCounted = lexeme.count !== null || short!.some((state, i) => state !== long![i]);
     return isCounted ? { lengths: apart, first } : { lengths: together, first: [long!] };
   };
   const stepsOf = new WeakMap<Lexeme, Steps>();
@@ -206,11 +206,8 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
       let compared = alike.get(lexeme.key);
       if (!compared) alike.set(lexeme.key, (compared = compare(lexeme)));
       const { lengths, first } = compared;
-      const { places } = lexeme;
-      const place = packed % places;
-      const state = (packed - place) / places;
       return lengths.map((most, i) => {
-        const like = first[i]![state]! * places + place;
+        const like = representative(lexeme, packed, first[i]!, most);
         const key = `${lexeme.key}/${i}/${like}`;
         let found = kept.get(key);
         if (!found) kept.set(key, (found = walk(lexeme, like, lengths[i - 1] ?? 0, most)));

@@ -1,8 +1,19 @@
 // Arguments that are not one JSON object, as a grammar: each parameter in its own place, in any order, the required ones all.
 
 import { EngineError } from '../../../files/error.ts';
-import { intersect, type Dfa } from '../grammar/dfa.ts';
-import { choice, reference, regular, repeat, scope, sequence, text, type Rule } from '../grammar/rule.ts';
+import { bounded } from '../grammar/bounded.ts';
+import { intersect, limits } from '../grammar/dfa.ts';
+import {
+  choice,
+  reference,
+  regular,
+  repeat,
+  scope,
+  sequence,
+  text,
+  type Rule,
+  type StringRule,
+} from '../grammar/rule.ts';
 import { textWithout } from '../grammar/structural-tag.ts';
 import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
@@ -87,17 +98,18 @@ export function inAnyOrder(
 }
 
 /** Where a rule is a JSON string and nothing else: the texts it stands for. */
-export function stringTexts(rule: Rule): Dfa | 'any' | null {
-  if (rule.type === 'string') return rule.dfa ?? 'any';
+export function stringTexts(rule: Rule): StringRule | null {
+  if (rule.type === 'string') return rule;
   if (rule.type !== 'scope' || rule.start.type !== 'reference') return null;
   const target = rule.rules[rule.start.name];
   return target ? stringTexts(target) : null;
 }
 
 /** A string as it stands, up to `end`. */
-export function bareString(texts: Dfa | 'any', end: string): Rule {
+export function bareString({ dfa, longest }: StringRule, end: string): Rule {
   const free = textWithout([end]);
-  return regular(texts === 'any' ? free : intersect(texts, free));
+  const { dfa: texts, ...rest } = bounded(dfa ? intersect(dfa, free) : free, longest ?? Infinity, limits());
+  return regular(texts, rest.longest);
 }
 
 /** What `make` makes; `otherwise` where that is refused and nothing strict was asked for. */

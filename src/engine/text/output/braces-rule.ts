@@ -90,7 +90,7 @@ function anyValue({ quote, quoteText }: Syntax): Rule {
   return scope(
     {
       value: choice(
-        sequence(quote, bareString('any', quoteText), quote),
+        sequence(quote, bareString({ type: 'string' }, quoteText), quote),
         scalar,
         sequence(text('{'), list(member), text('}')),
         sequence(text('['), list(value), text(']')),

@@ -5,6 +5,7 @@ import type { Dfa } from '../dfa.ts';
 import { elementOf, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { otherScalars, scalarsOf } from './finite.ts';
+import { stringsOf } from './shape.ts';
 import { canonical, type Json, type Term } from './term.ts';
 
 /** One way for an element to be. */
@@ -43,7 +44,7 @@ export function differingElements(shape: ArrayShape, context: Context): Differin
     return null;
   const rest = context.shapeOf(shape.rest);
   const others = otherScalars(rest, MOST_VALUES);
-  return others && { strings: rest.strings, others };
+  return others && { strings: stringsOf(rest, context), others };
 }
 
 /** Whether the array cannot be said by places and a length alone. */

@@ -5,7 +5,7 @@ import { isEmpty } from '../dfa.ts';
 import type { Context } from './context.ts';
 import { decimalOf, isMultiple } from './decimal.ts';
 import { isWhole, type NumberPiece } from './number-set.ts';
-import type { Shape } from './shape.ts';
+import { stringsOf, type Shape } from './shape.ts';
 import type { Json, Term } from './term.ts';
 
 /** All scalar values of the term; null: there are more than `most`, or others than scalars. */
@@ -13,8 +13,9 @@ export function scalarsOf(term: Term, most: number, context: Context): Json[] | 
   const shape = context.shapeOf(term);
   const values = otherScalars(shape, most);
   if (values === null || isEmpty(shape.strings)) return values;
-  if (countTexts(shape.strings)[0]! > most) return null;
-  values.push(...textsOf(shape.strings));
+  const strings = stringsOf(shape, context);
+  if (countTexts(strings)[0]! > most) return null;
+  values.push(...textsOf(strings));
   return values.length > most ? null : values;
 }
 

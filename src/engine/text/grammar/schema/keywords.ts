@@ -1,7 +1,8 @@
 // The keywords of one subschema that speak of the value itself, its elements or its properties (applicators to the same value are
 // in applicators.ts): what they allow, and which elements and properties they have looked at, for unevaluated*.
 
-import { ANY_TEXT, intersect, lengthBetween, type Dfa } from '../dfa.ts';
+import { bounded } from '../bounded.ts';
+import { ANY_TEXT, intersect, lengthBetween, NOTHING, type Dfa } from '../dfa.ts';
 import { regexDfa } from '../regex.ts';
 import { ANY_ARRAY, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
@@ -25,7 +26,7 @@ import {
   type NameClass,
   type ObjectShape,
 } from './object-shape.ts';
-import { ANY_SHAPE, intersectShapes, NO_SHAPE, shapeOfValues, type Shape } from './shape.ts';
+import { ANY_SHAPE, intersectShapes, NO_SHAPE, shapeOfValues, stringsOf, type Shape } from './shape.ts';
 import { ANY, type Json, type Term } from './term.ts';
 import type { Reader } from './reader.ts';
 import { NOTHING_SEEN, type Seen } from './seen.ts';
@@ -47,7 +48,7 @@ export function ownKeywords(reader: Reader, context: Context): { shape: Shape; s
   let shape: Shape = {
     ...ANY_SHAPE,
     numbers: numberKeywords(reader),
-    strings: stringKeywords(reader, context),
+    ...stringKeywords(reader, context),
     arrays: array.shape === null ? [] : [array.shape],
     objects: object.shape === null ? [] : [object.shape],
   };
@@ -110,16 +111,19 @@ function stepOf(reader: Reader, step: number): Shape['numbers'] {
   return reader.refuse('multipleOf', why, 'use a step of fewer digits');
 }
 
-function stringKeywords(reader: Reader, { bounds }: Context): Dfa {
+function stringKeywords(reader: Reader, { bounds }: Context): Pick<Shape, 'strings' | 'longest'> {
   const min = reader.count('minLength') ?? 0;
   const max = reader.count('maxLength') ?? Infinity;
-  const parts: Dfa[] = min > 0 || max < Infinity ? [lengthBetween(min, max, bounds)] : [];
+  if (min > max) return { strings: NOTHING, longest: Infinity };
+  const parts: Dfa[] = min > 0 ? [lengthBetween(min, Infinity, bounds)] : [];
   const pattern = reader.string('pattern');
   if (pattern !== undefined) parts.push(patternOf(reader, 'pattern', pattern, bounds));
   const format = reader.string('format');
   const formatted = format === undefined ? null : formatDfa(format, bounds);
   if (formatted !== null) parts.push(formatted);
-  return parts.reduce((all, each) => (all === ANY_TEXT ? each : intersect(all, each, bounds)), ANY_TEXT);
+  const all = parts.reduce((a, b) => (a === ANY_TEXT ? b : intersect(a, b, bounds)), ANY_TEXT);
+  const { dfa, longest } = bounded(all, max, bounds);
+  return { strings: dfa, longest };
 }
 
 function patternOf(reader: Reader, keyword: string, pattern: string, bounds: Context['bounds']): Dfa {
@@ -203,7 +207,7 @@ function objectKeywords(reader: Reader, context: Context): { shape: ObjectShape 
     max,
   };
   if (reader.has('propertyNames')) {
-    const names = context.shapeOf(reader.term('propertyNames')).strings;
+    const names = stringsOf(context.shapeOf(reader.term('propertyNames')), context);
     shape = withNames(shape, names, context);
   }
   const seenNames = {

@@ -69,8 +69,8 @@ function ruleOf(term: Term, isAlive: IsAlive, context: Context): Rule {
   const words = (['null', 'true', 'false'] as const).filter((word) => shape[word]);
   const rules: Rule[] = words.map(text);
   if (shape.numbers.length > 0) rules.push(regular(numberDfa(shape.numbers, context.bounds)));
-  if (shape.strings === ANY_TEXT) rules.push(string());
-  else if (!isEmpty(shape.strings)) rules.push(string(shape.strings));
+  const { strings, longest } = shape;
+  if (!isEmpty(strings)) rules.push(string(strings === ANY_TEXT ? undefined : strings, longest));
   for (const each of shape.arrays) {
     if (arrayLives(each, isAlive, context)) rules.push(arrayRule(each, isAlive, context));
   }

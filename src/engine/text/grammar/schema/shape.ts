@@ -1,6 +1,7 @@
 // The normal form of a schema: what a value may be, type by type. Closed under intersection, union and complement. Elements and
 // properties stay terms, so that one level is worked out at a time.
 
+import { bounded, product } from '../bounded.ts';
 import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, unite, type Dfa } from '../dfa.ts';
 import { ANY_ARRAY, complementArray, intersectArrays, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
@@ -21,7 +22,9 @@ export interface Shape {
   readonly true: boolean;
   readonly false: boolean;
   readonly numbers: NumberSet;
+  /** With `longest` a BoundedText. */
   readonly strings: Dfa;
+  readonly longest: number;
   /** One of these. */
   readonly arrays: readonly ArrayShape[];
   readonly objects: readonly ObjectShape[];
@@ -33,6 +36,7 @@ export const NO_SHAPE: Shape = {
   false: false,
   numbers: [],
   strings: NOTHING,
+  longest: Infinity,
   arrays: [],
   objects: [],
 };
@@ -43,6 +47,7 @@ export const ANY_SHAPE: Shape = {
   false: true,
   numbers: ALL_NUMBERS,
   strings: ANY_TEXT,
+  longest: Infinity,
   arrays: [ANY_ARRAY],
   objects: [ANY_OBJECT],
 };
@@ -58,7 +63,7 @@ export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
     true: a.true && b.true,
     false: a.false && b.false,
     numbers: intersectNumbers(a.numbers, b.numbers),
-    strings: intersectTexts(a.strings, b.strings, context),
+    ...intersectStrings(a, b, context),
     arrays: pairwise(a.arrays, b.arrays, ANY_ARRAY, intersectArrays, context),
     objects: pairwise(a.objects, b.objects, ANY_OBJECT, intersectObjects, context),
   };
@@ -92,7 +97,7 @@ export function uniteShapes(a: Shape, b: Shape, context: Context): Shape {
     true: a.true || b.true,
     false: a.false || b.false,
     numbers: uniteNumbers(a.numbers, b.numbers),
-    strings: uniteTexts(a.strings, b.strings, context),
+    ...uniteStrings(a, b, context),
     arrays: join(a.arrays, b.arrays, ANY_ARRAY, context),
     objects: join(a.objects, b.objects, ANY_OBJECT, context),
   };
@@ -144,10 +149,31 @@ export function complementShape(shape: Shape, context: Context): Shape {
     true: !shape.true,
     false: !shape.false,
     numbers: complementNumbers(shape.numbers),
-    strings: complementTexts(shape.strings, context),
+    strings: complementTexts(stringsOf(shape, context), context),
+    longest: Infinity,
     arrays,
     objects,
   };
+}
+
+type Strings = Pick<Shape, 'strings' | 'longest'>;
+
+/** The strings as one automaton. */
+export function stringsOf({ strings, longest }: Strings, { bounds }: Context): Dfa {
+  return product(strings, longest, bounds);
+}
+
+function intersectStrings(a: Strings, b: Strings, context: Context): Strings {
+  const longest = Math.min(a.longest, b.longest);
+  const { dfa, ...rest } = bounded(intersectTexts(a.strings, b.strings, context), longest, context.bounds);
+  return { strings: dfa, ...rest };
+}
+
+function uniteStrings(a: Strings, b: Strings, context: Context): Strings {
+  if (isEmpty(a.strings)) return { strings: b.strings, longest: b.longest };
+  if (isEmpty(b.strings)) return { strings: a.strings, longest: a.longest };
+  const [first, second] = [stringsOf(a, context), stringsOf(b, context)];
+  return { strings: uniteTexts(first, second, context), longest: Infinity };
 }
 
 export function intersectTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
@@ -174,6 +200,7 @@ export function shapeOfValues(values: readonly Json[], { bounds, terms }: Contex
     false: values.includes(false),
     numbers: oneOfNumbers(values.filter((value) => typeof value === 'number')),
     strings: wordsDfa(strings, bounds),
+    longest: Infinity,
     arrays: values.filter(Array.isArray).map((value) => ({
       ...ANY_ARRAY,
       prefix: value.map(terms.value),
@@ -195,6 +222,12 @@ const isRecord = (value: Json): value is { [name: string]: Json } =>
 /** Whether every JSON value is allowed. */
 export function isAnyShape(shape: Shape): boolean {
   const { numbers, strings, arrays, objects } = shape;
-  const scalars = shape.null && shape.true && shape.false && numbers === ALL_NUMBERS && strings === ANY_TEXT;
+  const scalars =
+    shape.null &&
+    shape.true &&
+    shape.false &&
+    numbers === ALL_NUMBERS &&
+    strings === ANY_TEXT &&
+    shape.longest === Infinity;
   return scalars && arrays.includes(ANY_ARRAY) && objects.includes(ANY_OBJECT);
 }
