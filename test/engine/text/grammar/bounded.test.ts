@@ -58,7 +58,8 @@ describe.each(['plain', 'string', 'name'] as const)('%s', (kind) => {
         walk.bits?.forEach((word, i) => (bits[i]! |= word));
         for (const id of walk.tokens) bits[id >>> 5]! |= 1 << (id & 31);
       }
-      return `${bits.join()} ${walks.flatMap(({ exits }) => [...exits]).toSorted((a, b) => a - b)}`;
+      const exits = walks.flatMap((walk) => [...walk.exits]).toSorted((a, b) => a - b);
+      return `${bits.join()} ${exits.join()}`;
     };
     for (const pattern of PATTERNS) {
       const dfa = regexDfa(pattern, { whole: true });

@@ -6,7 +6,7 @@ import { isEmpty, subtract } from '../dfa.ts';
 import { elementOf, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
-import { numberDfa } from './number.ts';
+import { numberTexts } from './number.ts';
 import { NONE, type Term } from './term.ts';
 import { termOf, type ObjectShape } from './object-shape.ts';
 import type { Shape } from './shape.ts';
@@ -58,7 +58,7 @@ function livesBy(shape: Shape, isAlive: IsAlive, context: Context): boolean {
     shape.true ||
     shape.false ||
     !isEmpty(shape.strings) ||
-    (shape.numbers.length > 0 && !isEmpty(numberDfa(shape.numbers, context.bounds))) ||
+    numberTexts(shape.numbers, context.bounds).length > 0 ||
     shape.arrays.some((array) => arrayLives(array, isAlive, context)) ||
     livingObjects(shape, isAlive, context).length > 0
   );

@@ -1,6 +1,7 @@
 // Plain decimals as an automaton: judged digit by digit against the bounds, with the remainder by each step. Digits are bounded (21
 // before the point, 22 after, as far as JSON.stringify goes), so that no run of digits lasts for ever.
 
+import { bounded, type BoundedText } from '../bounded.ts';
 import { checkLimits, dfa, NO_CLASS, type Dfa, type Limits } from '../dfa.ts';
 import { plainDigits, type Decimal } from './decimal.ts';
 import type { NumberPiece } from './number-set.ts';
@@ -35,15 +36,33 @@ interface State {
   zero: boolean;
 }
 
+/**
+ * Whether digits before the point are counted beside the automaton, once there are more than the lower bound has: the remainders at
+ * each number of them would be very many.
+ */
+const isOpen = ({ step, not }: Steps, { min, max }: Range): boolean =>
+  step !== null && not.length === 0 && min < LARGEST_PLAIN && max === Infinity;
+
 /** The plain decimals of a range that the piece holds. */
+export function plainText(steps: Steps, range: Range, bounds: Limits): BoundedText {
+  const dfa = plainDfa(steps, range, bounds);
+  if (!isOpen(steps, range)) return { dfa, longest: Infinity };
+  const { scale } = scaled(steps.step!);
+  return bounded(dfa, range.sign.length + WHOLE_DIGITS + (scale > 0 ? 1 + scale : 0), bounds);
+}
+
+/** Without that count: where it is open, digits before the point may be any number. */
 export function plainDfa({ step, not }: Steps, range: Range, bounds: Limits): Dfa {
+  const open = isOpen({ step, not }, range);
   const low = plainDigits(range.min);
   const high = range.max === Infinity ? null : plainDigits(range.max);
   const steps = [...(step === null ? [] : [step]), ...not].map(scaled);
   // With a step there may be no other spelling.
   const beyond =
     step !== null && (range.min >= LARGEST_PLAIN || (range.max >= LARGEST_PLAIN && range.max < Infinity));
-  const wholeDigits = Math.min(high?.whole.length ?? Infinity, beyond ? MOST_WHOLE_DIGITS : WHOLE_DIGITS);
+  const wholeDigits = open
+    ? Infinity
+    : Math.min(high?.whole.length ?? Infinity, beyond ? MOST_WHOLE_DIGITS : WHOLE_DIGITS);
   const fractionDigits = step === null ? FRACTION_DIGITS : steps[0]!.scale;
 
   function digit(state: State, d: number): State | null {
@@ -54,7 +73,7 @@ export function plainDfa({ step, not }: Steps, range: Range, bounds: Limits): Df
       return { ...state, count: state.count + 1 };
     const next: State = {
       ...state,
-      count: state.count + 1,
+      count: open && whole ? Math.min(state.count + 1, low.whole.length + 1) : state.count + 1,
       low: compare(state.low, d, whole ? low.whole : low.fraction, state.count),
       high: high === null ? -1 : compare(state.high, d, whole ? high.whole : high.fraction, state.count),
       remainders: state.remainders.map((remainder, i) => {

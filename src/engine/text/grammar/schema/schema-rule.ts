@@ -27,7 +27,7 @@ import { contradictionIn } from './contradiction.ts';
 import { readDocument } from './document.ts';
 import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
 import { createContext } from './normal-form.ts';
-import { numberDfa } from './number.ts';
+import { numberTexts } from './number.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { isAnyShape } from './shape.ts';
 import type { Term } from './term.ts';
@@ -68,7 +68,8 @@ function ruleOf(term: Term, isAlive: IsAlive, context: Context): Rule {
   if (isAnyShape(shape)) return anyJson;
   const words = (['null', 'true', 'false'] as const).filter((word) => shape[word]);
   const rules: Rule[] = words.map(text);
-  if (shape.numbers.length > 0) rules.push(regular(numberDfa(shape.numbers, context.bounds)));
+  for (const { dfa, longest } of numberTexts(shape.numbers, context.bounds))
+    rules.push(regular(dfa, longest));
   const { strings, longest } = shape;
   if (!isEmpty(strings)) rules.push(string(strings === ANY_TEXT ? undefined : strings, longest));
   for (const each of shape.arrays) {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { accepts, limits } from '../../../../../src/engine/text/grammar/dfa.ts';
-import { numberDfa } from '../../../../../src/engine/text/grammar/schema/number.ts';
+import { numberTexts } from '../../../../../src/engine/text/grammar/schema/number.ts';
 import {
   ALL_NUMBERS,
   complementNumbers,
@@ -17,8 +17,8 @@ import {
 } from '../../../../../src/engine/text/grammar/schema/number-set.ts';
 
 const spells = (set: NumberSet): ((text: string) => boolean) => {
-  const dfa = numberDfa(set, limits());
-  return (text) => accepts(dfa, text);
+  const texts = numberTexts(set, limits());
+  return (text) => texts.some(({ dfa, longest }) => accepts(dfa, text) && text.length <= longest);
 };
 const between = (min: number, max: number): NumberSet =>
   intersectNumbers(numbersFrom(min, false), numbersTo(max, false));
@@ -127,4 +127,35 @@ test('spellings: JSON, and all that JSON.stringify writes of numbers without bou
     false,
     false,
   ]);
+});
+
+test('steps of many remainders, with and without bounds', () => {
+  for (const [step, places] of [
+    [7919, 0],
+    [9973, 0],
+    [4.999, 3],
+  ] as const) {
+    const all = spells(multiplesOf(step));
+    const above = spells(intersectNumbers(multiplesOf(step), numbersFrom(step * 3, false)));
+    for (const times of [0, 1, 2, 3, 4, 17, 1000, 123_456_789]) {
+      for (const sign of ['', '-']) {
+        const text = (times * step).toFixed(places);
+        const beside = (times * step + 10 ** -places).toFixed(places);
+        expect([text, all(sign + text)]).toEqual([text, true]);
+        expect([beside, all(sign + beside)]).toEqual([beside, false]);
+        expect([text, above(sign + text)]).toEqual([text, sign === '' && times >= 3]);
+      }
+    }
+    expect([all('01'), all(''), all('-'), all(`${'9'.repeat(40)}`)]).toEqual([false, false, false, false]);
+  }
+});
+
+test('digits that are counted are no more than those that are not', () => {
+  const multiples = spells(multiplesOf(7919));
+  const digits = (count: number): string => {
+    const first = 10n ** BigInt(count - 1);
+    return String(first + (7919n - (first % 7919n)));
+  };
+  expect([21, 22].map((count) => multiples(digits(count)))).toEqual([true, false]);
+  expect([21, 22].map((count) => multiples(`-${digits(count)}`))).toEqual([true, false]);
 });
