@@ -123,14 +123,26 @@ export function messageOf(head: MessageHead, fold: Fold, content: Block[]): Mess
 export function messageForm(head: MessageHead, fold: Fold, write: Send): StreamForm {
   const send = (type: string, members: object) => write({ type, ...members }, type);
   const blocks = createBlocks((type, index, members) => send(type, { index, ...members }));
+  let begun = false;
+  const start = (): void => {
+    if (begun) return;
+    begun = true;
+    send('message_start', { message: messageOf(head, fold, []) });
+    send('ping', {});
+  };
   return {
     marker: false,
-    begin() {
-      send('message_start', { message: messageOf(head, fold, []) });
-      send('ping', {});
+    // What of the prompt was cached is known when it is being read, and nothing else can happen before.
+    begin() {},
+    progress: start,
+    part(_, part) {
+      start();
+      blocks.add(part);
     },
-    part: (_, part) => blocks.add(part),
-    end: () => blocks.close(),
+    end() {
+      start();
+      blocks.close();
+    },
     finish(error): ErrorReply['body']['error'] | null {
       if (error) {
         const reply = toErrorReply(error);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { list, MOST_TOOLS, MOST_TURNS, record } from './bounded.ts';
 import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, sampling } from './fields.ts';
+import { FORMAT_NAMES } from './generation-fields.ts';
 import { withMembers } from './unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -136,6 +137,8 @@ export const MESSAGE_FIELDS = {
       format: format.nullish(),
     }),
     'effort, as reasoning_effort of chat completions; format: a JSON schema that the reply fits.',
+    undefined,
+    { elsewhere: ['response_format', ...FORMAT_NAMES, 'regex', 'ebnf', 'guided_regex', 'guided_grammar'] },
   ),
   output_format: honoured(format, 'Older name of output_config.format.'),
   metadata: noEffect('Who asks.'),

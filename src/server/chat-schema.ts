@@ -71,7 +71,7 @@ export const CHAT_FIELDS = {
   modalities: neutralOnly('Kinds of output.', ['text']),
   audio: neutralOnly('How to speak the answer.'),
   verbosity: neutralOnly('How long the answer is.', 'medium'),
-  web_search_options: neutralOnly('Search the web first.'),
+  web_search_options: { ...neutralOnly('Search the web first.'), emptyAsks: true },
 
   user: noEffect('Who asks.'),
   store: noEffect('Keep the completion.'),

@@ -29,10 +29,10 @@ function legacyLogprobs(tokens: readonly Told[], firstOffset: number) {
   return {
     tokens: texts,
     token_logprobs: tokens.map(({ logprob }) => logprob),
-    // Of equal texts the better one stays.
-    top_logprobs: tokens.map(({ logprob: own, top }) => {
+    // The token itself is always there; of equal texts the better one stays.
+    top_logprobs: tokens.map(({ logprob: own, top }, i) => {
       const entries = top.map(({ bytes, logprob }) => [tokenText(bytes), logprob] as const);
-      return own === null ? null : Object.fromEntries(entries.toReversed());
+      return own === null ? null : Object.fromEntries([[texts[i]!, own], ...entries.toReversed()]);
     }),
     text_offset: tokens.map((token, i) => {
       const at = offset;

@@ -19,6 +19,8 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   neutral: readonly unknown[];
   /** The file under src/ that does what the field says. */
   by?: string;
+  /** Of an object's members all have defaults: {} asks for it, too. */
+  emptyAsks?: boolean;
   /** In place of "asks for what this server does not do". */
   refusal?: string;
   /** A limit of ours that the contract does not have. */
@@ -153,7 +155,8 @@ function isDefault(field: Field, value: unknown): boolean {
 
 /** True where a field not built asks for nothing. */
 function isNeutral(field: Field, value: unknown): boolean {
-  return isEmpty(value) || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
+  const isLeftOut = field.emptyAsks && isObject(value) ? false : isEmpty(value);
+  return isLeftOut || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
 }
 
 type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

@@ -6,6 +6,8 @@ import { list, MOST_IDS, record, tokenId } from './bounded.ts';
 import { by, type FieldTable, honoured, honouredSchema, sampling, show } from './fields.ts';
 import { responseFormat } from './response-format.ts';
 
+/** What other servers call response_format. */
+export const FORMAT_NAMES = ['guided_json', 'structured_outputs', 'json_schema', 'format'];
 const MOST_BIASES = 1024;
 const MOST_STOPS = 16;
 const MOST_STOP_IDS = 256;
@@ -106,7 +108,7 @@ export const GENERATION_FIELDS = {
       responseFormat,
       'Text, a JSON object, JSON by a schema (always strict), or structural tags (structures and triggers, or a `format` tree); with tools: this or a tool call.',
       { type: 'text' },
-      { elsewhere: ['guided_json', 'structured_outputs', 'json_schema', 'format'] },
+      { elsewhere: FORMAT_NAMES },
     ),
     regex: honoured(filled, 'Regular expression the whole text matches.', undefined, {
       elsewhere: ['guided_regex', 'guided_choice'],

@@ -45,7 +45,11 @@ const toolCall = z.looseObject({
 
 const message = z
   .looseObject({
-    role: z.enum(ROLES),
+    role: z
+      .string()
+      .toLowerCase()
+      .meta({ enum: [...ROLES] })
+      .pipe(z.enum(ROLES)),
     content: z.union([z.string(), list(part, MOST_TURNS), z.null()]).optional(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),

@@ -90,7 +90,9 @@ function describeBound(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig,
   const bound = isLow ? issue.minimum : issue.maximum;
   if (typeof value === 'number') {
     const [closed, open] = isLow ? ['at least', 'greater than'] : ['at most', 'below'];
-    return `must be ${issue.inclusive ? closed : open} ${bound}, got ${show(value)}`;
+    const said = `must be ${issue.inclusive ? closed : open} ${bound}`;
+    // Larger ones were rounded when they were read.
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? said : `${said}, got ${show(value)}`;
   }
   const [one, many] = typeof value === 'string' ? ['character', 'characters'] : ['entry', 'entries'];
   return `must have at ${isLow ? 'least' : 'most'} ${bound} ${bound === 1 ? one : many}`;

@@ -1,7 +1,7 @@
 // From a request for a response to the chat completion that it is, and errors of that back under the request's names.
 
 import { RequestError } from './errors.ts';
-import { withoutMissing } from './fields.ts';
+import { show, withoutMissing } from './fields.ts';
 import type { Renames } from './renamed.ts';
 import type { InputItem } from './response-items.ts';
 import { toMessages } from './response-messages.ts';
@@ -51,7 +51,26 @@ export function conversationOf(body: ResponseBody, store: ResponseStore): InputI
       { param: `input.${at}` },
     );
   });
-  return [...before, ...now];
+  const items = [...before, ...now];
+  checkOutputs(items, before.length);
+  return items;
+}
+
+const CALLS = ['function_call', 'custom_tool_call'];
+
+/** Throws where something came of a call that the conversation does not have. `kept`: items before the request's own. */
+function checkOutputs(items: readonly InputItem[], kept: number): void {
+  const called = new Set<unknown>();
+  for (const [at, { type = '', call_id: id }] of items.entries()) {
+    if (CALLS.includes(type)) called.add(id);
+    if (!CALLS.includes(type.replace(/_output$/, '')) || called.has(id)) continue;
+    const param = `input.${at - kept}.call_id`;
+    throw new RequestError(
+      'invalid_value',
+      `${param} is ${show(id)}, and no call before it has that; send the call too, or previous_response_id`,
+      { param },
+    );
+  }
 }
 
 /** The body of the same request to /v1/chat/completions. */

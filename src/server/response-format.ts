@@ -4,10 +4,20 @@ import { z } from 'zod';
 import type { StructuralTag, TextConstraint, TextFormat } from '../index.ts';
 import { list, MOST_TOOLS, record } from './bounded.ts';
 import { RequestError } from './errors.ts';
+import { isEmpty } from './fields.ts';
 
 const schema = z.union([record(z.unknown()), z.boolean()]);
 
 const structure = z.looseObject({ begin: z.string().min(1), schema: schema.nullish(), end: z.string() });
+
+/** Members that say something with a type. */
+const MEMBERS = {
+  text: [],
+  json_object: ['json_schema', 'schema'],
+  json_schema: ['json_schema', 'schema'],
+  structural_tag: ['structures', 'triggers', 'format'],
+} as const;
+const ALL_MEMBERS = [...MEMBERS.json_schema, ...MEMBERS.structural_tag];
 
 export const responseFormat = z
   .looseObject({
@@ -33,6 +43,14 @@ export const responseFormat = z
     if (format.type === 'json_schema' && schemaOf(format) == null) {
       missing(['json_schema', 'schema'], 'is required where the type is json_schema; send a JSON Schema');
     }
+    const own: readonly string[] = MEMBERS[format.type];
+    const foreign = ALL_MEMBERS.find((name) => !own.includes(name) && !isEmpty(format[name]));
+    if (foreign !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: [foreign],
+        message: `says nothing where the type is ${format.type}; send the type it is for, or leave it out`,
+      });
     if (format.type !== 'structural_tag') return;
     if (format.format != null && (format.structures ?? format.triggers))
       context.addIssue({

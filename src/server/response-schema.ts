@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { list, MOST_TOOLS, MOST_TURNS, record } from './bounded.ts';
 import { bodyChecker } from './body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect, pickFields } from './fields.ts';
-import { GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
+import { FORMAT_NAMES, GENERATION_FIELDS, tokenCount } from './generation-fields.ts';
 import { inputItem } from './response-items.ts';
 import { toolChoice, toolSchema } from './response-tool-schema.ts';
 
@@ -75,6 +75,8 @@ export const RESPONSE_FIELDS = {
   text: honoured(
     z.looseObject({ format: format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }),
     'format: text, json_object or json_schema, always strict. verbosity has no effect: a hint for models that were trained to know it.',
+    undefined,
+    { elsewhere: ['response_format', ...FORMAT_NAMES] },
   ),
   reasoning: honoured(
     z.looseObject({

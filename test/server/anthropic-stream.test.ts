@@ -1,4 +1,4 @@
-// Streams of /v1/messages, and Anthropic's own client.
+// Streams of /v1/messages, what it refuses of other interfaces, and Anthropic's own client.
 
 import Anthropic, { AuthenticationError, NotFoundError } from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ describe('a stream', () => {
       role: 'assistant',
       content: [],
       stop_reason: null,
-      usage: { input_tokens: 7 },
+      usage: { input_tokens: 5, cache_read_input_tokens: 2, output_tokens: 0 },
     });
     const deltas = (index: number) =>
       events
@@ -90,6 +90,22 @@ it.each([
       delta: { type: 'input_json_delta', partial_json: '"s' },
     });
     expect(events.at(-2)).toMatchObject({ type: 'message_delta', delta: { stop_reason: reason } });
+  },
+);
+
+it.each(['response_format', 'guided_json', 'regex'])(
+  '%s is refused: the text would not be held to it',
+  async (name) => {
+    const { post, model } = await startMessages(HELLO);
+    const { status, body } = await post({
+      messages: [{ role: 'user', content: 'Hi' }],
+      [name]: { type: 'json_object' },
+    });
+    expect([status, body.error?.message]).toEqual([
+      400,
+      `${name} is another server's name for what output_config says here; send that`,
+    ]);
+    expect(model.requests).toEqual([]);
   },
 );
 

@@ -64,6 +64,11 @@ field('response_format', {
       'an object or a boolean',
       { param: 'response_format.json_schema.schema' },
     ],
+    [
+      { type: 'text', json_schema: { name: 'a', schema: { type: 'object' } } },
+      'says nothing where the type is text',
+      { param: 'response_format.json_schema' },
+    ],
     [{ type: 'structural_tag' }, 'is required', { param: 'response_format.structures' }],
     [
       { type: 'structural_tag', structures: [{ begin: '<a>', end: '' }] },

@@ -53,7 +53,22 @@ describe('values at their bounds together', () => {
   });
 });
 
+it('a number that was rounded when it was read is not shown', () => {
+  const given = JSON.parse('{"seed": 9007199254740993}') as object;
+  expect(() => validateChat(ask('hi', given), true)).toThrow(/^seed must be at most 9007199254740991$/);
+  expect(() => validateChat(ask('hi', { n: 500 }), true)).toThrow(/, got 500$/);
+});
+
 describe('messages', () => {
+  it('may have roles in any case', () => {
+    const messages = [
+      { role: 'System', content: 'a' },
+      { role: 'USER', content: 'b' },
+    ];
+    const { body } = validateChat({ model: 'default', messages }, true);
+    expect(body.messages?.map(({ role }) => role)).toEqual(['system', 'user']);
+  });
+
   const call = (args: unknown) => [{ id: 'c', type: 'function', function: { name: 'f', arguments: args } }];
 
   it.each<[unknown, string, string]>([

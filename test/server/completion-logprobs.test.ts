@@ -23,7 +23,7 @@ describe('logprobs', () => {
     expect(body.choices[0]!.logprobs).toEqual(wanted);
     expect((await post({ prompt: 'a' })).body.choices[0]!.logprobs).toBeNull();
     expect((await post({ prompt: 'a', logprobs: 0 })).body.choices[0]!.logprobs).toMatchObject({
-      top_logprobs: [{}, {}, {}],
+      top_logprobs: [{ '<a>': -0.25 }, { ' two': -0.25 }, { ' three': -0.25 }],
     });
   });
 
@@ -86,6 +86,22 @@ describe('echo with logprobs', () => {
       for (const [name, values] of Object.entries(wanted))
         expect(parts.flatMap(({ logprobs }) => logprobs![name])).toEqual(values);
     }
+  });
+
+  it('has each token among the best at its place, however unlikely it was', async () => {
+    const { post, model } = await startCompleting();
+    const { generate } = model;
+    const best = { id: 9, bytes: [...Buffer.from('best')], logprob: -0.1 };
+    const unlikely = <T extends object>(token: T) => ({ ...token, logprob: -7, top: [best] });
+    model.generate = async function* (request) {
+      for await (const event of generate(request))
+        if (event.type === 'prompt') yield { ...event, tokens: event.tokens.map(unlikely) };
+        else if (event.type === 'delta') yield { ...event, logprobs: event.logprobs!.map(unlikely) };
+        else yield event;
+    };
+    const { body } = await post({ ...fields, logprobs: 1 });
+    const { tokens, top_logprobs: top } = body.choices[0]!.logprobs as unknown as Record<string, string[]>;
+    expect(top).toEqual(tokens!.map((token) => ({ [token]: -7, best: -0.1 })));
   });
 
   it('and nothing else with max_tokens 0', async () => {

@@ -88,6 +88,21 @@ describe('a response', () => {
     ]);
   });
 
+  it('needs the call that an output came of', async () => {
+    const { post } = await startResponding();
+    const call = { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'c1', output: 'blue' };
+    for (const input of [[output], [output, call], [call, { ...output, call_id: 'c2' }]]) {
+      const { status, body } = await post({ input });
+      expect([status, body.error]).toMatchObject([
+        400,
+        { param: expect.stringMatching(/^input\.[01]\.call_id$/) as string },
+      ]);
+    }
+    const { body } = await post({ input: [call], store: true });
+    expect((await post({ input: [output], previous_response_id: body.id })).status).toBe(200);
+  });
+
   it('that fails is an error, with what it has; it is kept as that', async () => {
     const error = { code: 'device_lost' as const, message: 'gone' };
     const { post, ask } = await startResponding(() => [{ say: 'a' }, { end: 'abort', error }]);

@@ -14,8 +14,11 @@ field('modalities', {
 field('audio', { neutral: [{}], refused: [[{ voice: 'any' }, ...unsupported('audio', 'leave it out')]] });
 field('verbosity', { neutral: ['medium'], refused: [['low', ...unsupported('verbosity')]] });
 field('web_search_options', {
-  neutral: [{}],
-  refused: [[{ search_context_size: 'low' }, ...unsupported('web_search_options')]],
+  neutral: [null],
+  refused: [
+    [{ search_context_size: 'low' }, ...unsupported('web_search_options')],
+    [{}, ...unsupported('web_search_options')],
+  ],
 });
 
 field('user', { neutral: ['anyone'] });

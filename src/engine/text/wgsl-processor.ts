@@ -25,7 +25,7 @@ export function createWgslProcessors(device: Device, most: number): WgslProcesso
   /** Those whose text the compiler is still reading. */
   const checking = new Map<string, Promise<void>>();
   let next = 1;
-  const reserved = kernelNames(device);
+  const kernel = kernelNames(device);
 
   const nameOf = (id: number): string => `request-${id}`;
   const drop = (source: string): void => {
@@ -40,7 +40,7 @@ export function createWgslProcessors(device: Device, most: number): WgslProcesso
     // The last ones used are kept.
     ids.delete(source);
     ids.set(source, id);
-    if (isNew) device.addShader(processorFile(nameOf(id)), fuelled(source, reserved));
+    if (isNew) device.addShader(processorFile(nameOf(id)), fuelled(source, kernel));
     if (ids.size > most) drop(ids.keys().next().value!);
     return { name: nameOf(id), id };
   };
@@ -75,28 +75,44 @@ function refusal(problem: string): EngineError {
   );
 }
 
-/** Names at module scope of the kernel that a processor is linked into. */
-function kernelNames(device: Device): ReadonlySet<string> {
+/** Names in the kernel that a processor is linked into. */
+export interface KernelNames {
+  /** Those at its module scope. */
+  declared: ReadonlySet<string>;
+  /** Those of WGSL itself that it uses: to declare one anew would change the kernel. */
+  builtin: ReadonlySet<string>;
+}
+
+function kernelNames(device: Device): KernelNames {
   const { code } = link((path) => device.shaderText(path), PROCESS_SHADER, { PROCESSOR: 'none' });
   const names = [...code.matchAll(/^(?:@.*)?(?:fn|struct|const|alias|var(?:<[^>]*>)?)\s+(\w+)/gm)];
-  return new Set(names.map(([, name]) => name!).filter((name) => name !== 'process'));
+  const declared = new Set(names.map(([, name]) => name!).filter((name) => name !== 'process'));
+  const builtin = new Set(code.match(/(?<![\w.])[A-Za-z_]\w*/g));
+  const own = /\b(?:fn|let|var(?:<[^>]*>)?|const|alias|struct)\s+(\w+)|(\w+)\s*:/g;
+  for (const [, name, parameter] of code.matchAll(own)) builtin.delete((name ?? parameter)!);
+  return { declared, builtin };
 }
 
 const FOREIGN = /^(enable|requires|diagnostic|override|\w*Barrier|atomic\w*|workgroup\w*|subgroup\w*)$/;
 const SPEND = ' if (svc_fuel == 0u) { break; } svc_fuel -= 1u; ';
 
 /** The same text, line by line, whose loops spend fuel. Throws bad_request for what it must not hold. */
-export function fuelled(source: string, reserved: ReadonlySet<string>): string {
+export function fuelled(source: string, { declared, builtin }: KernelNames): string {
   if (source.length > LONGEST) throw refusal(`it has ${source.length} characters, the most is ${LONGEST}`);
   const text = withoutComments(source);
   const strange = /[@#]|[^\x20-\x7e\s]/.exec(text)?.[0];
   if (strange !== undefined) throw refusal(`it holds ${JSON.stringify(strange)}`);
   const words = [...text.matchAll(/[A-Za-z_]\w*/g)];
-  const bad = words.find(([word]) => reserved.has(word) || word.startsWith('svc_') || FOREIGN.test(word));
+  const bad = words.find(([word]) => declared.has(word) || word.startsWith('svc_') || FOREIGN.test(word));
   if (bad) throw refusal(`the name ${bad[0]} is not for it to use`);
   if (/\bvar\s*</.test(text)) throw refusal('its variables may only be its own: write var without <…>');
   if (words.filter(([word]) => word === 'fn').length !== 1 || !/\bfn\s+process\b/.test(text))
     throw refusal('it must be one function, called process');
+  for (const [, kind, name = ''] of outerText(text).matchAll(/\b(alias|struct|const)\s+(\w+)/g)) {
+    if (kind !== 'const')
+      throw refusal(`it has ${kind} ${name}: beside its function there may be constants only`);
+    if (builtin.has(name)) throw refusal(`the name ${name} is not for it to use`);
+  }
   let out = '';
   let done = 0;
   for (const { 0: word, index } of words) {
@@ -107,6 +123,18 @@ export function fuelled(source: string, reserved: ReadonlySet<string>): string {
     done = body + 1;
   }
   return out + text.slice(done);
+}
+
+/** What stands in no braces. */
+function outerText(text: string): string {
+  let depth = 0;
+  let out = '';
+  for (const character of text) {
+    if (character === '{') depth++;
+    if (depth === 0) out += character;
+    if (character === '}') depth--;
+  }
+  return out;
 }
 
 /** Comments as spaces, so that every line stays where it is. WGSL nests them. */

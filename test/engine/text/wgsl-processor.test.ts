@@ -9,7 +9,7 @@ const HEAD = 'fn process(token: u32, logit: f32, position: u32, count: u32) -> f
 const written = (body: string): string => `${HEAD}\n${body}\n}`;
 
 describe('a text is read before it is compiled', () => {
-  const none = new Set<string>(['logits', 'counts']);
+  const none = { declared: new Set(['logits', 'counts']), builtin: new Set(['f32', 'exp']) };
 
   it('every loop spends fuel, and no line moves', () => {
     const source = written(
@@ -30,11 +30,19 @@ describe('a text is read before it is compiled', () => {
     [`fn more() -> f32 { return 1.0; }\n${written('return more();')}`, 'one function'],
     ['fn other() -> f32 { return 1.0; }', 'one function'],
     [`enable f16;\n${written('return 1.0;')}`, 'the name enable'],
+    [`alias f32 = i32;\n${written('return 1.0;')}`, 'alias f32'],
+    [`${written('return 1.0;')}\nstruct Own { x: f32 }`, 'struct Own'],
+    [`const exp = 2.0;\n${written('return exp;')}`, 'the name exp'],
     [written('/* return 1.0;'), 'comment'],
     [written(`return 1.0;${' '.repeat(5000)}`), 'the most is 4096'],
   ])('%s is refused', (source, message) => {
     expect(() => fuelled(source, none)).toThrow(message);
   });
+});
+
+it('may have constants of its own, and any names within', () => {
+  const source = `const mine = 2.0;\n${written('const exp = mine; let f = exp; return f;')}`;
+  expect(fuelled(source, { declared: new Set(), builtin: new Set(['exp']) })).toBe(source);
 });
 
 describe('in a model', () => {
