@@ -1,7 +1,9 @@
 // What every request passes on its way to its route: id, log line, Host, CORS, key, errors.
 
+import type { ServerResponse } from 'node:http';
 import { H3, type H3Event, onDispose } from 'h3';
 import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './access.ts';
+import { takesComments } from './connections.ts';
 import {
   CutShort,
   isUnforeseen,
@@ -54,9 +56,11 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
   const { req, url, res } = event;
   const call = startCall(req.method, url.pathname, req.headers.get('x-request-id'));
   event.context.call = call;
-  service.replies += 1;
+  // Whoever still asks while the server stops is not waited for.
+  const counted = service.stopping ? 0 : 1;
+  service.replies += counted;
   onDispose(event, (reason) => {
-    service.replies -= 1;
+    service.replies -= counted;
     logCall(service.log, call, reason !== undefined);
   });
   res.headers.set('x-request-id', call.id);
@@ -72,6 +76,8 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
     if (access !== 'open') checkKey(req.headers, keysFor(access, service.options), access);
     const value = await next();
     call.status = res.status ?? 200;
+    const node = req.runtime?.node?.res;
+    if (node && isEventStream(res.headers)) takesComments(node as ServerResponse);
     return value;
   } catch (error) {
     return errorReply(service, event, error);
@@ -97,6 +103,9 @@ function errorReply(service: Service, event: H3Event, thrown: unknown): unknown 
     ? { ...toAnthropicError(reply), request_id: call?.id ?? null }
     : { ...(thrown instanceof CutShort && thrown.reply), ...body };
 }
+
+const isEventStream = (headers: Headers): boolean =>
+  headers.get('content-type')?.startsWith('text/event-stream') ?? false;
 
 function setHeaders(event: H3Event, headers: Record<string, string>): void {
   for (const [name, value] of Object.entries(headers)) event.res.headers.set(name, value);

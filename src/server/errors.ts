@@ -4,6 +4,9 @@ import { EngineError, type ErrorCode } from '../index.ts';
 
 /** Codes of the HTTP layer, beside those of the engine. */
 export type RequestErrorCode =
+  | 'invalid_http'
+  | 'headers_too_large'
+  | 'late_request'
   | 'invalid_json'
   | 'invalid_form'
   | 'invalid_content_type'
@@ -68,6 +71,9 @@ interface Mapping {
 }
 
 const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
+  invalid_http: { status: 400 },
+  headers_too_large: { status: 431 },
+  late_request: { status: 408 },
   invalid_json: { status: 400 },
   invalid_form: { status: 400 },
   invalid_content_type: { status: 400 },

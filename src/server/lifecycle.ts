@@ -1,10 +1,12 @@
 // The server from its first answer, given while the model still loads, to its last, given while it stops.
 
+import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
 import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
+import { watchConnections } from './connections.ts';
 import { countText } from './fields.ts';
 import {
   SHUTDOWN,
@@ -35,7 +37,7 @@ export interface RunningServer {
   running(): number;
   /** Makes a place for a model that is going to be opened. `names`: it answers to these, else to its own. */
   addModel(options?: { names?: string[]; kind?: Kind }): ServedModel;
-  /** Takes no new requests, lets the running ones end, and aborts what runs after the drain time. */
+  /** Refuses new requests, lets the running ones end, aborts what runs after the drain time, and then gives the port back. */
   close(): Promise<void>;
 }
 
@@ -62,6 +64,8 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     silent: true,
     node: { keepAliveTimeout: IDLE_TIME },
   });
+  const node = server.node?.server;
+  if (node) watchConnections(node as Server, log);
   await server.ready().catch((error: unknown) => {
     throw listenError(error, options);
   });
@@ -72,7 +76,6 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
   let closing: Promise<void> | undefined;
   const close = async () => {
     service.stopping = true;
-    const closed = server.close();
     if (!(await quiet(service, options.drainTime ?? DRAIN_TIME))) {
       log.warn(`Still running: ${countText(service.running.size, 'request')}. Ending what runs.`);
       for (const abort of service.running) abort.abort(SHUTDOWN);
@@ -80,7 +83,6 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
     }
     // What is open now is idle, or was never used, or does not read.
     await server.close(true);
-    await closed;
   };
 
   return {
@@ -142,7 +144,7 @@ export function untilSignal(): Promise<'SIGINT' | 'SIGTERM'> {
   });
 }
 
-/** True once no reply is under way; false if that takes longer. */
+/** True once no reply is under way that began before the stop; false if that takes longer. */
 async function quiet(service: Service, milliseconds: number): Promise<boolean> {
   const deadline = performance.now() + milliseconds;
   while (service.replies > 0) {

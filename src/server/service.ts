@@ -95,7 +95,7 @@ export interface Service {
   stopping: boolean;
   /** Requests with the engine; aborted when the server's drain time is over. */
   readonly running: Set<AbortController>;
-  /** Replies that have begun and not ended. */
+  /** Replies under way, to requests that came before the server stopped. */
   replies: number;
   /** Those that were asked for by URL. */
   readonly pictures: PictureStore;

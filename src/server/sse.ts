@@ -41,13 +41,16 @@ export interface Framing {
   ping?: string;
 }
 
+/** A comment, which readers skip. */
+export const PING = ': ping\n\n';
+
 export const EVENTS: Framing = {
   headers: EVENT_STREAM_HEADERS,
   frame(value, name) {
     const event = name === undefined ? '' : `event: ${name}\n`;
     return `${event}data: ${JSON.stringify(value)}\n\n`;
   },
-  ping: ': ping\n\n',
+  ping: PING,
 };
 
 /** A value each line, and nothing that is none. */

@@ -39,12 +39,21 @@ describe('while it stops', () => {
     const running = await post(ask('wait 200', { stream: true }));
     const startedAt = performance.now();
     const closed = server.close();
-    await expect(
-      fetch(`${url}/livez`).then(({ status }) => status === 503 || Promise.reject()),
-    ).rejects.toBeDefined();
+    // The port stays open until they have ended: who asks is told.
+    for (const answer of [await post(ask('hi')), await post(ask('hi', { stream: true }))]) {
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(await answer.json()).toMatchObject({ error: { code: 'stopping', type: 'server_error' } });
+    }
+    for (const path of ['/health', '/readyz']) {
+      const answer = await fetch(url + path);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(await answer.json()).toEqual({ status: 'stopping' });
+    }
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
     expect(readChunks(await running.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
     await closed;
     expect(performance.now() - startedAt).toBeLessThan(1500);
+    await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
   it('aborts what runs after the drain time', async () => {

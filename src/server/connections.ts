@@ -1,0 +1,96 @@
+// What lies below requests: bytes that are none, and clients that have said all they will say.
+//
+// A client that closes its side of a connection may have left, or wait for the answer: both look the same until something is sent
+// to it. So something is sent that says nothing, an interim reply or a comment: one that left has its connection reset by it, which
+// ends its request, and any other reads over it.
+
+import {
+  type IncomingMessage,
+  maxHeaderSize,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import { RequestError, type RequestErrorCode, toErrorReply } from './errors.ts';
+import type { Log } from './service.ts';
+import { PING } from './sse.ts';
+
+/** Milliseconds between such signs of life: the first is answered by a reset, the second finds it. */
+const PROBE_TIME = 100;
+/** Milliseconds that a refused client gets to read why. */
+const LAST_READ_TIME = 1000;
+
+const streams = new WeakSet<ServerResponse>();
+
+/** Into this reply comments may be written. */
+export function takesComments(response: ServerResponse): void {
+  streams.add(response);
+}
+
+export function watchConnections(server: Server, log: Log): void {
+  const replies = new WeakMap<Duplex, ServerResponse>();
+  // Otherwise a reply is dropped as soon as its client has closed its side.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    replies.set(socket, response);
+    let timer: NodeJS.Timeout | undefined;
+    const onEnd = () => {
+      probe(request, response);
+      timer = setInterval(() => probe(request, response), PROBE_TIME);
+    };
+    socket.once('end', onEnd);
+    response.once('close', () => {
+      socket.off('end', onEnd);
+      clearInterval(timer);
+      replies.delete(socket);
+    });
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const begun = replies.get(socket)?.headersSent ?? false;
+    if (!socket.writable || begun || error.code === 'ECONNRESET' || error.code === 'EPIPE') {
+      socket.destroy();
+      return;
+    }
+    log.debug(`a request that could not be read: ${error.message}`);
+    socket.end(unreadable(error));
+    setTimeout(() => socket.destroy(), LAST_READ_TIME).unref();
+  });
+}
+
+function probe({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
+  if (response.writableEnded || !socket.writable) return;
+  if (response.headersSent) {
+    if (streams.has(response)) return void response.write(PING);
+  } else if (httpVersion === '1.1') return response.writeProcessing();
+  // Nothing can be said that means nothing: it counts as gone.
+  socket.end();
+}
+
+/** By the codes of Node. */
+const REFUSALS: Readonly<Record<string, [code: RequestErrorCode, text: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    'headers_too_large',
+    `the headers are larger than ${maxHeaderSize} bytes; send less in them`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['late_request', 'the request took too long to arrive; send it again'],
+};
+
+/** The bytes of the reply to bytes that are no request. */
+function unreadable({ code, message }: NodeJS.ErrnoException): string {
+  const [name, text] = REFUSALS[String(code)] ?? [
+    'invalid_http',
+    `this is no HTTP request that can be read (${message}); send one of HTTP/1.1`,
+  ];
+  const { status, body } = toErrorReply(new RequestError(name, text));
+  const json = JSON.stringify(body);
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(json)}`,
+    'connection: close',
+    '',
+    json,
+  ].join('\r\n');
+}
