@@ -1,5 +1,5 @@
-// The formats of JSON Schema as exact languages. A format that is not here is an annotation, as draft 2020-12 has it for all of
-// them; those that are here are enforced, since whoever names one wants it so.
+// The formats of JSON Schema, and those of pydantic for addresses, as exact languages. A format that nobody knows is an annotation,
+// as draft 2020-12 has it for all of them; those that are here are enforced, or refused, since whoever names one wants it so.
 
 import { ANY_TEXT, intersect, lengthBetween, type Dfa, type Limits } from '../dfa.ts';
 import { regexDfa } from '../regex.ts';
@@ -37,6 +37,10 @@ const IPV6 = [
   `(?:${upTo(5)})?::${H16}`,
   `(?:${upTo(6)})?::`,
 ].join('|');
+
+/** An address and the length of its network's prefix. */
+const IPV4_INTERFACE = `${IPV4}(?:/(?:[12]?\\d|3[0-2]))?`;
+const IPV6_INTERFACE = `(?:${IPV6})(?:/(?:[1-9]?\\d|1[01]\\d|12[0-8]))?`;
 
 /** One to count + 1 groups. */
 function upTo(count: number): string {
@@ -96,6 +100,10 @@ const FORMATS: Record<string, Format> = {
   hostname: { pattern: HOSTNAME, max: 253 },
   ipv4: { pattern: IPV4 },
   ipv6: { pattern: IPV6 },
+  ipvanyaddress: { pattern: `${IPV4}|${IPV6}` },
+  ipv4interface: { pattern: IPV4_INTERFACE },
+  ipv6interface: { pattern: IPV6_INTERFACE },
+  ipvanyinterface: { pattern: `${IPV4_INTERFACE}|${IPV6_INTERFACE}` },
   uri: { pattern: URI.absolute },
   'uri-reference': { pattern: `${URI.absolute}|${URI.reference}` },
   iri: { pattern: IRI.absolute },
@@ -105,6 +113,19 @@ const FORMATS: Record<string, Format> = {
   'json-pointer': { pattern: POINTER },
   'relative-json-pointer': { pattern: `(?:0|[1-9]\\d*)(?:#|${POINTER})` },
 };
+
+const IDNA = 'which characters it takes follows from tables of IDNA2008';
+const NETWORK = 'the bits after the prefix must be zero';
+
+/** Those that are known and cannot be, and why. */
+export const UNENFORCED: ReadonlyMap<string, string> = new Map([
+  ['idn-email', IDNA],
+  ['idn-hostname', IDNA],
+  ['regex', 'its brackets nest'],
+  ['ipv4network', NETWORK],
+  ['ipv6network', NETWORK],
+  ['ipvanynetwork', NETWORK],
+]);
 
 const made = new Map<string, Dfa>();
 

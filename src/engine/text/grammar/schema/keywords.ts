@@ -7,7 +7,8 @@ import { regexDfa } from '../regex.ts';
 import { ANY_ARRAY, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { describe } from './document.ts';
-import { formatDfa } from './format.ts';
+import { formatDfa, UNENFORCED } from './format.ts';
+import { readablePattern } from './known-pattern.ts';
 import {
   INTEGERS,
   intersectNumbers,
@@ -119,6 +120,11 @@ function stringKeywords(reader: Reader, { bounds }: Context): Pick<Shape, 'strin
   const pattern = reader.string('pattern');
   if (pattern !== undefined) parts.push(patternOf(reader, 'pattern', pattern, bounds));
   const format = reader.string('format');
+  const why = format === undefined ? undefined : UNENFORCED.get(format);
+  if (why !== undefined) {
+    const remedy = 'leave it out, or say with a pattern what you need';
+    return reader.refuse('format', `the format ${format} cannot be enforced, as ${why}`, remedy);
+  }
   const formatted = format === undefined ? null : formatDfa(format, bounds);
   if (formatted !== null) parts.push(formatted);
   const all = parts.reduce((a, b) => (a === ANY_TEXT ? b : intersect(a, b, bounds)), ANY_TEXT);
@@ -128,7 +134,7 @@ function stringKeywords(reader: Reader, { bounds }: Context): Pick<Shape, 'strin
 
 function patternOf(reader: Reader, keyword: string, pattern: string, bounds: Context['bounds']): Dfa {
   try {
-    return regexDfa(pattern, { whole: false, limits: bounds });
+    return regexDfa(readablePattern(pattern), { whole: false, limits: bounds });
   } catch (error) {
     if (error instanceof Error && error.name === 'EngineError')
       return reader.refuse(keyword, error.message, 'or leave it out');

@@ -57,6 +57,10 @@ const CASES: Record<string, { yes: string[]; no: string[] }> = {
       '::1%eth0',
     ],
   },
+  ipvanyaddress: { yes: ['10.0.0.1', '::1'], no: ['10.0.0.1/8', '10.0.0', 'localhost', ''] },
+  ipv4interface: { yes: ['10.0.0.1/8', '10.0.0.1', '1.2.3.4/32'], no: ['1.2.3.4/33', '1.2.3.4/', '::1'] },
+  ipv6interface: { yes: ['::1/128', '2001:db8::/9', '::'], no: ['::1/129', '::1/01', '1.2.3.4/8'] },
+  ipvanyinterface: { yes: ['10.0.0.1/8', '::1/64'], no: ['::1/', '10.0.0.1/8/8'] },
   uri: {
     yes: [
       'http://foo.bar/?baz=qux#quux',

@@ -60,6 +60,14 @@ describe('refused by place', () => {
     ['required of draft 3', inFoo({ required: true }), /required must be a list of names/],
     ['pattern that is no regular expression', inFoo({ pattern: '(' }), /#\/properties\/foo\/pattern: /],
     ['pattern with a back-reference', inFoo({ pattern: '(a)\\1' }), /#\/properties\/foo\/pattern: /],
+    ['pattern with look-ahead within', inFoo({ pattern: '^a(?=b)b$' }), /#\/properties\/foo\/pattern: /],
+    ...['idn-email', 'idn-hostname', 'regex', 'ipv4network', 'ipv6network', 'ipvanynetwork'].map(
+      (format): [string, unknown, RegExp] => [
+        `format ${format}`,
+        inFoo({ type: 'string', format }),
+        /#\/properties\/foo\/format: the format [a-z0-9-]+ cannot be enforced, as .*; leave it out, or say with/,
+      ],
+    ),
     ['step of many digits', inFoo({ multipleOf: 0.1234567 }), /#\/properties\/foo\/multipleOf: .*remainders/],
     [
       'unknown dialect',
