@@ -16,7 +16,7 @@ const table = (head, rows) =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
 
 function optionValue(option) {
-  if (option.kind === 'choice') return option.choices.join(', ');
+  if (option.kind === 'choice') return option.value ?? option.choices.join(', ');
   if (option.kind === 'bytes') return 'size, as 6GB or 512MiB';
   return option.value ?? (option.kind === 'texts' ? 'text, repeatable' : option.kind);
 }

@@ -1,6 +1,12 @@
 // The options of the engine: how a model is opened, and how its requests share it. Help, checks and defaults are read from here.
 
-import type { EmbeddingModelOptions, ImageModelOptions, TextModelOptions } from '../index.ts';
+import {
+  type EmbeddingModelOptions,
+  type ImageModelOptions,
+  REASONING_FORMATS,
+  type TextModelOptions,
+  TOOL_CALL_FORMATS,
+} from '../index.ts';
 import { LORA_OPTIONS, toLoraOptions } from './lora-options.ts';
 import type { OptionTable, Values } from './option.ts';
 
@@ -42,14 +48,16 @@ export const ENGINE_OPTIONS = {
     help: 'Log probabilities are those of the model, or of what is sampled from: after penalties, masks and temperature.',
   },
   'tool-call-parser': {
-    kind: 'string',
+    kind: 'choice',
+    choices: TOOL_CALL_FORMATS,
     group: 'Model',
     value: 'format',
     help: 'How the model writes tool calls: hermes, llama3, mistral …, or none; a wrong name lists them all.',
     otherwise: 'what its chat template shows',
   },
   'reasoning-parser': {
-    kind: 'string',
+    kind: 'choice',
+    choices: REASONING_FORMATS,
     group: 'Model',
     value: 'format',
     help: 'How it marks its reasoning: think, deepseek_r1, mistral …, or none.',

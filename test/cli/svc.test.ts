@@ -174,6 +174,15 @@ describe('svc serve with several models', () => {
     const origin = await run(FAKE, ['serve', ...models, '--cors-origins', 'https://a.example,b.example']);
     expect(origin.code).toBe(2);
     expect(origin.err).toContain('--cors-origins b.example is no origin');
+    for (const [option, known] of [
+      ['--tool-call-parser', 'hermes'],
+      ['--reasoning-parser', 'deepseek_r1'],
+    ] as const) {
+      const format = await run(FAKE, ['serve', ...models, option, 'nope']);
+      expect(format.code).toBe(2);
+      expect(format.err).toMatch(new RegExp(`${option} is one of .*${known}.*, none, got "nope"`));
+      expect(format.err).not.toContain('Listening');
+    }
   });
 });
 

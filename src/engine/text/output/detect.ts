@@ -88,6 +88,10 @@ export function detectFormats(template: string, hasToken: (text: string) => bool
 
 const NONE = 'none';
 
+/** The names that `outputFormat` knows. */
+export const TOOL_CALL_FORMATS: readonly string[] = [...toolFormatNames(), HARMONY.name, NONE];
+export const REASONING_FORMATS: readonly string[] = [...reasoningFormatNames(), HARMONY.name, NONE];
+
 /** By name: `none`, a format, or left out for what was detected. Throws bad_request for a name that nobody knows. */
 export function outputFormat(
   named: { tools?: string | undefined; reasoning?: string | undefined },
@@ -100,17 +104,16 @@ export function outputFormat(
     reasoning: reasoningFormat(reasoning) ?? null,
     channels: [tools, reasoning].includes(HARMONY.name) ? HARMONY : null,
   };
-  if (chosen.tools === null) checkName(tools, '--tool-call-parser', toolFormatNames());
-  if (chosen.reasoning === null) checkName(reasoning, '--reasoning-parser', reasoningFormatNames());
+  if (chosen.tools === null) checkName(tools, '--tool-call-parser', TOOL_CALL_FORMATS);
+  if (chosen.reasoning === null) checkName(reasoning, '--reasoning-parser', REASONING_FORMATS);
   return chosen.channels === null ? chosen : { ...chosen, tools: null, reasoning: null };
 }
 
 function checkName(name: string, option: string, names: readonly string[]): void {
-  const all = [...names, HARMONY.name, NONE];
-  if (all.includes(name)) return;
+  if (names.includes(name)) return;
   throw new EngineError(
     'bad_request',
-    `${option} ${name} is no known format: it is one of ${all.join(', ')}`,
+    `${option} ${name} is no known format: it is one of ${names.join(', ')}`,
     {
       param: option,
     },
