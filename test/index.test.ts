@@ -23,12 +23,14 @@ it('is these names and no more', () => {
     'openTextModel',
     'PIPELINE_CLASSES',
     'probeAdapter',
+    'REASONING_FORMATS',
     'removeModel',
     'resolveModel',
     'sameProportions',
     'shippedImageModelPath',
     'shippedModelPath',
     'sizeFrom',
+    'TOOL_CALL_FORMATS',
   ]);
 });
 

@@ -13,6 +13,7 @@ const grammar = (syntax: string, definition: string) => ({
 });
 const parameters = { type: 'object', properties: { city: { type: 'string' } } };
 const WEATHER = { type: 'function', name: 'look', description: 'Looks.', parameters, strict: true };
+const TEXTUAL = { ...WEATHER, parameters: { type: 'string' } };
 const NAMESPACE = { type: 'namespace', name: 'sky', description: 'The sky.', tools: [CUSTOM, WEATHER] };
 /** Has a tool of the same name. */
 const OTHER = { type: 'namespace', name: 'sea', tools: [CUSTOM] };
@@ -257,11 +258,7 @@ describe('refusals', () => {
     [[{ type: 'tool_search' }], 'missing_required_parameter', 'tools.0.execution'],
     [[CUSTOM, CUSTOM], 'invalid_value', 'tools'],
     [[NAMESPACE, { ...WEATHER, name: 'sky__look' }], 'invalid_value', 'tools'],
-    [
-      [{ ...NAMESPACE, tools: [{ ...WEATHER, parameters: { type: 'string' } }] }],
-      'invalid_value',
-      'tools.0.tools.0.parameters.type',
-    ],
+    [[{ ...NAMESPACE, tools: [TEXTUAL] }], 'invalid_value', 'tools.0.tools.0.parameters.type'],
   ])('%j', async (tools, code, param) => {
     const { post, model } = await startResponding();
     const { status, body } = await post({ input: 'a', tools });
@@ -288,11 +285,10 @@ describe('refusals', () => {
       });
     const tools = [WEATHER, { ...NAMESPACE, tools: [grammar('regex', '(?<=a)b')] }];
     refuse('tools.1.function.parameters.properties.input.pattern');
-    expect((await post({ input: 'a', tools })).body.error).toMatchObject({
-      code: 'invalid_value',
-      param: 'tools.1.tools.0.format.definition',
-      message: 'tools.1.tools.0.format.definition cannot be enforced',
-    });
+    const param = 'tools.1.tools.0.format.definition';
+    const message = `${param} cannot be enforced`;
+    const refused = { code: 'invalid_value', param, message };
+    expect((await post({ input: 'a', tools })).body.error).toMatchObject(refused);
     refuse('tools.0.function.parameters.properties.city');
     expect((await post({ input: 'a', tools })).body.error?.param).toBe('tools.0.parameters.properties.city');
     const input = [
