@@ -11,7 +11,8 @@ import type { Port } from '../remote.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import { fromWire, toWire, type WireError } from '../wire-error.ts';
 import type { GrammarSource } from './grammar/front-end.ts';
-import { compileProgram, LONGEST, type CompileProgram } from './grammar/grammars.ts';
+import { LONGEST } from './grammar/dfa.ts';
+import { compileProgram, type CompileProgram } from './grammar/grammars.ts';
 import type { Program } from './grammar/program.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */

@@ -20,6 +20,8 @@ export interface Limits {
 /** The grammar is larger or takes longer than allowed. */
 export class TooLarge extends Error {}
 
+/** Milliseconds that a grammar may take. */
+export const LONGEST = 5000;
 export const MOST_CELLS = 4_000_000;
 
 export function limits({

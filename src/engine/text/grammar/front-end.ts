@@ -9,6 +9,7 @@ import { ruleOfFormat } from './format-tree.ts';
 import { regexDfa } from './regex.ts';
 import { object, regular, type Rule } from './rule.ts';
 import { said } from './said.ts';
+import { lenientRule } from './schema/lenient-rule.ts';
 import { ruleOfSchema } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 
@@ -20,7 +21,8 @@ export function ruleOfConstraint(constraint: GrammarSource, limits: Limits): Rul
   switch (constraint.type) {
     case 'reply':
       return ruleOfReply(constraint, {
-        schema: (schema, path) => ruleOfSchema(schema, { path, limits }),
+        schema: (schema, path, strict) =>
+          strict ? ruleOfSchema(schema, { path, limits }) : lenientRule(schema, { path, limits }),
         constraint: (answer) => ruleOfConstraint(answer, limits),
       });
     case 'json_object':

@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import { EngineError, type ErrorCode } from '../../../files/error.ts';
 import { compile } from './compile.ts';
-import { isOver, limits } from './dfa.ts';
+import { isOver, limits, LONGEST } from './dfa.ts';
 import { asBadRequest, ruleOfConstraint, type GrammarSource } from './front-end.ts';
 import { createGrammar, type Grammar } from './grammar.ts';
 import { withResolvers } from '../../resolvers.ts';
@@ -11,8 +11,6 @@ import type { GrammarCounters } from '../text-model.ts';
 import type { Program } from './program.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Milliseconds that a grammar may take. */
-export const LONGEST = 5000;
 const MOST_KEPT = 64;
 /** UTF-16 units of all grammars that failed and are known. */
 const MOST_FAILED = 2 ** 22;

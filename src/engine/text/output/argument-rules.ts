@@ -18,8 +18,8 @@ import { textWithout } from '../grammar/structural-tag.ts';
 import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
 
-/** JSON of the values that a schema allows. Throws bad_request for what it cannot enforce. */
-export type SchemaRule = (schema: unknown, path: string) => Rule;
+/** JSON of the values that a schema allows. What it cannot enforce is a bad_request where `strict`, else it is left out; null: all of it. */
+export type SchemaRule = (schema: unknown, path: string, strict: boolean) => Rule | null;
 
 export interface PlacedTool {
   tool: Tool;
@@ -110,16 +110,6 @@ export function bareString({ dfa, longest }: StringRule, end: string): Rule {
   const free = textWithout([end]);
   const { dfa: texts, ...rest } = bounded(dfa ? intersect(dfa, free) : free, longest ?? Infinity, limits());
   return regular(texts, rest.longest);
-}
-
-/** What `make` makes; `otherwise` where that is refused and nothing strict was asked for. */
-export function lenient(strict: boolean, make: () => Rule, otherwise: Rule): Rule {
-  if (strict) return make();
-  try {
-    return make();
-  } catch {
-    return otherwise;
-  }
 }
 
 /** Several of one kind. */

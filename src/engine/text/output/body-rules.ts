@@ -5,7 +5,6 @@ import { regexDfa } from '../grammar/regex.ts';
 import {
   bareString,
   inAnyOrder,
-  lenient,
   parametersOf,
   stringTexts,
   type Parameter,
@@ -40,11 +39,11 @@ export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): 
   }
 }
 
-/** The arguments as one JSON object. A schema that is not strict and cannot be enforced asks for any object. */
+/** The arguments as one JSON object; no parameters are an empty list of them. */
 export function argumentsRule({ tool, path }: PlacedTool, schemaRule: SchemaRule): Rule {
   const { parameters, strict } = tool.function;
-  if (parameters === undefined) return object();
-  return lenient(strict === true, () => schemaRule({ type: 'object', ...parameters }, path), object());
+  if (parameters === undefined) return object({ rest: null });
+  return schemaRule({ type: 'object', ...parameters }, path, strict === true) ?? object();
 }
 
 function jsonRule(body: JsonBody, placed: PlacedTool, { schemaRule }: BodyContext): Rule {
@@ -90,7 +89,7 @@ function taggedParameter(
   line: string,
   { mark, schemaRule }: BodyContext,
 ): Rule {
-  const json = lenient(strict, () => schemaRule(schema, path), anyJson);
+  const json = schemaRule(schema, path, strict) ?? anyJson;
   const texts = stringTexts(json);
   const reads = texts === null ? ['json', 'schema'] : ['text', 'schema'];
   const { text: begin = '', end = value.end } = value.begins.find((each) => reads.includes(each.reads)) ?? {};
@@ -109,10 +108,7 @@ function pythonRule({ tool, path }: PlacedTool, { schemaRule }: BodyContext): Ru
   const values = inAnyOrder(
     parameters,
     ({ name, schema, path: place }) =>
-      sequence(
-        text(`${name}=`),
-        lenient(strict, () => schemaRule(schema, place), anyJson),
-      ),
+      sequence(text(`${name}=`), schemaRule(schema, place, strict) ?? anyJson),
     ', ',
   );
   return sequence(text(`${tool.function.name}(`), values, text(')'));

@@ -6,7 +6,6 @@ import { choice, reference, regular, scope, sequence, text, type Rule } from '..
 import {
   bareString,
   inAnyOrder,
-  lenient,
   parametersOf,
   several,
   stringTexts,
@@ -58,7 +57,7 @@ function valueRule(schema: Record<string, unknown>, path: string, syntax: Syntax
   }
   const isPlain = ['string', 'number', 'integer', 'boolean', 'null'].includes(String(type));
   if (isPlain || Array.isArray(schema['enum'])) {
-    const json = lenient(strict, () => schemaRule(schema, path), anyValue(syntax));
+    const json = schemaRule(schema, path, strict) ?? anyValue(syntax);
     const texts = stringTexts(json);
     if (texts !== null) return sequence(quote, bareString(texts, quoteText), quote);
     if (isPlain) return json;

@@ -55,6 +55,19 @@ const MAX_DEPTH = 200;
 const MAX_NODES = 20_000;
 const BASE = 'schema:///document';
 
+/** A subschema, and the keyword of it; null: all of it. */
+export interface RefusedPlace {
+  pointer: string;
+  keyword: string | null;
+}
+
+const places = new WeakMap<object, RefusedPlace>();
+
+/** What of its schema an error refuses; null: it is about none. */
+export function refusedPlace(error: unknown): RefusedPlace | null {
+  return places.get(Object(error) as object) ?? null;
+}
+
 /** Indexes `schema`; `path` is how the request names it (response_format.json_schema.schema). */
 export function readDocument(schema: unknown, path: string): SchemaDocument {
   const nodes = new Map<string, SchemaNode>();
@@ -63,9 +76,12 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
   /** Before draft 2019-09 $ref stood alone. */
   let refSiblings = true;
 
-  function refuseAt(at: string, why: string, remedy: string): never {
-    const place = at === '' ? path : `${path} at #${at}`;
-    throw new EngineError('bad_request', `${place}: ${why}; ${remedy}`, { param: path });
+  function refuseAt(at: string, why: string, remedy: string, keyword: string | null = null): never {
+    const whole = keyword === null ? at : `${at}/${keyword}`;
+    const place = whole === '' ? path : `${path} at #${whole}`;
+    const refusal = new EngineError('bad_request', `${place}: ${why}; ${remedy}`, { param: path });
+    places.set(refusal, { pointer: at, keyword });
+    throw refusal;
   }
 
   function index(value: unknown, at: string, parent: Resource | null, depth: number): SchemaNode {
@@ -91,7 +107,7 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
     nodes.set(at, node);
     if (resource !== parent) {
       if (resources.has(resource.uri)) {
-        refuseAt(`${at}/$id`, `the URI "${resource.uri}" is given twice`, 'give each $id once');
+        refuseAt(at, `the URI "${resource.uri}" is given twice`, 'give each $id once', '$id');
       }
       resources.set(resource.uri, { ...resource, root: node });
     }
@@ -99,7 +115,7 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
       readAnchors(value, node);
       if (!refSiblings && '$ref' in value && Object.keys(value).some((key) => !BESIDE_REF.has(key))) {
         const why = 'in the draft that $schema names, keywords beside $ref are ignored';
-        refuseAt(`${at}/$ref`, why, 'use draft 2020-12, or put both into allOf');
+        refuseAt(at, why, 'use draft 2020-12, or put both into allOf', '$ref');
       }
       for (const [key, sub] of subschemas(value)) index(sub, `${at}/${key}`, resource, depth + 1);
     }
@@ -213,8 +229,7 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
       return index(value, at, node.resource, 0);
     },
     resolve,
-    refuse: (node, keyword, why, remedy) =>
-      refuseAt(keyword === null ? node.path : `${node.path}/${keyword}`, why, remedy),
+    refuse: (node, keyword, why, remedy) => refuseAt(node.path, why, remedy, keyword),
   };
 }
 

@@ -1,0 +1,78 @@
+// A schema as far as it can be enforced, for those that are not strict: what is refused is left out, keyword by keyword, and all
+// else holds.
+
+import { isOver, LONGEST, type Limits } from '../dfa.ts';
+import type { Rule } from '../rule.ts';
+import { isObject, refusedPlace, type RefusedPlace, type SchemaObject } from './document.ts';
+import { ruleOfSchema, type SchemaOptions } from './schema-rule.ts';
+
+/** Keywords left out one by one; then only the plain ones stay. */
+const MOST_LEFT_OUT = 16;
+
+/** null: nothing of it can be held. Throws where the time is over and there is to be more. */
+export function lenientRule(schema: unknown, { path, limits }: Required<SchemaOptions>): Rule | null {
+  let held: unknown = schema;
+  for (let leftOut = 0; ; leftOut++) {
+    const bounds = shareOf(limits);
+    try {
+      return ruleOfSchema(held, { path, limits: bounds });
+    } catch (error) {
+      if (isOver(limits)) throw error;
+      const place = isOver(bounds) ? null : refusedPlace(error);
+      const less = place && leftOut < MOST_LEFT_OUT ? without(held, place) : null;
+      const left = less ?? plain(held);
+      if (JSON.stringify(left) === JSON.stringify(held)) return null;
+      held = left;
+    }
+  }
+}
+
+/** The last time that a grammar is tried, half of what is left is for less of the schema. */
+function shareOf(limits: Limits): Limits {
+  if (limits.milliseconds < LONGEST) return limits;
+  const now = performance.now();
+  return { ...limits, deadline: limits.deadline === Infinity ? Infinity : now + (limits.deadline - now) / 2 };
+}
+
+/** The schema without the keyword; of a subschema that is refused as a whole its type stays. null: that is all of it. */
+function without(schema: unknown, { pointer, keyword }: RefusedPlace): unknown {
+  if (keyword === null && pointer === '') return null;
+  const keys = pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const drop = (at: unknown, name: string): unknown =>
+    isObject(at) ? Object.fromEntries(Object.entries(at).filter(([key]) => key !== name)) : at;
+  if (keyword !== null) return changed(schema, keys, (at) => drop(at, keyword));
+  const refused = keys.reduce<unknown>((at, key) => (at as SchemaObject | undefined)?.[key], schema);
+  if (isObject(refused) || typeof refused === 'boolean') {
+    const { type } = refused === true || refused === false ? {} : refused;
+    return changed(schema, keys, () => (type === undefined ? true : { type }));
+  }
+  return changed(schema, keys.slice(0, -1), (at) => drop(at, keys.at(-1)!));
+}
+
+function changed(value: unknown, keys: readonly string[], change: (at: unknown) => unknown): unknown {
+  const [key, ...rest] = keys;
+  if (key === undefined) return change(value);
+  if (Array.isArray(value))
+    return value.map((each, i) => (String(i) === key ? changed(each, rest, change) : each));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, name === key ? changed(each, rest, change) : each]),
+  );
+}
+
+/** Types, properties, elements and values, which are hardly ever too much. */
+function plain(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const kept: SchemaObject = {};
+  for (const [word, value] of Object.entries(schema)) {
+    if (['type', 'required', 'enum', 'const', '$ref'].includes(word)) kept[word] = value;
+    else if (['items', 'additionalProperties'].includes(word)) kept[word] = plain(value);
+    else if (word === 'anyOf' && Array.isArray(value)) kept[word] = value.map(plain);
+    else if (['properties', '$defs', 'definitions'].includes(word) && isObject(value))
+      kept[word] = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
+  }
+  return kept;
+}
