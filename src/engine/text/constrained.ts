@@ -2,9 +2,14 @@
 
 import { acceptToken, fail, finish, type Sequence } from './sequence.ts';
 
+/** Whether the next token follows from those before it. */
+export function isHeld({ constraint }: Sequence): boolean {
+  return constraint !== null && constraint.idle !== true;
+}
+
 /** Whether the device needs a mask for the sequence's next token. */
-export function hasMask({ constraint, allowed }: Sequence): boolean {
-  return constraint !== null || allowed !== null;
+export function hasMask(sequence: Sequence): boolean {
+  return isHeld(sequence) || sequence.allowed !== null;
 }
 
 /** Bits of the tokens that may come next, one word per 32. A sequence whose constraint cannot say fails. */

@@ -14,6 +14,8 @@ export interface Constraint {
   readonly ended: boolean;
   /** Nothing is refused any more, whatever comes: it has no say. */
   readonly free?: boolean;
+  /** It has no say in the next token, but may have one later. */
+  readonly idle?: boolean;
   /** As it stands now; both go on by themselves. */
   fork(): Constraint;
 }

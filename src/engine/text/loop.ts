@@ -3,7 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../kernels/sample.ts';
-import { acceptForced } from './constrained.ts';
+import { acceptForced, isHeld } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
 import type { Drawn, Launched, Runner } from './runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
@@ -80,7 +80,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
         cached: { ...cached, ...backend },
       });
     }
-    const drawLater = parts.some(({ samples, sequence }) => samples && sequence.constraint !== null);
+    const drawLater = parts.some(({ samples, sequence }) => samples && isHeld(sequence));
     const launched = runner.launch(parts, { drawLater });
     const drawn = drawLater ? null : launched.draw();
     drawn?.catch(() => {}); // read when its turn comes
@@ -247,7 +247,7 @@ function endsPrompt({ sequence: { promptTokens }, first, rows }: Part): boolean 
 
 /** Whether the token before the one to be drawn is not known yet, and has to be. */
 function waits({ samples, sequence }: Part): boolean {
-  return samples && sequence.constraint !== null && !sequence.finished && sequence.inFlight > 1;
+  return samples && isHeld(sequence) && !sequence.finished && sequence.inFlight > 1;
 }
 
 /** What the step would draw for this sequence follows from its constraint, and is taken in. */

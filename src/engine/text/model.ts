@@ -13,6 +13,7 @@ import { mergeEvents } from './merge-events.ts';
 import { createLiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
 import { closedError } from '../remote.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
+import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
 import { planReply } from './output/reply.ts';
 import { grammarOfReply } from './output/reply-constraint.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
@@ -86,10 +87,14 @@ export function createTextModel({
       const { ids, begins, said } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);
       const found = source ? await context.grammars.get(source, signal) : null;
+      // A vocabulary that cannot spell JSON holds no calls.
+      const holds = source === null && mayHoldCalls(plan);
+      const held = holds ? await context.grammars.get(HELD_ARGUMENTS, signal).catch(() => null) : null;
       if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
-      const reply = { plan, begins, said, grammar: found?.grammar ?? null, adapter };
+      const heldArguments = held?.grammar ?? null;
+      const reply = { plan, begins, said, grammar: found?.grammar ?? null, heldArguments, adapter };
       const sequences = createSequences(request, ids, reply, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;

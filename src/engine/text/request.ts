@@ -6,10 +6,12 @@ import { assertLengths } from '../../files/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
 import { fitTurns } from './fitting.ts';
+import type { Constraint } from './constraint.ts';
 import type { Grammar } from './grammar/grammar.ts';
 import type { Grammars } from './grammar/grammars.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
+import { holdCalls, withHeldCalls } from './output/held-calls.ts';
 import { createReplyConstraint } from './output/reply-constraint.ts';
 import { beginsAfter, renderConversation, type Begins, type Rendered } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
@@ -103,6 +105,8 @@ export interface Reply {
   /** See Rendered. */
   said: string;
   grammar: Grammar | null;
+  /** See held-calls.ts; null: calls are free. */
+  heldArguments: Grammar | null;
   adapter: Adapter | null;
 }
 
@@ -110,7 +114,7 @@ export interface Reply {
 export function createSequences(
   request: TextRequest,
   ids: number[],
-  { plan, begins, said, grammar, adapter }: Reply,
+  { plan, begins, said, grammar, heldArguments, adapter }: Reply,
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
@@ -148,6 +152,14 @@ export function createSequences(
     ...(request.stop ?? []).map(stopText),
     ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
   ];
+  const holding = (constraint: Constraint | null): Constraint | null => {
+    if (heldArguments === null) return constraint;
+    const read = () => ({
+      output: createOutput(plan, begins, context),
+      pieces: createPieces(tokenizer, { skipSpecialTokens: true, continues }),
+    });
+    return withHeldCalls(constraint, holdCalls({ grammar: heldArguments, read }));
+  };
   // A call that must be made has nothing to do with the answer's form.
   const matched = request.constraint && plan.tools.mode !== 'required' ? said : '';
   const sequences: Sequence[] = [];
@@ -178,7 +190,7 @@ export function createSequences(
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
     constraint: processed(
-      createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: !continues }),
+      holding(createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: !continues })),
     ),
     forced: [],
     allowed,

@@ -13,7 +13,7 @@ import {
 } from '../../kernels/batch.ts';
 import type { RopeSets } from '../../models/rope.ts';
 import type { Part } from './scheduler.ts';
-import { hasMask } from './constrained.ts';
+import { hasMask, isHeld } from './constrained.ts';
 import { fail, type Sequence, type TokenBias } from './sequence.ts';
 import type { StepBuffers } from './step-buffers.ts';
 
@@ -154,11 +154,9 @@ function writeRow(
 }
 
 /** Where a constraint masks tokens, its mask holds back the end tokens, too. */
-function biasAt(
-  { sampling, constraint, minTokens, promptTokens }: Sequence,
-  position: number,
-): readonly TokenBias[] {
-  return constraint === null && position - promptTokens < minTokens ? sampling.biasBelowMin : sampling.bias;
+function biasAt(sequence: Sequence, position: number): readonly TokenBias[] {
+  const { sampling, minTokens, promptTokens } = sequence;
+  return !isHeld(sequence) && position - promptTokens < minTokens ? sampling.biasBelowMin : sampling.bias;
 }
 
 interface Place {

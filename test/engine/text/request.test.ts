@@ -44,7 +44,8 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const asked: TextRequest = { prompt: { ids }, ...request };
   checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
-  const reply = { grammar: null, plan, begins: 'undecided', said: '', adapter: null } as const;
+  const nothing = { grammar: null, heldArguments: null, adapter: null };
+  const reply = { plan, begins: 'undecided', said: '', ...nothing } as const;
   return createSequences(asked, ids, reply, context, () => {});
 }
 
@@ -238,7 +239,8 @@ it('the leading space of the first token is cut where it opens a text, and kept 
   const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
   const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
-    const reply = { grammar: null, plan: planReply(asked, spaced), begins, said: '', adapter: null };
+    const nothing = { grammar: null, heldArguments: null, adapter: null };
+    const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
     const [{ pieces, constraint }] = createSequences(asked, [5], reply, spaced, () => {}) as [Sequence];
     return [pieces.of(id!).text, constraint!.bars!(id!)];
   };

@@ -96,7 +96,9 @@ function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
       yield* copyJson(reader, () => {});
       continue;
     }
+    parts.verbatim(opened);
     yield* copyArguments(reader, take);
+    parts.verbatim(false);
     hasArguments = true;
   }
   if (opened && !hasArguments) parts.arguments('{}');
@@ -114,7 +116,9 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   if (!(yield* match(reader, [marker(body.separator.trim())]))) return false;
   if (!open(context, name)) return false;
   yield* space(reader);
+  parts.verbatim(true);
   yield* copyArguments(reader, (text) => parts.arguments(text));
+  parts.verbatim(false);
   yield* space(reader);
   if (body.after !== undefined) yield* match(reader, [marker(body.after.trim())]);
   return true;

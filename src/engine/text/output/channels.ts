@@ -108,7 +108,10 @@ function* readMessage(state: ParserState, format: ChannelFormat, message: Messag
 }
 
 function begin(state: ParserState, { kind, name, header, token }: Message): void {
-  if (kind === 'call') state.parts.openCall(name);
+  if (kind === 'call') {
+    state.parts.openCall(name);
+    state.parts.verbatim(true);
+  }
   if (kind !== 'reasoning') return;
   state.reasoningFrom = token;
   state.parts.openReasoning(header);

@@ -22,6 +22,8 @@ export interface OutputParser {
   readonly toolCalls: number;
   /** There are calls, and the arguments of each are a JSON object: others cannot be made. */
   readonly callsAreWhole: boolean;
+  /** Of a call whose arguments are being read as the JSON that they are, that so far; null: none are. */
+  readonly openArguments: string | null;
   /** The reply is over, whatever the model would go on with. */
   readonly ended: boolean;
 }
@@ -36,6 +38,7 @@ export function plainOutput(): OutputParser {
     reasoningTokens: null,
     toolCalls: 0,
     callsAreWhole: false,
+    openArguments: null,
     ended: false,
   };
 }

@@ -59,6 +59,9 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     get callsAreWhole() {
       return parts.callsAreWhole;
     },
+    get openArguments() {
+      return parts.openArguments;
+    },
     get reasoningTokens() {
       if (format.reasoning === null && format.channels === null) return null;
       return state.reasoningTokens + (state.reasoningFrom === null ? 0 : tokens - state.reasoningFrom);

@@ -26,6 +26,7 @@ export interface Parts {
   readonly calls: number;
   /** See OutputParser. */
   readonly callsAreWhole: boolean;
+  readonly openArguments: string | null;
   token(piece: Piece): void;
   content(text: string): void;
   openReasoning(tag: string): void;
@@ -33,6 +34,8 @@ export interface Parts {
   closeReasoning(tag: string): void;
   openCall(name: string, id?: string): void;
   arguments(text: string): void;
+  /** Whether arguments are as the model writes them from now on. */
+  verbatim(isSo: boolean): void;
   closeCall(): void;
   /** The parts since the last time. */
   take(): OutputPart[];
@@ -60,6 +63,7 @@ export function createParts(options: PartsOptions): Parts {
   let given = '';
   /** Calls before it whose arguments are an object. */
   let whole = 0;
+  let isVerbatim = false;
   /** Reasoning that is sent in one piece. */
   let thought = '';
 
@@ -106,6 +110,9 @@ export function createParts(options: PartsOptions): Parts {
     get callsAreWhole() {
       return calls > 0 && whole === calls - 1 && isJsonObject(given);
     },
+    get openArguments() {
+      return isVerbatim ? given : null;
+    },
     token({ id, logprob }) {
       if (id !== null) waiting.ids.push(id);
       if (logprob) waiting.logprobs.push(logprob);
@@ -143,7 +150,11 @@ export function createParts(options: PartsOptions): Parts {
     arguments(text) {
       if (text !== '') addArguments(text);
     },
+    verbatim(isSo) {
+      isVerbatim = isSo;
+    },
     closeCall() {
+      isVerbatim = false;
       atStart = true;
     },
     take() {

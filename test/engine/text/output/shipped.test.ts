@@ -54,6 +54,17 @@ describe('svc-chat-mini', () => {
     expect(done).toMatchObject({ completionTokens: ids.length });
   });
 
+  it('calls with an object once it has begun one, whatever it would rather write', async () => {
+    // With that it puts commas where colons belong.
+    const [comma] = await model.tokenize('",', { addSpecialTokens: false });
+    const all = await events({
+      prompt: { messages: asks('What is the weather in Paris?'), tools: [WEATHER] },
+      logitBias: { [comma!]: 12 },
+    });
+    const calls = all.flatMap((event) => (event.type === 'toolCall' && event.call === 0 ? [event] : []));
+    expect(JSON.parse(calls.map((call) => call.arguments).join(''))).toMatchObject({ city: 'Paris' });
+  });
+
   it('answers with what the tool said', async () => {
     const all = await events({
       prompt: {

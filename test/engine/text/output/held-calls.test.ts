@@ -1,0 +1,126 @@
+// Calls that are held to JSON objects from the beginning of their arguments to the end.
+
+import { describe, expect, it } from 'vitest';
+import type { Constraint } from '../../../../src/engine/text/constraint.ts';
+import { compile } from '../../../../src/engine/text/grammar/compile.ts';
+import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
+import { ruleOfConstraint } from '../../../../src/engine/text/grammar/front-end.ts';
+import { createGrammar } from '../../../../src/engine/text/grammar/grammar.ts';
+import { createVocabulary } from '../../../../src/engine/text/grammar/vocabulary.ts';
+import { HELD_ARGUMENTS, holdCalls, withHeldCalls } from '../../../../src/engine/text/output/held-calls.ts';
+import { createPieces } from '../../../../src/engine/text/piece.ts';
+import { openTokenizer } from '../../../../src/files/tokenizer.ts';
+import { byteLevel } from '../../../files/small-tokenizers.ts';
+import { formatOf, parserOf } from './feed.ts';
+
+const tokenizer = openTokenizer(byteLevel());
+const END = 261;
+const SIZE = 264;
+const vocabulary = createVocabulary(tokenizer, SIZE, [END]);
+const bounds = limits({ milliseconds: 5000 });
+const grammar = createGrammar(
+  compile(ruleOfConstraint(HELD_ARGUMENTS, bounds), vocabulary.available, bounds),
+  vocabulary,
+);
+
+const start = (format: string, reasoning = 'qwen3'): Constraint =>
+  holdCalls({
+    grammar,
+    read: () => ({
+      output: parserOf(formatOf(format, reasoning)),
+      pieces: createPieces(tokenizer, { skipSpecialTokens: true }),
+    }),
+  });
+
+/** A byte each. */
+function say(constraint: Constraint, text: string): void {
+  for (const byte of new TextEncoder().encode(text)) constraint.accept(byte);
+}
+
+/** Which of these characters, or the end (`$`), may come next. */
+function allowed(constraint: Constraint, characters: string): string {
+  const bits = new Uint32Array(Math.ceil(SIZE / 32));
+  if (!constraint.mask(bits)) return characters;
+  const may = (id: number): boolean => ((bits[id >>> 5]! >>> (id & 31)) & 1) === 1;
+  return Array.from(characters)
+    .filter((one) => may(one === '$' ? END : one.charCodeAt(0)))
+    .join('');
+}
+
+const ANY = '{}",:a1<$';
+const BEGIN = '<tool_call>{"name": "ping", "arguments": ';
+
+describe.each([
+  ['hermes', BEGIN, '}</tool_call>'],
+  ['mistral', '[TOOL_CALLS]ping[ARGS]', ''],
+])('%s', (format, begin, end) => {
+  it('has no say before the arguments and behind them', () => {
+    const calls = start(format);
+    for (const text of ['Well, {"a", ', begin]) {
+      say(calls, text);
+      expect([calls.idle, allowed(calls, ANY)]).toEqual([true, ANY]);
+    }
+    say(calls, '{"a": [1]}');
+    expect([calls.idle, allowed(calls, ANY)]).toEqual([true, ANY]);
+    say(calls, end);
+    expect(calls.idle).toBe(true);
+  });
+
+  it('holds them to an object, which does not end before it is whole', () => {
+    const calls = start(format);
+    say(calls, `${begin}{`);
+    expect([calls.idle, allowed(calls, ANY)]).toEqual([false, '}"']);
+    say(calls, '"a"');
+    expect(allowed(calls, ANY)).toBe(':');
+    say(calls, ': {"b": 1');
+    expect(allowed(calls, ANY)).toBe('},1');
+    say(calls, '}');
+    expect(allowed(calls, ANY)).toBe('},');
+  });
+
+  it('holds each call, and leaves the next free where it has given one up', () => {
+    const calls = start(format);
+    say(calls, `${begin}{"a", "b"`);
+    expect(calls.idle).toBe(true);
+    say(calls, `}${end}\n${begin}{"é": "é`);
+    expect([calls.idle, allowed(calls, '"$')]).toEqual([false, '"']);
+    say(calls, '"');
+    expect(allowed(calls, ANY)).toBe('},');
+  });
+
+  it('goes on by itself where it is forked', () => {
+    const calls = start(format);
+    say(calls, `${begin}{"a"`);
+    const forked = calls.fork();
+    say(calls, ': 1}');
+    expect([calls.idle, forked.idle, allowed(forked, ANY)]).toEqual([true, false, ':']);
+  });
+});
+
+it.each(['[1', '"{', 'null', '{{'])('arguments that begin with %s are not held', (text) => {
+  const calls = start('hermes');
+  say(calls, BEGIN + text);
+  expect(calls.idle).toBe(true);
+});
+
+it('what is thought is no call', () => {
+  const calls = start('hermes', 'think');
+  say(calls, `<think>${BEGIN}{"a"`);
+  expect(calls.idle).toBe(true);
+  say(calls, `</think>${BEGIN}{"a"`);
+  expect(calls.idle).toBe(false);
+});
+
+it('leaves all else to what else the reply is held to', () => {
+  const none: Constraint = {
+    mask: (into) => (into.fill(0), true),
+    accept() {},
+    forced: () => [END],
+    ended: true,
+    fork: () => none,
+  };
+  const both = withHeldCalls(none, start('hermes'));
+  expect([both.idle, both.ended, both.forced(), allowed(both, ANY)]).toEqual([false, true, [END], '']);
+  say(both, `${BEGIN}{"a"`);
+  expect([both.idle, both.ended, both.forced(), allowed(both, ANY)]).toEqual([false, false, [], ':']);
+});
