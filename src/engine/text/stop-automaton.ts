@@ -35,13 +35,12 @@ export function stopPattern(pattern: string, param: string): StopAutomata {
   const choice: Expression = { kind: 'choice', parts: alternatives.map(({ rest }) => rest) };
   let nfa: Nfa;
   try {
-    nfa = nfaOf(choice);
+    nfa = nfaOf(choice, MOST_PLACES);
   } catch (error) {
-    if (error instanceof TooLarge) return refuse('is too large: make its repetitions shorter');
+    if (error instanceof TooLarge)
+      return refuse(`has more than ${MOST_PLACES} places: make its repetitions shorter`);
     throw error;
   }
-  if (nfa.edges.length > MOST_PLACES)
-    refuse(`has ${nfa.edges.length} places, the most is ${MOST_PLACES}: make its repetitions shorter`);
   const empty = reach(nfa, new Map([[nfa.start, 0]]), { before: null, after: null });
   if (empty.has(nfa.final)) refuse('matches the empty text: let it match at least one character');
   return { begin: () => automaton(pattern, nfa) };

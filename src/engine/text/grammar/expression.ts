@@ -34,11 +34,13 @@ export function characters(text: string): Expression {
   return { kind: 'sequence', parts };
 }
 
-export function nfaOf(expression: Expression): Nfa {
+/** Throws TooLarge for one of more than `most` states. */
+export function nfaOf(expression: Expression, most = MOST_STATES): Nfa {
   const nfa: Nfa = { empty: [], edges: [], sets: [], start: 0, final: 0 };
   const setNumbers = new Map<string, number>();
+  const known = new Map<CodePoints, number>();
   const state = (): number => {
-    if (nfa.empty.length >= MOST_STATES) throw new TooLarge(`an expression of over ${MOST_STATES} places`);
+    if (nfa.empty.length >= most) throw new TooLarge(`an expression of over ${most} places`);
     nfa.edges.push([]);
     return nfa.empty.push([]) - 1;
   };
@@ -46,9 +48,13 @@ export function nfaOf(expression: Expression): Nfa {
     nfa.empty[from]!.push({ to, if: condition });
   };
   const take = (from: number, set: CodePoints, to: number): void => {
-    const key = set.join();
-    let number = setNumbers.get(key);
-    if (number === undefined) setNumbers.set(key, (number = nfa.sets.push(set) - 1));
+    let number = known.get(set);
+    if (number === undefined) {
+      const key = set.join();
+      number = setNumbers.get(key);
+      if (number === undefined) setNumbers.set(key, (number = nfa.sets.push(set) - 1));
+      known.set(set, number);
+    }
     nfa.edges[from]!.push({ set: number, to });
   };
 
