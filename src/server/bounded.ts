@@ -39,13 +39,11 @@ const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def)
     for (let at = from; at < entries.length; at++) {
       const found = element.run({ value: entries[at], issues: [] }, context);
       if (found instanceof Promise) throw new z.core.$ZodAsyncError();
-      const [issue] = found.issues;
-      if (issue) {
-        // Without `continue`, rules over the whole are not asked about a list that is none.
-        payload.issues.push({ ...issue, path: [at, ...(issue.path ?? [])], continue: false });
-        return payload;
-      }
       checked.push(found.value);
+      const [issue] = found.issues;
+      if (!issue) continue;
+      payload.issues.push({ ...issue, path: [at, ...(issue.path ?? [])] });
+      break; // and rules over the whole see nothing of what was not looked at
     }
     payload.value = checked;
     return payload;

@@ -16,8 +16,8 @@ import { RequestError, type RequestErrorCode, toErrorReply } from './errors.ts';
 import type { Log } from './service.ts';
 import { PING } from './sse.ts';
 
-/** Milliseconds between such signs of life: the first is answered by a reset, the second finds it. */
-const PROBE_TIME = 100;
+/** Milliseconds between such signs of life, at first and at last: one is answered by a reset, the next one finds it. */
+const PROBE_TIME = { first: 50, last: 2000 };
 /** Milliseconds that a refused client gets to read why. */
 const LAST_READ_TIME = 1000;
 
@@ -36,14 +36,15 @@ export function watchConnections(server: Server, log: Log): void {
     const { socket } = request;
     replies.set(socket, response);
     let timer: NodeJS.Timeout | undefined;
-    const onEnd = () => {
+    const ask = (wait: number) => {
       probe(request, response);
-      timer = setInterval(() => probe(request, response), PROBE_TIME);
+      timer = setTimeout(ask, wait, Math.min(2 * wait, PROBE_TIME.last));
     };
+    const onEnd = () => ask(PROBE_TIME.first);
     socket.once('end', onEnd);
     response.once('close', () => {
       socket.off('end', onEnd);
-      clearInterval(timer);
+      clearTimeout(timer);
       replies.delete(socket);
     });
   });
