@@ -29,16 +29,23 @@ export function ruleOfEbnf(grammar: string): Rule {
   return scope(rules, reference(START));
 }
 
-/** What begins with the rule itself becomes a repetition after what does not. */
+/**
+ * What begins with the rule itself becomes a repetition after what does not: e ::= e "x" | "b" is "b" "x"*. Where such a repeated
+ * part ends with the rule, one that does not begin with it will do, as the repetition itself says how it goes on: of the very
+ * many readings of e ::= e "+" e | "b" one is left, and the texts are the same.
+ */
 function ruleOf({ name, alternatives, line }: Definition, names: ReadonlySet<string>): Rule {
-  const isSelf = (terms: Term[]): boolean => terms[0]?.kind === 'reference' && terms[0].name === name;
-  const rests = alternatives.filter(isSelf).map((terms) => terms.slice(1));
-  const bases = alternatives.filter((terms) => !isSelf(terms)).map((terms) => sequenceOf(terms, names));
+  const isSelf = (term: Term | undefined): boolean => term?.kind === 'reference' && term.name === name;
+  const rests = alternatives.filter(([first]) => isSelf(first)).map((terms) => terms.slice(1));
+  const bases = alternatives.filter(([first]) => !isSelf(first)).map((terms) => sequenceOf(terms, names));
   if (rests.length === 0) return choice(...bases);
   if (bases.length === 0)
     throw at(line, `the rule ${name} always begins with itself`, 'give it an alternative that does not');
-  const rest = rests.filter((terms) => terms.length > 0).map((terms) => sequenceOf(terms, names));
-  return sequence(choice(...bases), repeat(choice(...rest), 0));
+  const base = choice(...bases);
+  const restOf = (terms: Term[]): Rule =>
+    isSelf(terms.at(-1)) ? sequence(sequenceOf(terms.slice(0, -1), names), base) : sequenceOf(terms, names);
+  const rest = rests.filter((terms) => terms.length > 0).map(restOf);
+  return sequence(base, repeat(choice(...rest), 0));
 }
 
 function sequenceOf(terms: Term[], names: ReadonlySet<string>): Rule {

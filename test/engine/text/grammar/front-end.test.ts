@@ -49,6 +49,28 @@ describe('EBNF', () => {
     expect(takes(pairs, `${'('.repeat(50)}${'x'.repeat(90)}${')'.repeat(51)}!`)).toBe(false);
   });
 
+  test('a rule that begins and ends with itself is read in one way', () => {
+    const available = new Uint8Array(256).fill(1);
+    for (const [grammar, yes, no] of [
+      ['root ::= e "."\ne ::= e e | [a-z ]', ['a.', `${'so it is '.repeat(30)}.`], ['.', 'a', 'A.']],
+      ['root ::= e "."\ne ::= e "+" e | e "*" e | [a-z]', ['a.', 'a+b*c.'], ['a+.', 'ab.', '+a.']],
+      ['root ::= e "."\ne ::= e e "x" | e e e | "b"', ['b.', 'bbx.', 'bbb.', 'bbxbb.'], ['bb.', 'bx.', 'x.']],
+    ] as const) {
+      for (const whole of yes) expect([whole, takes(ebnf(grammar), whole)]).toEqual([whole, true]);
+      for (const whole of no) expect([whole, takes(ebnf(grammar), whole)]).toEqual([whole, false]);
+    }
+    for (const rule of ['e e', 'e "+" e']) {
+      const { nodes } = compileProgram(
+        { type: 'ebnf', grammar: `root ::= e\ne ::= ${rule} | [a-z ]` },
+        available,
+      );
+      expect(nodes.map(({ kind }) => kind)).toEqual(['lexeme']);
+    }
+    const nested = ebnf('root ::= e\ne ::= e "+" e | "-" e | "(" e ")" | "a"');
+    expect(['a+-(a+a)+a', '--a', '-a+a'].map((whole) => takes(nested, whole))).toEqual([true, true, true]);
+    expect(['a-', '-', 'a+(a'].map((whole) => takes(nested, whole))).toEqual([false, false, false]);
+  });
+
   test('both dialects', () => {
     const grammar = ebnf(String.raw`root ::= "a\x41\u00e9" [^a-c\n#x64]{2,3} #x62 ('x' - 'y')? ws
 ws ::= [ \t]*`);
