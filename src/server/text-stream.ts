@@ -43,8 +43,18 @@ export function streamText(
   const flush = () => {
     for (const [choice, part] of held.take()) form.part(choice, part);
   };
+  /** What was thrown while the reader caught up. */
+  let thrown: Error | undefined;
+  const onRoom = () => {
+    try {
+      flush();
+    } catch (error) {
+      thrown ??= error as Error;
+      call.abort();
+    }
+  };
   const keepAlive = service.options.keepAlive ?? KEEP_ALIVE;
-  const stream = createEventStream({ keepAlive, onRoom: flush, onCancel: call.abort }, framing);
+  const stream = createEventStream({ keepAlive, onRoom, onCancel: call.abort }, framing);
   const form = formOf((value, name) => stream.send(value, name));
   const end = (choice: number) => {
     flush();
@@ -90,7 +100,13 @@ export function streamText(
       }),
     ),
   )
-    .then(() => finish(undefined), finish)
+    .then(
+      () => finish(thrown),
+      (error: Error) => finish(thrown ?? error),
+    )
+    // Where the form cannot say how it ends, that is the error it ends with.
+    .catch(finish)
+    .catch((error: unknown) => service.log.error(error))
     .finally(() => stream.end({ marker: form.marker }));
   return stream.body;
 }
