@@ -152,26 +152,48 @@ export function allocateMatrix(
   const groups = experts * groupsOf(columns);
   const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
   if (perWindow === 0) throw new Error(`${label}: 32 rows of ${taps * k} exceed one binding`);
-  const windows: MatrixWindow[] = [];
-  for (let firstGroup = 0; firstGroup < groups; firstGroup += perWindow) {
-    const count = Math.min(perWindow, groups - firstGroup);
-    const region = (bytes: number): Region => {
-      const buffer = device.allocate('weights', label, bytes);
-      return { buffer, offset: 0, size: buffer.size };
-    };
-    windows.push({
-      codes: region(count * blocks * codeBytes(format)),
-      scales: hasScales(format) ? region(count * blocks * GROUP * 4) : null,
-      firstGroup,
-      groups: count,
-    });
-  }
+  const windows = allocateWindows(device, label, groups, perWindow, [
+    blocks * codeBytes(format),
+    hasScales(format) ? blocks * GROUP * 4 : 0,
+  ]);
   const wholeGroups = Math.floor(columns / GROUP);
   const isPadded = groupsOf(columns) > wholeGroups;
   for (const window of windows) {
     if (isPadded && (experts > 1 || window.firstGroup + window.groups > wholeGroups)) clear(device, window);
   }
   return { format, columns, k, taps, winograd, blocks, experts, windows, parts, bias: null, lora: null };
+}
+
+/** `bytes` of a group's codes and scales. Where one window finds no room, those before it are given back. */
+function allocateWindows(
+  device: Device,
+  label: string,
+  groups: number,
+  perWindow: number,
+  [codes, scales]: readonly [codes: number, scales: number],
+): MatrixWindow[] {
+  const windows: MatrixWindow[] = [];
+  const made: GPUBuffer[] = [];
+  const region = (bytes: number): Region => {
+    const buffer = device.allocate('weights', label, bytes);
+    made.push(buffer);
+    return { buffer, offset: 0, size: buffer.size };
+  };
+  try {
+    for (let firstGroup = 0; firstGroup < groups; firstGroup += perWindow) {
+      const count = Math.min(perWindow, groups - firstGroup);
+      windows.push({
+        codes: region(count * codes),
+        scales: scales > 0 ? region(count * scales) : null,
+        firstGroup,
+        groups: count,
+      });
+    }
+    return windows;
+  } catch (error) {
+    made.forEach((buffer) => device.free(buffer));
+    throw error;
+  }
 }
 
 /** Columns that pad the last groups must be zero: they become the padding of activations. */

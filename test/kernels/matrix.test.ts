@@ -252,6 +252,14 @@ describe('windows of 256 KiB', () => {
     expect(excess).toBe(0);
   });
 
+  it.each(['f32', 'int4'] as const)('%s that finds no room for all of them keeps none', (format) => {
+    const narrow = disguise(device, { bindingLimit: 256 << 10, memoryBudget: 400 << 10 });
+    expect(() => allocateMatrix(narrow, format, 1024, stacked([{ name: 'w', rows: 1024 }]), 'w')).toThrow(
+      /w needs .* memory budget/,
+    );
+    expect(narrow.memoryUsed).toBe(0);
+  });
+
   it('32 rows that exceed a binding are refused', () => {
     const narrow = disguise(device, { bindingLimit: 64 << 10 });
     expect(() => allocateMatrix(narrow, 'f32', 1000, stacked([{ name: 'w', rows: 3 }]), 'wide')).toThrow(

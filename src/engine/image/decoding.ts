@@ -37,12 +37,16 @@ export function preview(drawing: Drawing, sample: number) {
   return async (estimate: Tensor, step: number): Promise<void> => {
     const [, height, width] = estimate.shape as number[];
     const held = createHeld(device);
-    const table = held.hold(device.tensor('step', 'colours', [factors.length], factors));
-    const unread = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-    const image = await picture(drawing, options, width!, height!, (tape) =>
-      toPixels(latentColours(estimate.on(tape), table.region!), unread.region!),
-    ).finally(held.free);
-    emit({ type: 'preview', sample, step, image });
+    try {
+      const table = held.hold(device.tensor('step', 'colours', [factors.length], factors));
+      const unread = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+      const image = await picture(drawing, options, width!, height!, (tape) =>
+        toPixels(latentColours(estimate.on(tape), table.region!), unread.region!),
+      );
+      emit({ type: 'preview', sample, step, image });
+    } finally {
+      held.free();
+    }
   };
 }
 
