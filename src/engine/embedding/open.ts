@@ -58,19 +58,20 @@ export async function openEmbeddingModelInline(
         const chosen = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
         ({ quantization } = chosen);
         if (chosen.note !== null) tell({ type: 'note', message: chosen.note });
-        return await (isEncoder ? openEncoder : openDecoder)(device, checkpoint, architecture, {
+        const loaded = await (isEncoder ? openEncoder : openDecoder)(device, checkpoint, architecture, {
           pooling: layout.pooling,
           quantization,
           contextLength: Math.min(options.contextLength ?? CONTEXT, layout.mostTokens ?? Infinity),
           onProgress: (bytes, totalBytes) => tell({ type: 'load', bytes, totalBytes }),
         });
+        await warmUp(loaded, (done, total) => tell({ type: 'warmup', done, total }));
+        return loaded;
       } catch (error) {
         device.destroy();
         throw error;
       }
     };
     const runner = await start();
-    await warmUp(runner, (done, total) => tell({ type: 'warmup', done, total }));
     const { device } = runner;
     const memory = device.memory();
     isOpen = true;

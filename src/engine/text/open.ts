@@ -32,6 +32,9 @@ import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './te
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
 
+/** What gives back what is open so far, where the rest cannot be opened. */
+type Opened = (() => Promise<void>)[];
+
 /** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, cancelled where `signal` aborts. */
 export async function openTextModelInline(
   platform: Platform,
@@ -48,13 +51,14 @@ export async function openTextModelInline(
   const path = await fetchModel(platform, options, tell, signal, inspect);
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, { architectures: LLAMA_ARCHITECTURES });
+  const opened: Opened = [() => checkpoint.close()];
   try {
     refuseEmbeddingFolder(folder.path, await folder.names(), checkpoint.config);
-    const model = await openModel(platform, checkpoint, options, tell);
+    const model = await openModel(platform, checkpoint, options, tell, opened);
     isOpen = true;
     return model;
   } catch (error) {
-    await checkpoint.close();
+    await Promise.allSettled(opened.toReversed().map((giveBack) => giveBack()));
     throw error;
   }
 }
@@ -73,6 +77,7 @@ async function openModel(
   checkpoint: Checkpoint,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void,
+  opened: Opened,
 ): Promise<TextModel> {
   const config = readConfig(checkpoint);
   const tokenizer = await checkpoint.tokenizer();
@@ -118,6 +123,7 @@ async function openModel(
 
   const first = await start();
   let { device, runner } = first;
+  opened.push(async () => device.destroy());
   for (const message of contextNotes(options, config.context, runner.contextLength, device))
     onEvent({ type: 'note', message });
   const scheduler = createScheduler(
@@ -135,10 +141,8 @@ async function openModel(
       device.summary,
     ]),
     onTrouble: (message) => onEvent({ type: 'note', message }),
-  }).catch((error: unknown) => {
-    device.destroy();
-    throw error;
   });
+  opened.push(async () => tiers?.close());
   const loop = createLoop({
     scheduler,
     runner,

@@ -1,0 +1,68 @@
+// Opening that fails late, when the weights are on the device: it keeps neither the device nor the storage.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
+import type { Platform, PageStorage } from '../../src/engine/platform.ts';
+import { nodePlatform } from '../../src/engine/platform-node.ts';
+import { openTextModelInline } from '../../src/engine/text/open.ts';
+import type { OpenEvent } from '../../src/engine/text/text-model.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import { goldenModel } from './fixture.ts';
+
+/** The place with what was opened there. */
+function watched() {
+  const devices: Device[] = [];
+  const closes: PageStorage['close'][] = [];
+  const platform: Platform = {
+    ...nodePlatform,
+    async openDevice(options) {
+      devices.push(await nodePlatform.openDevice(options));
+      return devices.at(-1)!;
+    },
+    async openPageStore(options) {
+      const storage = await nodePlatform.openPageStore!(options);
+      closes.push(vi.spyOn(storage, 'close'));
+      return storage;
+    },
+  };
+  return { platform, devices, closes };
+}
+
+/** Fails at an event once the kernels are warm. */
+function failAt(type: OpenEvent['type']) {
+  let isWarm = false;
+  return (event: OpenEvent): void => {
+    if (isWarm && event.type === type) throw new Error('enough');
+    if (event.type === 'warmup') isWarm = event.done === event.total || type === 'warmup';
+  };
+}
+
+const MEMORY = { memoryBudget: 2 ** 30 };
+
+it('a text model', async () => {
+  const { path, remove } = goldenModel('qwen3');
+  writeFileSync(join(path, 'chat_template.jinja'), '{% if %}'); // the note on it comes last
+  const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
+  const { platform, devices, closes } = watched();
+  const options = { ...MEMORY, model: path, storageCache: stored };
+  await expect(openTextModelInline(platform, options, failAt('note'))).rejects.toThrow('enough');
+  expect(devices).toHaveLength(1);
+  await devices[0]!.lost;
+  expect(closes).toHaveLength(1);
+  expect(closes[0]).toHaveBeenCalledOnce();
+  remove();
+  rmSync(stored, { recursive: true });
+});
+
+it('a model for embeddings', async () => {
+  const { path, remove } = goldenModel('qwen3');
+  const { platform, devices } = watched();
+  const options = { ...MEMORY, model: path };
+  await expect(openEmbeddingModelInline(platform, options, failAt('warmup'))).rejects.toThrow('enough');
+  expect(devices).toHaveLength(1);
+  await devices[0]!.lost;
+  remove();
+});
