@@ -135,9 +135,9 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
   const run = async (): Promise<void> => {
     const submitted: Step[] = [];
     for (;;) {
-      const parts = submitted.length < DEPTH ? scheduler.plan() : [];
-      const moves = scheduler.takeMoves();
       try {
+        const parts = submitted.length < DEPTH ? scheduler.plan() : [];
+        const moves = scheduler.takeMoves();
         isNew = false;
         runner.pageCleaner.ahead(scheduler.pages.pool.touched);
         if (moves) runner.movePages(moves);
@@ -202,11 +202,16 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
     isNew = true;
     if (running || closed) return;
     isNew = false;
-    running = run().finally(() => {
-      running = null;
-      // What came while it ended.
-      if (isNew) wake();
-    });
+    running = run()
+      // What even starting afresh did not mend.
+      .catch((error: unknown) =>
+        [...scheduler.running, ...scheduler.waiting].forEach((sequence) => fail(sequence, error)),
+      )
+      .finally(() => {
+        running = null;
+        // What came while it ended.
+        if (isNew) wake();
+      });
   };
 
   return {

@@ -115,14 +115,13 @@ export function acceptToken(sequence: Sequence, id: number, logprob?: TokenLogpr
   const piece = sequence.pieces.of(id, logprob);
   const { pieces, matched } = sequence.stops.push(piece, generated > sequence.minTokens);
   if (matched !== null) {
-    tell(sequence, pieces);
-    end(sequence, 'stop', matched);
+    end(sequence, () => pieces, 'stop', matched);
   } else if (sequence.stopIds.has(id)) {
     const own = sequence.keepStop ? '' : sequence.pieces.ownText(id);
     // Behind a token without text, what is half a character is of those before.
     const rest = own === '' ? [restOf(sequence)] : [];
-    tell(sequence, withoutTail([...pieces, ...sequence.stops.flush(), ...rest], own.length));
-    end(sequence, 'stop', id);
+    const last = withoutTail([...pieces, ...sequence.stops.flush(), ...rest], own.length);
+    end(sequence, () => last, 'stop', id);
   } else {
     tell(sequence, pieces);
     if (sequence.output.ended) finish(sequence, 'stop', null);
@@ -159,30 +158,38 @@ export function finish(
   error?: EngineError,
 ): void {
   if (sequence.finished) return;
-  tell(sequence, [...sequence.stops.push(restOf(sequence), false).pieces, ...sequence.stops.flush()]);
-  end(sequence, reason, matchedStop, error);
+  const last = () => [...sequence.stops.push(restOf(sequence), false).pieces, ...sequence.stops.flush()];
+  end(sequence, last, reason, matchedStop, error);
 }
 
+/** Whatever telling its last pieces throws, it ends, and once. */
 function end(
   sequence: Sequence,
+  last: () => readonly Piece[],
   reason: FinishReason,
   matchedStop: string | number | null,
   error?: EngineError,
 ): void {
   const { output } = sequence;
   const completionTokens = sequence.ids.length - sequence.promptTokens;
+  let failure = error;
   sequence.finished = true;
-  output.flush().forEach((part) => tellPart(sequence, part));
-  emitHeld(sequence);
-  const called = reason === 'stop' && output.callsAreWhole;
+  try {
+    tell(sequence, last());
+    output.flush().forEach((part) => tellPart(sequence, part));
+    emitHeld(sequence);
+  } catch (cause) {
+    failure ??= asEngineError(cause);
+  }
+  const called = !failure && reason === 'stop' && output.callsAreWhole;
   sequence.emit({
     type: 'done',
     choice: sequence.choice,
-    finishReason: called ? 'tool_calls' : reason,
-    matchedStop: called ? null : matchedStop,
+    finishReason: failure ? 'abort' : called ? 'tool_calls' : reason,
+    matchedStop: failure || called ? null : matchedStop,
     completionTokens,
     ...(output.reasoningTokens === null ? {} : { reasoningTokens: output.reasoningTokens }),
-    ...(error && { error: { code: error.code, message: error.message } }),
+    ...(failure && { error: { code: failure.code, message: failure.message } }),
     ...sequence.recorder?.told(sequence.promptTokens, completionTokens),
   });
 }

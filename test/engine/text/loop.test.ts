@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createLoop } from '../../../src/engine/text/loop.ts';
 import { createScheduler } from '../../../src/engine/text/scheduler.ts';
+import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, until } from './paper-engine.ts';
@@ -129,6 +130,41 @@ describe('where a step fails', () => {
     expect(generated(next)).toEqual(paperTokens([4], 6, 0));
   });
 
+  it.each(['plan', 'takeMoves'] as const)('in the scheduler (%s), too', async (name) => {
+    const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
+    const sequences = [1, 2, 3].map((token) => engine.start(paperSequence([token], 50)));
+    await until(() => generated(sequences[0]!).length >= 5);
+    const { scheduler } = engine;
+    const method = scheduler[name];
+    scheduler[name] = () => {
+      scheduler[name] = method as never;
+      throw new Error('no order');
+    };
+    await allFinished(sequences);
+    for (const { events } of sequences)
+      expect(events.at(-1)).toMatchObject({
+        finishReason: 'abort',
+        error: { code: 'internal', message: 'no order' },
+      });
+    expect(scheduler.pages.available).toBe(8);
+    const next = engine.start(paperSequence([4], 6));
+    await allFinished([next]);
+    expect(generated(next)).toEqual(paperTokens([4], 6, 0));
+  });
+
+  it('and starting afresh does as well, every request ends', async () => {
+    const engine = createPaperEngine({ pages: 8, slots: 1, rows: 32 });
+    const sequences = [1, 2].map((token) => engine.start(paperSequence([token], 50)));
+    await until(() => generated(sequences[0]!).length >= 5);
+    engine.runner.broken = new EngineError('internal', 'broken');
+    engine.scheduler.restart = () => {
+      throw new Error('no order');
+    };
+    await allFinished(sequences);
+    for (const { events } of sequences) expect(events.at(-1)).toMatchObject({ finishReason: 'abort' });
+    await engine.loop.close();
+  });
+
   it('the step that waits for its tokens is let go', async () => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
     const { launch } = engine.runner;
@@ -145,6 +181,31 @@ describe('where a step fails', () => {
     expect(engine.runner.steps).toHaveLength(2);
   });
 });
+
+it.each([
+  ['tokens', 'push'],
+  ['its end', 'flush'],
+] as const)(
+  'a request whose parser fails on %s ends once with the error, and no other does',
+  async (_, method) => {
+    const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
+    const [bad, good] = [paperSequence([1], 10), paperSequence([2], 30)];
+    bad.output = Object.assign(plainOutput(), {
+      [method]: () => {
+        throw new Error('no such part');
+      },
+    });
+    [bad, good].forEach(engine.start);
+    await allFinished([bad, good]);
+    const error = { code: 'internal', message: 'no such part' };
+    expect(bad.events.filter(({ type }) => type === 'done')).toMatchObject([
+      { finishReason: 'abort', matchedStop: null, error },
+    ]);
+    expect(good.events.at(-1)).toMatchObject({ finishReason: 'length' });
+    expect(generated(good)).toEqual(paperTokens([2], 30, 0));
+    expect(engine.scheduler.pages.available).toBe(8);
+  },
+);
 
 it('closing ends what runs and what waits', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 1, rows: 32 });
