@@ -66,7 +66,10 @@ function createThroughput(): (model: TextModel, tokens: number) => number {
     const at = performance.now();
     const before = last.get(model);
     last.set(model, { at, tokens });
-    return before && at > before.at ? (1000 * (tokens - before.tokens)) / (at - before.at) : 0;
+    if (!before || at <= before.at) return 0;
+    // One that slept meanwhile counts from nothing.
+    const more = tokens < before.tokens ? tokens : tokens - before.tokens;
+    return (1000 * more) / (at - before.at);
   };
 }
 

@@ -117,6 +117,11 @@ describe('/metrics', () => {
     expect(of(second, 'utilization')).toBe(8 / 16);
     expect(of(second, 'gen_throughput')).toBeGreaterThan(1);
     expect(of(second, 'gen_throughput')).toBeLessThan(10 / 0.045);
+    generated = 2; // it slept meanwhile, and counts from nothing
+    await sleep(50);
+    const third = await scrape(url);
+    expect(of(third, 'gen_throughput')).toBeGreaterThan(0);
+    expect(of(third, 'gen_throughput')).toBeLessThan(2 / 0.045);
   });
 
   it('counts requests that end early, and not those that are refused', async () => {
