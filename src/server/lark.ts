@@ -2,9 +2,7 @@
 // rules, terminals, strings, expressions, ranges, ( ) [ ] | ? * + ~n..m, aliases, priorities, and imports of common terminals.
 
 import { RequestError } from './errors.ts';
-
-/** Throws RequestError at `param`. */
-type Refuse = (what: string) => never;
+import { fromPython, type Refuse } from './python-regex.ts';
 
 const TOKENS = new RegExp(
   [
@@ -50,9 +48,7 @@ const LONGEST = 50_000;
 
 /** The texts that fit the rule `start`. Throws RequestError, which names `param`, for what no regular expression can say. */
 export function larkToRegex(grammar: string, param: string): string {
-  const refuse: Refuse = (what) => {
-    throw new RequestError('unsupported', `${param} ${what}`, { param });
-  };
+  const refuse = refuseAt(param);
   const tokens = tokensOf(grammar, refuse);
   const rules = rulesOf(tokens, refuse);
   const written = new Map<string, string>();
@@ -72,6 +68,15 @@ export function larkToRegex(grammar: string, param: string): string {
     return text;
   };
   return write('start');
+}
+
+/** An expression by itself. */
+export const regexToRegex = (pattern: string, param: string): string => fromPython(pattern, refuseAt(param));
+
+function refuseAt(param: string): Refuse {
+  return (what) => {
+    throw new RequestError('unsupported', `${param} ${what}`, { param });
+  };
 }
 
 function tokensOf(grammar: string, refuse: Refuse): Token[] {
@@ -201,11 +206,5 @@ function readRegex(said: string, refuse: Refuse): string {
   const flags = said.slice(end + 1);
   if (/[^su]/.test(flags))
     refuse(`has an expression with the flags ${flags}, and s alone is read; leave them out`);
-  return withPythonDots(said.slice(1, end), flags.includes('s'));
-}
-
-/** A point stands for all but line feeds, as in Python and Rust; with `isAll` for all there is. */
-export function withPythonDots(pattern: string, isAll = false): string {
-  const dot = isAll ? '[^]' : '[^\\n]';
-  return pattern.replace(/\\.|\[(?:\\.|[^\]\\])*\]|\./gsu, (part) => (part === '.' ? dot : part));
+  return fromPython(said.slice(1, end), refuse, flags.includes('s'));
 }

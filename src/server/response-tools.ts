@@ -3,7 +3,7 @@
 
 import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
-import { larkToRegex, withPythonDots } from './lark.ts';
+import { larkToRegex, regexToRegex } from './lark.ts';
 import type { Renames } from './renamed.ts';
 import type { InputItem } from './response-items.ts';
 import type { CheckedTool, ChosenTool, RequestTool, ToolChoiceBody, ToolOf } from './response-tool-schema.ts';
@@ -95,7 +95,7 @@ function customOffer({ name, description, format }: ToolOf<'custom'>, place: str
 function patternOf(format: ToolOf<'custom'>['format'], param: string): string | undefined {
   const { type, syntax, definition = '' } = format ?? {};
   if (type !== 'grammar') return undefined;
-  return `^(?:${syntax === 'lark' ? larkToRegex(definition, param) : withPythonDots(definition)})$`;
+  return `^(?:${(syntax === 'lark' ? larkToRegex : regexToRegex)(definition, param)})$`;
 }
 
 /** The first of them says what the namespace is. */
