@@ -45,6 +45,8 @@ const COMMON: Readonly<Record<string, string>> = {
 
 /** Characters of a regular expression: rules that are used often, and use such, grow fast. */
 const LONGEST = 50_000;
+/** Brackets and rules in one another. */
+const DEEPEST = 200;
 
 /** The texts that fit the rule `start`. Throws RequestError, which names `param`, for what no regular expression can say. */
 export function larkToRegex(grammar: string, param: string): string {
@@ -53,6 +55,13 @@ export function larkToRegex(grammar: string, param: string): string {
   const rules = rulesOf(tokens, refuse);
   const written = new Map<string, string>();
   const open: string[] = [];
+  let depth = 0;
+  const within = (inside: () => string): string => {
+    if (++depth > DEEPEST) refuse(`has brackets and rules over ${DEEPEST} deep; make it flatter`);
+    const text = inside();
+    depth--;
+    return text;
+  };
   const write = (name: string): string => {
     const known = written.get(name);
     if (known !== undefined) return known;
@@ -60,10 +69,8 @@ export function larkToRegex(grammar: string, param: string): string {
       refuse(`has the rule ${name}, which uses itself, and such grammars are not read; repeat with * or +`);
     const body = rules.get(name) ?? refuse(`uses ${name}, which it does not define; add a rule for it`);
     open.push(name);
-    const text = typeof body === 'string' ? body : readRule(body, write, refuse);
+    const text = typeof body === 'string' ? body : within(() => readRule(body, write, within, refuse));
     open.pop();
-    if (text.length > LONGEST)
-      refuse(`is longer than ${LONGEST} characters once its rules are written out; make it simpler`);
     written.set(name, text);
     return text;
   };
@@ -130,7 +137,12 @@ function rulesOf(tokens: readonly Token[], refuse: Refuse): Map<string, Token[] 
   return rules;
 }
 
-function readRule(tokens: readonly Token[], write: (name: string) => string, refuse: Refuse): string {
+function readRule(
+  tokens: readonly Token[],
+  write: (name: string) => string,
+  within: (inside: () => string) => string,
+  refuse: Refuse,
+): string {
   let at = 0;
   const peek = (): Token => tokens[at] ?? END;
   const take = (said: string): boolean => {
@@ -138,9 +150,17 @@ function readRule(tokens: readonly Token[], write: (name: string) => string, ref
     at++;
     return true;
   };
+  const checkLength = (length: number): void => {
+    if (length > LONGEST)
+      refuse(`is longer than ${LONGEST} characters once its rules are written out; make it simpler`);
+  };
   const choice = (): string => {
     const parts = [sequence()];
-    while (take('|')) parts.push(sequence());
+    let length = parts[0]!.length;
+    while (take('|')) {
+      length += parts[parts.push(sequence()) - 1]!.length;
+      checkLength(length);
+    }
     return parts.length === 1 ? parts[0]! : `(?:${parts.join('|')})`;
   };
   const sequence = (): string => {
@@ -148,6 +168,7 @@ function readRule(tokens: readonly Token[], write: (name: string) => string, ref
     while (peek().kind !== 'end' && !['|', ')', ']'].includes(peek().said)) {
       if (take('->')) at++;
       else parts += repeated();
+      checkLength(parts.length);
     }
     return parts;
   };
@@ -159,8 +180,8 @@ function readRule(tokens: readonly Token[], write: (name: string) => string, ref
     return `(?:${one}){${bounds.join(',')}}`;
   };
   const atom = (): string => {
-    if (take('(')) return closed(choice(), ')');
-    if (take('[')) return `(?:${closed(choice(), ']')})?`;
+    if (take('(')) return closed(within(choice), ')');
+    if (take('[')) return `(?:${closed(within(choice), ']')})?`;
     const { kind, said } = peek();
     at++;
     if (kind === 'regex') return `(?:${readRegex(said, refuse)})`;

@@ -84,3 +84,26 @@ it.each([
     expect.objectContaining({ code: 'unsupported', param: 'tools.0.format.definition' }),
   );
 });
+
+it.each([
+  ['brackets', `start: ${'('.repeat(5000)}"a"${')'.repeat(5000)}`, 'has brackets and rules over 200 deep'],
+  [
+    'rules',
+    `start: a0\n${Array.from({ length: 3000 }, (_, at) => `a${at}: a${at + 1}`).join('\n')}\na3000: "x"`,
+    'has brackets and rules over 200 deep',
+  ],
+  [
+    'sequences',
+    `start: ${'A '.repeat(12_000)}\nA: "${'x'.repeat(49_000)}"`,
+    'is longer than 50000 characters',
+  ],
+])('%s without end are refused', (_, grammar, message) => {
+  expect(() => larkToRegex(grammar, 'g')).toThrow(`g ${message}`);
+});
+
+it('a choice that grows too long is refused before all of it is written out', () => {
+  const grammar = `start: ${'A | '.repeat(4000)}"b"\nA: "${'x'.repeat(49_000)}"`;
+  const before = process.memoryUsage().heapUsed;
+  expect(() => larkToRegex(grammar, 'g')).toThrow('is longer than 50000 characters');
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 ** 27);
+});
