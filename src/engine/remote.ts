@@ -5,7 +5,8 @@ import { EngineError } from '../files/error.ts';
 import { createEventQueue, type EventQueue, type Merge } from './queue.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 import type { OpenEvent } from './text/text-model.ts';
-import { fromWire, notData, toWire, type WireError } from './wire-error.ts';
+import { fromWire, notData, toWire } from './wire-error.ts';
+import type { CallMessage, GenerateMessage, ToFarSide, ToNearSide } from './wire-messages.ts';
 
 export interface Port {
   post(message: unknown): void;
@@ -31,26 +32,8 @@ export interface Model<Info, Request, Event, More = object> {
 /** Calls that answer once, by name. */
 export type Calls<M> = Readonly<Record<string, (model: M, argument: never) => Promise<unknown>>>;
 
-type ToFarSide =
-  | { type: 'open'; options: unknown }
-  | { type: 'generate'; id: number; request: unknown; more: object }
-  | { type: 'abort'; id: number }
-  | { type: 'call'; id: number; method: string; argument: unknown }
-  /** The process ends, or its opening is given up. `done` is on memory that both sides see; null: `left` answers. */
-  | { type: 'leave'; done: Int32Array | null };
-
-type GenerateMessage = Extract<ToFarSide, { type: 'generate' }>;
-type CallMessage = Extract<ToFarSide, { type: 'call' }>;
-
-type ToNearSide =
-  | { type: 'opening'; event: OpenEvent }
-  | { type: 'opened'; info: unknown }
-  | { type: 'failed'; error: WireError }
-  | { type: 'lost'; error: WireError }
-  | { type: 'left' }
-  | { type: 'event'; id: number; event: unknown }
-  | { type: 'end'; id: number; error: WireError | null }
-  | { type: 'result'; id: number; value: unknown; error: WireError | null };
+/** Milliseconds in which a thread that has failed ends by itself. */
+const LOST_TIME = 10_000;
 
 /** What a closed model says. */
 export function closedError(): EngineError {
@@ -173,6 +156,7 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
   let closing: Promise<void> | null = null;
   let nextId = 0;
   let isOpening = true;
+  let ending: ReturnType<typeof setTimeout> | undefined;
 
   const hold = (): void => port.hold?.(isOpening || streams.size + calls.size > 0);
 
@@ -195,13 +179,15 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     leave(new EngineError('cancelled', 'opening the model was cancelled'));
   };
 
-  const close = async (): Promise<void> => {
-    await invoke('close').catch((error: unknown) => {
-      if (!gone) throw error; // a thread that has ended needs no closing
-    });
-    leave(closedError());
-    await onClosed();
-  };
+  const close = (): Promise<void> =>
+    invoke<void>('close')
+      .catch((error: unknown) => {
+        if (!gone) throw error; // a thread that has ended needs no closing
+      })
+      .finally(() => {
+        leave(closedError());
+        return onClosed();
+      });
 
   const invoke: Invoke = <T>(method: string, argument?: unknown): Promise<T> => {
     if (gone) return Promise.reject(gone);
@@ -274,6 +260,7 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
       case 'left':
         return void onClosed();
       case 'lost':
+        ending = setTimeout(() => void onClosed(), LOST_TIME);
         return leave(fromWire(message.error));
       case 'event':
         return streams.get(message.id)?.push(message.event as Event);
@@ -293,7 +280,10 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
   });
   hold();
   post({ type: 'open', options });
-  port.onLost(leave);
+  port.onLost((reason) => {
+    clearTimeout(ending);
+    leave(reason);
+  });
   signal?.addEventListener('abort', giveUp, { once: true });
   if (signal?.aborted) giveUp();
   return opening.promise;

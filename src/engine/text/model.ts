@@ -131,13 +131,15 @@ export function createTextModel({
   }
 
   const close = async (): Promise<void> => {
-    if (closed) return;
     closed = true;
-    await loop.close();
-    await tiers?.close();
-    await release();
-    leave(closedError());
+    try {
+      await loop.close().finally(() => tiers?.close());
+    } finally {
+      await release().finally(() => leave(closedError()));
+    }
   };
+  let closing: Promise<void> | null = null;
+  const closeOnce = (): Promise<void> => (closing ??= close());
 
   return {
     info,
@@ -200,8 +202,8 @@ export function createTextModel({
       filledText(name, 'name');
       return adapters.unload(name);
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
   };
 }
 

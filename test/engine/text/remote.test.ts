@@ -1,6 +1,6 @@
 // The two ends of a model in another thread, on a port of paper, with a model that answers as it is told.
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Port } from '../../../src/engine/remote.ts';
 import { connectTextModel, serveTextModel } from '../../../src/engine/text/remote.ts';
 import type { TextModel, TextModelOptions } from '../../../src/engine/text/text-model.ts';
@@ -40,14 +40,14 @@ async function connect() {
   const ports = portPair();
   const fake = createFakeModel();
   let closed = 0;
-  serveTextModel(
+  const fail = serveTextModel(
     ports.far,
     () => Promise.resolve(fake),
     () => {},
   );
   const onClosed = () => Promise.resolve(void closed++);
   const model = await connectTextModel(ports.near, OPTIONS, () => {}, onClosed);
-  return { model, fake, ports, closed: () => closed };
+  return { model, fake, ports, fail, closed: () => closed };
 }
 
 describe('over a port', () => {
@@ -218,12 +218,34 @@ describe('a far side that is lost', () => {
     expect(closed()).toBe(0);
   });
 
+  it('ends by itself, or is ended where that hangs', async () => {
+    vi.useFakeTimers();
+    for (const endsItself of [true, false]) {
+      const { model, fake, ports, closed, fail } = await connect();
+      fake.close = () => new Promise(() => {});
+      void fail(new Error('nobody caught this'));
+      expect((await model.ended).message).toContain('nobody caught this');
+      if (endsItself) ports.break(new EngineError('internal', 'the thread ended'));
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(closed()).toBe(endsItself ? 0 : 1);
+    }
+    vi.useRealTimers();
+  });
+
   it('while it closes is closed', async () => {
     const { model, ports } = await connect();
     const closing = model.close();
     ports.break(new EngineError('internal', 'the thread ended'));
     await closing;
   });
+});
+
+it('closing that fails ends the thread all the same', async () => {
+  const { model, fake, closed } = await connect();
+  fake.close = () => Promise.reject(new EngineError('internal', 'the disk is gone'));
+  await expect(model.close()).rejects.toThrow('the disk is gone');
+  expect(closed()).toBe(1);
+  await model.close();
 });
 
 it('closing twice, at once or later, closes once', async () => {

@@ -1,9 +1,9 @@
-// Opening that fails late, when the weights are on the device: it keeps neither the device nor the storage.
+// Device and storage are given back where opening fails late, and where closing fails.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, vi, type MockInstance } from 'vitest';
 import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
 import type { Platform, PageStorage } from '../../src/engine/platform.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
@@ -15,7 +15,7 @@ import { goldenModel } from './fixture.ts';
 /** The place with what was opened there. */
 function watched() {
   const devices: Device[] = [];
-  const closes: PageStorage['close'][] = [];
+  const closes: MockInstance<PageStorage['close']>[] = [];
   const platform: Platform = {
     ...nodePlatform,
     async openDevice(options) {
@@ -42,7 +42,7 @@ function failAt(type: OpenEvent['type']) {
 
 const MEMORY = { memoryBudget: 2 ** 30 };
 
-it('a text model', async () => {
+it('a text model that fails once it is on the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   writeFileSync(join(path, 'chat_template.jinja'), '{% if %}'); // the note on it comes last
   const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
@@ -57,7 +57,7 @@ it('a text model', async () => {
   rmSync(stored, { recursive: true });
 });
 
-it('a model for embeddings', async () => {
+it('a model for embeddings that fails once it is on the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   const { platform, devices } = watched();
   const options = { ...MEMORY, model: path };
@@ -65,4 +65,18 @@ it('a model for embeddings', async () => {
   expect(devices).toHaveLength(1);
   await devices[0]!.lost;
   remove();
+});
+
+it('a text model whose storage fails as it closes', async () => {
+  const { path, remove } = goldenModel('qwen3');
+  const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
+  const { platform, devices, closes } = watched();
+  const model = await openTextModelInline(platform, { ...MEMORY, model: path, storageCache: stored });
+  closes[0]!.mockRejectedValue(new Error('the disk is gone'));
+  const closing = [model.close(), model.close()];
+  for (const promise of closing) await expect(promise).rejects.toThrow('the disk is gone');
+  await devices[0]!.lost;
+  expect(await model.ended).toMatchObject({ code: 'cancelled' });
+  remove();
+  rmSync(stored, { recursive: true });
 });
