@@ -28,10 +28,26 @@ const MOST_RESPONSES = 1000;
 const MOST_CHARACTERS = 64 * 2 ** 20;
 
 export function createResponseStore(): ResponseStore {
+  /** The kept responses that have an item, by its id. */
+  const having = new Map<unknown, Set<StoredResponse>>();
   const kept = new LRUCache<string, StoredResponse>({
     max: MOST_RESPONSES,
     maxSize: MOST_CHARACTERS,
     sizeCalculation: (stored) => JSON.stringify(stored).length,
+    onInsert(stored) {
+      for (const { id } of stored.items) {
+        const known = having.get(id);
+        if (known) known.add(stored);
+        else if (id !== undefined) having.set(id, new Set([stored]));
+      }
+    },
+    dispose(stored) {
+      for (const { id } of stored.items) {
+        const known = having.get(id);
+        known?.delete(stored);
+        if (known?.size === 0) having.delete(id);
+      }
+    },
   });
   return {
     running: new Map(),
@@ -39,11 +55,8 @@ export function createResponseStore(): ResponseStore {
     set: (stored) => void kept.set(stored.response.id, stored),
     delete: (id) => kept.delete(id),
     item(id) {
-      for (const { items } of kept.values()) {
-        const found = items.find((item) => item['id'] === id);
-        if (found) return found;
-      }
-      return undefined;
+      const [stored] = having.get(id) ?? [];
+      return stored?.items.find((item) => item['id'] === id);
     },
   };
 }

@@ -97,8 +97,8 @@ function followed({ responses: store }: Service, head: ResponseHead, items: Inpu
       keep(responseOf(head, null, []), []);
     },
     end(response: StoredResponse['response'], output: ResponseOutput) {
-      store.running.delete(id);
-      keep(response, output.items());
+      // One that was deleted meanwhile is gone.
+      if (store.running.delete(id)) keep(response, output.items());
     },
     forget() {
       store.running.delete(id);
@@ -122,7 +122,11 @@ export const getResponse = (service: Service, event: H3Event) => storedResponse(
 
 export function deleteResponse(service: Service, event: H3Event) {
   const { id } = storedResponse(service, event).response;
+  const { running } = service.responses;
+  const abort = running.get(id);
+  running.delete(id);
   service.responses.delete(id);
+  abort?.();
   return { id, object: 'response', deleted: true };
 }
 

@@ -130,30 +130,45 @@ describe('what is kept', () => {
     expect((await ask(body.id)).status).toBe(404);
   });
 
-  it('is there while it is made, and can be ended', async () => {
-    const { url, ask, model } = await startResponding();
-    let ended = false;
-    model.generate = async function* (_, options) {
-      yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
-      yield { type: 'delta', choice: 0, text: 'a', ids: [1] };
-      await new Promise((resolve) => options!.signal!.addEventListener('abort', resolve));
-      ended = true;
-      yield { type: 'done', choice: 0, finishReason: 'abort', matchedStop: null, completionTokens: 1 };
-    };
-    const response = await fetch(`${url}/v1/responses`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'default', input: 'a', stream: true }),
+  describe('while it is made', () => {
+    async function begin() {
+      const { url, ask, model } = await startResponding();
+      const state = { ended: false };
+      model.generate = async function* (_, options) {
+        yield { type: 'accepted', promptTokens: 1, maxTokens: 9 };
+        yield { type: 'delta', choice: 0, text: 'a', ids: [1] };
+        await new Promise((resolve) => options!.signal!.addEventListener('abort', resolve));
+        state.ended = true;
+        yield { type: 'done', choice: 0, finishReason: 'abort', matchedStop: null, completionTokens: 1 };
+      };
+      const response = await fetch(`${url}/v1/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'default', input: 'a', stream: true }),
+      });
+      const reader = response.body!.getReader();
+      const { value } = await reader.read();
+      const id = /"id":"(resp_\w+)"/.exec(new TextDecoder().decode(value))![1]!;
+      return { ask, id, reader, state };
+    }
+
+    it('is there, and can be ended', async () => {
+      const { ask, id, reader, state } = await begin();
+      expect((await ask(id)).body.status).toBe('in_progress');
+      expect((await ask(`${id}/cancel`, 'POST')).body.status).toBe('cancelled');
+      await eventually(() => state.ended, 'the request ends');
+      await expect.poll(async () => (await ask(id)).body.output).toHaveLength(1);
+      expect((await ask(id)).body.status).toBe('cancelled');
+      await reader.cancel();
     });
-    const reader = response.body!.getReader();
-    const { value } = await reader.read();
-    const id = /"id":"(resp_\w+)"/.exec(new TextDecoder().decode(value))![1]!;
-    expect((await ask(id)).body.status).toBe('in_progress');
-    expect((await ask(`${id}/cancel`, 'POST')).body.status).toBe('cancelled');
-    await eventually(() => ended, 'the request ends');
-    await expect.poll(async () => (await ask(id)).body.output).toHaveLength(1);
-    expect((await ask(id)).body.status).toBe('cancelled');
-    await reader.cancel();
+
+    it('ends where it is deleted, and is not there again', async () => {
+      const { ask, id, reader, state } = await begin();
+      expect((await ask(id, 'DELETE')).body.deleted).toBe(true);
+      await eventually(() => state.ended, 'the request ends');
+      while (!(await reader.read()).done);
+      expect((await ask(id)).status).toBe(404);
+    });
   });
 });
 
