@@ -179,15 +179,16 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
     leave(new EngineError('cancelled', 'opening the model was cancelled'));
   };
 
-  const close = (): Promise<void> =>
-    invoke<void>('close')
-      .catch((error: unknown) => {
-        if (!gone) throw error; // a thread that has ended needs no closing
-      })
-      .finally(() => {
-        leave(closedError());
-        return onClosed();
-      });
+  const close = async (): Promise<void> => {
+    try {
+      await invoke('close');
+    } catch (error) {
+      if (!gone) throw error; // a thread that has ended needs no closing
+    } finally {
+      leave(closedError());
+      await onClosed();
+    }
+  };
 
   const invoke: Invoke = <T>(method: string, argument?: unknown): Promise<T> => {
     if (gone) return Promise.reject(gone);

@@ -54,7 +54,7 @@ export function createAdapters(
   onNote: (message: string) => void,
 ): Adapters {
   const named = new Map<string, Adapter>();
-  /** Unloaded, with requests that still run. */
+  /** Unloaded, with requests that still run, or where the device had no room for the change. */
   const retired = new Set<Adapter>();
   const given = loraPaths.map(splitNamed);
   const allowed = [...(loraDir === undefined ? [] : [loraDir]), ...given.map(({ path }) => path)];
@@ -126,7 +126,9 @@ export function createAdapters(
 
   const makeRoom = async (): Promise<void> => {
     if (named.size + retired.size < maxLoras) return;
-    const idle = [...named.values()].find(({ onDemand, requests }) => onDemand && requests === 0);
+    const idle =
+      [...retired].find(({ requests }) => requests === 0) ??
+      [...named.values()].find(({ onDemand, requests }) => onDemand && requests === 0);
     if (!idle) {
       throw new EngineError(
         'overloaded',
@@ -145,9 +147,15 @@ export function createAdapters(
   };
 
   const drop = async (adapter: Adapter): Promise<void> => {
-    named.delete(adapter.name);
-    if (adapter.requests > 0) retired.add(adapter);
-    else await host!.remove(adapter);
+    if (named.get(adapter.name) === adapter) named.delete(adapter.name);
+    retired.add(adapter);
+    if (adapter.requests === 0) await remove(adapter);
+  };
+
+  const remove = async (adapter: Adapter): Promise<void> => {
+    if (!retired.has(adapter)) return; // made room for another already
+    await host!.remove(adapter);
+    retired.delete(adapter);
   };
 
   const use = (adapter: Adapter): Adapter => {
@@ -231,9 +239,9 @@ export function createAdapters(
     },
     release(adapter) {
       adapter.requests--;
-      if (adapter.requests > 0 || !retired.delete(adapter)) return;
-      // Where there is no room for the change, it stays until the model is closed.
-      inTurn(() => host!.remove(adapter)).catch(() => {});
+      if (adapter.requests > 0 || !retired.has(adapter)) return;
+      // Where there is no room for the change, it stays until another one needs its place.
+      inTurn(() => remove(adapter)).catch(() => {});
     },
   };
 }

@@ -115,6 +115,7 @@ export function createTextModel({
       own.sequences = sequences;
       signal?.addEventListener('abort', abort, { once: true });
       await tiers?.fetch(sequences[0]!);
+      if (adapter?.lost) throw adapter.lost;
       for (const sequence of sequences) {
         acceptForced(sequence);
         if (!sequence.finished && !own.ended && !closed) scheduler.add(sequence);
@@ -130,12 +131,19 @@ export function createTextModel({
     }
   }
 
+  const letGo = async (): Promise<void> => {
+    try {
+      await tiers?.close();
+    } finally {
+      await release();
+    }
+  };
   const close = async (): Promise<void> => {
     closed = true;
     try {
-      await loop.close().finally(() => tiers?.close());
+      await loop.close();
     } finally {
-      await release().finally(() => leave(closedError()));
+      await letGo().finally(() => leave(closedError()));
     }
   };
   let closing: Promise<void> | null = null;

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
+import type { Platform } from '../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { withResolvers } from '../../../src/engine/resolvers.ts';
 import type * as deviceStarter from '../../../src/gpu/node.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
@@ -164,6 +167,35 @@ test('an adapter whose folder is gone ends its requests, and no others', async (
   expect((await model.loadedAdapters()).map(({ name }) => name)).toEqual(['llama-all']);
   expect((await collect(model.generate(greedy(ids, 60)))).ids).toEqual(alone);
   await model.close();
+});
+
+test('an adapter that is gone ends a request that was not let in yet', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-lora-gone-'));
+  cpSync(loraOf('llama-some'), join(home, 'some'), { recursive: true });
+  const place = nodePlatform as Platform & Record<'openPageStore', NonNullable<Platform['openPageStore']>>;
+  const storage = await place.openPageStore({
+    where: join(home, 'pages'),
+    most: 2 ** 20,
+    checkpoint: { path: home, shards: [] },
+    computed: '',
+    onTrouble: () => {},
+  });
+  // The look into storage lasts until the device is back.
+  const { promise: looked, resolve: look } = withResolvers<number>();
+  const looking = vi.spyOn(storage, 'leading').mockReturnValue(looked);
+  const opening = vi.spyOn(place, 'openPageStore').mockResolvedValue(storage);
+  const model = await openGolden('llama', { loraPaths: [join(home, 'some')], storageCache: home });
+  opening.mockRestore();
+  const ids = Array.from({ length: 40 }, (_, k) => (k * 37) % 250);
+  const early = collect(model.generate({ ...greedy(ids, 4), lora: 'some' })).catch((error: unknown) => error);
+  await vi.waitFor(() => expect(looking).toHaveBeenCalledOnce());
+  rmSync(join(home, 'some'), { recursive: true });
+  devices.at(-1)!.destroy();
+  await collect(model.generate(greedy([1, 2, 3], 4))); // finds the loss
+  look(0);
+  expect(await early).toMatchObject({ code: 'model_not_found' });
+  await model.close();
+  rmSync(home, { recursive: true });
 });
 
 test('a device that comes back with room for fewer pages is none: the schedule knows those there were', async () => {
