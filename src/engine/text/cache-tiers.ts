@@ -70,7 +70,8 @@ export function createCacheTiers({
   const reading = new Map<string, Promise<Uint8Array | null>>();
   let used = 0;
   let copying: Promise<void> | null = null;
-  let copiedLate: Promise<unknown> = Promise.resolve();
+  /** Of pages whose places were needed at once. */
+  const lateCopies = new Set<Promise<void>>();
   /** When copying out ends, at the latest. */
   let deadline = Infinity;
 
@@ -91,8 +92,10 @@ export function createCacheTiers({
       const late = nodes.filter((node) => fresh.delete(node));
       if (late.length === 0 || leaving.size * runner().pageBytes > LATE_BYTES) return;
       // The copy is ahead of whatever the pages are for next.
-      const copied = copy(late).then(({ stored }) => stored);
-      copiedLate = Promise.all([copiedLate, copied]);
+      const copied = copy(late)
+        .then(({ stored }) => stored)
+        .finally(() => lateCopies.delete(copied));
+      lateCopies.add(copied);
     },
   });
 
@@ -247,8 +250,11 @@ export function createCacheTiers({
     async close() {
       // What is not stored yet is of use to the next start only.
       deadline = storage ? performance.now() + CLOSE_TIME : 0;
-      await Promise.all([copying, copiedLate]);
-      await storage?.close();
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_TIME)));
+      const written = Promise.all([copying, ...lateCopies]).then(() => storage?.close());
+      // A write may hang: it is left to itself.
+      await Promise.race([written, late]).finally(() => clearTimeout(timer));
     },
   };
 }

@@ -1,0 +1,55 @@
+// What the tiers of the prefix cache hold on to: nothing of copies that are over, and no model that is closed.
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, it } from 'vitest';
+import { createCacheTiers, type TierOptions } from '../../../src/engine/text/cache-tiers.ts';
+import type { PageNode, PrefixTree } from '../../../src/engine/text/prefix-tree.ts';
+import { paperSequence } from './paper-sequence.ts';
+import { folders, prompt, startTiered } from './tiered-engine.ts';
+
+it('grow no further with each copy that is made in time', async () => {
+  let watcher!: Parameters<PrefixTree['watch']>[0];
+  const tree = { watch: (one: typeof watcher) => void (watcher = one), keep() {} };
+  const runner = { pageBytes: 1, readPages: async () => [new Uint8Array(1)] };
+  createCacheTiers({
+    pages: { tree },
+    runner: () => runner,
+    hostBytes: 1,
+    storage: null,
+  } as unknown as TierOptions);
+  const node = { page: 0, host: null } as PageNode;
+  const copies = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      watcher.placed(node);
+      watcher.leaving([node]);
+      if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const held = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  await copies(2000);
+  const before = held();
+  await copies(20_000);
+  expect(held() - before).toBeLessThan(500_000);
+});
+
+it('wait for a write that hangs no longer than for others as they close', async () => {
+  const engine = await startTiered({ folder: await folders({}) });
+  const storage = engine.tiers.storage!;
+  const { close } = storage;
+  let goOn = (): void => {};
+  const written = new Promise<void>((resolve) => (goOn = resolve));
+  storage.write = () => written;
+  storage.close = () => written.then(close);
+  await engine.run(paperSequence(prompt(40), 1));
+  await engine.settled();
+  const begun = performance.now();
+  await engine.tiers.close();
+  expect(performance.now() - begun).toBeLessThan(4000);
+  goOn();
+});
