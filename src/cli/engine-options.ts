@@ -140,9 +140,9 @@ export const BATCH_OPTIONS = {
   },
   'storage-cache-size': {
     kind: 'bytes',
-    default: 10e9,
     group: 'Batching',
-    help: 'Bytes that files of prompts may take.',
+    help: 'Bytes that files of prompts may take, for each open model; needs --storage-cache.',
+    otherwise: '10GB',
   },
   'queue-timeout': {
     kind: 'number',

@@ -116,7 +116,6 @@ it('hands the engine what was given, under its own names', () => {
     model: 'm',
     quantization: 'none',
     samplingDefaults: 'model',
-    storageCacheBytes: 10e9,
     logprobsMode: 'raw',
     contextLength: 512,
     memoryBudget: 1e9,

@@ -112,7 +112,7 @@ export interface TextModelOptions {
   hostCache?: number;
   /** Keeps pages beyond the program's end: `file`, a folder, or a redis:// address. */
   storageCache?: string;
-  /** Bytes that files of pages may take; left out: 10 GB. */
+  /** Bytes that files of pages may take; left out: 10 GB. Each open model counts its own, in one folder too. */
   storageCacheBytes?: number;
   /** Milliseconds that a request may wait for a place, and may take in all; left out: any. */
   queueTimeout?: number;

@@ -231,9 +231,20 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   promptIds: flag,
 };
 
-/** Throws bad_request for the first option that is unknown or out of bounds. */
+/** Throws bad_request for the first option that is unknown or out of bounds, or that says nothing beside another. */
 export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
+  const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
+  const useless = (param: string, why: string): never => {
+    throw new EngineError('bad_request', `${param} has no effect ${why}`, { param });
+  };
+  const off = 'where prefixCache is false (--disable-radix-cache): leave one of them out';
+  if (!prefixCache && hostCache !== undefined) useless('hostCache', off);
+  if (!prefixCache && storageCache !== undefined) useless('storageCache', off);
+  if (storageCacheBytes === undefined) return;
+  if (storageCache === undefined) useless('storageCacheBytes', 'without storageCache: set that too');
+  if (/^rediss?:/.test(String(storageCache)))
+    useless('storageCacheBytes', 'where storageCache is a redis:// address: set maxmemory in that server');
 }
 
 /** The same for a request; `vocabulary` bounds the token ids it names. */

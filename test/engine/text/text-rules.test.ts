@@ -29,6 +29,7 @@ describe('options of a model', () => {
   it.each([
     [{ model: 'm' }],
     [{ model: 'm', adapter: 1, memoryBudget: 2 ** 32, contextLength: 1, inline: true, revision: undefined }],
+    [{ model: 'm', hostCache: 1, storageCache: 'file', storageCacheBytes: 1 }],
     [{ model: 'm', adapter: 'intel', quantization: 'auto', maxQueuedRequests: 0, prefillChunk: 16 }],
   ])('%j pass', (given) => {
     options(given)();
@@ -48,6 +49,14 @@ describe('options of a model', () => {
     [{ model: 'm', contextLength: null }, 'contextLength', 'is null'],
     [{ model: 'm', maxRunningRequests: 257 }, 'maxRunningRequests', 'from 1 to 256'],
     [{ model: 'm', inline: 'yes' }, 'inline', 'true or false'],
+    [{ model: 'm', hostCache: 1, prefixCache: false }, 'hostCache', 'where prefixCache is false'],
+    [{ model: 'm', storageCache: 'file', prefixCache: false }, 'storageCache', 'where prefixCache is false'],
+    [{ model: 'm', storageCacheBytes: 1 }, 'storageCacheBytes', 'without storageCache'],
+    [
+      { model: 'm', storageCache: 'rediss://a', storageCacheBytes: 1 },
+      'storageCacheBytes',
+      'where storageCache is a redis:// address',
+    ],
     [{ model: 'm', contextSize: 5 }, 'contextSize', 'it takes model, revision'],
     [{ model: 'm', context_length: 5 }, 'context_length', 'it is written contextLength'],
   ])('%j are refused', (given, param, words) => {
