@@ -1,6 +1,7 @@
 // KV pages as files, one each, in a folder for all models. When there are too many bytes, ends of chains go, the least recently
 // used first (page-chains.ts). A page is written under another name and takes its own when it is whole, so that a process may
-// end at any moment.
+// end at any moment. Each store counts the pages that it found and its own: what another writes to the folder meanwhile it sees when
+// it is opened next.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';

@@ -52,7 +52,7 @@ export const CHAT_FIELDS = {
       { stricter: 'after a message whose content is a text' },
     ),
   }),
-  ...by('server/text-stream.ts', {
+  ...by('server/chat-stream.ts', {
     return_progress: honoured(
       z.boolean(),
       'Chunks without choices that say in prompt_progress how far the prompt is read. Needs stream.',

@@ -77,29 +77,41 @@ export const GENERATION_FIELDS = {
       undefined,
       { stricter: `at most ${MOST_STOPS}, none empty` },
     ),
+  }),
+  ...by('engine/text/request.ts', {
     stop_token_ids: honoured(
       list(tokenId, MOST_STOP_IDS),
       'Token ids that end a choice, with ignore_eos too.',
       undefined,
       { stricter: `at most ${MOST_STOP_IDS}, of the vocabulary` },
     ),
+  }),
+  ...by('engine/text/stops.ts', {
     stop_regex: honoured(
       upToStops,
       `Up to ${MOST_STOPS} regular expressions that end a choice, matched in linear time.`,
       undefined,
       { stricter: `at most ${MOST_STOPS}, without look-around, back-references and flags` },
     ),
+  }),
+  ...by('engine/text/sequence.ts', {
     min_tokens: honoured(
       z.int().min(0),
       'Tokens before which no end token and no stop ends a choice, unless a grammar leaves nothing but the end; at most max_completion_tokens.',
       0,
     ),
+  }),
+  ...by('engine/text/request.ts', {
     ignore_eos: honoured(
       z.boolean(),
       'Go on after the end-of-sequence token; stop and stop_token_ids hold.',
       false,
     ),
+  }),
+  ...by('engine/text/stops.ts', {
     no_stop_trim: honoured(z.boolean(), 'What a stop matched stays in the text.', false),
+  }),
+  ...by('engine/text/piece.ts', {
     skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
   }),
 
@@ -138,7 +150,7 @@ export const GENERATION_FIELDS = {
     ),
   }),
 
-  ...by('engine/text/request.ts', {
+  ...by('engine/text/adapters.ts', {
     lora_path: honoured(
       filled,
       'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
@@ -162,13 +174,15 @@ export const GENERATION_FIELDS = {
     ),
     rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
   }),
-  ...by('engine/text/prefix-tree.ts', {
+  ...by('engine/text/request.ts', {
     cache_salt: honoured(filled, 'Prompts share the cache only with those of the same salt.'),
     extra_key: honoured(filled, 'Joined to cache_salt.'),
   }),
 
   ...by('server/text-stream.ts', {
     stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
+  }),
+  ...by('server/chat-stream.ts', {
     stream_options: honoured(
       z.looseObject({
         include_usage: z.boolean().nullish(),
