@@ -166,6 +166,14 @@ describe('errors', () => {
     expect(device.takeError()).toBeNull();
   });
 
+  it('of others come out while a shader is diagnosed', async () => {
+    const diagnosing = device.diagnose('widen.wgsl', { SOURCE: 'f32' });
+    device.gpu.createBuffer({ label: 'other', size: 16, usage: 0x1 | 0x80 });
+    expect(await diagnosing).toEqual([]);
+    await device.gpu.queue.onSubmittedWorkDone();
+    expect(device.takeError()?.message).toMatch(/other/);
+  });
+
   it('pipelines are made once for the same parameters', () => {
     const on = new Device(device.gpu, {
       shaders: readShader,

@@ -12,7 +12,7 @@ export interface PageMover {
   use(kv: readonly KvPages[]): void;
   /** Copies one after the other, then writes; both come before all steps submitted later. */
   move(moves: PageMoves): void;
-  /** Rejects where the device is lost meanwhile. */
+  /** Rejects where the device is lost meanwhile, or has no room for the copy. */
   read(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]>;
 }
 
@@ -53,14 +53,21 @@ export function createPageMover(device: Device, bytes: number, layers: number): 
       }
     },
     async read(pages) {
+      // A staging buffer that finds no room must not end the steps: it is an error of its own, as is what is done with it.
+      device.gpu.pushErrorScope('validation');
+      device.gpu.pushErrorScope('out-of-memory');
       const staging = device.gpu.createBuffer({ size: pages.length * whole, usage: MAP_READ | COPY_DST });
       try {
         const encoder = device.gpu.createCommandEncoder();
         pages.forEach((page, i) => copyOut(encoder, page, staging, i * whole));
         queue.submit([encoder.finish()]);
-        await staging.mapAsync(MAP_READ);
-        const mapped = staging.getMappedRange();
-        return pages.map((_, i) => new Uint8Array(mapped.slice(i * whole, (i + 1) * whole)));
+        const mapped = staging.mapAsync(MAP_READ);
+        const scopes = [device.gpu.popErrorScope(), device.gpu.popErrorScope()];
+        const [, ...errors] = await Promise.all([mapped, ...scopes]);
+        const error = errors.find((found) => found !== null);
+        if (error) throw new Error(`pages could not be copied out: ${error.message}`);
+        const copied = staging.getMappedRange();
+        return pages.map((_, i) => new Uint8Array(copied.slice(i * whole, (i + 1) * whole)));
       } finally {
         staging.destroy();
       }
