@@ -1,6 +1,7 @@
 // A model that leaves the device where nobody asks anything of it for a while: its thread ends, and the next request opens it
 // again. To those who ask it is the same model, which takes longer to answer.
 
+import { EngineError } from '../files/error.ts';
 import { closedError, type Model } from './remote.ts';
 import { withResolvers } from './resolvers.ts';
 
@@ -72,6 +73,7 @@ export function letSleep<M extends AnyModel>(
     }
     left = null;
     tell(`open again after ${seconds(performance.now() - begun)}`);
+    if (uses === 0) doze(); // those who asked have left
     return take(model);
   };
 
@@ -92,6 +94,14 @@ export function letSleep<M extends AnyModel>(
     tell(`closed after ${seconds(after)} without a request; the next one opens it again`);
   };
 
+  const doze = (): void => {
+    clearTimeout(timer);
+    if (closing) return;
+    timer = setTimeout(() => void sleep(), after);
+    // Where timers are objects, one that waits would keep the process alive.
+    if (typeof timer === 'object') timer.unref();
+  };
+
   const begin = (): void => {
     if (closing) throw closedError();
     uses++;
@@ -99,11 +109,7 @@ export function letSleep<M extends AnyModel>(
   };
 
   const finish = (): void => {
-    if (--uses > 0 || closing) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => void sleep(), after);
-    // Where timers are objects, one that waits would keep the process alive.
-    if (typeof timer === 'object') timer.unref();
+    if (--uses === 0) doze();
   };
 
   const call =
@@ -128,7 +134,8 @@ export function letSleep<M extends AnyModel>(
   ): AsyncGenerator<unknown, void, void> {
     begin();
     try {
-      yield* (await awake()).generate(request, options);
+      const model = current ?? (await unlessAborted(awake, options?.signal));
+      yield* model.generate(request, options);
     } finally {
       finish();
     }
@@ -163,6 +170,19 @@ export function letSleep<M extends AnyModel>(
   uses++;
   finish();
   return face as unknown as M;
+}
+
+/** Who leaves does not wait for what others may need. */
+async function unlessAborted<T>(begin: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const { promise: left, reject } = withResolvers<never>();
+  const leave = (): void => reject(new EngineError('cancelled', 'the request was cancelled before it began'));
+  if (signal?.aborted) leave();
+  signal?.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race(signal?.aborted ? [left] : [begin(), left]);
+  } finally {
+    signal?.removeEventListener('abort', leave);
+  }
 }
 
 function seconds(milliseconds: number): string {

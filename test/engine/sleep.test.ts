@@ -132,6 +132,28 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
+  it('is not waited for by who leaves while it is opened, and sleeps again', async () => {
+    const log: string[] = [];
+    const { promise: opened, resolve } = withResolvers<void>();
+    const open = vi.fn(() => opened.then(() => paper(2, log)));
+    const { model } = start({ open });
+    await asleep(model);
+    const cancelled = { code: 'cancelled', message: 'the request was cancelled before it began' };
+    const gone = AbortSignal.abort();
+    await expect(all(model.generate({ text: 'a' }, { signal: gone }))).rejects.toMatchObject(cancelled);
+    expect(open).not.toHaveBeenCalled();
+    const leaving = new AbortController();
+    const left = all(model.generate({ text: 'a' }, { signal: leaving.signal }));
+    await vi.waitFor(() => expect(open).toHaveBeenCalled());
+    leaving.abort();
+    await expect(left).rejects.toMatchObject(cancelled);
+    await sleep(50);
+    resolve();
+    await vi.waitFor(() => expect(log).toEqual(['closed 2']));
+    expect(model.asleep).toBe(true);
+    await model.close();
+  });
+
   it('says why it cannot be opened, and is tried again', async () => {
     const log: string[] = [];
     let fails = true;
