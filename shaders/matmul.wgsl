@@ -20,10 +20,6 @@ struct Args {
   first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
   rows: u32,        // that x and y hold in this strip; the last tile may reach behind them
-  first_row: u32,   // rows before this strip; this and the rest is for gates
-  item_rows: u32,   // rows that share a row of the gate
-  gate_quads: u32,  // quads from one row of the gate to the next
-  gate_first: u32,  // quad where the gate's columns begin
   expert_groups: u32, // groups of one expert's columns, where there are experts
 }
 

@@ -28,7 +28,6 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
       y,
       params: { MATRIX: 'experts', GATHER: gather },
       rows: plan.tiles * plan.tileRows,
-      firstRow: 0,
       groups,
       expertGroups: groups,
       bind: { x, y, plan: plan.plan },

@@ -1,11 +1,10 @@
-// y = x · Wᵀ with what follows folded into the store: bias, an activation, the residual, gates. One dispatch a window of the
+// y = x · Wᵀ with what follows folded into the store: bias, an activation, the residual, gated pairs. One dispatch a window of the
 // matrix and a strip of the rows.
 
 import type { Params } from '../gpu/linker.ts';
 import type { Operand, Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
-import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
@@ -14,20 +13,16 @@ import { TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
 
-/** How shaders/lib/store.* ends a sum, and what that takes. */
+/** How shaders/lib/store.* ends a sum. */
 export interface Store {
   params: {
-    STORE: 'set' | 'add' | 'gated-add' | 'gated-pair';
+    STORE: 'set' | 'add' | 'gated-pair';
     ACTIVATION?: Activation | 'none';
     GATE_FIRST?: boolean;
   };
   /** Outputs that a column of y takes. */
   outputs?: number;
-  args?: { item_rows: number; gate_quads: number; gate_first: number };
-  bind?: Record<string, Operand>;
 }
-
-const NO_GATE = { item_rows: 1, gate_quads: 0, gate_first: 0 };
 
 /** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
 export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
@@ -48,17 +43,6 @@ export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
 /** The same without adapters. */
 function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   record(x, weight, residual, { params: { STORE: 'add' } });
-  return residual;
-}
-
-/** residual += gate · (x · Wᵀ + bias), in place; x [items, n, k], gate [items, columns], residual [items, n, columns] */
-export function linearGatedAdd(x: Tensor, weight: Matrix, gate: Tensor | Columns, residual: Tensor): Tensor {
-  const { x: gates, stride, first } = quadsOf(gate);
-  record(x, weight, residual, {
-    params: { STORE: 'gated-add' },
-    args: { item_rows: rowsPerItem(x, gates), gate_quads: stride, gate_first: first },
-    bind: { gate: gates },
-  });
   return residual;
 }
 
@@ -98,7 +82,6 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
         y,
         params: { MATRIX: 'one' },
         rows: strip.rows,
-        firstRow: strip.firstRow,
         groups: window.groups,
         bind: { x: strip.of(x), y: strip.of(y) },
         tiles: (sizes) => Math.ceil(strip.count(sizes) / tiled.tiling.rows),
@@ -112,9 +95,8 @@ export interface Task {
   x: Tensor;
   y: Tensor;
   params: Params;
-  /** Rows that x and y hold in the strip, and those before it. */
+  /** That x and y hold in the strip. */
   rows: number;
-  firstRow: number;
   /** Groups of columns to compute; of each tile's matrix where `expertGroups` says how many those have. */
   groups: number;
   expertGroups?: number;
@@ -161,8 +143,6 @@ export function dispatchWindow(
       blocks: weight.blocks,
       first_group: window.firstGroup,
       groups: window.groups,
-      first_row: task.firstRow,
-      ...(store.args ?? NO_GATE),
       expert_groups: task.expertGroups ?? 0,
       ...(shader === 'matmul-few.wgsl'
         ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
@@ -172,7 +152,6 @@ export function dispatchWindow(
       ...task.bind,
       ...weightOperands(window),
       ...(weight.bias ? { bias: weight.bias } : {}),
-      ...store.bind,
     },
     groups: (sizes) => [columns, task.tiles(sizes)],
   });

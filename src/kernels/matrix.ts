@@ -72,12 +72,6 @@ export function hasScales(format: Format): boolean {
   return format === 'int8' || format === 'int4';
 }
 
-/** Bytes on the device. */
-export function matrixBytes(format: Format, columns: number, k: number, taps = 1): number {
-  const blocks = taps * Math.ceil(k / BLOCK);
-  return groupsOf(columns) * blocks * (codeBytes(format) + (hasScales(format) ? GROUP * 4 : 0));
-}
-
 /** Groups of one expert's columns. */
 export function expertGroups({ columns }: Matrix): number {
   return groupsOf(columns);

@@ -19,8 +19,6 @@ export interface ClipConfig {
   end: number | null;
 }
 
-export const CLIP_CLASSES = ['CLIPTextModel', 'CLIPTextModelWithProjection'];
-
 const ACTIVATIONS = { quick_gelu: 'quick-gelu', gelu: 'gelu' } as const;
 
 /** What configurations of OpenAI's CLIP said before 2023 in place of the end token. */

@@ -1,10 +1,10 @@
-// How a matmul's sums end: activations, gates, strips of rows. Formats and variants of the sum itself are matmul.test.ts's.
+// How a matmul's sums end: activations, gated pairs, strips of rows. Formats and variants of the sum itself are matmul.test.ts's.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { activation, type Activation } from '../../src/kernels/activation.ts';
-import { linear, linearAdd, linearGatedAdd, linearGeglu } from '../../src/kernels/matmul.ts';
+import { linear, linearAdd, linearGeglu } from '../../src/kernels/matmul.ts';
 import { interleavedHalves, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
@@ -150,33 +150,12 @@ describe.each(VARIANTS)('%s', (_, as) => {
       }),
     );
   });
-
-  it.each([5, 21])('a gate for each item, %i rows an item', async (tokens) => {
-    const on = disguise(device, as);
-    const of = problem(on, 3 * tokens, 67, 33);
-    const random = new Random(tokens);
-    const gates = random.floats(3 * 80);
-    const residual = random.floats(3 * tokens * 67);
-    const y = await run(on, (input) => {
-      const gate = { x: input([3, 80], gates), first: 12 };
-      return linearGatedAdd(input([3, tokens, 33], of.x), of.matrix, gate, input([3, tokens, 67], residual));
-    });
-    y.forEach((values, row) =>
-      values.forEach((value, column) => {
-        const { sum, size } = dot(of, row, column);
-        const right =
-          residual[row * 67 + column]! + gates[Math.floor(row / tokens) * 80 + 12 + column]! * sum;
-        expect(Math.abs(value - right)).toBeLessThan(TOLERANCE * (size + 1));
-      }),
-    );
-  });
 });
 
 it('strips of 256 KiB give the same bits', async () => {
   const rows = 700;
   const random = new Random(3);
   const residual = random.floats(rows * 131);
-  const gates = random.floats(7 * 132);
   const results = async (on: Device) => {
     const of = problem(on, rows, 131, 97);
     const each = (record: (x: Tensor, input: Input) => Tensor) =>
@@ -184,19 +163,8 @@ it('strips of 256 KiB give the same bits', async () => {
     return [
       await each((x) => linear(x, of.matrix, { activation: 'gelu' })),
       await each((x, input) => linearAdd(x, of.matrix, input([7, 100, 131], residual))),
-      await each((x, input) =>
-        linearGatedAdd(x, of.matrix, input([7, 132], gates), input([7, 100, 131], residual)),
-      ),
     ].flat();
   };
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   expect(differingRows(await results(narrow), await results(device))).toEqual([]);
-});
-
-it('rows that gates cannot share evenly are refused', async () => {
-  const of = problem(device, 5, 8, 8);
-  const record = run(device, (input) =>
-    linearGatedAdd(input([5, 8], of.x), of.matrix, input([2, 8], of.x.subarray(0, 16)), input([5, 8], of.x)),
-  );
-  await expect(record).rejects.toThrow(/5 rows of \[5, 8\] cannot share 2 rows/);
 });

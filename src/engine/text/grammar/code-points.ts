@@ -7,8 +7,6 @@ export const LAST_CODE_POINT = 0x10ffff;
 
 export const EVERY_CHARACTER: CodePoints = [0, 0xd7ff, 0xe000, LAST_CODE_POINT];
 
-export const NO_CHARACTER: CodePoints = [];
-
 /** Brings ranges in any order to the one form there is; what is no character is left out. */
 export function codePoints(...ranges: (readonly [first: number, last: number])[]): CodePoints {
   return intersection(merge(ranges), EVERY_CHARACTER);
