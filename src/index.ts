@@ -27,7 +27,7 @@ export { configOfPicture, type PictureParameters } from './files/image-metadata.
 export { PIPELINE_CLASSES } from './files/pipeline-classes.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';
-export { sameProportions, sizeFrom } from './engine/image/size.ts';
+export { sameProportions } from './engine/image/size.ts';
 export type {
   EmbeddingEvent,
   EmbeddingMetrics,

@@ -29,7 +29,6 @@ it('is these names and no more', () => {
     'sameProportions',
     'shippedImageModelPath',
     'shippedModelPath',
-    'sizeFrom',
     'TOOL_CALL_FORMATS',
   ]);
 });

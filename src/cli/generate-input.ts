@@ -5,11 +5,9 @@ import {
   coverImage,
   decodeImage,
   decodeMask,
-  type ImageModelInfo,
   type ImageRequest,
-  type Pixels,
+  type ResolvedImageRequest,
   sameProportions,
-  sizeFrom,
 } from '../index.ts';
 import { UsageError } from './exit.ts';
 import type { Given, Sources } from './generate-request.ts';
@@ -35,18 +33,17 @@ async function read(path: string, name: string): Promise<Buffer> {
   });
 }
 
-type Size = Pick<Pixels, 'width' | 'height'>;
-
-/** Both scaled to the size of the output; what juts out is cut off. Whole where a part of them is drawn. */
+/** Both scaled to the size of the output, once it is known to be one; what juts out is cut off. Whole where a part of them is drawn. */
 export async function fitSources(
   sources: Sources,
-  wanted: Partial<Size>,
-  { info, kwargs }: { info: ImageModelInfo; kwargs: ImageRequest['kwargs'] },
+  { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
+  kwargs: ImageRequest['kwargs'],
 ): Promise<Sources> {
   const { image, mask } = sources;
   if (image === undefined || typeof kwargs?.['padding_mask_crop'] === 'number') return sources;
-  const { width, height } = sizeFrom(image, wanted, info);
   return {
+    width,
+    height,
     image: await coverImage(image, width, height),
     ...(mask && { mask: await coverImage(mask, width, height) }),
   };

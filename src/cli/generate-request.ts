@@ -246,8 +246,10 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
   return name === undefined ? error : error.underName(nameOf(name));
 }
 
-/** Pictures to start from, decoded. */
+/** Pictures to start from, decoded; and their size, where they have the output's. */
 export interface Sources {
+  width?: number;
+  height?: number;
   image?: Pixels;
   mask?: Pixels;
 }

@@ -112,12 +112,11 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
 async function drawAll(run: Run, sources: Sources): Promise<number> {
   const { plan, model, report, perf, interrupt } = run;
   const { options } = plan.given;
-  const { info } = model;
-  const fitted = await fitSources(sources, sizeAsked(plan), { info, kwargs: options['generic-kwargs'] });
-  const request = toImageRequest(plan, plan.prompts[0] ?? '', fitted);
-  const resolved = await model.resolve(request).catch((error: unknown) => {
+  const first = plan.prompts[0] ?? '';
+  const resolved = await model.resolve(toImageRequest(plan, first, sources)).catch((error: unknown) => {
     throw asTyped(error, plan.given);
   });
+  const fitted = await fitSources(sources, resolved.values, options['generic-kwargs']);
   const values = resolvedOptions(plan, resolved);
   report.options(values);
   perf.resolved(values);
@@ -127,7 +126,9 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
     const started = performance.now();
     const steps = options.warmup ? options['warmup-steps'] : 0;
     await interrupt.orInterrupted(
-      model.warmUp(request, steps, { tune: options['enable-torch-compile'] ?? false }),
+      model.warmUp(toImageRequest(plan, first, fitted), steps, {
+        tune: options['enable-torch-compile'] ?? false,
+      }),
     );
     perf.warmedUp(performance.now() - started);
     report.note(`Warmed up in ${((performance.now() - started) / 1000).toFixed(2)} s`);
@@ -169,7 +170,7 @@ async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources):
 function endsTheRun(error: unknown): boolean {
   return (
     error instanceof EngineError &&
-    ['cancelled', 'out_of_memory', 'disk_full', 'no_adapter'].includes(error.code)
+    ['bad_checkpoint', 'cancelled', 'out_of_memory', 'disk_full', 'no_adapter'].includes(error.code)
   );
 }
 
@@ -231,12 +232,4 @@ function nameValues(
   const date = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
   const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
   return { ...picture, model, width, height, steps, date, time };
-}
-
-/** The output's size, where the user or a call argument says it. */
-function sizeAsked({ given: { options } }: Plan): { width?: number; height?: number } {
-  const { width: wideBy, height: highBy } = options['generic-kwargs'] ?? {};
-  const width = options.width ?? (typeof wideBy === 'number' ? wideBy : undefined);
-  const height = options.height ?? (typeof highBy === 'number' ? highBy : undefined);
-  return { ...(width !== undefined && { width }), ...(height !== undefined && { height }) };
 }

@@ -6,11 +6,9 @@ import {
   decodeAlphaMask,
   decodeImage,
   EngineError,
-  type ImageModelInfo,
   type ImageRequest,
   type ResolvedImageRequest,
   sameProportions,
-  sizeFrom,
 } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { withoutMissing } from './fields.ts';
@@ -19,7 +17,6 @@ import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
 /** The engine's requests: one for all pictures, or one for each entry of a list of seeds. */
 export async function toImageRequests(
   body: ImageBody & { prompt: string },
-  info: ImageModelInfo,
 ): Promise<[ImageRequest, ...ImageRequest[]]> {
   const { seed = randomInt(2 ** 32), n } = body;
   const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
@@ -38,7 +35,7 @@ export async function toImageRequests(
     tiling: body.vae_tiling,
     kwargs,
     ...sizeAsked(body),
-    ...(await readSources(body, info)),
+    ...(await readSources(body)),
   });
   if (!Array.isArray(seed)) return [{ ...common, seed, ...(n !== undefined && { samples: n }) }];
   const [first, ...others] = seed.map((one) => ({ ...common, seed: one, samples: 1 }));
@@ -51,8 +48,8 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
   return withoutMissing({ width, height });
 }
 
-/** The picture to start from and its mask, brought to the size that is drawn. */
-async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Partial<ImageRequest>> {
+/** The picture to start from and its mask, as they were sent. */
+async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'mask'>> {
   const { image: file, url, mask: maskFile } = body;
   if (!file && url === undefined) return {};
   const image = await (file
@@ -66,16 +63,24 @@ async function readSources(body: ImageBody, info: ImageModelInfo): Promise<Parti
       { param: 'mask' },
     );
   }
-  const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
-  // A part of them is drawn.
-  if (mask && typeof kwargs?.['padding_mask_crop'] === 'number') return { image, mask };
-  const { width, height } = sizeFrom(image, sizeAsked(body), info);
-  return {
+  return { image, ...(mask && { mask }) };
+}
+
+/** The requests with their pictures brought to the size that is drawn, once it is known to be one; a photograph takes far more. */
+export async function fitSources(
+  requests: ImageRequest[],
+  { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
+): Promise<ImageRequest[]> {
+  const [{ image, mask, kwargs } = {}] = requests;
+  // With padding_mask_crop a part of them is drawn.
+  if (!image || (mask && typeof kwargs?.['padding_mask_crop'] === 'number')) return requests;
+  const fitted = {
     width,
     height,
     image: await coverImage(image, width, height),
     ...(mask && { mask: await coverImage(mask, width, height) }),
   };
+  return requests.map((request) => ({ ...request, ...fitted }));
 }
 
 const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await file.arrayBuffer());

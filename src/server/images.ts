@@ -7,7 +7,7 @@ import { RequestError } from './errors.ts';
 import { countText } from './fields.ts';
 import { readForm } from './form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
-import { checkCount, toImageRequests, underFieldName } from './image-request.ts';
+import { checkCount, fitSources, toImageRequests, underFieldName } from './image-request.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
@@ -60,12 +60,13 @@ async function answer(
   const { model, turns } = findModel(service, 'image', body.model ?? 'default');
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
-  const requests = await toImageRequests(body, model.info);
+  const asked = await toImageRequests(body);
   // All that can be wrong with a request is known here: until then an error has a status.
-  const { values } = await model.resolve(requests[0]).catch((error: unknown) => {
+  const { values } = await model.resolve(asked[0]).catch((error: unknown) => {
     throw underFieldName(error, body);
   });
   checkCount(values);
+  const requests = await fitSources(asked, values);
 
   const kept = { store: service.pictures, origin: event.url.origin };
   const reply = startImageReply(body, values, kept);

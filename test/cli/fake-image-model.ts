@@ -16,6 +16,7 @@ import {
   type ResolvedImageRequest,
   type ValueSource,
 } from '../../src/index.ts';
+import { sizeFrom } from '../../src/engine/image/size.ts';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
 import { fakeAdapter } from '../server/fake-model.ts';
 
@@ -53,9 +54,10 @@ function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' 
     return given === undefined ? otherwise : (given as T);
   };
   sources.backend = 'model';
+  const size = request.image ? sizeFrom(request.image, request, fakeInfo) : { width: 32, height: 24 };
   const values: ResolvedImageRequest = {
-    width: from('width', request.image?.width ?? 32, 'model'),
-    height: from('height', request.image?.height ?? 24, 'model'),
+    width: from('width', size.width, 'model'),
+    height: from('height', size.height, 'model'),
     steps: from('steps', STEPS, 'model'),
     guidance: from('guidance', 7.5, 'contract'),
     guidanceRescale: from('guidanceRescale', 0, 'contract'),
@@ -68,6 +70,9 @@ function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' 
     backend: 'svc',
   };
   for (const key of ['width', 'height'] as const) {
+    if (values[key] > 16384) {
+      throw new EngineError('bad_request', `${key} is ${values[key]}; at most 16384`, { param: key });
+    }
     const below = values[key] - (values[key] % 8);
     if (below === values[key]) continue;
     throw new EngineError(

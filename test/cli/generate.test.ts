@@ -3,7 +3,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sizeFrom } from '../../src/index.ts';
+import { sizeFrom } from '../../src/engine/image/size.ts';
 import { configOfPicture, decodeImage, encodeImage, imageFormatOf, type Pixels } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';
@@ -234,6 +234,17 @@ describe('a picture to start from', () => {
     const crop = [...args, '--generic-kwargs', '{"padding_mask_crop": 4}'];
     const whole = (await draw(...crop, '--width', '64', '--height', '64')).fake.requests[0];
     expect(whole).toMatchObject({ image: { width: 100, height: 50 }, mask: { width: 50, height: 25 } });
+  });
+
+  it('that is long and thin is refused before it is scaled to a side that no picture has', async () => {
+    const image = await picture('thin.png', 8, 4096);
+    const args = ['--prompt', 'x', '--image-path', image, '--width', '4096'];
+    const started = process.memoryUsage.rss();
+    const { code, err, fake } = await draw(...args);
+    expect({ code, drawn: fake.requests }).toEqual({ code: 2, drawn: [] });
+    expect(err).toContain('2097152');
+    // It would be 24 GB.
+    expect(process.memoryUsage.rss() - started).toBeLessThan(500e6);
   });
 
   it.each<[Partial<Pixels>, object]>([

@@ -185,6 +185,19 @@ describe('POST /v1/images/edits', () => {
     expect(request?.mask).toBeUndefined();
   });
 
+  it('refuses a long and thin picture before it is scaled to a side that no picture has', async () => {
+    const { edit, model } = await startImages();
+    const started = process.memoryUsage.rss();
+    const response = await edit(
+      formOf({ prompt: 'x', image: await pngFile(8, 4096, '#0a0000'), width: '4096' }),
+    );
+    expect(response.status).toBe(400);
+    expect(await readReply(response)).toMatchObject({ error: { param: 'height' } });
+    expect(model.requests).toEqual([]);
+    // It would be 24 GB.
+    expect(process.memoryUsage.rss() - started).toBeLessThan(500e6);
+  });
+
   it('takes a picture as a data: URL, and a size', async () => {
     const { edit, model } = await startImages();
     const bytes = await (await pngFile(20, 20, '#0b0000')).arrayBuffer();
