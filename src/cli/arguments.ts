@@ -53,6 +53,11 @@ export function readArguments<T extends OptionTable>(
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
     const { name, value, isSwitch } = readOption(token, table);
+    const { kind, isInput } = table[name]!;
+    if (kind === 'string' && isInput && values[name] !== undefined)
+      throw new UsageError(
+        `--${name} takes one, and is given as ${String(values[name])} and ${String(value)}`,
+      );
     values[name] = joined(values[name], value, table[name]);
     // --x true and --x false, in two words.
     const next = tokens[at + 1];

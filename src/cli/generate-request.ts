@@ -2,10 +2,16 @@
 // handed on under the engine's names.
 
 import { randomInt } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { EngineError, type ImageModelOptions, type ImageRequest, type Pixels } from '../index.ts';
+import { dirname, join, resolve } from 'node:path';
+import {
+  configOfPicture,
+  EngineError,
+  type ImageModelOptions,
+  type ImageRequest,
+  type Pixels,
+} from '../index.ts';
 import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
 import { UsageError } from './exit.ts';
@@ -160,9 +166,17 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   }
 }
 
+/** Of the picture as it comes to be, in the output folder. */
+export const PREVIEW = 'preview.png';
+
 /** What cannot be made or written to is known before the model is opened. */
 function checkFolders({ options, nameOf }: Given): void {
   checkFolder(options['output-path'], nameOf('output-path'));
+  const preview = join(options['output-path'], PREVIEW);
+  if (options.preview && existsSync(preview) && configOfPicture(readFileSync(preview)) !== null)
+    throw new UsageError(
+      `${nameOf('preview')} would replace ${preview}, which is a picture that was drawn: rename it, or name another --output-path`,
+    );
   const dump = options['perf-dump-path'];
   if (dump === undefined) return;
   checkFolder(dirname(dump), nameOf('perf-dump-path'));
@@ -174,11 +188,21 @@ function checkFolders({ options, nameOf }: Given): void {
 function checkFolder(folder: string, name: string): void {
   let above = resolve(folder);
   // On Windows a drive may not be there.
-  while (!existsSync(above) && dirname(above) !== above) above = dirname(above);
-  if (statSync(above, { throwIfNoEntry: false })?.isDirectory() === false)
-    throw new UsageError(`${name} needs a folder, and ${above} is a file`);
+  while (!isThere(above) && dirname(above) !== above) above = dirname(above);
+  const info = statSync(above, { throwIfNoEntry: false });
+  if (!info) throw new UsageError(`${name} needs a folder, and ${above} is a link to what is not there`);
+  if (!info.isDirectory()) throw new UsageError(`${name} needs a folder, and ${above} is a file`);
   if (!takesFiles(above)) {
     throw new UsageError(`${name} ${folder} cannot be written to: name another folder`);
+  }
+}
+
+/** Also a link to nothing. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }
 

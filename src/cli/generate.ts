@@ -19,6 +19,7 @@ import { fitSources, readSources } from './generate-input.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
 import { createReport, type Report, tellError } from './generate-report.ts';
 import {
+  PREVIEW,
   asTyped,
   type Given,
   makePlan,
@@ -192,7 +193,7 @@ async function drawPrompt(run: Run, task: Task): Promise<void> {
     report.event(event);
     if (event.type === 'image') await savePicture(run, task, event);
     if (event.type === 'preview') {
-      const path = join(options['output-path'], 'preview.png');
+      const path = join(options['output-path'], PREVIEW);
       await saveOver(path, await encodeImage(event.image, { format: 'png' }));
       report.preview(path, event.sample, event.step);
     }

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { link, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { EngineError } from '../index.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
@@ -27,9 +27,17 @@ export async function saveNew(path: string, bytes: Uint8Array): Promise<boolean>
   });
 }
 
-/** Makes the file `path`, or replaces it. */
+/** Makes the file `path`, or replaces it: where it is a link, what that names, and a device or pipe is written to. */
 export async function saveOver(path: string, bytes: Uint8Array): Promise<void> {
-  await withTemporary(path, bytes, (temporary) => rename(temporary, path));
+  const target = await realpath(path).catch(() => path);
+  const isFile = await stat(target).then(
+    (info) => info.isFile(),
+    () => true,
+  );
+  if (isFile) return withTemporary(target, bytes, (temporary) => rename(temporary, target));
+  await writeFile(target, bytes).catch((error) => {
+    throw unwritable(path, error);
+  });
 }
 
 /**
@@ -48,7 +56,8 @@ export async function makeFolder(path: string): Promise<void> {
     await mkdir(folder);
   } catch (error) {
     // Another run may have been quicker.
-    if (codeOf(error) !== 'EEXIST' || !(await stat(folder)).isDirectory()) throw unwritable(path, error);
+    const info = await stat(folder).catch(() => null);
+    if (codeOf(error) !== 'EEXIST' || info?.isDirectory() !== true) throw unwritable(path, error);
   }
 }
 
@@ -78,7 +87,8 @@ async function withTemporary<T>(
   bytes: Uint8Array,
   place: (temporary: string) => Promise<T>,
 ): Promise<T> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.part`);
+  // Short, for the file's own name may be as long as names can be.
+  const temporary = join(dirname(path), `.svc.${randomBytes(6).toString('hex')}.part`);
   try {
     await writeFile(temporary, bytes, { flag: 'wx' });
     return await place(temporary);

@@ -57,6 +57,9 @@ export function namePattern({ nameOf, fileName, template, pictures }: Wanted): N
   return { pattern: isNumbered ? name : numbered(name), format, plainFirst: !isNumbered };
 }
 
+/** Bytes: file systems take 255, of which a number may need ten. */
+const LONGEST_NAME = 240;
+
 function fromFileName(fileName: string, option: string, pictures: number): NamePattern {
   if (/[/\\]/.test(fileName) || fileName === '.' || fileName === '..') {
     throw new UsageError(
@@ -64,6 +67,9 @@ function fromFileName(fileName: string, option: string, pictures: number): NameP
     );
   }
   const { name, format } = withEnding(fileName, option);
+  const bytes = Buffer.byteLength(name);
+  if (bytes > LONGEST_NAME)
+    throw new UsageError(`${option} has ${bytes} bytes with its ending: ${LONGEST_NAME} at most`);
   // Braces are ordinary in a name that was given whole.
   const pattern = numbered(name.replaceAll('{', '{{'));
   return { pattern, format, plainFirst: pictures === 1 };

@@ -1,5 +1,6 @@
 // What is refused before a model is opened, with its text and exit code: every bound and every option that is not built.
 
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GENERATE_OPTIONS } from '../../src/cli/generate-options.ts';
@@ -51,6 +52,20 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['a house'], '"a house" is one argument too many; values stand after the options they are for'],
     [['--model-path', 'm', '--prompt-path', 'none.txt'], 'the file none.txt of --prompt-path is not there'],
   ])('%j', refused);
+
+  it('a name that is too long, a second picture to start from, and a folder that a broken link names', async () => {
+    await refused(
+      [...BASE, '--output-file-name', `${'x'.repeat(240)}.png`],
+      'has 244 bytes with its ending: 240 at most',
+    );
+    await refused(
+      [...BASE, '--image-path', 'a.png', '--image-path', 'b.png'],
+      '--image-path takes one, and is given as a.png and b.png',
+    );
+    const link = join(folder, 'broken');
+    await symlink(join(folder, 'nowhere'), link);
+    await refused([...BASE, '--output-path', link], 'is a link to what is not there');
+  });
 
   it.each<[string[], string]>([
     [

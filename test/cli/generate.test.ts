@@ -205,6 +205,17 @@ describe('a picture', () => {
       .map((line) => JSON.parse(line) as { type: string; path?: string });
     expect(events.filter(({ type }) => type === 'preview')).toHaveLength(20);
   });
+
+  it('is not previewed over a picture that was drawn', async () => {
+    await draw('--prompt', 'x', '--output-file-name', 'preview.png');
+    const before = await readFile(join(folder, 'out', 'preview.png'));
+    const { code, err } = await draw('--prompt', 'x', '--preview');
+    expect(err).toContain(
+      'preview.png, which is a picture that was drawn: rename it, or name another --output-path',
+    );
+    expect(code).toBe(2);
+    expect(await readFile(join(folder, 'out', 'preview.png'))).toEqual(before);
+  });
 });
 
 describe('a picture to start from', () => {

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { removeLeftovers, saveNew, saveOver } from '../../src/cli/picture-file.ts';
+import { makeFolder, removeLeftovers, saveNew, saveOver } from '../../src/cli/picture-file.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -29,6 +29,22 @@ describe('saving', () => {
     const place = join(folder, 'wanted.png');
     const won = await Promise.all(Array.from({ length: 20 }, () => saveNew(place, bytes)));
     expect(won.filter(Boolean)).toHaveLength(1);
+  });
+
+  it('replaces what a link names, writes to what is no file, and takes the longest names', async () => {
+    const inside = await mkdtemp(join(folder, 'links-'));
+    const [real, link, long] = ['real.json', 'link.json', `${'x'.repeat(251)}.png`].map((name) =>
+      join(inside, name),
+    ) as [string, string, string];
+    await writeFile(real, 'before');
+    await symlink(real, link);
+    await saveOver(link, bytes);
+    expect([await readFile(real, 'utf8'), (await lstat(link)).isSymbolicLink()]).toEqual(['picture', true]);
+    await saveOver('/dev/null', bytes);
+    expect((await stat('/dev/null')).isFile()).toBe(false);
+    expect(await saveNew(long, bytes)).toBe(true);
+    await symlink(join(inside, 'nowhere'), join(inside, 'dangling'));
+    await expect(makeFolder(join(inside, 'dangling'))).rejects.toMatchObject({ code: 'bad_request' });
   });
 
   it('says where a picture cannot be written', async () => {
