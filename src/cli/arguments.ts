@@ -56,7 +56,7 @@ export function readArguments<T extends OptionTable>(
     const { kind, isInput } = table[name]!;
     if (kind === 'string' && isInput && values[name] !== undefined)
       throw new UsageError(
-        `--${name} takes one, and is given as ${String(values[name])} and ${String(value)}`,
+        `--${name} takes one, and is given as ${values[name] as string} and ${value as string}`,
       );
     values[name] = joined(values[name], value, table[name]);
     // --x true and --x false, in two words.

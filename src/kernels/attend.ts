@@ -184,7 +184,7 @@ function variantOf(tape: Tape, dims: number): Variant {
 /** Of eight queries. More of them share a load; beyond these compile times leap, on llvmpipe from 2 s to 40. */
 function tilesOnCpu(dims: number): number {
   if (dims > LARGEST_WHOLE) return 1;
-  return dims > SMALL ? 2 : Number(4);
+  return dims > SMALL ? 2 : 3;
 }
 
 /** As many as a lane's registers hold sums of. */
