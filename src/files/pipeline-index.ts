@@ -25,7 +25,7 @@ export interface PipelineComponent {
   name: string;
   className: string;
   folder: Folder;
-  /** config.json; scheduler_config.json of a scheduler, tokenizer_config.json of a tokenizer; {} where there is none. */
+  /** config.json; scheduler_config.json of a scheduler, tokenizer_config.json of a tokenizer, which may have none: {}. */
   config: Record<string, unknown>;
 }
 
@@ -190,6 +190,7 @@ async function openComponent(path: string, pair: Pair, folder: Folder): Promise<
   const file = ['config.json', 'scheduler_config.json', 'tokenizer_config.json'].find((known) =>
     names.includes(known),
   );
+  if (file === undefined && isConfigured(name)) throw withoutConfig(folder.path, name);
   const config = file === undefined ? {} : await readJson(folder, file);
   const className = ownClass(config) ?? pair.className;
   const known = COMPONENT_CLASSES[name];
@@ -212,6 +213,18 @@ function ownClass(config: Record<string, unknown>): string | null {
   const { _class_name: diffusers, architectures, tokenizer_class: tokenizer } = config;
   const name: unknown = diffusers ?? (Array.isArray(architectures) ? architectures[0] : tokenizer);
   return typeof name === 'string' ? name : null;
+}
+
+/** Whether a component says nothing without its configuration; an unfinished download leaves such folders. */
+function isConfigured(name: string): boolean {
+  return name === 'scheduler' || (name in COMPONENT_CLASSES && !name.startsWith('tokenizer'));
+}
+
+function withoutConfig(path: string, name: string): EngineError {
+  const file = name === 'scheduler' ? 'scheduler_config.json' : 'config.json';
+  return new EngineError('bad_checkpoint', `${path} has no ${file}: fetch the pipeline again`, {
+    param: name,
+  });
 }
 
 function withoutFolder(path: string, { name, className }: Pair, cause: unknown): EngineError {

@@ -254,6 +254,19 @@ describe('is refused:', () => {
     );
   });
 
+  it.each([
+    ['scheduler', 'scheduler_config.json'],
+    ['text_encoder', 'config.json'],
+    ['unet', 'config.json'],
+    ['vae', 'config.json'],
+  ])('a %s without its %s', async (name, file) => {
+    const { [`${name}/${file}`]: _, ...others } = PIPELINE;
+    const path = await folderOf({ ...others, [`${name}/.part`]: '' });
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: 'bad_checkpoint', param: name });
+    expect(error.message).toBe(`${join(path, name)} has no ${file}: fetch the pipeline again`);
+  });
+
   it('a component that the pipeline does not have', async () => {
     const error = await refusal(await folderOf(PIPELINE), { componentPaths: { transformer: '/anywhere' } });
     expect(error.code).toBe('bad_request');

@@ -1,7 +1,6 @@
 // What the denoiser of a Stable Diffusion model is told: states of one CLIP text encoder, or of two side by side (XL), for the
 // prompt and, where guidance needs it, for what is not wanted.
 
-import { readTokenizer } from '../../files/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
@@ -44,11 +43,12 @@ const ENCODERS = [
   ['text_encoder_2', 'tokenizer_2'],
 ] as const;
 
-/** Columns of a text's states. Throws bad_checkpoint for weights that the encoders' configurations do not ask for. */
-export function checkEncoders(components: Components): number {
+/** Columns of a text's states. Throws bad_checkpoint for weights that the encoders' configurations do not ask for, and for a broken tokenizer. */
+export async function checkEncoders(components: Components): Promise<number> {
   let columns = 0;
-  for (const [name] of ENCODERS) {
+  for (const [name, tokenizer] of ENCODERS) {
     if (!components.has(name)) continue;
+    await components.tokenizer(tokenizer);
     const { className, config: json } = components.get(name);
     const config = readClipConfig(json, className, `${name}/config.json`);
     components.check(name, (table) => clip(config, table));
@@ -225,9 +225,7 @@ function joinRows(device: Device, parts: readonly Tensor[], shape: readonly numb
 }
 
 async function clipTokens(components: Components, name: string, length: number): Promise<ClipTokens> {
-  const { folder, config, className } = components.get(name);
-  const own = { ...config, tokenizer_class: className };
-  const tokenizer = await readTokenizer(folder, await folder.names(), own);
+  const tokenizer = await components.tokenizer(name);
   const idOf = (special: unknown, fallback: number): number =>
     (typeof special === 'string' ? tokenizer.tokenToId(special) : null) ?? fallback;
   const { bos_token, eos_token, pad_token } = tokenizer.specials;

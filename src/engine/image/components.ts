@@ -2,9 +2,11 @@
 // memory is the largest stage, not the sum. Where all of them take a small share of the budget they stay.
 
 import { bytesText } from '../../files/bytes-text.ts';
+import { readTokenizer } from '../../files/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline-index.ts';
 import type { Weights } from '../../files/shards.ts';
+import type { Tokenizer } from '../../files/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Format } from '../../kernels/matrix.ts';
 import type { Quantization } from './image-model.ts';
@@ -39,6 +41,8 @@ export interface Components {
   /** A component of model_index.json; throws bad_checkpoint where there is none of that name. */
   get(name: string): PipelineComponent;
   has(name: string): boolean;
+  /** A tokenizer, read once; throws bad_checkpoint where its files are missing or broken. */
+  tokenizer(name: string): Promise<Tokenizer>;
   /** Whether weights stay on the device between stages. */
   readonly resident: boolean;
   /** Bytes of all weights as stored. */
@@ -95,6 +99,7 @@ export async function openComponents(
   const format = await orClose(close, () => chooseFormat(device, options, largest));
   const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
   const kept = new Map<string, Loaded>();
+  const tokenizers = new Map<string, Promise<Tokenizer>>();
   let isRead = true;
 
   type Build = (weights: WeightTable, component: PipelineComponent) => unknown;
@@ -126,6 +131,11 @@ export async function openComponents(
     device,
     get,
     has: (name) => pipeline.components[name] !== undefined,
+    tokenizer(name) {
+      const tokenizer = tokenizers.get(name) ?? openTokenizer(get(name));
+      tokenizers.set(name, tokenizer);
+      return tokenizer;
+    },
     resident,
     storedBytes,
     parameters,
@@ -160,6 +170,13 @@ export async function openComponents(
     },
     close,
   };
+}
+
+async function openTokenizer({ folder, config, className }: PipelineComponent): Promise<Tokenizer> {
+  const own = { ...config, tokenizer_class: className };
+  const tokenizer = await readTokenizer(folder, await folder.names(), own);
+  if (tokenizer.vocabSize > 0) return tokenizer;
+  throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }
 
 /** What `run` gives; where it fails, nothing stays open. */

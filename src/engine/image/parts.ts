@@ -91,7 +91,7 @@ async function partsOf(
       { param: 'vae' },
     );
   }
-  runner.checkWeights();
+  await runner.checkFiles();
   for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check('vae', build);
   const planner = createPlanner(schedulerConfig(components.get('scheduler'), pipeline.className), {
     flow: runner.flow,

@@ -47,7 +47,7 @@ export interface Runner {
   zerosNegative: boolean;
   /** What flow schedules go by: a picture's tokens, and sigmas before the shift; null for others. */
   flow: { tokens(height: number, width: number): number; sigmas(steps: number): number[] } | null;
-  /** Throws bad_checkpoint where weights are not those that the configurations ask for. */
-  checkWeights(): void;
+  /** Throws bad_checkpoint where weights are not those that the configurations ask for, or a tokenizer is broken. */
+  checkFiles(): Promise<void>;
   prepare(request: RunRequest): Promise<Prepared>;
 }

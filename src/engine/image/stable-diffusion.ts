@@ -40,8 +40,8 @@ export function stableDiffusion(
     mostClipSkip: layers - (xl ? 2 : 1),
     zerosNegative,
     flow: null,
-    checkWeights() {
-      checkContext(config, checkEncoders(components));
+    async checkFiles() {
+      checkContext(config, await checkEncoders(components));
       components.check('unet', page);
     },
     async prepare(request: RunRequest) {

@@ -1,6 +1,6 @@
 // Z-Image: the states of a Qwen3 language model before its last layer, and a transformer over picture and caption.
 
-import { readTokenizer, readChatTemplates } from '../../files/checkpoint.ts';
+import { readChatTemplates } from '../../files/checkpoint.ts';
 import { openChatTemplate } from '../../files/template.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
@@ -45,7 +45,8 @@ export function zImageRunner(components: Components): Runner {
     mostClipSkip: 0,
     zerosNegative: false,
     flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },
-    checkWeights() {
+    async checkFiles() {
+      await components.tokenizer('tokenizer');
       const encoder = encoderConfig(components);
       components.check('text_encoder', (table) => encoderPage(encoder, table));
       components.check('transformer', page);
@@ -87,10 +88,9 @@ async function encodeCaptions(
   const { device } = components;
   const config = encoderConfig(components);
   const { folder, config: tokenizerConfig } = components.get('tokenizer');
-  const names = await folder.names();
-  const tokenizer = await readTokenizer(folder, names, tokenizerConfig);
+  const tokenizer = await components.tokenizer('tokenizer');
   const template = openChatTemplate(
-    await readChatTemplates(folder, names, tokenizerConfig),
+    await readChatTemplates(folder, await folder.names(), tokenizerConfig),
     tokenizer.specials,
   );
   const texts = values.guidance > 0 ? [prompt, values.negativePrompt] : [prompt];

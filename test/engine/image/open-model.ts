@@ -12,10 +12,10 @@ import { tinyPipeline } from './pipeline-golden.ts';
 const scratch = mkdtempSync(join(tmpdir(), 'svc-open-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** A copy of the tiny pipeline with one of its JSON files changed. */
-export function changed(file: string, values: Record<string, unknown>): string {
+/** A copy of a tiny pipeline with one of its JSON files changed. */
+export function changed(file: string, values: Record<string, unknown>, of = tinyPipeline('sd1')): string {
   const folder = mkdtempSync(join(scratch, 'pipeline-'));
-  cpSync(tinyPipeline('sd1'), folder, { recursive: true });
+  cpSync(of, folder, { recursive: true });
   const path = join(folder, file);
   const json = JSON.parse(readFileSync(path, 'utf8')) as object;
   writeFileSync(path, JSON.stringify({ ...json, ...values }));

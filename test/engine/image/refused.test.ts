@@ -1,5 +1,6 @@
 // What opening an image model refuses, and which requests, with what, the value and the remedy.
 
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
@@ -44,6 +45,31 @@ describe('weights that are not those of the configuration', () => {
       code: 'bad_checkpoint',
       message: expect.stringContaining(message),
     });
+  });
+});
+
+describe('a tokenizer is refused as the model opens', () => {
+  const opening = async (files: Record<string, string>, base = tinyPipeline('sd1')) => {
+    const model = changed('model_index.json', {}, base);
+    const folder = join(model, 'tokenizer');
+    rmSync(folder, { recursive: true });
+    mkdirSync(folder);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    return open({ model });
+  };
+
+  it.each<[string, Record<string, string>, string]>([
+    ['whose folder is empty', {}, 'has no tokenizer: fetch'],
+    ['that is cut off', { 'tokenizer.json': '{"model": {' }, 'tokenizer.json'],
+    ['that is none', { 'tokenizer.json': '{}' }, 'the tokenizer cannot be built'],
+    ['without tokens', { 'vocab.json': '{}', 'merges.txt': '' }, 'has no tokens'],
+  ])('%s', async (_, files, message) => {
+    const refusal = { code: 'bad_checkpoint', message: expect.stringContaining(message) as string };
+    await expect(opening(files)).rejects.toMatchObject(refusal);
+  });
+
+  it('of Z-Image too', async () => {
+    await expect(opening({}, tinyPipeline('z-image'))).rejects.toMatchObject({ code: 'bad_checkpoint' });
   });
 });
 
