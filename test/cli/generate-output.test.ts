@@ -141,7 +141,6 @@ describe('exit codes', () => {
     [['--prompt', 'refuse bad_request'], 2, 'refused with bad_request', 0],
     [['--prompt', 'refuse unsupported'], 3, 'refused with unsupported', 0],
     [['--prompt', 'a house', '--model-path', 'language'], 3, 'language is a language model', 0],
-    [['--prompt', 'fail bad_checkpoint', '--prompt', 'a house'], 3, 'failed with bad_checkpoint', 0],
     [['--prompt', 'fail out_of_memory', '--prompt', 'a house'], 4, 'failed with out_of_memory', 0],
     [['--prompt', 'a house', '--prompt', 'fail out_of_memory'], 4, 'failed with out_of_memory', 1],
     [['--prompt', 'fail disk_full', '--prompt', 'a house'], 1, 'failed with disk_full', 0],
@@ -155,6 +154,13 @@ describe('exit codes', () => {
     // What is refused leaves no folder.
     if (isRefused) expect(await names('.')).toEqual([]);
     expect(outcome.fake.closed).toBe(args.includes('language') ? 0 : 1);
+  });
+
+  it('a checkpoint that proves bad while drawing ends the run', async () => {
+    const { code, err } = await draw('--prompt', 'fail bad_checkpoint', '--prompt', 'a house');
+    expect(code).toBe(3);
+    expect(err).toContain('failed with bad_checkpoint');
+    expect(await names()).toEqual([]);
   });
 });
 
