@@ -53,8 +53,7 @@ export function readArguments<T extends OptionTable>(
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
     const { name, value, isSwitch } = readOption(token, table);
-    const { kind, isInput } = table[name]!;
-    if (kind === 'string' && isInput && values[name] !== undefined)
+    if (table[name]!.isOne && values[name] !== undefined)
       throw new UsageError(
         `--${name} takes one, and is given as ${values[name] as string} and ${value as string}`,
       );

@@ -102,6 +102,7 @@ export const INPUT_OPTIONS = {
   'image-path': {
     kind: 'string',
     isInput: true,
+    isOne: true,
     elsewhere: ['image', 'init-image', 'init-img'],
     group: INPUT,
     value: 'file',
@@ -118,6 +119,7 @@ export const INPUT_OPTIONS = {
   'mask-path': {
     kind: 'string',
     isInput: true,
+    isOne: true,
     elsewhere: ['mask', 'mask-image'],
     group: INPUT,
     value: 'file',
