@@ -63,7 +63,7 @@ function parse(path: string, bytes: Buffer): Record<string, unknown> {
   if (!['.json', '.yaml', '.yml'].includes(ending)) {
     throw new UsageError(`${path} is no configuration file: give a .json, .yaml or .yml file`);
   }
-  const text = textOf(bytes);
+  const text = textOf(bytes, path);
   const value = ending === '.json' ? parseJson(path, text) : parseYaml(path, text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;

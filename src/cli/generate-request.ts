@@ -134,7 +134,7 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
     const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
     throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} ${reason}`);
   });
-  const lines = textOf(bytes)
+  const lines = textOf(bytes, path)
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '');
   if (lines.length === 0)

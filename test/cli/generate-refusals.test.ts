@@ -1,6 +1,6 @@
 // What is refused before a model is opened, with its text and exit code: every bound and every option that is not built.
 
-import { symlink } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GENERATE_OPTIONS } from '../../src/cli/generate-options.ts';
@@ -53,7 +53,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--model-path', 'm', '--prompt-path', 'none.txt'], 'the file none.txt of --prompt-path is not there'],
   ])('%j', refused);
 
-  it('a name that is too long, a second picture to start from, and a folder that a broken link names', async () => {
+  it('a name that is too long, a second picture to start from, prompts in another encoding, a folder that a broken link names', async () => {
     await refused(
       [...BASE, '--output-file-name', `${'x'.repeat(240)}.png`],
       'has 244 bytes with its ending: 240 at most',
@@ -61,6 +61,12 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     await refused(
       [...BASE, '--image-path', 'a.png', '--image-path', 'b.png'],
       '--image-path takes one, and is given as a.png and b.png',
+    );
+    const latin = join(folder, 'latin.txt');
+    await writeFile(latin, Buffer.from('une maison \u00e0 la mer', 'latin1'));
+    await refused(
+      ['--model-path', 'm', '--prompt-path', latin],
+      `${latin} is no UTF-8 text: save it as UTF-8`,
     );
     const link = join(folder, 'broken');
     await symlink(join(folder, 'nowhere'), link);

@@ -84,8 +84,8 @@ export interface ImageRequest {
   kwargs?: Readonly<Record<string, unknown>>;
 }
 
-/** Where a resolved value comes from. */
-export type ValueSource = 'request' | 'model' | 'contract' | 'kwargs';
+/** Where a resolved value comes from; `picture`: a size of the one to start from. */
+export type ValueSource = 'request' | 'picture' | 'model' | 'contract' | 'kwargs';
 
 export interface ResolvedImageRequest {
   width: number;

@@ -99,7 +99,10 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     generatorDevice: decide('generatorDevice', undefined, 'cpu'),
     backend,
   };
-  for (const key of ['width', 'height'] as const) if (sources[key] === 'contract') sources[key] = 'model';
+  for (const key of ['width', 'height'] as const) {
+    if (sources[key] === 'model' && picture) sources[key] = 'picture';
+    if (sources[key] === 'contract') sources[key] = 'model';
+  }
   // As in diffusers, a list of steps is their number.
   if (listed !== undefined) sources.steps = 'kwargs';
   sources.backend = 'request';

@@ -122,6 +122,16 @@ it.each([
   expect(event).toMatchObject({ values: { steps }, sources: { steps: 'kwargs' } });
 });
 
+it('a size says that it comes from the picture to start from, where it does', () => {
+  const sizes = (request: Partial<ImageRequest>) => {
+    const { width, height } = resolved(SD, request).event.sources;
+    return [width, height];
+  };
+  expect(sizes({ image })).toEqual(['picture', 'picture']);
+  expect(sizes({ image, width: 64 })).toEqual(['request', 'picture']);
+  expect(sizes({})).toEqual(['model', 'model']);
+});
+
 it('a mask that a crop goes by has white in it', () => {
   const request = { kwargs: { padding_mask_crop: 8 }, image };
   expect(() => resolved(SD, { ...request, mask: image })).toThrow(
