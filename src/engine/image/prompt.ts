@@ -2,6 +2,8 @@
 //   (word)  ×1.1   ((word))  ×1.21   (word:1.4)  ×1.4   [word]  ÷1.1   \( \) \[ \]  the characters themselves   BREAK  begins a new window
 // An emphasis multiplies its tokens' embeddings; a prompt without any is what every CLIP pipeline makes of it.
 
+import { EngineError } from '../../files/error.ts';
+
 /** A piece of text and what its embeddings are multiplied by. */
 export interface Emphasis {
   text: string;
@@ -63,16 +65,31 @@ function merge(pieces: Emphasis[]): Emphasis[] {
   return merged;
 }
 
-/** Windows of BOS, at most `length` - 2 tokens, EOS, padding; at least one. A section between BREAKs begins a window. */
+/** Of a prompt. Every one of them costs each step of the denoiser. */
+const MOST_WINDOWS = 64;
+const MOST_CHARACTERS = 100_000;
+
+/**
+ * Windows of BOS, at most `length` - 2 tokens, EOS, padding; at least one. A section between BREAKs begins a window. Throws `bad_request` for a prompt
+ * that is longer than any picture needs.
+ */
 export function promptWindows(prompt: string, tokens: ClipTokens): PromptWindow[] {
+  if (prompt.length > MOST_CHARACTERS)
+    throw tooLong(`has ${prompt.length} characters: ${MOST_CHARACTERS} at most`);
   const windows: PromptWindow[] = [];
   for (const section of parseEmphasis(prompt)) {
     const items = section.flatMap(({ text, weight }) => tokens.encode(text).map((id) => ({ id, weight })));
     const room = tokens.length - 2;
     for (let at = 0; at === 0 || at < items.length; at += room)
       windows.push(window(items.slice(at, at + room), tokens));
+    if (windows.length > MOST_WINDOWS)
+      throw tooLong(`takes more than ${MOST_WINDOWS} windows of ${room} tokens: make it shorter`);
   }
   return windows;
+}
+
+function tooLong(what: string): EngineError {
+  return new EngineError('bad_request', `a prompt ${what}`, { param: 'prompt' });
 }
 
 function window(

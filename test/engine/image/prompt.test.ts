@@ -121,6 +121,17 @@ describe('windows', () => {
     ]);
   });
 
+  it('takes so many and no more', () => {
+    expect(promptWindows('a'.repeat(64 * 6), letters)).toHaveLength(64);
+    expect(() => promptWindows('a'.repeat(64 * 6 + 1), letters)).toThrow(
+      /takes more than 64 windows of 6 tokens/,
+    );
+    expect(() => promptWindows('a BREAK '.repeat(70), letters)).toThrow(/more than 64 windows/);
+    expect(() => promptWindows('(a)'.repeat(40_000), letters)).toThrow(
+      /has 120000 characters: 100000 at most/,
+    );
+  });
+
   it('begins a new one at BREAK, and adds empty ones to a shorter prompt', () => {
     const long = promptWindows('ab BREAK c', letters);
     expect(long.map(({ ids }) => ids[1])).toEqual([97, 99]);
