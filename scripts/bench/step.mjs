@@ -112,6 +112,7 @@ function fabricate() {
     ids: Array.from({ length: CONTEXT }, (_, i) => i % 256),
     pages: Array.from({ length: CONTEXT / PAGE_TOKENS }, (_, i) => i),
     slot: 0,
+    constraint: null,
     sampling: { temperature: 0, topP: 1, topK: 0, minP: 0, seedLow: 0, seedHigh: 0, bias: [] },
   };
 }
