@@ -31,7 +31,7 @@ export interface Tiled {
 /** Rows of a whole tile, at least. CPUs, which pay for every load, gain by more of them to a weight, a sixth and more on llvmpipe. */
 export const TILE_ROWS = 16;
 const CPU_TILE_ROWS = 24;
-/** Of Winograd's products, which fetch their rows once for all columns: an eighth faster than 24. */
+/** Of Winograd's products, which fetch their rows once for all columns: a tenth faster than 24. */
 const CPU_WINOGRAD_ROWS = 32;
 /** Without lanes to share the rows among, larger tiles only take longer to compile. */
 const OTHER_TILE_ROWS = [16, 24, 32];
