@@ -46,18 +46,46 @@ export const ROOMS = {
     rooms: [],
     packages: ['@huggingface/jinja', '@huggingface/tokenizers', 'sharp', 'ioredis'],
     node: [
-      /^source-disk\.ts$/,
-      /^hub(-.*)?\.ts$/,
-      /^modelhub\.ts$/,
-      /^quantized-cache\.ts$/,
-      /^tuned-file\.ts$/,
-      /^page-store(-.*)?\.ts$/,
-      /^weights-identity\.ts$/,
-      /^cache-folder\.ts$/,
-      /^shipped\.ts$/,
-      /^image(-embed|-metadata)?\.ts$/,
+      /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
+      /^hub\//,
+      /^checkpoint\/(quantized-cache|weights-identity)\.ts$/,
+      /^pages\/page-store(-.*)?\.ts$/,
+      /^image\/image(-embed|-metadata)?\.ts$/,
     ],
   },
+};
+
+/** What stands in the folders of a room; each has a sentence. */
+export const FOLDERS = {
+  'server/body': 'the bytes of a request into values: bounds, lists, members nobody knows',
+  'server/text':
+    'what every interface to a text model shares: sampling fields, events folded into replies, streams',
+  'server/chat': 'chat completions',
+  'server/completions': 'completions',
+  'server/responses': "OpenAI's responses, with the tools of coding agents",
+  'server/anthropic': "Anthropic's messages",
+  'server/ollama': "Ollama's routes",
+  'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
+  'server/images': 'pictures: generations, edits, where they are kept',
+  'server/admin': 'the server about itself: health, metrics, caches, LoRA adapters',
+  'server/docs': '/openapi.json and /docs, from the tables that check requests',
+  'engine/text': 'requests, scheduler, the clock that submits steps, events',
+  'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
+  'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
+  'engine/text/stops': 'where a text ends',
+  'engine/text/grammar': 'what a text may be: front ends, automata, the byte machine, masks',
+  'engine/text/grammar/schema': 'JSON Schema as a grammar',
+  'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
+  'engine/embedding': 'texts in, vectors out',
+  'engine/image': 'stages of a picture, prompts, noise, components coming and going, events',
+  'engine/image/schedules': 'noise schedules: numbers in, numbers out',
+  'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
+  'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
+  'files/pipeline': 'pipelines of diffusers: their index, their components',
+  'files/tokenizer': 'texts into ids and back',
+  'files/template': 'chat templates',
+  'files/pages': 'KV pages in files and in Redis',
+  'files/image': 'PNG, JPEG, WebP and what they carry',
 };
 
 /** Words that one room keeps to itself. */
@@ -71,6 +99,9 @@ export function checkImports(sources) {
   const breaches = Object.entries(sources).flatMap(([file, text]) => {
     const name = roomOf(file);
     if (!(name in ROOMS)) return [`src/${file}:1 is in no room: ${Object.keys(ROOMS).join(', ')}`];
+    const folder = posix.dirname(file);
+    if (folder.includes('/') && !(folder in FOLDERS))
+      return [`src/${file}:1 is in a folder without a sentence: add ${folder} to FOLDERS`];
     const code = withoutComments(text);
     const found = [
       ...importsIn(code).map((found) => ({ at: found.at, message: breachOf(file, found) })),

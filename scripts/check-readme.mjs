@@ -6,8 +6,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../dist/cli/engine-options.js';
 import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
-import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/image-schema.js';
-import { CHAT_FIELDS } from '../dist/server/chat-schema.js';
+import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
+import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
 
 const file = new URL('../README.md', import.meta.url);
 
@@ -55,7 +55,9 @@ const root = new URL('../', import.meta.url);
 /** Field → the test file that has a test named for it: a call of field('its name', …). */
 function fieldTests() {
   const folder = 'test/server/';
-  const files = readdirSync(new URL(folder, root)).filter((name) => name.endsWith('.test.ts'));
+  const files = readdirSync(new URL(folder, root), { recursive: true })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => name.replaceAll('\\', '/'));
   const found = files.toSorted().flatMap((name) => {
     const text = readFileSync(new URL(folder + name, root), 'utf8');
     return [...text.matchAll(/^field\('(\w+)'/gm)].map(([, field]) => [field, folder + name]);
@@ -101,7 +103,7 @@ const stricterList = (fields) =>
 const tests = fieldTests();
 const problems = fieldProblems(CHAT_FIELDS, tests);
 if (problems.length > 0) {
-  console.error(problems.map((problem) => `src/server/chat-schema.ts: ${problem}`).join('\n'));
+  console.error(problems.map((problem) => `src/server/chat/chat-schema.ts: ${problem}`).join('\n'));
   process.exitCode = 1;
 }
 

@@ -1,14 +1,14 @@
 // The public face. Nothing else is public: the command line and the server are written with what stands here.
 
 export { EngineError, type ErrorCode } from './files/error.ts';
-export { type HubEvent, type ResolvedModel, type ResolveOptions, resolveModel } from './files/hub.ts';
+export { type HubEvent, type ResolvedModel, type ResolveOptions, resolveModel } from './files/hub/hub.ts';
 export {
   type CachedModel,
   type CachedRevision,
   listModels,
   type RemovedModel,
   removeModel,
-} from './files/hub-list.ts';
+} from './files/hub/hub-list.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { adapters, openEmbeddingModel, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
@@ -22,9 +22,9 @@ export {
   IMAGE_FORMATS,
   type ImageFormat,
   imageFormatOf,
-} from './files/image.ts';
-export { configOfPicture, type PictureParameters } from './files/image-metadata.ts';
-export { PIPELINE_CLASSES } from './files/pipeline-classes.ts';
+} from './files/image/image.ts';
+export { configOfPicture, type PictureParameters } from './files/image/image-metadata.ts';
+export { PIPELINE_CLASSES } from './files/pipeline/pipeline-classes.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';
 export { sameProportions } from './engine/image/size.ts';

@@ -1,10 +1,10 @@
 // Single steps, below the public face: decoding deep in a context without computing that context first, what a step costs
 // JavaScript, how many dispatches and pipelines there are, and which kernels take the time.
 
-import { createStepBuffers } from '../../dist/engine/text/step-buffers.js';
-import { writeStep } from '../../dist/engine/text/step.js';
+import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
+import { writeStep } from '../../dist/engine/text/step/step.js';
 import { openWeights } from '../../dist/engine/weights.js';
-import { openCheckpoint } from '../../dist/files/checkpoint.js';
+import { openCheckpoint } from '../../dist/files/checkpoint/checkpoint.js';
 import { openDiskFolder } from '../../dist/files/source-disk.js';
 import { profile } from '../../dist/gpu/profile.js';
 import { Tape } from '../../dist/gpu/tape.js';

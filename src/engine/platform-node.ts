@@ -1,14 +1,14 @@
 // The engine's surroundings in Node: Dawn's binding, the disk, the hub's cache.
 
-import { resolveModel } from '../files/hub.ts';
-import { coverImage } from '../files/image.ts';
-import { packedKey, readPacked, writePacked } from '../files/quantized-cache.ts';
+import { resolveModel } from '../files/hub/hub.ts';
+import { coverImage } from '../files/image/image.ts';
+import { packedKey, readPacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../files/cache-folder.ts';
-import { openFileStore } from '../files/page-store-file.ts';
-import { openRedisStore } from '../files/page-store-redis.ts';
-import { pageName } from '../files/page-store.ts';
+import { openFileStore } from '../files/pages/page-store-file.ts';
+import { openRedisStore } from '../files/pages/page-store-redis.ts';
+import { pageName } from '../files/pages/page-store.ts';
 import { addTuned, readTuned } from '../files/tuned-file.ts';
-import { weightsIdentity } from '../files/weights-identity.ts';
+import { weightsIdentity } from '../files/checkpoint/weights-identity.ts';
 import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
 import type { Platform } from './platform.ts';

@@ -1,9 +1,9 @@
 // What the engine needs of the place it runs in. Node fills it (platform-node.ts); a browser page or a test may fill it
 // otherwise, and nothing else in this room knows where it is.
 
-import type { HubEvent } from '../files/hub-events.ts';
-import type { PageStore } from '../files/page-store.ts';
-import type { PackedEntry, PackedFile } from '../files/quantized-cache.ts';
+import type { HubEvent } from '../files/hub/hub-events.ts';
+import type { PageStore } from '../files/pages/page-store.ts';
+import type { PackedEntry, PackedFile } from '../files/checkpoint/quantized-cache.ts';
 import type { Folder } from '../files/source.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { Device } from '../gpu/device.ts';

@@ -2,7 +2,7 @@
 // upload buffer and placed from there by a kernel, so that neither side ever holds a whole tensor.
 
 import { EngineError } from '../files/error.ts';
-import type { TensorEntry } from '../files/safetensors.ts';
+import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from '../kernels/matrix.ts';

@@ -1,7 +1,7 @@
 // What a model page asks of a checkpoint: every tensor it names must be there with the right shape, and the checkpoint may hold no other.
 
 import { EngineError } from '../files/error.ts';
-import type { TensorEntry } from '../files/safetensors.ts';
+import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
 import type { Matrix } from '../kernels/matrix.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { WeightTable } from '../models/weights.ts';

@@ -2,7 +2,7 @@
 // `load` reads the checkpoint in file order, a few megabytes at a time, and packs on the GPU. Every tensor of the checkpoint
 // must have been asked for, and every one asked for must be there with the right shape.
 
-import type { TensorEntry } from '../files/safetensors.ts';
+import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import {

@@ -5,7 +5,7 @@ import { constants } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { EngineError } from './error.ts';
-import { GGUF_REMEDY, isGguf } from './gguf-sniff.ts';
+import { GGUF_REMEDY, isGguf } from './checkpoint/gguf-sniff.ts';
 import { assertRange, type ByteSource, type Folder } from './source.ts';
 
 export async function openDiskFolder(path: string): Promise<Folder> {

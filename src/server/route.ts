@@ -1,8 +1,8 @@
 // What a route is: who answers it, who may ask, and what the API page says of it.
 
 import type { H3Event } from 'h3';
-import type { FieldTable } from './fields.ts';
-import type * as replies from './replies.ts';
+import type { FieldTable } from './body/fields.ts';
+import type * as replies from './docs/replies.ts';
 import type { Service } from './service.ts';
 
 export type Method = 'GET' | 'POST' | 'DELETE';

@@ -1,17 +1,17 @@
 // Every route once: who answers it, who may ask, and what the API page says of it.
 
-import { loadAdapter, unloadAdapter } from './lora-adapters.ts';
-import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin-schema.ts';
-import { abortRequest, flushCache } from './admin.ts';
-import { docs, home, openApiFile } from './docs.ts';
-import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
-import { imageContent, imageEdits, imageGenerations } from './images.ts';
-import { metricsPage } from './metrics.ts';
+import { loadAdapter, unloadAdapter } from './admin/lora-adapters.ts';
+import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin/admin-schema.ts';
+import { abortRequest, flushCache } from './admin/admin.ts';
+import { docs, home, openApiFile } from './docs/docs.ts';
+import { EDIT_FIELDS, IMAGE_FIELDS } from './images/image-schema.ts';
+import { imageContent, imageEdits, imageGenerations } from './images/images.ts';
+import { metricsPage } from './admin/metrics.ts';
 import { modelEntry, modelList } from './models.ts';
-import { OLLAMA_ROUTES } from './ollama-routes.ts';
-import { readiness } from './readiness.ts';
+import { OLLAMA_ROUTES } from './ollama/ollama-routes.ts';
+import { readiness } from './admin/readiness.ts';
 import { alias, type Method, type Route, type RouteTable } from './route.ts';
-import { modelInfo, serverInfo } from './server-info.ts';
+import { modelInfo, serverInfo } from './admin/server-info.ts';
 import { TEXT_ROUTES } from './text-routes.ts';
 
 const READINESS: Route = {

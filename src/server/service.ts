@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { createPictureStore, type PictureStore } from './picture-store.ts';
-import { createResponseStore, type ResponseStore } from './response-store.ts';
+import { createMetrics, type Metrics } from './admin/metrics.ts';
+import { createPictureStore, type PictureStore } from './images/picture-store.ts';
+import { createResponseStore, type ResponseStore } from './responses/response-store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** Where log lines go; consola fits. */

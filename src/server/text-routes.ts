@@ -1,18 +1,24 @@
 // The routes for text and embeddings, in the interfaces of OpenAI and Anthropic.
 
-import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
-import { anthropicMessages, countTokens } from './anthropic.ts';
-import { CHAT_FIELDS } from './chat-schema.ts';
-import { chatCompletions } from './chat.ts';
-import { COMPLETION_FIELDS } from './completion-schema.ts';
-import { completions } from './completions.ts';
-import { EMBEDDING_FIELDS } from './embedding-schema.ts';
-import { embeddings } from './embeddings.ts';
-import { RESPONSE_FIELDS } from './response-schema.ts';
-import { cancelResponse, deleteResponse, getResponse, responseInput, responses } from './responses.ts';
+import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic/anthropic-schema.ts';
+import { anthropicMessages, countTokens } from './anthropic/anthropic.ts';
+import { CHAT_FIELDS } from './chat/chat-schema.ts';
+import { chatCompletions } from './chat/chat.ts';
+import { COMPLETION_FIELDS } from './completions/completion-schema.ts';
+import { completions } from './completions/completions.ts';
+import { EMBEDDING_FIELDS } from './tokens/embedding-schema.ts';
+import { embeddings } from './tokens/embeddings.ts';
+import { RESPONSE_FIELDS } from './responses/response-schema.ts';
+import {
+  cancelResponse,
+  deleteResponse,
+  getResponse,
+  responseInput,
+  responses,
+} from './responses/responses.ts';
 import { alias, type Route, type RouteTable } from './route.ts';
-import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokenize-schema.ts';
-import { detokenize, tokenize } from './tokenize.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/tokenize-schema.ts';
+import { detokenize, tokenize } from './tokens/tokenize.ts';
 
 const TOKENIZE: Route = {
   handle: tokenize,

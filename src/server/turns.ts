@@ -2,7 +2,7 @@
 // leaves while it waits is gone at once.
 
 import { EngineError } from '../index.ts';
-import { countText } from './fields.ts';
+import { countText } from './body/fields.ts';
 
 export interface Turn {
   /** Requests before it. */

@@ -3,8 +3,8 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { safetensorsHead, type TensorSpec } from '../../src/files/safetensors.ts';
-import { byteLevel } from '../files/small-tokenizers.ts';
+import { safetensorsHead, type TensorSpec } from '../../src/files/checkpoint/safetensors.ts';
+import { byteLevel } from '../files/tokenizer/small-tokenizers.ts';
 import { randomInteger } from './random.ts';
 
 const TEMPLATE = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>`;

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
-import { resolveModel } from '../../src/files/hub.ts';
-import { hubFixture, IMPATIENT, WEIGHTS } from '../files/mock-hub-fixture.ts';
-import { ID, tinyModel } from '../files/mock-hub.ts';
+import { resolveModel } from '../../src/files/hub/hub.ts';
+import { hubFixture, IMPATIENT, WEIGHTS } from '../files/hub/mock-hub-fixture.ts';
+import { ID, tinyModel } from '../files/hub/mock-hub.ts';
 
 const LLAMA = {
   architectures: ['LlamaForCausalLM'],

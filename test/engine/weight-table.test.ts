@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights, type LoadableWeights } from '../../src/engine/weights.ts';
-import type { TensorEntry } from '../../src/files/safetensors.ts';
+import type { TensorEntry } from '../../src/files/checkpoint/safetensors.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import type { Matrix } from '../../src/kernels/matrix.ts';

@@ -1,10 +1,10 @@
 // Forward passes of a text model without the engine: a single sequence, all rows at once or in steps.
 
 import { createLoraStore } from '../../src/engine/text/lora-factors.ts';
-import { createStepBuffers } from '../../src/engine/text/step-buffers.ts';
+import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';
 import { openWeights } from '../../src/engine/weights.ts';
-import { openCheckpoint } from '../../src/files/checkpoint.ts';
-import { openLora } from '../../src/files/lora.ts';
+import { openCheckpoint } from '../../src/files/checkpoint/checkpoint.ts';
+import { openLora } from '../../src/files/checkpoint/lora.ts';
 import { openDiskFolder } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readSafetensors } from '../../src/files/safetensors.ts';
+import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../src/files/source-disk.ts';
 
 export interface GoldenCase {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../src/engine/weights.ts';
-import { readSafetensors } from '../../src/files/safetensors.ts';
+import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';

@@ -1,7 +1,8 @@
 // Each rule of the import check, once kept and once broken.
 
 import { describe, expect, it } from 'vitest';
-import { checkImports } from '../../scripts/check-imports.mjs';
+import { existsSync } from 'node:fs';
+import { FOLDERS, checkImports } from '../../scripts/check-imports.mjs';
 
 const check = (file, text) => checkImports({ [file]: text });
 
@@ -41,6 +42,13 @@ describe('imports only go down', () => {
 
   it('wants every file in a room', () => {
     expect(check('utils/a.ts', '')).toHaveLength(1);
+  });
+
+  it('wants a sentence for every folder, and no sentence without one', () => {
+    expect(check('server/attic/a.ts', '')).toEqual([
+      'src/server/attic/a.ts:1 is in a folder without a sentence: add server/attic to FOLDERS',
+    ]);
+    expect(Object.keys(FOLDERS).filter((folder) => !existsSync(`src/${folder}`))).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTextModel, shippedModelPath, type TextModel } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
-import { checkReplies } from './checked-replies.ts';
+import { checkReplies } from './docs/checked-replies.ts';
 
 checkReplies();
 

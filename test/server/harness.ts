@@ -3,8 +3,8 @@
 import { afterEach, expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
-import type { TokenLogprob } from '../../src/server/text-reply-schema.ts';
-import { checkReplies } from './checked-replies.ts';
+import type { TokenLogprob } from '../../src/server/text/text-reply-schema.ts';
+import { checkReplies } from './docs/checked-replies.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
 
 export interface Harness {

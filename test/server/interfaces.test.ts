@@ -2,7 +2,7 @@
 
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
-import { APPLY_PATCH } from './codex-request.ts';
+import { APPLY_PATCH } from './responses/codex-request.ts';
 import { client, plain, serveShipped, url } from './shipped.ts';
 
 serveShipped();

@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { openTextModel, shippedModelPath, type TextModel, type TextModelOptions } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
-import { checkReplies } from './checked-replies.ts';
+import { checkReplies } from './docs/checked-replies.ts';
 
 checkReplies();
 

@@ -1,7 +1,7 @@
 // Language models that make embeddings: whole texts side by side in one flat batch, each told by the state of its last token. A
 // text longer than a batch goes through in parts, its keys and values waiting in pages.
 
-import type { Checkpoint } from '../../files/checkpoint.ts';
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
@@ -10,8 +10,8 @@ import { PAGE_TOKENS, ROW_WORDS, TILE_ROWS, TILE_WORDS } from '../../kernels/bat
 import { readLlamaConfig } from '../../models/llama-config.ts';
 import { llamaPooled } from '../../models/llama.ts';
 import { ropeSets, type RopeSets } from '../../models/rope.ts';
-import { allocateKv, createPageCleaner, fittingPages, pageBytes } from '../text/kv-pages.ts';
-import { createStepBuffers, type StepBuffers } from '../text/step-buffers.ts';
+import { allocateKv, createPageCleaner, fittingPages, pageBytes } from '../text/cache/kv-pages.ts';
+import { createStepBuffers, type StepBuffers } from '../text/step/step-buffers.ts';
 import { openWeights } from '../weights.ts';
 import type { RunnerOptions } from './encoder.ts';
 import { vectorsOf, type EmbeddingRunner } from './runner.ts';

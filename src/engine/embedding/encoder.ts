@@ -1,7 +1,7 @@
 // BERT-type models: texts of about one length side by side, padded to it. A recording serves one shape; the last few are kept.
 
-import type { Checkpoint } from '../../files/checkpoint.ts';
-import type { Pooling } from '../../files/embedding-folder.ts';
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';

@@ -2,7 +2,7 @@
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { createEventQueue } from '../queue.ts';
 import { closedError } from '../remote.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';

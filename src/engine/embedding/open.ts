@@ -1,7 +1,7 @@
 // Opens an embedding model in this thread: checkpoint, device and runner, behind the EmbeddingModel face.
 
-import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint.ts';
-import { readEmbeddingLayout } from '../../files/embedding-folder.ts';
+import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
 import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
 import { LLAMA_ARCHITECTURES } from '../../models/llama-config.ts';

@@ -2,11 +2,11 @@
 // memory is the largest stage, not the sum. Where all of them take a small share of the budget they stay.
 
 import { bytesText } from '../../files/bytes-text.ts';
-import { readTokenizer } from '../../files/checkpoint.ts';
+import { readTokenizer } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
-import type { Pipeline, PipelineComponent } from '../../files/pipeline-index.ts';
-import type { Weights } from '../../files/shards.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
+import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Format } from '../../kernels/matrix.ts';
 import type { Quantization } from './image-model.ts';

@@ -1,8 +1,8 @@
 // Families of pipelines: what a pipeline's class, components and name say about how it is used. A checkpoint's own numbers
 // come first; these stand in where it has none.
 
-import type { PipelineComponent } from '../../files/pipeline-index.ts';
-import { classOfModelId, type PipelineFamily } from '../../files/pipeline-classes.ts';
+import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
+import { classOfModelId, type PipelineFamily } from '../../files/pipeline/pipeline-classes.ts';
 
 export interface Family {
   name: PipelineFamily;

@@ -1,7 +1,7 @@
 // Inpainting a part of a picture ("padding_mask_crop"): what lies around the mask is drawn as large as the model draws, and laid
 // back into the picture. Regions, sizes and edges are those of diffusers, to the pixel.
 
-import { resample } from '../../files/resample.ts';
+import { resample } from '../../files/image/resample.ts';
 import type { Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;

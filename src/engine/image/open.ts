@@ -2,7 +2,7 @@
 // next picture.
 
 import { EngineError } from '../../files/error.ts';
-import { openPipeline } from '../../files/pipeline-index.ts';
+import { openPipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';

@@ -1,7 +1,7 @@
 // What diffusers' Stable Diffusion pipelines correct in the files of a checkpoint that is older than they are: many were
 // published with values that those pipelines never used.
 
-import type { PipelineComponent } from '../../files/pipeline-index.ts';
+import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Json } from '../../models/config-values.ts';
 import type { UNetConfig } from '../../models/unet-config.ts';
 

@@ -1,8 +1,8 @@
 // A pipeline on a device: its components, what draws with them, and what can be said of it before anything is loaded.
 
 import { EngineError } from '../../files/error.ts';
-import type { Pipeline } from '../../files/pipeline-index.ts';
-import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline-weights.ts';
+import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
+import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Platform } from '../platform.ts';
 import { openComponents, orClose, type Components } from './components.ts';

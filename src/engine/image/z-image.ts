@@ -1,7 +1,7 @@
 // Z-Image: the states of a Qwen3 language model before its last layer, and a transformer over picture and caption.
 
-import { readChatTemplates } from '../../files/checkpoint.ts';
-import { openChatTemplate } from '../../files/template.ts';
+import { readChatTemplates } from '../../files/checkpoint/checkpoint.ts';
+import { openChatTemplate } from '../../files/template/template.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
@@ -12,7 +12,7 @@ import { readZImageConfig, type ZImageConfig } from '../../models/z-image-config
 import { zImageRotations } from '../../models/z-image-rope.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { zImage, type ZImage } from '../../models/z-image.ts';
-import { textStates } from '../text/states.ts';
+import { textStates } from '../text/step/states.ts';
 import {
   allocateTensor,
   compute,

@@ -2,9 +2,9 @@
 // was passed too often; then the order of arrival. Who waits for a prefix that another is just computing passes nobody.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { PageNode } from './prefix-tree.ts';
+import type { PageNode } from './cache/prefix-tree.ts';
 import { expectedLength, type Sequence } from './sequence.ts';
-import { keysOf, findablePages, type SequencePages } from './sequence-pages.ts';
+import { keysOf, findablePages, type SequencePages } from './cache/sequence-pages.ts';
 
 export interface Candidate {
   sequence: Sequence;

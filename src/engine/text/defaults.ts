@@ -1,7 +1,7 @@
 // What a checkpoint decides about its use: sampling values, end tokens, the quantization and rows that fit.
 
-import type { Checkpoint } from '../../files/checkpoint.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { EngineError } from '../../files/error.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';

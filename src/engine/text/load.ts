@@ -1,12 +1,12 @@
 // A checkpoint onto a device, as the options of a model have it: quantised, with its pages, every kernel compiled.
 
-import type { Checkpoint } from '../../files/checkpoint.ts';
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import type { Platform } from '../platform.ts';
 import type { Adapters } from './adapters.ts';
 import { chooseQuantization, stepRows } from './defaults.ts';
-import { openRunner, type Runner, type RunnerOptions } from './runner.ts';
+import { openRunner, type Runner, type RunnerOptions } from './step/runner.ts';
 import type { OpenEvent, TextModelOptions } from './text-model.ts';
 import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 

@@ -3,10 +3,10 @@
 // time: what is not compiled within the first one's goes on to the next, so that quick ones never wait behind long ones. Each
 // thread starts at its first use.
 
-import { openCheckpoint } from '../../files/checkpoint.ts';
+import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Port } from '../remote.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import { fromWire, toWire, type WireError } from '../wire-error.ts';

@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../kernels/sample.ts';
 import { acceptForced, isHeld } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
-import type { Drawn, Launched, Runner } from './runner.ts';
+import type { Drawn, Launched, Runner } from './step/runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
 import type { TokenLogprob } from './text-model.ts';
 import { acceptPrompt, acceptToken, asEngineError, fail, finish, type Sequence } from './sequence.ts';

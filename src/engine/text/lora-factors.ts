@@ -2,7 +2,7 @@
 // of shaders/lib/lora.wgsl. A change makes new buffers; what was submitted before runs on the old ones.
 
 import { EngineError } from '../../files/error.ts';
-import type { LoraFile, LoraModule } from '../../files/lora.ts';
+import type { LoraFile, LoraModule } from '../../files/checkpoint/lora.ts';
 import type { Device } from '../../gpu/device.ts';
 import { paddedColumns, Tensor, type Region } from '../../gpu/tensor.ts';
 import { widen, type Matrix } from '../../kernels/matrix.ts';

@@ -3,7 +3,7 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { CacheTiers } from './cache-tiers.ts';
+import type { CacheTiers } from './cache/cache-tiers.ts';
 import { acceptForced } from './constrained.ts';
 import type { Adapter, Adapters } from './adapters.ts';
 import type { Loop } from './loop.ts';

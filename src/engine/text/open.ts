@@ -5,17 +5,17 @@ import {
   openCheckpoint,
   readCheckpointConfig,
   type Checkpoint,
-} from '../../files/checkpoint.ts';
-import { refuseEmbeddingFolder } from '../../files/checkpoint-refusal.ts';
+} from '../../files/checkpoint/checkpoint.ts';
+import { refuseEmbeddingFolder } from '../../files/checkpoint/checkpoint-refusal.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
-import { openChatTemplate } from '../../files/template.ts';
+import { openChatTemplate } from '../../files/template/template.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { contextNotes, endTokens, modelName, samplingDefaults } from './defaults.ts';
-import { createCacheTiers, type CacheTiers } from './cache-tiers.ts';
+import { createCacheTiers, type CacheTiers } from './cache/cache-tiers.ts';
 import { createGrammars } from './grammar/grammars.ts';
 import { createVocabulary } from './grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
@@ -25,7 +25,7 @@ import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
-import type { Runner } from './runner.ts';
+import type { Runner } from './step/runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
 

@@ -1,7 +1,7 @@
 // A token as text: what stop strings are looked for in, and what the parser of reasoning and tool calls reads.
 
-import { createDetokenizer } from '../../files/detokenizer.ts';
-import type { Tokenizer } from '../../files/tokenizer.ts';
+import { createDetokenizer } from '../../files/tokenizer/detokenizer.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { TokenLogprob } from './text-model.ts';
 
 export interface Piece {

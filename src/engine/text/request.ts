@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
-import { assertLengths } from '../../files/tokenizer.ts';
+import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
 import { fitTurns } from './fitting.ts';
@@ -19,10 +19,10 @@ import { createPieces } from './piece.ts';
 import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
 import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
-import { createPrefix } from './sequence-pages.ts';
-import { stopPattern } from './stop-automaton.ts';
-import { stopText } from './stop-text.ts';
-import { createStopMatcher } from './stops.ts';
+import { createPrefix } from './cache/sequence-pages.ts';
+import { stopPattern } from './stops/stop-automaton.ts';
+import { stopText } from './stops/stop-text.ts';
+import { createStopMatcher } from './stops/stops.ts';
 import type { ChatMessage, SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt } from './text-rules.ts';
 import { createTokenCounts } from './token-counts.ts';

@@ -4,9 +4,9 @@
 
 import { PAGE_TOKENS, TILE_ROWS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
-import type { PageNode } from './prefix-tree.ts';
+import type { PageNode } from './cache/prefix-tree.ts';
 import { expectedLength, mayGrow, needsRow, type Sequence } from './sequence.ts';
-import { createSequencePages, type PageMoves, type SequencePages } from './sequence-pages.ts';
+import { createSequencePages, type PageMoves, type SequencePages } from './cache/sequence-pages.ts';
 import type { CachedTokens } from './text-model.ts';
 
 export interface Part {

@@ -6,9 +6,9 @@ import type { Adapter } from './adapters.ts';
 import type { Constraint } from './constraint.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
 import type { Piece, Pieces } from './piece.ts';
-import type { SequencePrefix } from './sequence-pages.ts';
+import type { SequencePrefix } from './cache/sequence-pages.ts';
 import type { Recorder } from './recorder.ts';
-import { splitPieces, textOf, type StopMatcher } from './stops.ts';
+import { splitPieces, textOf, type StopMatcher } from './stops/stops.ts';
 import type { FinishReason, SamplingOptions, TextEvent, TokenLogprob } from './text-model.ts';
 import type { TokenCounts } from './token-counts.ts';
 

@@ -9,7 +9,7 @@ import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image
 import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { openPipeline } from '../../../src/files/pipeline-index.ts';
+import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';

@@ -13,7 +13,7 @@ import type {
 } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { readSafetensors } from '../../../src/files/safetensors.ts';
+import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { parseJson } from '../../../src/files/source.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 

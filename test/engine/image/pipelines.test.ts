@@ -10,7 +10,7 @@ import { openParts } from '../../../src/engine/image/parts.ts';
 import type { Autoencoder } from '../../../src/engine/image/pictures.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { openPipeline } from '../../../src/files/pipeline-index.ts';
+import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';

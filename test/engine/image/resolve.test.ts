@@ -5,7 +5,7 @@ import { familyOf } from '../../../src/engine/image/families.ts';
 import { createPlanner } from '../../../src/engine/image/plan.ts';
 import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { resolveRequest, type Resolved } from '../../../src/engine/image/resolve.ts';
-import { PIPELINES } from '../../../src/files/pipeline-classes.ts';
+import { PIPELINES } from '../../../src/files/pipeline/pipeline-classes.ts';
 
 const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
 

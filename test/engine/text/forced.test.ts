@@ -9,9 +9,9 @@ import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts
 import { allowedTokens, withProcessors } from '../../../src/engine/text/processors.ts';
 import { acceptToken } from '../../../src/engine/text/sequence.ts';
 import type { LogitProcessor } from '../../../src/engine/text/text-model.ts';
-import { openTokenizer } from '../../../src/files/tokenizer.ts';
+import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
-import { byteLevel } from '../../files/small-tokenizers.ts';
+import { byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
 import { generated, paperSequence } from './paper-sequence.ts';
 
 const tokenizer = openTokenizer(byteLevel());

@@ -4,12 +4,12 @@
 import type { Device } from '../../../src/gpu/device.ts';
 import { FROM_SLOT, PAGE_TOKENS, ROW_WORDS, TILE_WORDS, CHOICE_WORDS } from '../../../src/kernels/batch.ts';
 import { hasMask, writeMask } from '../../../src/engine/text/constrained.ts';
-import type { Drawn, Runner } from '../../../src/engine/text/runner.ts';
+import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
-import { writeStep, type StepSizes } from '../../../src/engine/text/step.ts';
-import type { StepBuffers } from '../../../src/engine/text/step-buffers.ts';
+import { writeStep, type StepSizes } from '../../../src/engine/text/step/step.ts';
+import type { StepBuffers } from '../../../src/engine/text/step/step-buffers.ts';
 
 export const PAPER_VOCABULARY = 250;
 

@@ -1,9 +1,9 @@
 // Sequences for tests without a tokenizer: every token is one letter.
 
 import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
-import { createPrefix } from '../../../src/engine/text/sequence-pages.ts';
-import { stopText } from '../../../src/engine/text/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/stops.ts';
+import { createPrefix } from '../../../src/engine/text/cache/sequence-pages.ts';
+import { stopText } from '../../../src/engine/text/stops/stop-text.ts';
+import { createStopMatcher } from '../../../src/engine/text/stops/stops.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 

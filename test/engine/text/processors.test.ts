@@ -5,8 +5,8 @@ import type { Constraint } from '../../../src/engine/text/constraint.ts';
 import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
 import { allowedTokens, withProcessors, withThinkingBudget } from '../../../src/engine/text/processors.ts';
 import type { LogitProcessor } from '../../../src/engine/text/text-model.ts';
-import { openTokenizer } from '../../../src/files/tokenizer.ts';
-import { byteLevel } from '../../files/small-tokenizers.ts';
+import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
+import { byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
 import { randomInteger } from '../random.ts';
 
 const tokenizer = openTokenizer(byteLevel());

@@ -10,10 +10,10 @@ import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextRequest } from '../../../src/engine/text/text-model.ts';
 import { checkTextRequest, MOST_BIASES } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
-import { openChatTemplate } from '../../../src/files/template.ts';
-import { openTokenizer } from '../../../src/files/tokenizer.ts';
+import { openChatTemplate } from '../../../src/files/template/template.ts';
+import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { readRope } from '../../../src/models/rope-config.ts';
-import { byteFallback, byteLevel } from '../../files/small-tokenizers.ts';
+import { byteFallback, byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
 
 let context: RequestContext;
 beforeAll(() => {

@@ -3,11 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { createPieces } from '../../../src/engine/text/piece.ts';
 import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
-import { stopText } from '../../../src/engine/text/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/stops.ts';
+import { stopText } from '../../../src/engine/text/stops/stop-text.ts';
+import { createStopMatcher } from '../../../src/engine/text/stops/stops.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
-import { openTokenizer } from '../../../src/files/tokenizer.ts';
-import { byteLevel } from '../../files/small-tokenizers.ts';
+import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
+import { byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
 import { formatOf, parserOf } from './output/feed.ts';
 import { paperSequence } from './paper-sequence.ts';
 

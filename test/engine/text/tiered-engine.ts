@@ -1,10 +1,10 @@
 // An engine of paper whose prefix cache goes on to host memory and files. Its tiers are closed after each test.
 
 import { afterEach, expect } from 'vitest';
-import { createCacheTiers, type CacheTiers } from '../../../src/engine/text/cache-tiers.ts';
+import { createCacheTiers, type CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
 import type { PageStorage } from '../../../src/engine/platform.ts';
-import { openFileStore } from '../../../src/files/page-store-file.ts';
-import { pageName } from '../../../src/files/page-store.ts';
+import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
+import { pageName } from '../../../src/files/pages/page-store.ts';
 import { temporaryFolders } from '../../files/folders.ts';
 import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, type PaperEngine } from './paper-engine.ts';

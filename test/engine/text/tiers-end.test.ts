@@ -3,8 +3,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createCacheTiers, type TierOptions } from '../../../src/engine/text/cache-tiers.ts';
-import type { PageNode, PrefixTree } from '../../../src/engine/text/prefix-tree.ts';
+import { createCacheTiers, type TierOptions } from '../../../src/engine/text/cache/cache-tiers.ts';
+import type { PageNode, PrefixTree } from '../../../src/engine/text/cache/prefix-tree.ts';
 import { paperSequence } from './paper-sequence.ts';
 import { folders, prompt, startTiered } from './tiered-engine.ts';
 

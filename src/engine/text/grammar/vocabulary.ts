@@ -1,6 +1,6 @@
 // A vocabulary as grammars see it: bytes of tokens as trees, and what was found about lexemes in them.
 
-import type { Tokenizer } from '../../../files/tokenizer.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import { createTrie, type Trie } from './trie.ts';
 import { createWalker, type Walker } from './walk.ts';
 

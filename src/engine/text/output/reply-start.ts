@@ -2,7 +2,7 @@
 // and a message that is to be continued stands there too.
 
 import { EngineError } from '../../../files/error.ts';
-import type { ChatTemplate } from '../../../files/template.ts';
+import type { ChatTemplate } from '../../../files/template/template.ts';
 import type { ChatMessage, TextPrompt } from '../text-model.ts';
 import { writeCalls } from './call-text.ts';
 import type { ReasoningFormat, ToolFormat } from './format.ts';

@@ -1,7 +1,7 @@
 // What a request makes of a reply: which tools it shows, how it thinks, and how the tokens that come back are to be read.
 
-import type { ChatTemplate } from '../../../files/template.ts';
-import type { Tokenizer } from '../../../files/tokenizer.ts';
+import type { ChatTemplate } from '../../../files/template/template.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { ChatMessage, TextPrompt, TextRequest, Tool } from '../text-model.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 import { plainOutput, type OutputParser } from './output-parser.ts';

@@ -2,7 +2,7 @@
 
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
-import type { ChatTemplate } from '../../../files/template.ts';
+import type { ChatTemplate } from '../../../files/template/template.ts';
 import type { ReasoningEffort, ReasoningOptions } from '../text-model.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 

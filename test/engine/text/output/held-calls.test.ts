@@ -9,8 +9,8 @@ import { createGrammar } from '../../../../src/engine/text/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/engine/text/grammar/vocabulary.ts';
 import { HELD_ARGUMENTS, holdCalls, withHeldCalls } from '../../../../src/engine/text/output/held-calls.ts';
 import { createPieces } from '../../../../src/engine/text/piece.ts';
-import { openTokenizer } from '../../../../src/files/tokenizer.ts';
-import { byteLevel } from '../../../files/small-tokenizers.ts';
+import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
+import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 import { formatOf, parserOf } from './feed.ts';
 
 const tokenizer = openTokenizer(byteLevel());

@@ -14,9 +14,9 @@ import {
 import { planReply } from '../../../../src/engine/text/output/reply.ts';
 import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
 import type { TextRequest } from '../../../../src/engine/text/text-model.ts';
-import { openChatTemplate } from '../../../../src/files/template.ts';
-import { openTokenizer } from '../../../../src/files/tokenizer.ts';
-import { byteLevel } from '../../../files/small-tokenizers.ts';
+import { openChatTemplate } from '../../../../src/files/template/template.ts';
+import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
+import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 import { TOOLS } from './feed.ts';
 
 const MARKS = [

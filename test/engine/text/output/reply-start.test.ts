@@ -6,7 +6,7 @@ import { beginsAfter, renderConversation } from '../../../../src/engine/text/out
 import { thinkingTags } from '../../../../src/engine/text/output/thinking.ts';
 import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
 import { EngineError } from '../../../../src/files/error.ts';
-import { openChatTemplate } from '../../../../src/files/template.ts';
+import { openChatTemplate } from '../../../../src/files/template/template.ts';
 
 const think = reasoningFormat('qwen3')!;
 const always = reasoningFormat('deepseek_r1')!;

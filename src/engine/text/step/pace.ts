@@ -1,0 +1,24 @@
+// How much goes into one submit: well below what drivers take for a hang, from what earlier steps took.
+
+import { TILE_ROWS } from '../../../kernels/batch.ts';
+
+const SUBMIT_MS = 100;
+
+export interface Pace {
+  /** Segments of a tape for one submit, for a step of so many rows. */
+  segments(rows: number): number;
+  took(rows: number, segments: number, ms: number): void;
+}
+
+export function createPace(): Pace {
+  const msPerSegment = new Map<number, number>();
+  const bucket = (rows: number): number => Math.ceil(Math.log2(rows));
+  return {
+    segments: (rows) => {
+      const ms = msPerSegment.get(bucket(rows));
+      if (ms === undefined) return rows < TILE_ROWS ? Infinity : 1;
+      return Math.max(1, Math.floor(SUBMIT_MS / ms));
+    },
+    took: (rows, segments, ms) => void msPerSegment.set(bucket(rows), ms / segments),
+  };
+}

@@ -1,0 +1,127 @@
+// Log probabilities of a prompt's own tokens: the head on the states that a step has left, some rows at a time, so that no more
+// logits exist at once than sampling has.
+
+import type { Device } from '../../../gpu/device.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import { CHOICE_WORDS } from '../../../kernels/batch.ts';
+import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
+import type { LanguageModel } from '../../../models/llama.ts';
+import { createReadback } from './readback.ts';
+import type { Part } from '../scheduler.ts';
+import type { Sequence } from '../sequence.ts';
+import { adapterOf } from './step.ts';
+
+export interface PromptReader {
+  /** The head once more, on what a forward pass keeps; its logits stay as they are. */
+  record(forward: Tape, states: Tensor, logits: Tensor): Tape;
+  /**
+   * Right after a step's forward pass, before anything else is submitted; null: none of its sequences asks. The result waits, and
+   * hands all to the sequences.
+   */
+  take(head: Tape, parts: readonly Part[]): (() => Promise<void>) | null;
+}
+
+/** A row whose next token is the prompt's. */
+interface Told {
+  row: number;
+  sequence: Sequence;
+  /** Of that token. */
+  position: number;
+}
+
+/** As in shaders/lib/choice.wgsl. */
+const CHOICE_LOGPROBS = 17;
+
+/** `rows` of a step, `slots` of the head. */
+export function createPromptReader(
+  device: Device,
+  { head }: Pick<LanguageModel, 'head'>,
+  { rows, slots }: { rows: number; slots: number },
+): PromptReader {
+  const held = (label: string, words: number): Region => {
+    const buffer = device.allocate('step', label, 4 * words);
+    return { buffer, offset: 0, size: buffer.size };
+  };
+  const wanted = held('prompt rows', slots);
+  const ids = held('prompt tokens', slots);
+  const adapters = held('adapters of prompt rows', slots);
+  const choices = held('what to tell of prompt rows', CHOICE_WORDS * slots);
+  const strip = held('log probabilities of some prompt rows', LOGPROB_WORDS * slots);
+  const all = held('log probabilities of prompts', LOGPROB_WORDS * rows);
+  const readback = createReadback(device, [all]);
+
+  const write = (region: Region, words: Uint32Array<ArrayBuffer>): void =>
+    device.gpu.queue.writeBuffer(region.buffer, 0, words);
+
+  return {
+    record(forward, states, logits) {
+      const { capacity, rowAdapters } = forward;
+      const tape = new Tape(device, capacity, { rowAdapters: rowAdapters && { sampled: adapters } });
+      tape.borrow(forward, logits); // so that nothing is laid where they are
+      const own = head(tape.borrow(forward, states), { wanted });
+      logprobs(own, { choices, ids }, strip, { tempered: false });
+      tape.finish();
+      return tape;
+    },
+    take(head, parts) {
+      const told = toldRows(parts);
+      if (told.length === 0) return null;
+      const most = Math.max(...told.map(({ sequence }) => sequence.recorder!.promptTop!));
+      const asked = new Uint32Array(CHOICE_WORDS * slots);
+      for (let row = 0; row < slots; row++) asked[row * CHOICE_WORDS + CHOICE_LOGPROBS] = most + 1;
+      write(choices, asked);
+      const strips = head.capacity['sampled']!;
+      for (let first = 0; first < told.length; first += strips) {
+        const some = told.slice(first, first + strips);
+        write(
+          wanted,
+          Uint32Array.from(some, ({ row }) => row),
+        );
+        write(
+          ids,
+          Uint32Array.from(some, ({ sequence, position }) => sequence.ids[position]!),
+        );
+        write(
+          adapters,
+          Uint32Array.from(some, ({ sequence }) => adapterOf(sequence)),
+        );
+        head.run(
+          { sampled: some.length },
+          {
+            last: (encoder) =>
+              encoder.copyBufferToBuffer(strip.buffer, 0, all.buffer, first * EACH, some.length * EACH),
+          },
+        );
+      }
+      const encoder = device.gpu.createCommandEncoder();
+      const read = readback.copy(encoder, [told.length * EACH]);
+      device.gpu.queue.submit([encoder.finish()]);
+      return async () => {
+        const [words] = await read();
+        told.forEach(({ sequence, position }, i) =>
+          sequence.recorder!.prompt(position, words!.slice(i * LOGPROB_WORDS, (i + 1) * LOGPROB_WORDS)),
+        );
+      };
+    },
+  };
+}
+
+const EACH = 4 * LOGPROB_WORDS;
+
+/** Whether a step computes rows that are told. */
+export function asksForPrompt(parts: readonly Part[]): boolean {
+  return toldRows(parts).length > 0;
+}
+
+function toldRows(parts: readonly Part[]): Told[] {
+  const told: Told[] = [];
+  let before = 0;
+  for (const { sequence, first, rows } of parts) {
+    const asks = sequence.recorder !== null && sequence.recorder.promptTop !== null;
+    const count = asks ? Math.min(rows, sequence.promptTokens - 1 - first) : 0;
+    for (let i = 0; i < count; i++) told.push({ row: before + i, sequence, position: first + i + 1 });
+    before += rows;
+  }
+  return told;
+}

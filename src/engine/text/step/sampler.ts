@@ -1,0 +1,126 @@
+// Sampling of a step on the device, after the forward pass has left its logits: in place where nothing but penalties, biases and masks
+// changes them; on a copy where a function of the request does, or where log probabilities of the untouched logits are asked for.
+
+import type { Device } from '../../../gpu/device.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import type { TextBatch } from '../../../kernels/batch.ts';
+import { exclude } from '../../../kernels/exclude.ts';
+import { maskLogits, maskWords } from '../../../kernels/logits-mask.ts';
+import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
+import { process } from '../../../kernels/process.ts';
+import { sample } from '../../../kernels/sample.ts';
+import { writeMask } from '../constrained.ts';
+import type { Sequence } from '../sequence.ts';
+import { createWgslProcessors, type WgslProcessors } from './wgsl-processor.ts';
+
+export interface Sampler {
+  /** Log probabilities by sampled row; see LOGPROB_WORDS. */
+  readonly logprobs: Region;
+  readonly processors: WgslProcessors;
+  /** Sampling of what a forward pass computes. */
+  record(forward: Tape, logits: Tensor): Drawing;
+}
+
+/** Of one recorded forward pass. */
+export interface Drawing {
+  /** What there is to compile. */
+  tapes: Tape[];
+  /**
+   * Adds it to a command buffer, for the rows of these sequences. The masks of `masked` are made here, in the order that the step
+   * has numbered them; one whose constraint has ended since is let go with a mask of everything.
+   */
+  encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[], masked: readonly Sequence[]): void;
+  destroy(): void;
+}
+
+export interface SamplerOptions {
+  slots: number;
+  vocabulary: number;
+  /** Log probabilities after temperature and all that changes logits before it. */
+  processedLogprobs: boolean;
+}
+
+/** Processors kept beyond those that one step may have. */
+const SPARE_PROCESSORS = 16;
+
+export function createSampler(device: Device, batch: TextBatch, options: SamplerOptions): Sampler {
+  const { slots, vocabulary, processedLogprobs: tempered } = options;
+  const words = maskWords(vocabulary);
+  const processors = createWgslProcessors(device, slots + SPARE_PROCESSORS);
+  const host = new Uint32Array(slots * words);
+  const held = (label: string, bytes: number): Region => {
+    const buffer = device.allocate('step', label, bytes);
+    return { buffer, offset: 0, size: buffer.size };
+  };
+  const masks = held('token masks', 4 * host.length);
+  const results = held('log probabilities', 4 * slots * LOGPROB_WORDS);
+
+  const uploadMasks = (masked: readonly Sequence[]): void => {
+    masked.forEach((sequence, i) => writeMask(sequence, host.subarray(i * words, (i + 1) * words)));
+    if (masked.length > 0) device.gpu.queue.writeBuffer(masks.buffer, 0, host, 0, masked.length * words);
+  };
+
+  return {
+    logprobs: results,
+    processors,
+    record(forward, logits) {
+      const capacity = { sampled: forward.capacity['sampled']! };
+      const plain = new Tape(device, capacity);
+      sample(plain.borrow(forward, logits), batch);
+      plain.finish();
+
+      const bar = new Tape(device, capacity);
+      const barred = bar.borrow(forward, logits);
+      exclude(barred, batch, masks);
+      sample(barred, batch);
+      bar.finish();
+
+      const edit = new Tape(device, capacity);
+      const edited = edit.keep(maskLogits(edit.borrow(forward, logits), batch, masks));
+      edit.finish();
+      const draw = new Tape(device, capacity);
+      const own = draw.borrow(edit, edited);
+      sample(own, batch);
+      logprobs(tempered ? own : draw.borrow(forward, logits), batch, results, { tempered });
+      draw.finish();
+
+      const processing = new Map<number, Tape>();
+      const tapeOf = ({ name, id }: { name: string; id: number }): Tape => {
+        const known = processing.get(id);
+        if (known) return known;
+        for (const [old, tape] of processing)
+          if (!processors.has(old) && processing.delete(old)) tape.destroy();
+        const tape = new Tape(device, capacity);
+        process(tape.borrow(edit, edited), batch, { name, id });
+        tape.finish();
+        processing.set(id, tape);
+        return tape;
+      };
+
+      const tapes = [plain, bar, edit, draw];
+      return {
+        tapes,
+        encode(encoder, sampled, masked) {
+          const sizes = { sampled: sampled.length };
+          uploadMasks(masked);
+          if (!sampled.some(isEdited)) {
+            (masked.length === 0 ? plain : bar).encode(encoder, sizes);
+            return;
+          }
+          edit.encode(encoder, sizes);
+          const sources = new Set(sampled.map(({ processor }) => processor));
+          for (const source of sources)
+            if (source !== null) tapeOf(processors.of(source)).encode(encoder, sizes);
+          draw.encode(encoder, sizes);
+        },
+        destroy: () => [...tapes, ...processing.values()].forEach((tape) => tape.destroy()),
+      };
+    },
+  };
+}
+
+/** Whether its row needs more than its logits in place, mask or not. */
+function isEdited({ sampling, processor }: Sequence): boolean {
+  return sampling.logprobs !== null || processor !== null;
+}

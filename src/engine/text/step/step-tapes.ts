@@ -1,0 +1,51 @@
+// What a step of some capacity replays: the forward pass, then sampling, and the head on a prompt's own tokens.
+
+import type { Device } from '../../../gpu/device.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import { TILE_ROWS, type KvPages, type TextBatch } from '../../../kernels/batch.ts';
+import type { LanguageModel } from '../../../models/llama.ts';
+import type { PromptReader } from './prompt-logprobs.ts';
+import type { Drawing, Sampler } from './sampler.ts';
+
+export interface StepTapes {
+  forward: Tape;
+  drawing: Drawing;
+  /** For log probabilities of prompts. */
+  head: Tape;
+}
+
+interface StepRecipe {
+  model: LanguageModel;
+  sampler: Sampler;
+  prompts: PromptReader;
+  batch: TextBatch;
+  kv: KvPages[];
+  rows: number;
+  slots: number;
+  /** Of the longest context. */
+  contextPages: number;
+  rowAdapters: TextBatch['adapters'] | null;
+}
+
+/** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
+export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
+  const { model, sampler, prompts, batch, kv, rows, slots, contextPages, rowAdapters } = recipe;
+  const sampled = Math.min(rows, slots);
+  const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages };
+  const forward = new Tape(device, capacity, { rowAdapters });
+  const states = forward.keep(model.states(forward, batch, kv));
+  const logits = forward.keep(model.head(states, batch));
+  forward.finish();
+  const head = prompts.record(forward, states, logits);
+  return { forward, drawing: sampler.record(forward, logits), head };
+}
+
+export function tapesOf({ forward, drawing, head }: StepTapes): Tape[] {
+  return [forward, ...drawing.tapes, head];
+}
+
+export function forget({ forward, drawing, head }: StepTapes): void {
+  forward.destroy();
+  drawing.destroy();
+  head.destroy();
+}

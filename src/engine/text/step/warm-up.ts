@@ -1,0 +1,39 @@
+// Kernels compiled before the first request: drivers do so at a kernel's first run.
+
+import type { Device } from '../../../gpu/device.ts';
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Sizes } from '../../../gpu/tensor.ts';
+
+/** Runs each pipeline once, on the cleared step data: a row for token 0 in page 0, which nobody uses yet. */
+export async function warmUp(
+  device: Device,
+  tapes: readonly Tape[],
+  onProgress: (done: number, total: number) => void,
+): Promise<void> {
+  // As in a long context, in which several workgroups share a query's attention.
+  const sizes = ({ capacity: { contextPages = 0 } }: Tape): Sizes => ({
+    rows: 1,
+    sampled: 1,
+    tiles: 1,
+    tileRows: 1,
+    contextPages,
+  });
+  const first = new Map(
+    tapes.flatMap((tape) => tape.encodables(sizes(tape))).map((encodable) => [encodable.pipeline, encodable]),
+  );
+  let done = 0;
+  for (const { pipeline, bindGroup, groups } of first.values()) {
+    onProgress(done++, first.size);
+    const encoder = device.gpu.createCommandEncoder();
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, bindGroup);
+    pass.dispatchWorkgroups(...groups);
+    pass.end();
+    device.gpu.queue.submit([encoder.finish()]);
+    await device.gpu.queue.onSubmittedWorkDone();
+  }
+  const error = device.takeError();
+  if (error !== null) throw error;
+  onProgress(done, first.size);
+}

@@ -1,0 +1,153 @@
+// A Hugging Face checkpoint folder: config, weights in one or many safetensors files, tokenizer, chat template.
+// Opening reads headers only. Nothing of the weights is read before the loader asks for it, tensor by tensor.
+
+import { refuseCustomCode, refuseForeignFolder, refuseQuantized } from './checkpoint-refusal.ts';
+import { EngineError } from '../error.ts';
+import type { TensorEntry } from './safetensors.ts';
+import { openShards, type Weights } from './shards.ts';
+import { isRecord, readJson, readText, type Folder } from '../source.ts';
+import type { ChatTemplates } from '../template/template.ts';
+import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
+
+export interface Checkpoint {
+  path: string;
+  config: Record<string, unknown>;
+  /** generation_config.json; {} where there is none. */
+  generationConfig: Record<string, unknown>;
+  tensors: Map<string, TensorEntry>;
+  /** File names of the weights. */
+  shards: string[];
+  tokenizer(): Promise<Tokenizer>;
+  /** null where the checkpoint has none. */
+  chatTemplate: ChatTemplates | null;
+  close(): Promise<void>;
+}
+
+interface CheckpointOptions {
+  /** Architectures that need no code of the repository, whatever its auto_map says. */
+  architectures: readonly string[];
+}
+
+const INDEX = 'model.safetensors.index.json';
+
+export async function openCheckpoint(
+  folder: Folder,
+  { architectures }: CheckpointOptions,
+): Promise<Checkpoint> {
+  const names = await folder.names();
+  const config = await readCheckpointConfig(folder, { architectures });
+  const optional = async (name: string): Promise<Record<string, unknown>> =>
+    names.includes(name) ? readJson(folder, name) : {};
+  const [generationConfig, tokenizerConfig] = await Promise.all([
+    optional('generation_config.json'),
+    optional('tokenizer_config.json'),
+  ]);
+  const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
+  const { tensors, sources } = await openWeights(folder, names);
+  let tokenizer: Promise<Tokenizer> | undefined;
+  return {
+    path: folder.path,
+    config,
+    generationConfig,
+    tensors,
+    shards: sources.map(({ name }) => name),
+    tokenizer: () => (tokenizer ??= readTokenizer(folder, names, tokenizerConfig)),
+    chatTemplate,
+    close: async () => void (await Promise.all(sources.map((source) => source.close()))),
+  };
+}
+
+/** config.json of a folder, where what it holds can be opened by its names and by this. */
+export async function readCheckpointConfig(
+  folder: Folder,
+  { architectures }: CheckpointOptions,
+): Promise<Record<string, unknown>> {
+  refuseForeignFolder(folder.path, await folder.names());
+  const config = await readJson(folder, 'config.json');
+  refuseCustomCode(config, architectures);
+  refuseQuantized(folder.path, config);
+  return config;
+}
+
+/** model.safetensors, or the shards that its index lists. */
+function openWeights(folder: Folder, names: string[]): Promise<Weights> {
+  if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
+  if (names.includes(INDEX)) return openShards(folder, names, INDEX);
+  const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
+  throw new EngineError(
+    'bad_checkpoint',
+    `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint`,
+    { param: INDEX },
+  );
+}
+
+/** The tokenizer of a folder: tokenizer.json, or vocab.json with merges.txt. */
+export async function readTokenizer(
+  folder: Folder,
+  names: string[],
+  config: Record<string, unknown>,
+): Promise<Tokenizer> {
+  const map = names.includes('special_tokens_map.json')
+    ? await readJson(folder, 'special_tokens_map.json')
+    : {};
+  // As in the reference: the map has the last word where the config was written before tokens were listed in it. Stable
+  // Diffusion 2 pads with what its map says.
+  const tokenizerConfig = isRecord(config['added_tokens_decoder'])
+    ? { ...map, ...config }
+    : { ...config, ...map };
+  if (names.includes('tokenizer.json')) {
+    return openTokenizer({ tokenizerJson: await readJson(folder, 'tokenizer.json'), tokenizerConfig });
+  }
+  if (names.includes('vocab.json') && names.includes('merges.txt')) {
+    const vocab = await readJson(folder, 'vocab.json');
+    return openTokenizer({ vocab, merges: await readText(folder, 'merges.txt'), tokenizerConfig });
+  }
+  throw missingTokenizer(folder.path, names);
+}
+
+/** Throws where a folder has no tokenizer that can be read, judging by its names. */
+export function checkTokenizerFiles(path: string, names: readonly string[]): void {
+  const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
+  if (!names.includes('tokenizer.json') && !hasPair) throw missingTokenizer(path, names);
+}
+
+/** What it may have instead: SentencePiece or tiktoken; Mistral's own. */
+const FOREIGN_TOKENIZERS = ['tokenizer.model', 'tekken.json'];
+
+function missingTokenizer(path: string, names: readonly string[]): EngineError {
+  const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));
+  return foreign === undefined
+    ? new EngineError(
+        'bad_checkpoint',
+        `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json`,
+        { param: 'tokenizer.json' },
+      )
+    : new EngineError(
+        'unsupported',
+        `${path} has its tokenizer only as ${foreign}, which is not read: take a converted repository that has tokenizer.json`,
+        { param: foreign },
+      );
+}
+
+/** The chat templates of a folder, from a file of their own or tokenizer_config.json; null where there are none. */
+export async function readChatTemplates(
+  folder: Folder,
+  names: readonly string[],
+  tokenizerConfig: Readonly<Record<string, unknown>>,
+): Promise<ChatTemplates | null> {
+  if (names.includes('chat_template.jinja')) return templates(await readText(folder, 'chat_template.jinja'));
+  const json = names.includes('chat_template.json') ? await readJson(folder, 'chat_template.json') : {};
+  return templates(json['chat_template']) ?? templates(tokenizerConfig['chat_template']);
+}
+
+/** One template, or a list of { name, template }. */
+function templates(value: unknown): ChatTemplates | null {
+  if (typeof value === 'string') return { default: value };
+  if (!Array.isArray(value)) return null;
+  const named = value.flatMap((entry: unknown) =>
+    isRecord(entry) && typeof entry['name'] === 'string' && typeof entry['template'] === 'string'
+      ? [[entry['name'], entry['template']]]
+      : [],
+  );
+  return named.length === 0 ? null : Object.fromEntries(named);
+}

@@ -1,0 +1,91 @@
+// What sentence-transformers says beside a checkpoint: which states stand for a text, whether they are brought to length one, and
+// how long a text may be.
+
+import { EngineError } from '../error.ts';
+import { isRecord, parseJson, readJson, readText, type Folder } from '../source.ts';
+
+export type Pooling = 'cls' | 'mean' | 'last';
+
+export interface EmbeddingLayout {
+  pooling: Pooling;
+  normalize: boolean;
+  /** Tokens of one text; null: as many as the model takes. */
+  mostTokens: number | null;
+}
+
+/** Its presence says that a checkpoint makes embeddings. */
+export const MODULES = 'modules.json';
+const MODES: Readonly<Record<string, Pooling>> = {
+  pooling_mode_cls_token: 'cls',
+  pooling_mode_mean_tokens: 'mean',
+  pooling_mode_lasttoken: 'last',
+  cls: 'cls',
+  mean: 'mean',
+  lasttoken: 'last',
+};
+
+/** `otherwise`: of a checkpoint that says nothing. */
+export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): Promise<EmbeddingLayout> {
+  const names = await folder.names();
+  if (!names.includes(MODULES)) return { pooling: otherwise, normalize: true, mostTokens: null };
+  const modules = await readModules(folder);
+  const foreign = modules.find(({ kind }) => !['Transformer', 'Pooling', 'Normalize'].includes(kind));
+  if (foreign) {
+    throw new EngineError(
+      'unsupported',
+      `${folder.path} ends in a ${foreign.kind} module (${MODULES}), which is not built: choose a model whose modules are Transformer, Pooling and Normalize`,
+      { param: MODULES },
+    );
+  }
+  const pooling = modules.find(({ kind }) => kind === 'Pooling');
+  const settings = names.includes('sentence_bert_config.json')
+    ? await readJson(folder, 'sentence_bert_config.json')
+    : {};
+  const most = settings['max_seq_length'];
+  return {
+    pooling: pooling ? await readPooling(folder, `${pooling.path}/config.json`) : otherwise,
+    normalize: modules.some(({ kind }) => kind === 'Normalize'),
+    mostTokens: typeof most === 'number' && Number.isInteger(most) && most > 0 ? most : null,
+  };
+}
+
+async function readModules(folder: Folder): Promise<{ kind: string; path: string }[]> {
+  const value = parseModules(await readText(folder, MODULES));
+  if (value) return value;
+  const message = `${MODULES} in ${folder.path} is no list of modules: fetch the file again`;
+  throw new EngineError('bad_checkpoint', message, { param: MODULES });
+}
+
+/** null: it is none. */
+function parseModules(text: string): { kind: string; path: string }[] | null {
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(value)) return null;
+  return value.flatMap((entry: unknown) => {
+    if (!isRecord(entry) || typeof entry['type'] !== 'string') return [];
+    const { type, path } = entry;
+    return [{ kind: type.split('.').at(-1)!, path: typeof path === 'string' ? path : '' }];
+  });
+}
+
+/** One flag a mode in older files, a name in newer ones. */
+async function readPooling(folder: Folder, name: string): Promise<Pooling> {
+  const config = await readJson(folder, name);
+  const named = config['pooling_mode'];
+  const modes =
+    named === undefined
+      ? Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true)
+      : [named].flat().map(String);
+  const [mode] = modes;
+  const pooling = mode === undefined || !Object.hasOwn(MODES, mode) ? undefined : MODES[mode];
+  if (pooling && modes.length === 1) return pooling;
+  throw new EngineError(
+    'unsupported',
+    `${name}: pooling by ${modes.join(' and ') || 'nothing'} is not built; choose a model that pools by the mean, the first or the last token`,
+    { param: name },
+  );
+}

@@ -1,0 +1,172 @@
+// A low-rank adapter as PEFT saves it: adapter_config.json, and adapter_model.safetensors with an A [rank, k] and a B [rows, rank]
+// for each module it adapts. What is more than that is refused by name, since leaving it out would change what it says.
+
+import { EngineError } from '../error.ts';
+import { readSafetensors, type TensorEntry } from './safetensors.ts';
+import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
+
+export interface LoraModule {
+  /** As in the model's checkpoint, without `.weight`. */
+  name: string;
+  a: TensorEntry;
+  b: TensorEntry;
+  rank: number;
+  /** On B · A. */
+  scale: number;
+}
+
+export interface LoraFile {
+  path: string;
+  modules: LoraModule[];
+  /** The largest. */
+  rank: number;
+  /** The same for the same settings and weights, wherever they lie. */
+  identity: string;
+  close(): Promise<void>;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const CONFIG = 'adapter_config.json';
+const WEIGHTS = 'adapter_model.safetensors';
+
+/** Throws bad_checkpoint and unsupported; what is opened has to be closed. */
+export async function openLora(folder: Folder): Promise<LoraFile> {
+  const names = await folder.names();
+  for (const name of [CONFIG, WEIGHTS]) {
+    if (!names.includes(name)) throw missing(folder, name, names);
+  }
+  const config = await readJson(folder, CONFIG);
+  refuseMore(folder.path, config);
+  const source = await folder.open(WEIGHTS);
+  try {
+    const { tensors } = await readSafetensors(source);
+    const modules = readModules(folder.path, config, tensors);
+    return {
+      path: folder.path,
+      modules,
+      rank: Math.max(...modules.map(({ rank }) => rank)),
+      identity: await identify(source, await readText(folder, CONFIG)),
+      close: () => source.close(),
+    };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+function missing({ path }: Folder, name: string, names: readonly string[]): EngineError {
+  const pickle = names.find((other) => /^adapter_model\.(bin|pt|pth)$/.test(other));
+  const remedy =
+    name === WEIGHTS && pickle !== undefined
+      ? `only ${pickle}, a Python pickle, which can run code when it is read: convert it`
+      : 'give the folder that PEFT saved the adapter in';
+  return new EngineError('bad_checkpoint', `${path} has no ${name}: ${remedy}`, { param: name });
+}
+
+/** Settings of other ways to adapt, with the values at which they do nothing. */
+const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  bias: ['none'],
+  use_dora: [false],
+  lora_bias: [false],
+  fan_in_fan_out: [false],
+  use_qalora: [false],
+  modules_to_save: [],
+  layer_replication: [],
+  target_parameters: [],
+  trainable_token_indices: [],
+  exclude_modules: [],
+  alora_invocation_tokens: [],
+  arrow_config: [],
+};
+
+/** Ways to begin that leave another base than the checkpoint's. */
+const OTHER_BASE = /^(pissa|olora|corda|loftq)/;
+
+function refuseMore(path: string, config: Json): void {
+  const refuse = (key: string): never => {
+    throw new EngineError(
+      'unsupported',
+      `${path}: ${CONFIG} has ${key} ${JSON.stringify(config[key])}, which is not built; merge the adapter into its model, or train one without`,
+      { param: key },
+    );
+  };
+  if (config['peft_type'] !== 'LORA') refuse('peft_type');
+  for (const [key, neutral] of Object.entries(NEUTRAL)) {
+    const value = config[key] ?? null;
+    const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+    // What is left out of the adapter is not in its file: nothing to do.
+    if (!isEmpty && !neutral.includes(value) && key !== 'exclude_modules') refuse(key);
+  }
+  const begin = config['init_lora_weights'];
+  if (typeof begin === 'string' && OTHER_BASE.test(begin)) refuse('init_lora_weights');
+}
+
+const TENSOR = /^base_model\.model\.(.+)\.lora_([AB])(?:\.default)?\.weight$/;
+
+function readModules(path: string, config: Json, tensors: ReadonlyMap<string, TensorEntry>): LoraModule[] {
+  const pairs = new Map<string, { A?: TensorEntry; B?: TensorEntry }>();
+  for (const [name, entry] of tensors) {
+    const [, module, factor] = TENSOR.exec(name) ?? [];
+    if (module === undefined) {
+      throw new EngineError(
+        'unsupported',
+        `${path}: tensor ${name} is no lora_A or lora_B of a linear layer; merge the adapter into its model, or train one without`,
+        { param: name },
+      );
+    }
+    pairs.set(module, { ...pairs.get(module), [factor as 'A' | 'B']: entry });
+  }
+  if (pairs.size === 0) throw bad(path, WEIGHTS, 'holds no tensors');
+  return [...pairs].map(([name, { A, B }]) => {
+    if (!A || !B) throw bad(path, name, `lacks its lora_${A ? 'B' : 'A'}.weight`);
+    const [rank = 0] = A.shape;
+    const stated = patterned(config, 'rank_pattern', name) ?? config['r'];
+    if (A.shape.length !== 2 || B.shape.length !== 2 || B.shape[1] !== rank || rank !== stated || rank < 1)
+      throw bad(
+        path,
+        name,
+        `has factors of [${A.shape.join(', ')}] and [${B.shape.join(', ')}], ${CONFIG} asks for rank ${String(stated)}`,
+      );
+    const alpha = patterned(config, 'alpha_pattern', name) ?? config['lora_alpha'];
+    if (typeof alpha !== 'number') throw bad(path, 'lora_alpha', 'is no number');
+    return {
+      name,
+      a: A,
+      b: B,
+      rank,
+      scale: alpha / (config['use_rslora'] === true ? Math.sqrt(rank) : rank),
+    };
+  });
+}
+
+/** The value of the first pattern that a module's name ends with, as PEFT looks it up. */
+function patterned(config: Json, key: string, module: string): unknown {
+  const patterns = Object.entries((config[key] ?? {}) as Json);
+  return patterns.find(([pattern]) => new RegExp(`^(.*\\.)?(${pattern})$`).test(module))?.[1];
+}
+
+const READ_BYTES = 4 * 2 ** 20;
+
+/** Two 32-bit FNV-1a sums over words: enough to tell adapters apart, none to trust. */
+async function identify(source: ByteSource, config: string): Promise<string> {
+  let [low, high] = [0x811c9dc5, 0x9e3779b9];
+  const take = (word: number): void => {
+    low = Math.imul(low ^ word, 0x01000193);
+    high = Math.imul(high ^ (word >>> 13) ^ (word << 19), 0x01000193) ^ (low >>> 7);
+  };
+  for (const byte of new TextEncoder().encode(config)) take(byte);
+  for (let at = 0; at < source.size; at += READ_BYTES) {
+    const bytes = await source.read(at, Math.min(READ_BYTES, source.size - at));
+    const whole = bytes.length - (bytes.length % 4);
+    for (const word of new Uint32Array(bytes.buffer, bytes.byteOffset, whole / 4)) take(word);
+    for (const byte of bytes.subarray(whole)) take(byte);
+  }
+  return [low, high, source.size].map((word) => (word >>> 0).toString(16)).join('-');
+}
+
+function bad(path: string, what: string, problem: string): EngineError {
+  return new EngineError('bad_checkpoint', `${path}: ${what} ${problem}: fetch the adapter again`, {
+    param: what,
+  });
+}

@@ -1,0 +1,187 @@
+// The safetensors layout: 8 bytes little-endian header length, a JSON header, then the tensors back to back.
+// A header is believed only after every claim in it was held against the file: a lying one would have the loader
+// read other tensors' bytes or allocate without bound.
+
+import { EngineError } from '../error.ts';
+import { duplicateKey } from '../json-keys.ts';
+import { isRecord, type ByteSource } from '../source.ts';
+
+/** Bytes an element. What the loader accepts is the loader's business. */
+const DTYPE_BYTES = {
+  BOOL: 1,
+  U8: 1,
+  I8: 1,
+  F8_E4M3: 1,
+  F8_E5M2: 1,
+  I16: 2,
+  U16: 2,
+  F16: 2,
+  BF16: 2,
+  I32: 4,
+  U32: 4,
+  F32: 4,
+  I64: 8,
+  U64: 8,
+  F64: 8,
+} as const;
+
+export type Dtype = keyof typeof DTYPE_BYTES;
+
+export interface TensorSpec {
+  name: string;
+  dtype: Dtype;
+  shape: number[];
+}
+
+export interface TensorEntry extends TensorSpec {
+  source: ByteSource;
+  /** From the start of the file. */
+  offset: number;
+  bytes: number;
+}
+
+interface Safetensors {
+  tensors: Map<string, TensorEntry>;
+  metadata: Record<string, string>;
+}
+
+const PREFIX_BYTES = 8;
+/** The limit of the reference implementation. */
+const MAX_HEADER_BYTES = 100_000_000;
+
+export async function readSafetensors(source: ByteSource): Promise<Safetensors> {
+  const { text, dataStart } = await readHeader(source);
+  const header = parseHeader(source, text);
+  const { __metadata__: metadata = {}, ...claims } = header;
+  if (!isStringRecord(metadata)) throw lie(source, '__metadata__ must map names to strings');
+  const entries = Object.entries(claims).map(([name, claim]) => parseEntry(source, name, claim, dataStart));
+  assertContiguous(source, entries, dataStart);
+  return { tensors: new Map(entries.map((entry) => [entry.name, entry])), metadata };
+}
+
+async function readHeader(source: ByteSource): Promise<{ text: string; dataStart: number }> {
+  if (source.size < PREFIX_BYTES)
+    throw lie(source, `it holds ${source.size} bytes, fewer than the 8 of a header length`);
+  const prefix = new DataView((await source.read(0, PREFIX_BYTES)).buffer);
+  const length = prefix.getBigUint64(0, true);
+  if (length > MAX_HEADER_BYTES)
+    throw lie(source, `its header claims ${length} bytes, more than the ${MAX_HEADER_BYTES} allowed`);
+  if (Number(length) > source.size - PREFIX_BYTES) {
+    throw lie(source, `its header claims ${length} bytes and the file holds ${source.size}`);
+  }
+  const bytes = await source.read(PREFIX_BYTES, Number(length));
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { text, dataStart: PREFIX_BYTES + bytes.length };
+  } catch (cause) {
+    throw lie(source, 'its header is not UTF-8', cause);
+  }
+}
+
+function parseHeader(source: ByteSource, text: string): Record<string, unknown> {
+  let header: unknown;
+  try {
+    header = JSON.parse(text);
+  } catch (cause) {
+    throw lie(
+      source,
+      `its header is not JSON (${cause instanceof Error ? cause.message : String(cause)})`,
+      cause,
+    );
+  }
+  if (!isRecord(header)) throw lie(source, 'its header is not a JSON object');
+  const twice = duplicateKey(text);
+  if (twice !== null) throw lie(source, `its header names ${JSON.stringify(twice)} twice`);
+  return header;
+}
+
+function parseEntry(source: ByteSource, name: string, claim: unknown, dataStart: number): TensorEntry {
+  const wrong = (reason: string) => lie(source, `tensor ${JSON.stringify(name)}: ${reason}`);
+  if (!isRecord(claim)) throw wrong('its entry is not an object');
+  const { dtype, shape, data_offsets: offsets } = claim;
+  if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_BYTES, dtype)) {
+    throw wrong(`dtype ${JSON.stringify(dtype)} is none of ${Object.keys(DTYPE_BYTES).join(', ')}`);
+  }
+  if (!isSizes(shape)) throw wrong(`shape ${JSON.stringify(shape)} is not a list of non-negative integers`);
+  if (!isSizes(offsets) || offsets.length !== 2) {
+    throw wrong(`data_offsets ${JSON.stringify(offsets)} are not two non-negative integers`);
+  }
+  const [begin = 0, end = 0] = offsets;
+  if (begin > end) throw wrong(`data_offsets ${begin} to ${end} run backwards`);
+  if (end > source.size - dataStart) {
+    throw wrong(`data_offsets ${begin} to ${end} lie beyond the ${source.size - dataStart} bytes of data`);
+  }
+  const spec = { name, dtype: dtype as Dtype, shape };
+  const bytes = tensorBytes(spec);
+  if (bytes !== end - begin) {
+    throw wrong(`${dtype} [${shape.join(', ')}] takes ${bytes} bytes and data_offsets span ${end - begin}`);
+  }
+  return { ...spec, source, offset: dataStart + begin, bytes };
+}
+
+/** Sorted by place, each tensor must begin where the one before ended, and the last must end with the file. */
+function assertContiguous(source: ByteSource, entries: TensorEntry[], dataStart: number): void {
+  const placed = entries.toSorted((a, b) => a.offset - b.offset || a.bytes - b.bytes);
+  let end = dataStart;
+  let before = 'the header';
+  for (const { name, offset, bytes } of placed) {
+    if (offset < end)
+      throw lie(source, `tensor ${JSON.stringify(name)} overlaps ${before} by ${end - offset} bytes`);
+    if (offset > end)
+      throw lie(
+        source,
+        `${offset - end} bytes between ${before} and tensor ${JSON.stringify(name)} belong to none`,
+      );
+    end = offset + bytes;
+    before = `tensor ${JSON.stringify(name)}`;
+  }
+  if (end !== source.size)
+    throw lie(source, `${source.size - end} bytes after ${before} belong to no tensor`);
+}
+
+/** Bytes that dtype and shape ask for; Infinity where no file could hold them. */
+export function tensorBytes({ dtype, shape }: Pick<TensorSpec, 'dtype' | 'shape'>): number {
+  const bytes = shape.reduce((product, size) => product * size, DTYPE_BYTES[dtype]);
+  return Number.isSafeInteger(bytes) ? bytes : Infinity;
+}
+
+/** Everything before the data: length and header, padded with spaces so that the data begins at a multiple of 8, or at `room`. */
+export function safetensorsHead(
+  specs: TensorSpec[],
+  metadata: Record<string, string> = {},
+  room = 0,
+): Uint8Array {
+  let begin = 0;
+  const claims = specs.map((spec): [string, unknown] => {
+    const end = begin + tensorBytes(spec);
+    const claim = { dtype: spec.dtype, shape: spec.shape, data_offsets: [begin, end] };
+    begin = end;
+    return [spec.name, claim];
+  });
+  const listed = Object.keys(metadata).length === 0 ? claims : [['__metadata__', metadata], ...claims];
+  const header = new TextEncoder().encode(JSON.stringify(Object.fromEntries(listed)));
+  const size = Math.max(room, Math.ceil((PREFIX_BYTES + header.length) / 8) * 8);
+  const head = new Uint8Array(size).fill(0x20);
+  new DataView(head.buffer).setBigUint64(0, BigInt(size - PREFIX_BYTES), true);
+  head.set(header, PREFIX_BYTES);
+  return head;
+}
+
+function isSizes(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
+}
+
+function isStringRecord(value: unknown): value is Record<string, string> {
+  return isRecord(value) && Object.values(value).every((entry) => typeof entry === 'string');
+}
+
+function lie(source: ByteSource, reason: string, cause?: unknown): EngineError {
+  return new EngineError(
+    'bad_checkpoint',
+    `${source.name} is not a sound safetensors file: ${reason}; fetch it again`,
+    {
+      param: source.name,
+      cause,
+    },
+  );
+}

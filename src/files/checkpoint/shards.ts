@@ -1,0 +1,81 @@
+// Weights in one safetensors file or in several with an index of which tensor stands where. Opening reads headers only.
+
+import { EngineError } from '../error.ts';
+import { readSafetensors, type TensorEntry } from './safetensors.ts';
+import { isRecord, readJson, type ByteSource, type Folder } from '../source.ts';
+
+export interface Weights {
+  tensors: Map<string, TensorEntry>;
+  sources: ByteSource[];
+}
+
+/** Weights of one file, or of the shards that the index file `name` lists. On an error nothing stays open. */
+export async function openShards(folder: Folder, names: readonly string[], name: string): Promise<Weights> {
+  const index = name.endsWith('.json') ? await readShardIndex(folder, names, name) : null;
+  const shards = index === null ? [name] : [...new Set(index.values())];
+  const opened = await Promise.allSettled(shards.map((shard) => folder.open(shard)));
+  const sources = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  try {
+    const failed = opened.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    const tensors = await readHeaders(sources);
+    for (const [tensor, shard] of index ?? []) {
+      const found = tensors.get(tensor)?.source.name;
+      if (found === shard) continue;
+      const instead = found === undefined ? 'does not' : `stands in ${found}`;
+      throw broken(tensor, `should stand in ${shard} by ${name}, and ${instead}`);
+    }
+    return { tensors, sources };
+  } catch (cause) {
+    await Promise.all(sources.map((source) => source.close()));
+    throw cause;
+  }
+}
+
+async function readHeaders(sources: ByteSource[]): Promise<Map<string, TensorEntry>> {
+  const tensors = new Map<string, TensorEntry>();
+  for (const source of sources) {
+    for (const entry of (await readSafetensors(source)).tensors.values()) {
+      const other = tensors.get(entry.name);
+      if (other !== undefined) {
+        throw broken(entry.name, `stands in both ${other.source.name} and ${source.name}`);
+      }
+      tensors.set(entry.name, entry);
+    }
+  }
+  return tensors;
+}
+
+/** Tensor name → shard, each shard known to be there. */
+async function readShardIndex(
+  folder: Folder,
+  names: readonly string[],
+  name: string,
+): Promise<Map<string, string>> {
+  const { weight_map: map } = await readJson(folder, name);
+  const wrong = (reason: string) =>
+    new EngineError('bad_checkpoint', `${name} ${reason}: fetch it again`, { param: name });
+  if (!isRecord(map)) throw wrong('has no weight_map');
+  const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
+    if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
+      throw wrong(`puts ${tensor} into ${JSON.stringify(shard)}, which is no file name in the folder`);
+    }
+    return [tensor, shard];
+  });
+  const missing = entries.map(([, shard]) => shard).find((shard) => !names.includes(shard));
+  if (missing !== undefined) {
+    const count = entries.filter(([, shard]) => shard === missing).length;
+    throw new EngineError(
+      'bad_checkpoint',
+      `${missing} is missing from ${folder.path} (${count} of ${entries.length} tensors): fetch the checkpoint again, what is there is kept`,
+      { param: missing },
+    );
+  }
+  return new Map(entries);
+}
+
+function broken(tensor: string, reason: string): EngineError {
+  return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: fetch the checkpoint again`, {
+    param: tensor,
+  });
+}

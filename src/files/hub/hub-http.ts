@@ -1,0 +1,264 @@
+// HTTP as a hub needs it: redirects followed by hand so that credentials stay with their origin, a clock on silence, retries
+// that wait as long as the server asks. `fetch` alone does none of the three.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EngineError } from '../error.ts';
+
+export interface HubLimits {
+  /** Tries in a row that bring no byte before giving up. */
+  attempts: number;
+  /** A connection without a byte for this long is dropped and made anew. */
+  stallMs: number;
+  /** First pause between tries; doubles each time. */
+  backoffMs: number;
+  /** Longest pause; a server that asks for more is reported instead of obeyed. */
+  longestWaitMs: number;
+  /** Files larger than this come in parts of this size. Parts wait in memory until those before them are written. */
+  partBytes: number;
+  /** Parts of one file under way at once. */
+  partsAhead: number;
+  /** Files under way at once. */
+  files: number;
+  /** Connections at once over all files. */
+  connections: number;
+}
+
+export const HUB_LIMITS: HubLimits = {
+  attempts: 6,
+  stallMs: 20_000,
+  backoffMs: 1000,
+  longestWaitMs: 300_000,
+  partBytes: 8 * 1024 * 1024,
+  partsAhead: 4,
+  files: 4,
+  connections: 8,
+};
+
+/** What all requests of one call share. */
+export interface Session {
+  limits: HubLimits;
+  signal: AbortSignal | undefined;
+  /** Sent to `origin` and to nobody else. */
+  credentials: { origin: string; headers: Record<string, string> };
+  onRetry: (path: string, reason: string, attempt: number, waitMs: number) => void;
+}
+
+/** A failure worth another try. */
+export class Transient extends Error {
+  readonly retryAfterMs: number | null;
+  /** Nobody was there to answer. */
+  readonly unreachable: boolean;
+
+  constructor(reason: string, retryAfterMs: number | null = null, unreachable = false) {
+    super(reason);
+    this.retryAfterMs = retryAfterMs;
+    this.unreachable = unreachable;
+  }
+}
+
+/** No such name, nobody at that port, no way there, or a port that fetch never asks. */
+const UNREACHABLE = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|bad port)$/;
+/** Tries to reach a hub for the first time; a name that is not known now is hardly known in a minute. */
+const REACHING_ATTEMPTS = 2;
+
+/** Aborts a connection that falls silent. `feed` restarts the clock, `pause` stops it while the reader is the slow one. */
+export interface Watch {
+  signal: AbortSignal;
+  feed(): void;
+  pause(): void;
+  stalled(): boolean;
+}
+
+export function watchSilence(session: Session): Watch {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let stalled = false;
+  const expire = (): void => {
+    stalled = true;
+    controller.abort();
+  };
+  const pause = (): void => clearTimeout(timer);
+  const feed = (): void => {
+    pause();
+    timer = setTimeout(expire, session.limits.stallMs);
+  };
+  feed();
+  const signal = session.signal ? AbortSignal.any([session.signal, controller.signal]) : controller.signal;
+  return { signal, feed, pause, stalled: () => stalled };
+}
+
+/** Says why a read failed in words a person can use, as something to retry. */
+export function transientOf(error: unknown, watch: Watch, session: Session): unknown {
+  if (error instanceof EngineError || error instanceof Transient) return error;
+  if (watch.stalled()) return new Transient(`no bytes for ${session.limits.stallMs / 1000} s`);
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const reason = code === '' || code.startsWith('UND_') ? message : code;
+  return new Transient(reason, null, UNREACHABLE.test(reason));
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const MOST_REDIRECTS = 8;
+
+interface Opened {
+  response: Response;
+  /** Where the redirects ended. */
+  url: string;
+}
+
+interface OpenOptions {
+  method?: 'GET' | 'HEAD';
+  headers?: Record<string, string>;
+  /** A redirect this accepts is returned instead of followed. */
+  keepRedirect?: (response: Response) => boolean;
+}
+
+/** One request. Busy and broken servers throw `Transient`; every other answer is the caller's to judge. */
+export async function open(
+  session: Session,
+  url: string,
+  watch: Watch,
+  options: OpenOptions = {},
+): Promise<Opened> {
+  let at = url;
+  for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
+    const response = await fetchOnce(session, at, watch, options);
+    watch.feed();
+    if (REDIRECTS.has(response.status) && !options.keepRedirect?.(response)) {
+      const location = response.headers.get('location');
+      await response.body?.cancel();
+      if (location === null) throw new Transient(`${at} redirects to nowhere`);
+      at = new URL(location, at).href;
+      continue;
+    }
+    if (response.status === 408 || response.status === 429 || response.status >= 500) {
+      await response.body?.cancel();
+      throw new Transient(`${new URL(at).host} answered ${response.status}`, retryAfter(response));
+    }
+    return { response, url: at };
+  }
+  throw new EngineError('network', `${url} redirects more than ${MOST_REDIRECTS} times; check the endpoint`);
+}
+
+async function fetchOnce(
+  session: Session,
+  url: string,
+  watch: Watch,
+  options: OpenOptions,
+): Promise<Response> {
+  const own = new URL(url).origin === session.credentials.origin;
+  try {
+    return await fetch(url, {
+      method: options.method ?? 'GET',
+      redirect: 'manual',
+      signal: watch.signal,
+      headers: {
+        'user-agent': 'svc-engine',
+        // A compressed answer would make sizes count something else. With a range, fetch says so itself.
+        ...(options.headers?.['range'] ? {} : { 'accept-encoding': 'identity' }),
+        ...(own ? session.credentials.headers : {}),
+        ...options.headers,
+      },
+    });
+  } catch (error) {
+    throw transientOf(error, watch, session);
+  }
+}
+
+function retryAfter(response: Response): number | null {
+  const value = response.headers.get('retry-after');
+  if (value === null) return null;
+  const ms = /^\d+$/.test(value.trim()) ? 1000 * Number(value) : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(0, ms);
+}
+
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) {
+    throw new EngineError(
+      'cancelled',
+      'the download was cancelled; what has arrived is kept for the next try',
+    );
+  }
+}
+
+/**
+ * Runs `attempt` until it succeeds, fails for good, or fails `limits.attempts` times in a row.
+ * A try during which `progressed` says bytes arrived starts the count again.
+ */
+export async function withRetries<T>(
+  session: Session,
+  path: string,
+  attempt: () => Promise<T>,
+  progressed: () => boolean = () => false,
+): Promise<T> {
+  const { attempts, backoffMs, longestWaitMs } = session.limits;
+  for (let failures = 1; ; failures++) {
+    throwIfCancelled(session.signal);
+    try {
+      return await attempt();
+    } catch (error) {
+      throwIfCancelled(session.signal);
+      if (!(error instanceof Transient)) throw error;
+      if (progressed()) failures = 1;
+      if (failures >= attempts) {
+        throw new EngineError(
+          'network',
+          `${path}: ${error.message}, ${attempts} times; try again later, what has arrived is kept`,
+        );
+      }
+      // Half of each pause is random, so that parts dropped together do not come back together.
+      const pause = Math.min(longestWaitMs, backoffMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+      const waitMs = Math.round(error.retryAfterMs ?? pause);
+      if (waitMs > longestWaitMs) {
+        throw new EngineError(
+          'network',
+          `${path}: ${error.message} and asks to wait ${Math.ceil(waitMs / 1000)} s; try again then`,
+        );
+      }
+      session.onRetry(path, error.message, failures, waitMs);
+      await sleep(waitMs, undefined, { signal: session.signal }).catch(() =>
+        throwIfCancelled(session.signal),
+      );
+    }
+  }
+}
+
+interface JsonAnswer {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+
+/**
+ * A GET whose answer is JSON. `body` is null where the text is something else. The first thing that a hub is asked: where it
+ * cannot be reached the error comes soon, with `endpoint` as its param.
+ */
+export function getJson(session: Session, url: string): Promise<JsonAnswer> {
+  const { host, pathname } = new URL(url);
+  let unreachable = 0;
+  return withRetries(session, `${host}${pathname}`, async () => {
+    const watch = watchSilence(session);
+    try {
+      const { response } = await open(session, url, watch, { headers: { accept: 'application/json' } });
+      return { status: response.status, headers: response.headers, body: parseJson(await response.text()) };
+    } catch (error) {
+      const failure = transientOf(error, watch, session);
+      if (failure instanceof Transient && failure.unreachable && ++unreachable === REACHING_ATTEMPTS) {
+        throw new EngineError('network', `${host} cannot be reached (${failure.message})`, {
+          param: 'endpoint',
+        });
+      }
+      throw failure;
+    } finally {
+      watch.pause();
+    }
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

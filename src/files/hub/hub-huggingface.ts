@@ -1,0 +1,125 @@
+// The Hugging Face HTTP API, also as its mirrors speak it: one listing, then plain files.
+import { EngineError } from '../error.ts';
+import { getJson, open, transientOf, watchSilence, withRetries, type Session } from './hub-http.ts';
+import {
+  accessError,
+  checkListing,
+  revisionError,
+  type HubSource,
+  type KnownFile,
+  type Listing,
+  type RepoFile,
+} from './hub-source.ts';
+
+export function huggingFace(
+  from: Pick<HubSource, 'endpoint' | 'cache' | 'token' | 'offline' | 'symlinks'>,
+): HubSource {
+  const source: HubSource = {
+    ...from,
+    name: new URL(from.endpoint).host,
+    tokenVariable: 'HF_TOKEN',
+    cacheVariable: 'HF_HOME',
+    endpointVariable: 'HF_ENDPOINT',
+    defaultRevision: 'main',
+    credentials: from.token ? { authorization: `Bearer ${from.token}` } : {},
+    list: (session, id, revision) => list(source, session, id, revision),
+    describe: (session, id, commit, file) => describe(source, session, id, commit, file),
+    fileUrl: (id, _revision, commit, path) =>
+      `${source.endpoint}/${id}/resolve/${commit}/${encodePath(path)}`,
+  };
+  return source;
+}
+
+const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+interface ModelInfo {
+  sha?: string;
+  siblings?: {
+    rfilename: string;
+    size?: number;
+    blobId?: string;
+    lfs?: { sha256?: string; size?: number } | null;
+  }[];
+  cardData?: { base_model?: string | string[] };
+}
+
+async function list(source: HubSource, session: Session, id: string, revision: string): Promise<Listing> {
+  const url = `${source.endpoint}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
+  const { status, headers, body } = await getJson(session, url);
+  if (status === 401 || status === 403 || status === 404) {
+    const code = headers.get('x-error-code');
+    if (code === 'RevisionNotFound') throw revisionError(source, id, revision);
+    throw accessError(source, id, status, code === 'GatedRepo');
+  }
+  const info = (body ?? {}) as ModelInfo;
+  if (status !== 200 || typeof info.sha !== 'string' || !Array.isArray(info.siblings)) {
+    throw new EngineError(
+      'network',
+      `${source.name} answered ${status} without a file list for ${id}; check HF_ENDPOINT (${source.endpoint})`,
+    );
+  }
+  const files = info.siblings.map(({ rfilename, size, blobId, lfs }): RepoFile => {
+    if (lfs?.sha256) {
+      return {
+        path: rfilename,
+        size: lfs.size ?? size ?? null,
+        blob: lfs.sha256,
+        digest: { kind: 'sha256', value: lfs.sha256 },
+      };
+    }
+    return { path: rfilename, size: size ?? null, blob: blobId ?? null, digest: digestOf(blobId ?? '') };
+  });
+  const base = info.cardData?.base_model;
+  return checkListing(id, {
+    commit: info.sha,
+    files,
+    baseModel: (Array.isArray(base) ? base[0] : base) ?? null,
+  });
+}
+
+/** What an etag says about the content, judging by its form. */
+function digestOf(etag: string): RepoFile['digest'] {
+  if (/^[0-9a-f]{64}$/.test(etag)) return { kind: 'sha256', value: etag };
+  if (/^[0-9a-f]{40}$/.test(etag)) return { kind: 'git', value: etag };
+  return null;
+}
+
+/** Mirrors may list names only; then size and etag come from the file's own headers. */
+async function describe(
+  source: HubSource,
+  session: Session,
+  id: string,
+  commit: string,
+  file: RepoFile,
+): Promise<KnownFile> {
+  const { size, blob } = file;
+  if (size !== null && blob !== null) return { ...file, size, blob };
+  const url = source.fileUrl(id, commit, commit, file.path);
+  const headers = await withRetries(session, file.path, async () => {
+    const watch = watchSilence(session);
+    try {
+      // Large files redirect to a store whose own etag means nothing: the hub's answer carries the linked one.
+      const keepRedirect = (response: Response): boolean => response.headers.has('x-linked-etag');
+      const { response } = await open(session, url, watch, { method: 'HEAD', keepRedirect });
+      if (response.status === 401 || response.status === 403) {
+        throw accessError(source, id, response.status, response.headers.get('x-error-code') === 'GatedRepo');
+      }
+      return response.headers;
+    } catch (error) {
+      throw transientOf(error, watch, session);
+    } finally {
+      watch.pause();
+    }
+  });
+  const etag = (headers.get('x-linked-etag') ?? headers.get('etag') ?? '')
+    .replace(/^W\//, '')
+    .replaceAll('"', '');
+  const length = headers.get('x-linked-size') ?? headers.get('content-length');
+  if (!/^[\w.-]+$/.test(etag) || length === null || !/^\d+$/.test(length)) {
+    throw new EngineError(
+      'network',
+      `${source.name} gives no size and etag for ${file.path} of ${id}; check HF_ENDPOINT (${source.endpoint})`,
+    );
+  }
+  return { path: file.path, size: Number(length), blob: etag, digest: digestOf(etag) };
+}

@@ -1,0 +1,64 @@
+// Ids and revisions as hubs allow them, and what somebody may have meant who wrote another.
+
+import { EngineError } from '../error.ts';
+import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
+import { nearestModel } from './hub-list.ts';
+import type { HubSource } from './hub-source.ts';
+
+/** org/name as the hubs allow it; anything else is taken for a path that does not exist. */
+export async function checkId(id: string, source: HubSource): Promise<void> {
+  const isId =
+    /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) && !/--|\.\.|[.-](\/|$)|\.git$/.test(id) && id.length <= 96;
+  if (isId) return;
+  const near = await nearestModel(id, source);
+  const hint = near ? `; did you mean ${near}` : '';
+  const written = writtenAsId(id);
+  if (written !== null) {
+    throw new EngineError('model_not_found', `'${id}' is not how a model is named here: ${written}${hint}`, {
+      param: 'model',
+    });
+  }
+  const isPath = /^[./~]|[\\:]|\/.*\//.test(id);
+  if (isPath)
+    throw new EngineError(
+      'model_not_found',
+      `there is no file or folder '${id}'${hint || '; check the path'}`,
+      {
+        param: 'model',
+      },
+    );
+  throw new EngineError(
+    'model_not_found',
+    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B${hint}`,
+    { param: 'model' },
+  );
+}
+
+export function checkRevision(revision: string): string {
+  const isSafe =
+    /^[\w][\w./+@-]*$/.test(revision) &&
+    !/\.\.|\/\/|\/$|\.lock$/.test(revision) &&
+    !revision.split('/').some((part) => part.startsWith('.'));
+  if (isSafe) return revision;
+  throw new EngineError(
+    'bad_request',
+    `'${revision}' cannot be a revision; name a branch, a tag or a commit`,
+    { param: 'revision' },
+  );
+}
+
+/** What somebody who knows other programs would write, and how it is written here; null for anything else. */
+function writtenAsId(given: string): string | null {
+  const [, path] = /^(?:https?:\/\/|hf:\/\/)([^?#]*)/i.exec(given) ?? [];
+  if (path !== undefined) {
+    const segments = path.split('/').filter(Boolean);
+    const [owner, name] = /^hf:/i.test(given) ? segments : segments.slice(1);
+    return owner && name
+      ? `write its id, ${owner}/${name}`
+      : 'write the id of a model, org/name, without the address of its page';
+  }
+  if (/\.gguf$/i.test(given)) return GGUF_REMEDY;
+  if (/^[\w.-]+(\/[\w.-]+)?:[\w.-]+$/.test(given))
+    return 'write the id that the model has on the hub, org/name; a branch or tag goes with --revision';
+  return null;
+}

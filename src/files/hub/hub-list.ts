@@ -1,0 +1,186 @@
+// What the cache holds, and taking things out of it. Downloads of other programs in the same layout are listed too.
+import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { EngineError } from '../error.ts';
+import { listFiles, repoCache, snapshotGaps, type RepoCache } from './hub-cache.ts';
+import { openHub, type Env } from './hub-env.ts';
+import { lockHolder } from './hub-lock.ts';
+import type { HubSource } from './hub-source.ts';
+
+export interface CachedModel {
+  id: string;
+  revisions: CachedRevision[];
+  /** On disk, shared files counted once, unfinished downloads included. */
+  bytes: number;
+  path: string;
+  /** Of the revision with the most. */
+  files: number;
+  /** At least one revision can be used without the network. */
+  complete: boolean;
+}
+
+export interface CachedRevision {
+  commit: string;
+  /** The branches and tags that stand for it. */
+  refs: string[];
+  files: number;
+  path: string;
+  complete: boolean;
+}
+
+export interface RemovedModel {
+  id: string;
+  /** What is free now. */
+  bytes: number;
+}
+
+const FOLDER = 'models--';
+
+/** The models in the cache of the hub in use, by id. */
+export async function listModels(options: { env?: Env } = {}): Promise<CachedModel[]> {
+  const source = await openHub(options.env ?? process.env);
+  return Promise.all((await cachedIds(source)).map((id) => describeModel(source, id)));
+}
+
+async function cachedIds(source: HubSource): Promise<string[]> {
+  const entries = await readdir(source.cache, { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isDirectory() && entry.name.startsWith(FOLDER))
+    .map((entry) => entry.name.slice(FOLDER.length).replaceAll('--', '/'))
+    .sort();
+}
+
+async function describeModel(source: HubSource, id: string): Promise<CachedModel> {
+  const repo = repoCache(source.cache, id);
+  const refs = await readRefs(repo);
+  const commits = await readdir(repo.snapshots, { withFileTypes: true }).catch(() => []);
+  const revisions = await Promise.all(
+    commits
+      .filter((entry) => entry.isDirectory())
+      .map(async ({ name }): Promise<CachedRevision> => {
+        const path = join(repo.snapshots, name);
+        const [files, gaps] = await Promise.all([listFiles(path), snapshotGaps(path)]);
+        const names = [...refs].filter(([, commit]) => commit === name).map(([ref]) => ref);
+        return { commit: name, refs: names, files: files.length, path, complete: gaps.length === 0 };
+      }),
+  );
+  return {
+    id,
+    revisions,
+    bytes: await bytesBelow(repo.dir),
+    path: repo.dir,
+    files: Math.max(0, ...revisions.map(({ files }) => files)),
+    complete: revisions.some(({ complete }) => complete),
+  };
+}
+
+async function readRefs(repo: RepoCache): Promise<Map<string, string>> {
+  const refs = new Map<string, string>();
+  for (const name of await listFiles(repo.refs))
+    refs.set(name, (await readFile(join(repo.refs, name), 'utf8')).trim());
+  return refs;
+}
+
+const namesIn = (dir: string): Promise<string[]> => readdir(dir).catch((): string[] => []);
+
+/** Links count nothing, files with several names once. */
+async function bytesBelow(dir: string): Promise<number> {
+  const seen = new Set<number>();
+  let bytes = 0;
+  for (const path of await listFiles(dir)) {
+    const found = await lstat(join(dir, path)).catch(() => null);
+    if (!found?.isFile() || seen.has(found.ino)) continue;
+    seen.add(found.ino);
+    bytes += found.size;
+  }
+  return bytes;
+}
+
+/**
+ * Takes a model out of the cache, or one revision of it (a branch, a tag or a commit): then files that other revisions use stay.
+ * Only names of cached models are accepted, never paths.
+ */
+export async function removeModel(
+  id: string,
+  options: { revision?: string; env?: Env } = {},
+): Promise<RemovedModel> {
+  const source = await openHub(options.env ?? process.env);
+  if (!(await cachedIds(source)).includes(id)) {
+    const near = await nearestModel(id, source);
+    throw new EngineError(
+      'model_not_found',
+      `no model '${id}' in the cache ${source.cache}${near ? `; did you mean ${near}` : ''}; only cached models can be removed, by their id`,
+      { param: 'model' },
+    );
+  }
+  const repo = repoCache(source.cache, id);
+  await refuseIfBusy(repo, id);
+  const before = await bytesBelow(repo.dir);
+  if (options.revision === undefined) {
+    await rm(repo.dir, { recursive: true });
+    await rm(repo.locks, { recursive: true, force: true });
+    return { id, bytes: before };
+  }
+  await removeRevision(repo, id, options.revision);
+  return { id, bytes: before - (await bytesBelow(repo.dir)) };
+}
+
+async function removeRevision(repo: RepoCache, id: string, revision: string): Promise<void> {
+  const refs = await readRefs(repo);
+  const commit = refs.get(revision) ?? revision;
+  const commits = await namesIn(repo.snapshots);
+  if (!commits.includes(commit)) {
+    throw new EngineError(
+      'model_not_found',
+      `${id} has no revision '${revision}' in the cache; it has ${[...refs.keys(), ...commits].join(', ')}`,
+      { param: 'revision' },
+    );
+  }
+  await rm(join(repo.snapshots, commit), { recursive: true });
+  for (const [name, target] of refs) if (target === commit) await rm(join(repo.refs, name));
+
+  const used = new Set<string>();
+  for (const path of await listFiles(repo.snapshots)) {
+    used.add(basename(await readlink(join(repo.snapshots, path)).catch(() => '')));
+  }
+  for (const blob of await namesIn(repo.blobs)) {
+    if (!used.has(blob)) await rm(join(repo.blobs, blob));
+  }
+}
+
+async function refuseIfBusy(repo: RepoCache, id: string): Promise<void> {
+  for (const name of await namesIn(repo.locks)) {
+    const holder = name.endsWith('.svc.lock') ? await lockHolder(join(repo.locks, name)) : null;
+    if (holder !== null && holder !== 'dead') {
+      throw new EngineError(
+        'bad_request',
+        `${id} is being fetched by process ${holder.pid}; stop that first`,
+      );
+    }
+  }
+}
+
+/** The cached id closest to what was typed, if any is close: by its last segment, else by a few letters. */
+export async function nearestModel(typed: string, source: HubSource): Promise<string | null> {
+  const ids = await cachedIds(source);
+  const wanted = typed.toLowerCase();
+  const same = ids.find((id) => id.toLowerCase() === wanted || id.toLowerCase().endsWith(`/${wanted}`));
+  if (same !== undefined) return same;
+  const [best] = ids
+    .map((id) => ({ id, edits: editDistance(wanted, id.toLowerCase()) }))
+    .sort((a, b) => a.edits - b.edits);
+  return best && best.edits <= Math.max(2, wanted.length / 5) ? best.id : null;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

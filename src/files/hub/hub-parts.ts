@@ -1,0 +1,259 @@
+// The bytes of one remote file, in order, from several connections at once.
+//
+// Parts are claimed front to back and wait in memory until their turn, so whatever is on disk is always a prefix of the file:
+// resuming needs nothing but its length, hashing happens on the way, and other programs that find it can go on with it.
+import { EngineError } from '../error.ts';
+import {
+  open,
+  transientOf,
+  Transient,
+  watchSilence,
+  withRetries,
+  type Session,
+  type Watch,
+} from './hub-http.ts';
+
+interface RemoteFile {
+  path: string;
+  url: string;
+  size: number;
+}
+
+/** The server sends something else than the listing promised. */
+export class Corrupt extends Error {}
+
+/** Lets `count` holders in at a time, in order of arrival. */
+export interface Slots {
+  acquire(): Promise<() => void>;
+}
+
+export function makeSlots(count: number): Slots {
+  let free = count;
+  const queue: (() => void)[] = [];
+  const release = (): void => {
+    const next = queue.shift();
+    if (next) next();
+    else free++;
+  };
+  return {
+    async acquire() {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => queue.push(resolve));
+      return release;
+    },
+  };
+}
+
+interface Part {
+  /** The bytes wanted: start .. end - 1. */
+  start: number;
+  end: number;
+  /** How many have come, and which of them are still here. */
+  have: number;
+  chunks: Uint8Array[];
+  queued: number;
+  done: boolean;
+  failure: unknown;
+}
+
+interface Transfer {
+  file: RemoteFile;
+  session: Session;
+  slots: Slots;
+  onBytes: (count: number) => void;
+  /** The address behind the redirects, so that the hub is asked once a file and not once a part. */
+  direct: string | null;
+  /** Null until the first answer shows whether the server honours ranges. */
+  ranged: boolean | null;
+  changed: Promise<void>;
+  notify: () => void;
+}
+
+/** Yields the bytes from `from` to the end. Throws `Corrupt` when they cannot be the listed file. */
+export async function* orderedBytes(
+  file: RemoteFile,
+  from: number,
+  session: Session,
+  slots: Slots,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const stop = new AbortController();
+  const signal = session.signal ? AbortSignal.any([session.signal, stop.signal]) : stop.signal;
+  const transfer: Transfer = {
+    file,
+    session: { ...session, signal },
+    slots,
+    onBytes,
+    direct: null,
+    ranged: null,
+    changed: Promise.resolve(),
+    notify: () => {},
+  };
+  renewSignal(transfer);
+  const parts: Part[] = [];
+  let next = from;
+
+  const claim = (): void => {
+    const end = Math.min(next + session.limits.partBytes, file.size);
+    const part: Part = { start: next, end, have: 0, chunks: [], queued: 0, done: false, failure: undefined };
+    parts.push(part);
+    next = end;
+    void fetchPart(transfer, part);
+  };
+
+  try {
+    while (parts.length > 0 || next < file.size) {
+      if (transfer.ranged === false) next = file.size; // the first part has grown to the whole file
+      const wanted = transfer.ranged === true ? session.limits.partsAhead : 1;
+      while (parts.length < wanted && next < file.size) claim();
+
+      const head = parts[0];
+      const chunk = head?.chunks.shift();
+      if (head && chunk) {
+        head.queued -= chunk.length;
+        renewSignal(transfer);
+        yield chunk;
+      } else if (head?.done) {
+        parts.shift();
+      } else {
+        const failed = parts.find((part) => part.failure !== undefined);
+        if (failed) throw failed.failure;
+        await transfer.changed;
+      }
+    }
+  } finally {
+    stop.abort();
+    transfer.notify();
+  }
+}
+
+/** Wakes whoever waits for `changed`, and gives the next one something to wait for. */
+function renewSignal(transfer: Transfer): void {
+  transfer.notify();
+  transfer.changed = new Promise((resolve) => {
+    transfer.notify = resolve;
+  });
+}
+
+async function fetchPart(transfer: Transfer, part: Part): Promise<void> {
+  let before = 0;
+  try {
+    await withRetries(
+      transfer.session,
+      transfer.file.path,
+      async () => {
+        const release = await transfer.slots.acquire();
+        before = part.have;
+        try {
+          await readPart(transfer, part);
+        } finally {
+          release();
+        }
+      },
+      () => part.have > before,
+    );
+    part.done = true;
+  } catch (failure) {
+    part.failure = failure;
+  }
+  renewSignal(transfer);
+}
+
+async function readPart(transfer: Transfer, part: Part): Promise<void> {
+  const { file, session } = transfer;
+  const at = part.start + part.have;
+  const headers: Record<string, string> =
+    at === 0 && part.end === file.size ? {} : { range: `bytes=${at}-${part.end - 1}` };
+  const watch = watchSilence(session);
+  const asked = transfer.direct ?? file.url;
+  try {
+    const { response, url } = await open(session, asked, watch, { headers });
+    let skip = 0;
+    try {
+      skip = judgeAnswer(response, url, file, at);
+    } catch (error) {
+      await response.body?.cancel();
+      throw error;
+    }
+    if (transfer.ranged === null) {
+      transfer.ranged = response.status === 206 || part.end === file.size;
+      if (!transfer.ranged) part.end = file.size;
+      renewSignal(transfer);
+    }
+    transfer.direct = url;
+    for await (const chunk of response.body ?? []) {
+      const from = Math.min(skip, chunk.length);
+      skip -= from;
+      const room = part.end - part.start - part.have;
+      const isExcess = chunk.length - from > room;
+      if (isExcess && part.end === file.size) throw new Corrupt('more bytes came than were listed');
+      await store(transfer, part, chunk.subarray(from, from + room), watch);
+      if (isExcess) break;
+    }
+    if (part.start + part.have < part.end) throw new Transient('the connection closed early');
+  } catch (error) {
+    // After any trouble the hub is asked again: signed addresses expire.
+    if (transfer.direct === asked) transfer.direct = null;
+    throw error instanceof Corrupt || error instanceof Refused ? error : transientOf(error, watch, session);
+  } finally {
+    watch.pause();
+  }
+}
+
+/** Keeps a chunk, and holds the connection back while more than a part of it waits for the disk. */
+async function store(transfer: Transfer, part: Part, bytes: Uint8Array, watch: Watch): Promise<void> {
+  watch.feed();
+  if (bytes.length === 0) return;
+  part.chunks.push(bytes);
+  part.have += bytes.length;
+  part.queued += bytes.length;
+  transfer.onBytes(bytes.length);
+  renewSignal(transfer);
+  while (part.queued > transfer.session.limits.partBytes && !transfer.session.signal?.aborted) {
+    watch.pause();
+    await transfer.changed;
+    watch.feed();
+  }
+}
+
+/** Checks the answer against the listing; returns how many leading bytes are not wanted (a server that ignores Range). */
+function judgeAnswer(response: Response, url: string, file: RemoteFile, at: number): number {
+  const { status, headers } = response;
+  if (status === 200) {
+    const length = headers.get('content-length');
+    if (length !== null && headers.get('content-encoding') === null && Number(length) !== file.size) {
+      throw new Corrupt(`the server has ${length} bytes of it, the listing says ${file.size}`);
+    }
+    return at;
+  }
+  if (status === 206) {
+    const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '') ?? [];
+    if (total !== undefined && total !== '*' && Number(total) !== file.size) {
+      throw new Corrupt(`the server has ${total} bytes of it, the listing says ${file.size}`);
+    }
+    if (start === undefined || Number(start) !== at)
+      throw new Transient('the server sent another range than asked');
+    return 0;
+  }
+  if (status === 416)
+    throw new Corrupt(`the server has no bytes from ${at} on, the listing says ${file.size}`);
+  if (new URL(url).origin !== new URL(file.url).origin)
+    throw new Transient(`${new URL(url).host} answered ${status}`);
+  if (status === 401 || status === 403) throw new Refused(status, headers);
+  throw new EngineError(
+    'network',
+    `${file.path}: ${new URL(url).host} answered ${status}; check the endpoint and the revision`,
+  );
+}
+
+/** The hub itself denies the file: the token is missing or has no access. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly headers: Headers;
+
+  constructor(status: number, headers: Headers) {
+    super(`status ${status}`);
+    this.status = status;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,154 @@
+// Which files of a repository inference needs: configuration, tokenizer and safetensors weights, each weight once.
+import { posix } from 'node:path';
+import { EngineError } from '../error.ts';
+
+interface Named {
+  path: string;
+}
+
+/** Folders that hold the same weights for other programs, or for training. */
+const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
+/** Components of pipelines that no engine here runs, and that are not fetched: 1.2 GB of Stable Diffusion 1. */
+export const UNUSED_COMPONENTS: readonly string[] = ['safety_checker'];
+/** Those whose weights are run. Beside them may lie other autoencoders and encoders of pictures. */
+const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
+/** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
+const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
+const HALF = /\.fp16$/i;
+/** The names that diffusers and transformers gave them. What is fine without is the autoencoder, for which there are others. */
+const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_model\b.*\.bin$/;
+const PICKLE_REMEDY = 'convert them, or try a --revision that has safetensors (often refs/pr/1)';
+const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
+
+export const isWeights = (path: string): boolean => path.endsWith('.safetensors');
+const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
+/** Read by nobody here: where it is all there is, that is to be seen. */
+const LONE_TOKENIZER = 'tokenizer.model';
+const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
+
+const INDEX = 'model_index.json';
+
+/** Of a pipeline's files those that one component takes; of what is no pipeline, all. */
+export function filesOf<F extends Named>(component: string | undefined, files: F[]): F[] {
+  if (component === undefined || !files.some(({ path }) => path === INDEX)) return files;
+  return files.filter(({ path }) => path === INDEX || path.startsWith(`${component}/`));
+}
+
+/** What is fetched of a pipeline's component that has no weights, as a tokenizer, or is not there; undefined for others. */
+export function weightless(
+  component: string | undefined,
+  files: readonly Named[],
+): ((path: string) => boolean) | undefined {
+  if (component === undefined || !files.some(({ path }) => path === INDEX)) return undefined;
+  return RUN_COMPONENT.test(`${component}/`) && files.length > 1 ? undefined : isSettings;
+}
+
+/** The files to fetch. `allow` replaces the rules altogether. */
+export function selectFiles<F extends Named>(
+  id: string,
+  files: F[],
+  baseModel: string | null,
+  allow?: (path: string) => boolean,
+): F[] {
+  if (allow) {
+    const chosen = files.filter(({ path }) => allow(path));
+    if (chosen.length === 0)
+      throw new EngineError(
+        'unsupported',
+        `${id} has none of the files asked for; it holds ${contents(files)}`,
+      );
+    return chosen;
+  }
+  const isForeign = (path: string): boolean =>
+    path
+      .split('/')
+      .slice(0, -1)
+      .some((folder) => FOREIGN_FOLDERS.test(folder));
+  const isPipeline = files.some(({ path }) => path === INDEX);
+  const native = files.filter(
+    ({ path }) => !isForeign(path) && !(isPipeline && UNUSED_COMPONENTS.includes(path.split('/')[0]!)),
+  );
+  const weights = chooseWeights(
+    native.filter(({ path }) => isWeights(path)),
+    isPipeline,
+  );
+  if (weights.length === 0) throw noWeights(id, files, baseModel);
+  if (isPipeline) refusePickles(id, native, weights);
+  // An index goes with its shards.
+  const stems = new Set(weights.map(({ path }) => stemOf(path)));
+  const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
+  const isLone = !native.some(({ path }) => TOKENIZERS.test(path));
+  const settings = native.filter(({ path }) => isSettings(path) || (isLone && path === LONE_TOKENIZER));
+  return [...settings.filter(({ path }) => !isOrphanIndex(path)), ...weights];
+}
+
+/** The file name with the shard number and the ending taken off, its folder kept. */
+const stemOf = (path: string): string =>
+  path.replace(SHARD, '').replace(/\.safetensors(\.index\.json)?$/, '');
+
+function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] {
+  // A pipeline's weights are in its components' folders; at its root lie single-file copies of the whole.
+  const inComponents = weights.filter(({ path }) => RUN_COMPONENT.test(path));
+  const candidates = isPipeline && inComponents.length > 0 ? inComponents : weights;
+  const stems = new Set(candidates.map(({ path }) => stemOf(path)));
+  return candidates.filter(({ path }) => {
+    const stem = stemOf(path);
+    // Of a pipeline's component the half precision copy is taken, and of one that stands apart: the same pictures from half the bytes.
+    if ((isPipeline || isDiffusers(path)) && (HALF.test(stem) || stems.has(`${stem}.fp16`)))
+      return HALF.test(stem);
+    const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
+    return !isVariant && !candidates.some((other) => standsFor(other.path, path));
+  });
+}
+
+/** Whether a file holds the weights of another beside it in the layout that is read here. */
+function standsFor(path: string, other: string): boolean {
+  if (posix.dirname(path) !== posix.dirname(other)) return false;
+  return (isConsolidated(other) && !isConsolidated(path)) || (isDiffusers(path) && !isDiffusers(other));
+}
+
+/** Throws where a component has pickled weights alone: else gigabytes of the others would come for nothing. */
+function refusePickles(id: string, files: readonly Named[], weights: readonly Named[]): void {
+  const folders = new Set(weights.map(({ path }) => posix.dirname(path)));
+  const pickled = files
+    .filter(({ path }) => PICKLED.test(path) && !folders.has(posix.dirname(path)))
+    .map(({ path }) => posix.dirname(path));
+  if (pickled.length === 0) return;
+  const names = [...new Set(pickled)].join(' and ');
+  throw new EngineError(
+    'unsupported',
+    `${id} holds the weights of ${names} as pickles alone, which are not read, as they can run code: ${PICKLE_REMEDY}`,
+  );
+}
+
+/** Mistral repositories hold their weights a second time under this name, in their own layout. */
+const isConsolidated = (path: string): boolean => posix.basename(path).startsWith('consolidated');
+/** Autoencoders often lie beside a copy for other programs. */
+const isDiffusers = (path: string): boolean => posix.basename(path).startsWith('diffusion_pytorch_model');
+
+function noWeights(id: string, files: Named[], baseModel: string | null): EngineError {
+  const has = (ending: RegExp): boolean => files.some(({ path }) => ending.test(path));
+  let remedy = 'name a repository with .safetensors weights';
+  if (has(/\.gguf$/i)) {
+    remedy = baseModel
+      ? `GGUF files are not read: fetch ${baseModel}, which its card names as the original`
+      : 'GGUF files are not read: fetch the repository these were made from';
+  } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
+    remedy = `pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
+  }
+  return new EngineError(
+    'unsupported',
+    `${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`,
+  );
+}
+
+/** '3 .gguf, 1 .md': what a repository holds, most frequent first. */
+function contents(files: Named[]): string {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const ending = posix.extname(path) || posix.basename(path);
+    counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  }
+  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6);
+  return most.length === 0 ? 'no files' : most.map(([ending, count]) => `${count} ${ending}`).join(', ');
+}

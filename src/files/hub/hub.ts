@@ -1,0 +1,262 @@
+// From the name of a model to a folder that holds it: a path as it is, an id through the cache and, where something is missing,
+// from the hub. Repeated calls fetch only what changed; an interrupted one is taken up where it stopped.
+import { stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { EngineError } from '../error.ts';
+import { cachedSnapshot, linkFile, repoCache, sizeOf, writeRef, type RepoCache } from './hub-cache.ts';
+import { downloadBlob, diskError, incompletePath, prepareDisk } from './hub-download.ts';
+import { openHub, type Env } from './hub-env.ts';
+import { percentOf, trackProgress, type OnHubEvent } from './hub-events.ts';
+import { HUB_LIMITS, throwIfCancelled, type HubLimits, type Session } from './hub-http.ts';
+import { checkId, checkRevision } from './hub-id.ts';
+import { nearestModel } from './hub-list.ts';
+import { makeSlots } from './hub-parts.ts';
+import { filesOf, isWeights, selectFiles, weightless } from './hub-select.ts';
+import type { HubSource, KnownFile, Listing } from './hub-source.ts';
+import { shippedFolder } from '../shipped.ts';
+
+export type { HubEvent } from './hub-events.ts';
+
+export interface ResolveOptions {
+  /** A branch, tag or commit; the hub's main branch if absent. */
+  revision?: string;
+  onProgress?: OnHubEvent;
+  /** What has arrived when it aborts is kept. */
+  signal?: AbortSignal;
+  /** Where the model is a pipeline, only this component of it is wanted. */
+  component?: string;
+  /** Replaces the choice of files (configuration, tokenizer, safetensors). */
+  allow?: (path: string) => boolean;
+  /** Told of the folder once all but the weights is there, and of the files it is going to have; what it throws ends the fetch. */
+  inspect?: (path: string, files: readonly string[]) => Promise<void>;
+  /** Stands in for process.env. */
+  env?: Env;
+  limits?: Partial<HubLimits>;
+}
+
+export interface ResolvedModel {
+  /** The folder, or the file that was named. */
+  path: string;
+  id: string;
+  /** The commit; null for what lies on this machine outside the cache. */
+  revision: string | null;
+}
+
+/**
+ * Finds a model, fetching it if need be. A path that exists wins over an id of the same name; models that ship go by their name.
+ * Errors: model_not_found (also of what can be no name), bad_request (the revision), unsupported (no safetensors), network, disk_full, bad_checkpoint
+ * (corrupt twice), cancelled.
+ */
+export async function resolveModel(idOrPath: string, options: ResolveOptions = {}): Promise<ResolvedModel> {
+  if (idOrPath !== '' && (await stat(idOrPath).catch(() => null))) {
+    return { path: resolve(idOrPath), id: idOrPath, revision: null };
+  }
+  const id = idOrPath;
+  const shipped = shippedFolder(id);
+  if (shipped !== null) return { path: shipped, id, revision: null };
+  const source = await openHub(options.env ?? process.env);
+  await checkId(id, source);
+  const revision = checkRevision(options.revision || source.defaultRevision);
+  const repo = repoCache(source.cache, id);
+  const onEvent = options.onProgress ?? (() => {});
+  const session: Session = {
+    limits: { ...HUB_LIMITS, ...options.limits },
+    signal: options.signal,
+    credentials: { origin: new URL(source.endpoint).origin, headers: source.credentials },
+    onRetry: (path, reason, attempt, waitMs) => onEvent({ type: 'retry', path, reason, attempt, waitMs }),
+  };
+  throwIfCancelled(session.signal);
+
+  const cached = await cachedSnapshot(repo, revision, options.component);
+  // A commit never changes: what is here in full needs no question.
+  const isSettled = cached !== null && cached.commit === revision && !options.allow;
+  if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
+  if (source.offline) {
+    throw new EngineError(
+      'model_not_found',
+      `${id} at ${revision} is not complete in ${source.cache} and ${source.offline} forbids fetching it; unset ${source.offline} once`,
+    );
+  }
+  let listing: Listing;
+  try {
+    listing = await listUnlessCached(source, session, id, revision, cached !== null);
+  } catch (error) {
+    if (!(cached && error instanceof EngineError && error.code === 'network'))
+      throw await withHint(error, id, source, options.env ?? process.env);
+    onEvent({ type: 'offline', id, revision: cached.commit, reason: error.message });
+    return { path: cached.path, id, revision: cached.commit };
+  }
+  const plan = { source, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
+  const files = filesOf(options.component, listing.files);
+  const chosen = selectFiles(
+    id,
+    files,
+    listing.baseModel,
+    options.allow ?? weightless(options.component, files),
+  );
+  try {
+    return { path: await fetchListing(plan, chosen), id, revision: listing.commit };
+  } catch (error) {
+    throw diskError(error, plan);
+  }
+}
+
+const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
+
+/** A misspelt id is often close to one that was fetched before; without a network there are folders. */
+async function withHint(error: unknown, id: string, source: HubSource, env: Env): Promise<unknown> {
+  if (!(error instanceof EngineError)) return error;
+  if (error.code === 'network' && error.param === 'endpoint') {
+    const remedy = `check the network, give the folder of a checkpoint instead of ${id}, or set ${source.endpointVariable} to a mirror; HF_HUB_OFFLINE=1 takes only what is cached`;
+    const proxy = PROXIES.find((name) => env[name] && env['NODE_USE_ENV_PROXY'] !== '1');
+    const proxied = proxy
+      ? `; ${proxy} is heeded with NODE_USE_ENV_PROXY=1, by Node 22.21 and 24 or later`
+      : '';
+    return new EngineError('network', `${error.message}: ${remedy}${proxied}`, {
+      param: 'endpoint',
+      cause: error,
+    });
+  }
+  if (error.code !== 'model_not_found' || error.param !== 'model') return error;
+  const near = await nearestModel(id, source);
+  return near === null || near === id
+    ? error
+    : new EngineError('model_not_found', `${error.message}; did you mean ${near}`, { param: 'model' });
+}
+
+/** With a copy at hand there is no point in trying long. */
+function listUnlessCached(
+  source: HubSource,
+  session: Session,
+  id: string,
+  revision: string,
+  isCached: boolean,
+): Promise<Listing> {
+  const limits = isCached ? { ...session.limits, attempts: 2 } : session.limits;
+  return source.list({ ...session, limits }, id, revision);
+}
+
+interface Plan {
+  source: HubSource;
+  repo: RepoCache;
+  session: Session;
+  id: string;
+  revision: string;
+  listing: Listing;
+  onEvent: OnHubEvent;
+  inspect: ResolveOptions['inspect'];
+}
+
+/** Brings all chosen files into the cache and the snapshot, which has weights only when the last file is there. */
+async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<string> {
+  const { source, repo, session, id, revision, listing, onEvent } = plan;
+  const { commit } = listing;
+  const known = await inParallel(chosen, session, (file, inner) => source.describe(inner, id, commit, file));
+  // Two paths of equal content share a blob.
+  const blobs = [...new Map(known.map((file) => [file.blob, file])).values()];
+  const states = await Promise.all(blobs.map((file) => stateOf(repo, commit, file)));
+  const wanted = states.filter(({ cached }) => !cached);
+
+  const total = sum(blobs.map(({ size }) => size));
+  const received = sum(states.map(({ have }) => have));
+  const percent = percentOf(received, total);
+  onEvent({ type: 'start', id, revision: commit, files: known.length, received, total, percent });
+  const partial = wanted.filter(({ have }) => have > 0);
+  if (partial.length > 0 || (wanted.length > 0 && received > 0)) {
+    const files = partial.map(({ file, have }) => ({ path: file.path, received: have, size: file.size }));
+    onEvent({ type: 'resume', id, files, percent });
+  }
+  const path = join(repo.snapshots, commit);
+  const link = async (files: KnownFile[]): Promise<void> => {
+    for (const file of files) await linkFile(repo, commit, file.path, file.blob, source.symlinks);
+  };
+  const fetched = await fetchMissing(plan, states, total, async () => {
+    if (!plan.inspect) return;
+    await link(known.filter((file) => !isWeights(file.path)));
+    const files = known.map((file) => file.path);
+    await plan.inspect(path, files);
+  });
+  await link(known);
+  await writeRef(repo, revision, commit);
+  onEvent({ type: 'done', id, revision: commit, path, fetched });
+  return path;
+}
+
+/** Downloads what is not in the cache; returns the bytes that came over the network. */
+async function fetchMissing(
+  plan: Plan,
+  states: FileState[],
+  total: number,
+  inspect: () => Promise<void>,
+): Promise<number> {
+  const { source, session, id, revision, listing, onEvent } = plan;
+  const progress = trackProgress(total, onEvent);
+  try {
+    for (const { file, have, cached } of states) {
+      progress.set(file.path, have);
+      if (cached) onEvent({ type: 'file', path: file.path, size: file.size, state: 'cached' });
+    }
+    const wanted = states.filter(({ cached }) => !cached);
+    if (wanted.length === 0) return 0;
+    await prepareDisk(plan, sum(wanted.map(({ file, have }) => file.size - have)));
+    // Small files first: they show early whether the download can work at all.
+    const order = wanted.map(({ file }) => file).sort((a, b) => a.size - b.size);
+    const slots = makeSlots(session.limits.connections);
+    const fetch = (files: KnownFile[]) =>
+      inParallel(files, session, (file, inner) => {
+        const url = source.fileUrl(id, revision, listing.commit, file.path);
+        return downloadBlob(file, url, { ...plan, session: inner, slots, progress });
+      });
+    const weights = order.filter(({ path }) => isWeights(path));
+    await fetch(order.filter((file) => !weights.includes(file)));
+    if (weights.length > 0) await inspect();
+    await fetch(weights);
+    return progress.fetched();
+  } finally {
+    progress.close();
+  }
+}
+
+interface FileState {
+  file: KnownFile;
+  have: number;
+  cached: boolean;
+}
+
+/** How much of a file is on disk: as a blob, as a plain file in the snapshot (Python without links), or in part. */
+async function stateOf(repo: RepoCache, commit: string, file: KnownFile): Promise<FileState> {
+  const places = [join(repo.blobs, file.blob), join(repo.snapshots, commit, file.path)];
+  for (const place of places)
+    if ((await sizeOf(place)) === file.size) return { file, have: file.size, cached: true };
+  const partial = (await sizeOf(incompletePath(repo, file.blob))) ?? 0;
+  return { file, have: partial <= file.size ? partial : 0, cached: false };
+}
+
+/** Runs `work` on `limits.files` items at a time, results in order. The first failure stops the others. */
+async function inParallel<T, R>(
+  items: T[],
+  session: Session,
+  work: (item: T, session: Session) => Promise<R>,
+): Promise<R[]> {
+  const stop = new AbortController();
+  const signal = session.signal ? AbortSignal.any([session.signal, stop.signal]) : stop.signal;
+  const results: R[] = [];
+  const queue = items.entries();
+  let failure: { error: unknown } | null = null;
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of queue) {
+      if (failure) return;
+      try {
+        results[index] = await work(item, { ...session, signal });
+      } catch (error) {
+        failure ??= { error };
+        stop.abort();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: session.limits.files }, worker));
+  if (failure !== null) throw (failure as { error: unknown }).error;
+  return results;
+}
+
+const sum = (numbers: number[]): number => numbers.reduce((a, b) => a + b, 0);

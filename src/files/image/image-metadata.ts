@@ -1,0 +1,49 @@
+// How a picture was made, as the text that other programs show (its form is A1111's), with a configuration in it that draws the
+// same picture again. Where it stands in a file is image-embed.ts's business.
+
+import { embeddedText } from './image-embed.ts';
+import { isRecord } from '../source.ts';
+
+const CONFIG_FIELD = 'svc config';
+
+export interface PictureParameters {
+  prompt: string;
+  negativePrompt: string;
+  /** In the order in which they are shown: Steps, Sampler, CFG scale, Seed, Size, Model … */
+  fields: Readonly<Record<string, string | number>>;
+  /** What `svc generate --config` takes. */
+  config: Readonly<Record<string, unknown>>;
+}
+
+export function parametersText({ prompt, negativePrompt, fields, config }: PictureParameters): string {
+  const shown: [string, string | number][] = [
+    ...Object.entries(fields),
+    [CONFIG_FIELD, JSON.stringify(config)],
+  ];
+  const line = shown.map(([name, value]) => `${name}: ${quoted(String(value))}`).join(', ');
+  return [prompt, ...(negativePrompt === '' ? [] : [`Negative prompt: ${negativePrompt}`]), line].join('\n');
+}
+
+/** Where a value holds what separates fields, it is written as a JSON string. */
+function quoted(value: string): string {
+  return /[,:\n"]/.test(value) ? JSON.stringify(value) : value;
+}
+
+/** The configuration that draws the picture in `file` again; null where it holds none. */
+export function configOfPicture(file: Uint8Array): Record<string, unknown> | null {
+  const text = embeddedText(file);
+  return text === null ? null : configInText(text);
+}
+
+/** The configuration in such a text; null where there is none. */
+export function configInText(text: string): Record<string, unknown> | null {
+  // The last one: a prompt may hold the words as well.
+  const written = [...text.matchAll(new RegExp(`${CONFIG_FIELD}: ("(?:\\\\.|[^"\\\\])*")`, 'g'))].at(-1)?.[1];
+  if (written === undefined) return null;
+  try {
+    const config: unknown = JSON.parse(String(JSON.parse(written)));
+    return isRecord(config) ? config : null;
+  } catch {
+    return null;
+  }
+}

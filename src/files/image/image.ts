@@ -1,0 +1,136 @@
+// Pictures as bytes of PNG, JPEG and WebP, and back to 8-bit RGB; the codecs are libvips', through sharp, loaded when first needed.
+
+import type { Metadata, Sharp, SharpOptions } from 'sharp';
+import { EngineError } from '../error.ts';
+import { embedText } from './image-embed.ts';
+import { parametersText, type PictureParameters } from './image-metadata.ts';
+
+/** 8-bit sRGB, row by row from the top: width · height · 3 bytes. */
+export interface RgbImage {
+  width: number;
+  height: number;
+  data: Uint8Array;
+}
+
+export const IMAGE_FORMATS = ['png', 'jpeg', 'webp'] as const;
+export type ImageFormat = (typeof IMAGE_FORMATS)[number];
+
+export interface EncodeOptions {
+  format: ImageFormat;
+  /** 1 to 100, for JPEG and WebP. */
+  quality?: number;
+  /** How it was made: an iTXt chunk of a PNG, the user comment in the EXIF of others. */
+  parameters?: PictureParameters;
+}
+
+const DEFAULT_QUALITY = 75;
+/** Of pictures that are read: 8192 × 8192. */
+const MAX_PIXELS = 8192 * 8192;
+
+/** By the ending of a file name; null where it is another. */
+export function imageFormatOf(name: string): ImageFormat | null {
+  const ending = /\.([^.\\/]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  const format = ending === 'jpg' ? 'jpeg' : ending;
+  return IMAGE_FORMATS.find((known) => known === format) ?? null;
+}
+
+export async function encodeImage(image: RgbImage, options: EncodeOptions): Promise<Uint8Array> {
+  const { format, quality = DEFAULT_QUALITY, parameters } = options;
+  const picture = await openRaw(image);
+  const bytes = await encoders[format](picture, quality).toBuffer();
+  return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
+}
+
+const encoders: Record<ImageFormat, (picture: Sharp, quality: number) => Sharp> = {
+  png: (picture) => picture.png(),
+  jpeg: (picture, quality) => picture.jpeg({ quality }),
+  webp: (picture, quality) => picture.webp({ quality }),
+};
+
+/** Transparent parts become white. `name` is for messages. */
+export async function decodeImage(bytes: Uint8Array, name: string): Promise<RgbImage> {
+  return decode(bytes, name, (picture) => picture.flatten({ background: '#ffffff' }));
+}
+
+/** Grey as RGB: white where the picture is to be drawn anew. */
+export async function decodeMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
+  return decode(bytes, name, greyMask);
+}
+
+/** The same of a mask as OpenAI's clients send it: drawn anew where it is transparent; where it is not, its white says it. */
+export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
+  return decode(bytes, name, async (picture) => {
+    const { isOpaque } = await picture.clone().stats();
+    if (isOpaque) return greyMask(picture);
+    // One channel first: the pipeline drops the alpha channel before it extracts one.
+    const { data, info } = await picture
+      .extractChannel('alpha')
+      .negate()
+      .raw({ depth: 'uchar' })
+      .toBuffer({ resolveWithObject: true });
+    return openSharp(data, { raw: { width: info.width, height: info.height, channels: 1 } });
+  });
+}
+
+const greyMask = (picture: Sharp): Sharp => picture.flatten({ background: '#000000' }).greyscale();
+
+/** Scaled to cover width × height, its proportions kept; what juts out at two sides is cut off. */
+export async function coverImage(image: RgbImage, width: number, height: number): Promise<RgbImage> {
+  if (image.width === width && image.height === height) return image;
+  return toRgb((await openRaw(image)).resize(width, height, { fit: 'cover', kernel: 'lanczos3' }));
+}
+
+async function decode(
+  bytes: Uint8Array,
+  name: string,
+  change: (picture: Sharp) => Sharp | Promise<Sharp>,
+): Promise<RgbImage> {
+  try {
+    const picture = await openSharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
+    assertReadable(await picture.metadata(), name);
+    return await toRgb(await change(picture.autoOrient()));
+  } catch (cause) {
+    if (cause instanceof EngineError) throw cause;
+    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
+    throw unreadable(
+      name,
+      /pixel limit/.test(String(reason)) ? 'more than 8192 × 8192 pixels' : reason,
+      cause,
+    );
+  }
+}
+
+function assertReadable({ format }: Metadata, name: string): void {
+  if (!IMAGE_FORMATS.some((known) => known === format)) throw unreadable(name, `${format} is not read`);
+}
+
+function unreadable(name: string, reason: string | undefined, cause?: unknown): EngineError {
+  return new EngineError(
+    'bad_request',
+    `${name} cannot be read as a picture (${reason}): give a PNG, JPEG or WebP file`,
+    { param: name, cause },
+  );
+}
+
+async function toRgb(picture: Sharp): Promise<RgbImage> {
+  const { data, info } = await picture
+    .toColourspace('srgb')
+    .removeAlpha()
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true });
+  // A grey picture may come back with one channel.
+  const rgb =
+    info.channels === 3
+      ? data
+      : Uint8Array.from({ length: 3 * data.length }, (_, at) => data[Math.floor(at / 3)] ?? 0);
+  return { width: info.width, height: info.height, data: new Uint8Array(rgb) };
+}
+
+function openRaw({ width, height, data }: RgbImage): Promise<Sharp> {
+  return openSharp(data, { raw: { width, height, channels: 3 } });
+}
+
+async function openSharp(input: Uint8Array, options: SharpOptions): Promise<Sharp> {
+  const { default: sharp } = await import('sharp');
+  return sharp(input, options);
+}

@@ -1,0 +1,101 @@
+// What is given as an image model and is none that can be opened: told apart by its files, with what to use instead.
+
+import { EngineError } from '../error.ts';
+import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
+import { isVideoClass, PIPELINE_CLASSES } from './pipeline-classes.ts';
+import { isRecord } from '../source.ts';
+
+const REMEDY =
+  'give a folder or hub id in the diffusers layout (with model_index.json), usually the repository that it was made from';
+
+/** Throws for the path of a file, by its ending: a pipeline is a folder. */
+export function refuseSingleFile(path: string): void {
+  if (/\.gguf$/i.test(path)) throw refusal(path, `is a GGUF file, and ${GGUF_REMEDY}`);
+  if (/\.safetensors$/i.test(path)) throw refusal(path, singleFile());
+  if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
+}
+
+/** Throws for a folder without model_index.json; `config` is its config.json, where there is one. */
+export function refuseFolder(
+  path: string,
+  names: readonly string[],
+  config: Record<string, unknown> | null,
+): never {
+  const has = (pattern: RegExp) => names.find((name) => pattern.test(name));
+  const architecture: unknown = Array.isArray(config?.['architectures'])
+    ? config['architectures'][0]
+    : undefined;
+  if (architecture !== undefined || config?.['model_type'] !== undefined) {
+    const name = String(architecture ?? config?.['model_type']);
+    if (/^(CLIP|T5|UMT5)/.test(name)) throw refusal(path, componentOf(name));
+    throw refusal(
+      path,
+      `is a language model (${name}), which draws nothing: \`npx svc-engine serve --model-path ${path}\` serves it`,
+    );
+  }
+  if (typeof config?.['_class_name'] === 'string') throw refusal(path, componentOf(config['_class_name']));
+  if (has(/^(pytorch_lora_weights\.safetensors|adapter_config\.json)$/) !== undefined) {
+    throw refusal(path, 'is a LoRA adapter, not a model, and adapters are not applied in this version');
+  }
+  if (has(/\.safetensors$/) !== undefined) {
+    throw refusal(path, `holds ${has(/\.safetensors$/)} and no model_index.json: it ${singleFile()}`);
+  }
+  const gguf = has(/\.gguf$/i);
+  if (gguf !== undefined) throw refusal(path, `holds only GGUF weights (${gguf}), and ${GGUF_REMEDY}`);
+  const pickled = has(/\.(ckpt|pt|pth|bin)$/i);
+  if (pickled !== undefined) throw refusal(path, pickle(pickled));
+  throw new EngineError('bad_checkpoint', `${path} has no model_index.json: ${REMEDY}`, {
+    param: 'model_index.json',
+  });
+}
+
+/** Throws for a pipeline class that is not built in. */
+export function refuseClass(path: string, className: string): never {
+  const known = `this version runs ${PIPELINE_CLASSES.join(', ')}`;
+  if (isVideoClass(className)) {
+    throw refusal(path, `makes videos (${className}), which this version does not: ${known}`);
+  }
+  throw refusal(
+    path,
+    `is a ${className}, which is not built in: ${known}; --pipeline-class-name runs it as one of them where its components are theirs`,
+  );
+}
+
+/** Throws for a pipeline class or a component that is Python code: `module` as the index file names it. */
+export function refuseCode(path: string, module: string, className: string): never {
+  throw refusal(
+    path,
+    `defines ${className} by Python code in its own repository (${module}.py), which is never run: choose a model whose components are diffusers' own`,
+  );
+}
+
+/** What model_index.json says of a component: [library, class]; null where the component is left out. */
+export function readPair(value: unknown): { library: string; className: string } | null {
+  if (!Array.isArray(value) || value.length !== 2) return null;
+  const [library, className]: unknown[] = value;
+  return typeof library === 'string' && typeof className === 'string' ? { library, className } : null;
+}
+
+/** Custom classes are either named as [module, class], or by auto_map. */
+export function customModule(index: Record<string, unknown>): { module: string; className: string } | null {
+  const pair = readPair(index['_class_name']);
+  if (pair !== null) return { module: pair.library, className: pair.className };
+  const map = index['auto_map'];
+  const target = isRecord(map) ? Object.values(map).find((value) => typeof value === 'string') : undefined;
+  if (typeof target !== 'string') return null;
+  const [module = '', className = ''] = target.split('.');
+  return { module, className };
+}
+
+const singleFile = (): string =>
+  `is a single-file checkpoint, which this version does not read: ${REMEDY}; weights of a denoiser alone go with --transformer-weights-path`;
+
+const pickle = (name: string): string =>
+  `is a Python pickle (${name.slice(name.lastIndexOf('/') + 1)}), which can run code when it is read: ${REMEDY}`;
+
+const componentOf = (className: string): string =>
+  `is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with --component-paths`;
+
+function refusal(path: string, reason: string): EngineError {
+  return new EngineError('unsupported', `${path} ${reason}`, { param: 'model' });
+}

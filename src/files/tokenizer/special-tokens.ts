@@ -1,0 +1,80 @@
+// Tokens that stand outside the vocabulary's merging: those added after training, and those with a role (BOS, EOS …).
+// Two files speak of them, tokenizer.json and tokenizer_config.json; where they differ the config wins, as in the
+// reference implementation.
+
+import { EngineError } from '../error.ts';
+import { isRecord } from '../source.ts';
+
+/** bos_token, eos_token and their kin → text. */
+export type SpecialTokens = Record<string, string | string[]>;
+
+const SPECIAL_NAMES = [
+  'bos_token',
+  'eos_token',
+  'unk_token',
+  'sep_token',
+  'pad_token',
+  'cls_token',
+  'mask_token',
+];
+
+interface AddedToken {
+  id: number;
+  content: string;
+  special: boolean;
+  [flag: string]: unknown;
+}
+
+/** tokenizer.json's own, overruled by the config's, and the named special tokens that neither lists. */
+export function addedTokens(
+  json: Record<string, unknown>,
+  config: Record<string, unknown>,
+  specials: SpecialTokens,
+): AddedToken[] {
+  const own = Array.isArray(json['added_tokens']) ? json['added_tokens'] : [];
+  const configured = isRecord(config['added_tokens_decoder']) ? config['added_tokens_decoder'] : {};
+  const all = [
+    ...own,
+    ...Object.entries(configured).map(([id, token]) => ({ ...(isRecord(token) && token), id: Number(id) })),
+  ];
+  const byId = new Map<number, AddedToken>();
+  for (const token of all) {
+    if (!isRecord(token) || typeof token['content'] !== 'string' || !Number.isSafeInteger(token['id'])) {
+      throw new EngineError(
+        'bad_checkpoint',
+        `the added token ${JSON.stringify(token)} has no id or content: fetch the tokenizer again`,
+      );
+    }
+    const [id, content] = [Number(token['id']), token['content']];
+    byId.set(id, { ...token, id, content, special: token['special'] === true });
+  }
+  const byContent = new Map([...byId.values()].map((token) => [token.content, token]));
+  const vocab = isRecord(json['model']) && isRecord(json['model']['vocab']) ? json['model']['vocab'] : {};
+  for (const content of Object.values(specials).flat()) {
+    const listed = byContent.get(content);
+    const id = Object.hasOwn(vocab, content) ? vocab[content] : undefined;
+    if (listed !== undefined) listed.special = true;
+    else if (typeof id === 'number') byId.set(id, { id, content, special: true, normalized: false });
+  }
+  return [...byId.values()].toSorted((a, b) => a.id - b.id);
+}
+
+/** In the config a token is its text, or an object that holds it. */
+export function specialTokens(config: Record<string, unknown>): SpecialTokens {
+  const content = (value: unknown): string | null =>
+    typeof value === 'string'
+      ? value
+      : isRecord(value) && typeof value['content'] === 'string'
+        ? value['content']
+        : null;
+  const named = SPECIAL_NAMES.flatMap((name) => {
+    const text = content(config[name]);
+    return text === null ? [] : [[name, text] as const];
+  });
+  const others = config['additional_special_tokens'];
+  const additional = Array.isArray(others) ? others.flatMap((value) => content(value) ?? []) : [];
+  return {
+    ...Object.fromEntries(named),
+    ...(additional.length > 0 && { additional_special_tokens: additional }),
+  };
+}

@@ -1,0 +1,158 @@
+// Text to token ids and back. The pieces of tokenizer.json run in @huggingface/tokenizers; going back is done here
+// on bytes (token-decoder.ts), so that a whole decode, a stream and a single token's bytes cannot disagree.
+// Spaces around punctuation are never "cleaned up": that would corrupt code.
+
+import { Tokenizer as Pieces } from '@huggingface/tokenizers';
+import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
+import { EngineError } from '../error.ts';
+import { addedTokens, specialTokens, type SpecialTokens } from './special-tokens.ts';
+import { tokenDecoder } from './token-decoder.ts';
+import { assembleTokenizer } from './tokenizer-pair.ts';
+
+export interface Tokenizer extends TokenPieces {
+  /** Highest id plus one; a model's embedding may have more rows. */
+  vocabSize: number;
+  /** `addSpecialTokens`: what the tokenizer puts around a plain prompt (BOS …). A rendered chat template has them already. */
+  encode(text: string, options?: { addSpecialTokens?: boolean }): number[];
+  decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
+  /** The bytes an id stands for in a text; special tokens as their text; none for an id without a token. */
+  tokenBytes(id: number, first?: boolean): Uint8Array;
+  /** The same as text; U+FFFD where the bytes are part of a character. */
+  tokenText(id: number): string;
+  tokenToId(text: string): number | null;
+  /** Added tokens that mark parts of a conversation, special or not: no part of what is quoted. */
+  markIds: ReadonlySet<number>;
+  eosId: number | null;
+  /** bos_token, eos_token and their kin, as chat templates name them. */
+  specials: SpecialTokens;
+}
+
+interface TokenizerFiles {
+  tokenizerJson?: Record<string, unknown>;
+  tokenizerConfig?: Record<string, unknown>;
+  /** vocab.json and merges.txt, where there is no tokenizer.json. */
+  vocab?: Record<string, unknown>;
+  merges?: string;
+}
+
+/** As <think>, </tool_call>, <|im_end|>, [INST]; runs of spaces are added tokens too, and text. */
+const MARK = /^[<[].*[>\]]$/s;
+
+/** UTF-16 units. Two million take up to half a minute where nothing cuts the text before merging (the Llama 2 family). */
+export const MAX_TEXT_LENGTH = 2_000_000;
+/** Without a change between space and text; such a run is merged in one piece, 200,000 in one to three seconds. */
+export const MAX_RUN_LENGTH = 200_000;
+
+export function openTokenizer(files: TokenizerFiles): Tokenizer {
+  const config = files.tokenizerConfig ?? {};
+  const json = complete(files, config);
+  const specials = specialTokens(config);
+  const added = addedTokens(json, config, specials);
+  const pieces = openPieces({ ...json, added_tokens: added }, config, specials);
+  const addedText = new Map(added.map(({ id, content }) => [id, content]));
+  const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
+  const markIds = new Set(added.filter(({ content }) => MARK.test(content)).map(({ id }) => id));
+  const decoder = pieces.model?.end_of_word_suffix ? null : tokenDecoder(json['decoder']);
+  const utf8 = new TextEncoder();
+
+  const tokenBytes = (id: number, first = false): Uint8Array => {
+    const text = addedText.get(id);
+    if (text !== undefined) return utf8.encode(text);
+    const token = pieces.id_to_token(id);
+    if (token === undefined) return new Uint8Array(0);
+    return decoder === null ? utf8.encode(token) : decoder.bytes(token, first);
+  };
+  const tokenToId = (text: string): number | null => pieces.token_to_id(text) ?? null;
+  const { eos_token: eos } = specials;
+  const tokenizer: Tokenizer = {
+    vocabSize: pieces.model?.vocab.length ?? 0,
+    specialIds,
+    markIds,
+    specials,
+    leadingSpaces: decoder?.leadingSpaces ?? 0,
+    eosId: typeof eos === 'string' ? tokenToId(eos) : null,
+    tokenBytes,
+    tokenToId,
+    tokenText: (id) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(tokenBytes(id)),
+    encode(text, { addSpecialTokens = true } = {}) {
+      assertLengths(text, 'text');
+      return pieces.encode(text, { add_special_tokens: addSpecialTokens }).ids;
+    },
+    decode(ids, { skipSpecialTokens = true } = {}) {
+      if (ids.length === 0) return '';
+      if (decoder === null) {
+        return pieces.decode([...ids], {
+          skip_special_tokens: skipSpecialTokens,
+          clean_up_tokenization_spaces: false,
+        });
+      }
+      const stream = createDetokenizer(tokenizer, { skipSpecialTokens });
+      return ids.map((id) => stream.push(id)).join('') + stream.flush();
+    },
+  };
+  return tokenizer;
+}
+
+function complete(files: TokenizerFiles, config: Record<string, unknown>): Record<string, unknown> {
+  const parts = {
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    decoder: null,
+    added_tokens: [],
+  };
+  if (files.tokenizerJson !== undefined) return { ...parts, ...files.tokenizerJson };
+  if (files.vocab !== undefined && files.merges !== undefined) {
+    return { ...parts, ...assembleTokenizer(files.vocab, files.merges, config) };
+  }
+  throw new EngineError(
+    'bad_checkpoint',
+    'a tokenizer needs tokenizer.json, or vocab.json with merges.txt: fetch them',
+  );
+}
+
+function openPieces(
+  json: Record<string, unknown>,
+  config: Record<string, unknown>,
+  specials: SpecialTokens,
+): Pieces {
+  try {
+    return new Pieces(json, { ...config, ...specials });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError(
+      'bad_checkpoint',
+      `the tokenizer cannot be built (${reason}): fetch tokenizer.json again`,
+      {
+        param: 'tokenizer.json',
+        cause,
+      },
+    );
+  }
+}
+
+/** Refuses a text that would take too long; `param` is what it was given as. */
+export function assertLengths(text: string, param: string): void {
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new EngineError(
+      'context_length_exceeded',
+      `the text has ${text.length} characters and at most ${MAX_TEXT_LENGTH} are tokenized: shorten it`,
+      { param },
+    );
+  }
+  let run = 0;
+  let spaces = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const space = code === 0x20 || (code >= 0x09 && code <= 0x0d);
+    run = space === spaces ? run + 1 : 1;
+    spaces = space;
+    if (run > MAX_RUN_LENGTH) {
+      throw new EngineError(
+        'bad_request',
+        `from character ${at - run + 1} on the text runs over ${MAX_RUN_LENGTH} characters ${space ? 'of nothing but' : 'without a'} space: break it up or leave it out`,
+        { param },
+      );
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// POST /load_lora_adapter and /unload_lora_adapter: adapters come and go while requests run.
+
+import type { H3Event } from 'h3';
+import { EngineError, type LoraInfo } from '../../index.ts';
+import { checkLoad, checkUnload } from './admin-schema.ts';
+import { RequestError } from '../errors.ts';
+import { readJson } from '../body/json-body.ts';
+import { listIgnored } from '../model-call.ts';
+import { findModel } from '../models.ts';
+import { requireRunning, type Service } from '../service.ts';
+
+export async function loadAdapter(service: Service, event: H3Event) {
+  requireRunning(service);
+  const { body, ignored } = checkLoad(await readJson(event.req), service.options.strict);
+  const { model } = findModel(service, 'text', body.model ?? 'default');
+  listIgnored(event, ignored);
+  return listed(model.loadAdapter(body.lora_name, body.lora_path));
+}
+
+export async function unloadAdapter(service: Service, event: H3Event) {
+  requireRunning(service);
+  const { body, ignored } = checkUnload(await readJson(event.req), service.options.strict);
+  const { model } = findModel(service, 'text', body.model ?? 'default');
+  listIgnored(event, ignored);
+  return listed(model.unloadAdapter(body.lora_name));
+}
+
+async function listed(change: Promise<readonly LoraInfo[]>) {
+  const adapters = await change.catch((error: unknown) => {
+    throw underFieldName(error);
+  });
+  return {
+    success: true,
+    loaded_adapters: Object.fromEntries(adapters.map(({ name, path }) => [name, path])),
+  };
+}
+
+/** The folder is the caller's choice: what is wrong with it is the caller's fault, where of a model that is served it would be ours. */
+function underFieldName(error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message, param } = error;
+  const field = param === 'name' ? 'lora_name' : param === 'path' ? 'lora_path' : undefined;
+  if (field === undefined) return error;
+  return new RequestError(code === 'bad_checkpoint' ? 'bad_request' : code, message, { param: field });
+}

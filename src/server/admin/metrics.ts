@@ -1,0 +1,126 @@
+// GET /metrics: what requests took, counted as their events pass, and what the engines say of themselves when they are asked.
+
+import type { H3Event } from 'h3';
+import { Registry } from 'prom-client';
+import type { EmbeddingModel, TextMetrics, TextModel } from '../../index.ts';
+import { createInstruments, createRouteTimer, type Instruments } from './instruments.ts';
+import type { Service } from '../service.ts';
+import { watchEmbeddings, watchText } from './watched-events.ts';
+
+export interface Metrics {
+  readonly registry: Registry;
+  /** The same model, its requests counted. */
+  watchText(name: string, model: TextModel): TextModel;
+  watchEmbeddings(name: string, model: EmbeddingModel): EmbeddingModel;
+  /** Seconds until a model answered, and those of its weights where that is known. */
+  opened(name: string, seconds: number, weights: number | null): void;
+  /** Takes the time of a route until its reply begins; one that throws is timed, too. */
+  timed<T>(route: string, answer: () => T | Promise<T>): Promise<T>;
+  /** What a text model says of itself now. */
+  tell(name: string, model: TextModel): Promise<void>;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const instrumentsOf = createInstruments(registry);
+  const tellRoute = createRouteTimer(registry);
+  const throughputOf = createThroughput();
+  return {
+    registry,
+    watchText: (name, model) =>
+      over(model, {
+        generate: (request, options) =>
+          watchText(instrumentsOf(name), model.generate(request, options), request.constraint !== undefined),
+      }),
+    watchEmbeddings: (name, model) =>
+      over(model, {
+        generate: (request, options) =>
+          watchEmbeddings(instrumentsOf(name), model.generate(request, options)),
+      }),
+    opened(name, seconds, weights) {
+      const to = instrumentsOf(name);
+      to.set('engine_startup_time', seconds);
+      if (weights !== null) to.set('weight_load_duration_seconds', weights);
+    },
+    async timed(route, answer) {
+      const begun = performance.now();
+      try {
+        return await answer();
+      } finally {
+        tellRoute(route, (performance.now() - begun) / 1000);
+      }
+    },
+    async tell(name, model) {
+      const now = await model.metrics();
+      const to = instrumentsOf(name);
+      tell(to, model, now);
+      to.set('gen_throughput', throughputOf(model, now.generatedTokens));
+    },
+  };
+}
+
+/** Tokens a second since it was last asked of the same model. */
+function createThroughput(): (model: TextModel, tokens: number) => number {
+  const last = new WeakMap<TextModel, { at: number; tokens: number }>();
+  return (model, tokens) => {
+    const at = performance.now();
+    const before = last.get(model);
+    last.set(model, { at, tokens });
+    if (!before || at <= before.at) return 0;
+    // One that slept meanwhile counts from nothing.
+    const more = tokens < before.tokens ? tokens : tokens - before.tokens;
+    return (1000 * more) / (at - before.at);
+  };
+}
+
+/** The same object with some members in place of its own. */
+function over<T extends object>(model: T, members: Partial<T>): T {
+  return Object.assign(Object.create(model) as T, members);
+}
+
+function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
+  const { pages, cache, grammars, adapters } = now;
+  const tokens = (count: number): number => count * pages.tokensPerPage;
+  to.set('num_running_reqs', now.running);
+  to.set('num_queue_reqs', now.waiting);
+  to.set('num_used_tokens', tokens(pages.used));
+  to.set('kv_used_tokens', tokens(pages.used));
+  to.set('kv_evictable_tokens', tokens(pages.cached));
+  to.set('kv_available_tokens', tokens(pages.total - pages.used - pages.cached));
+  to.set('max_total_num_tokens', tokens(pages.total));
+  const usage = pages.total > 0 ? pages.used / pages.total : 0;
+  to.set('token_usage', usage);
+  to.set('utilization', Math.max(usage, now.running / info.maxRunningRequests));
+  to.set('cache_hit_rate', cache.hitRate);
+  const inHost = (bytes: number): number => tokens(Math.floor(bytes / pages.bytesPerPage));
+  to.set('hicache_host_used_tokens', inHost(cache.hostBytes.used));
+  to.set('hicache_host_total_tokens', inHost(cache.hostBytes.total));
+  to.set('hicache_host_used_bytes', cache.hostBytes.used);
+  to.set('hicache_host_total_bytes', cache.hostBytes.total);
+  to.set('page_size', pages.tokensPerPage);
+  to.set('context_len', info.contextLength);
+  to.set('lora_pool_slots_used', adapters.loaded);
+  to.set('lora_pool_slots_total', adapters.most);
+  to.set('lora_pool_utilization', adapters.loaded / adapters.most);
+  to.set('num_grammar_queue_reqs', grammars.compiling);
+  to.setCount('num_grammar_total', grammars.asked);
+  to.setCount('num_grammar_cache_hit_total', grammars.known);
+  to.setCount('num_grammar_aborted_total', grammars.refused);
+  to.setCount('num_grammar_timeout_total', grammars.timedOut);
+  to.setCount('evicted_tokens_total', cache.evicted);
+  to.setCount('backuped_tokens_total', cache.backedUp);
+  to.setCount('load_back_tokens_total', cache.loadedBack);
+  to.setCount('prefetched_tokens_total', cache.fetched);
+  to.setCount('num_retracted_requests_total', now.retractions);
+  to.setCount('device_restarts_total', now.deviceRestarts);
+}
+
+export async function metricsPage({ metrics, slots }: Service, event: H3Event): Promise<string> {
+  for (const { names, phase } of slots) {
+    if (phase.name !== 'ready' || phase.ready.kind !== 'text') continue;
+    // One that ends meanwhile has nothing to say any more.
+    await metrics.tell(names[0]!, phase.ready.model).catch(() => {});
+  }
+  event.res.headers.set('content-type', metrics.registry.contentType);
+  return metrics.registry.metrics();
+}

@@ -1,0 +1,135 @@
+// What /server_info tells of a model that is open, in the library's own words: its `info` and its `metrics()`.
+
+import { z } from 'zod';
+import type * as engine from '../../index.ts';
+import { count } from '../reply-members.ts';
+
+const bytes = count;
+const used = z.strictObject({ used: bytes, total: bytes });
+
+export const GpuAdapter = z.strictObject({
+  index: z.int(),
+  vendor: z.string(),
+  architecture: z.string(),
+  device: z.string(),
+  description: z.string(),
+  software: z.boolean(),
+  features: z.array(z.string()),
+  limits: z.record(z.string(), z.number()),
+  subgroupMinSize: count,
+  subgroupMaxSize: count,
+});
+
+const common = {
+  path: z.string(),
+  name: z.string(),
+  parameters: count,
+  quantization: z.enum(['none', 'int8', 'int4']),
+  adapter: GpuAdapter,
+};
+
+const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes });
+
+/** One of each way of sampling. */
+const samplingOf = <T extends z.ZodType>(value: T) =>
+  z.strictObject({ temperature: value, topP: value, topK: value, minP: value, repetitionPenalty: value });
+
+export const TextModelInfo = z.strictObject({
+  ...common,
+  architecture: z.string(),
+  vocabSize: count,
+  contextLength: count,
+  modelContextLength: count,
+  maxRunningRequests: count,
+  maxQueuedRequests: count,
+  memory: pagedMemory,
+  storageBackend: z.string().nullable(),
+  sampling: samplingOf(z.number()),
+  samplingSource: samplingOf(z.enum(['generation_config.json', 'contract'])),
+  hasChatTemplate: z.boolean(),
+  outputFormat: z.strictObject({ tools: z.string().nullable(), reasoning: z.string().nullable() }),
+}) satisfies z.ZodType<engine.TextModelInfo>;
+
+export const TextMetrics = z.strictObject({
+  running: count,
+  waiting: count,
+  pages: z.strictObject({
+    used: count,
+    cached: count,
+    total: count,
+    tokensPerPage: count,
+    bytesPerPage: bytes,
+  }),
+  cache: z.strictObject({
+    lookedUp: count,
+    hitRate: z.number(),
+    device: count,
+    host: count,
+    storage: count,
+    storageBackend: z.string().optional(),
+    evicted: count,
+    backedUp: count,
+    loadedBack: count,
+    fetched: count,
+    hostBytes: used,
+    storageBytes: used.nullable(),
+  }),
+  grammars: z.strictObject({
+    asked: count,
+    known: count,
+    refused: count,
+    timedOut: count,
+    compiling: count,
+  }),
+  adapters: z.strictObject({ loaded: count, most: count }).describe('Of LoRA.'),
+  steps: count,
+  sharedSteps: count,
+  promptTokens: count,
+  generatedTokens: count,
+  retractions: count,
+  deviceRestarts: count,
+}) satisfies z.ZodType<engine.TextMetrics>;
+
+export const EmbeddingModelInfo = z.strictObject({
+  ...common,
+  architecture: z.string(),
+  vocabSize: count,
+  dimensions: count,
+  pooling: z.enum(['cls', 'mean', 'last']),
+  normalized: z.boolean(),
+  contextLength: count,
+  maxQueuedRequests: count,
+  memory: pagedMemory,
+}) satisfies z.ZodType<engine.EmbeddingModelInfo>;
+
+export const EmbeddingMetrics = z.strictObject({
+  waiting: count,
+  texts: count,
+  promptTokens: count,
+  steps: count,
+  deviceRestarts: count,
+}) satisfies z.ZodType<engine.EmbeddingMetrics>;
+
+export const ImageModelInfo = z.strictObject({
+  ...common,
+  pipeline: z.string(),
+  denoiser: z.string(),
+  backend: z.enum(['svc', 'generic']),
+  sizeMultiple: count,
+  defaults: z.strictObject({
+    width: count,
+    height: count,
+    steps: count,
+    guidance: z.number(),
+    negativePrompt: z.string(),
+  }),
+  schedulers: z.array(z.string()),
+  components: z.record(z.string(), z.string()),
+  words: count.nullable(),
+  supports: z.strictObject({
+    imageToImage: z.boolean(),
+    inpainting: z.boolean(),
+    negativePrompt: z.boolean(),
+  }),
+  memory: z.strictObject({ budget: bytes, weights: bytes }),
+}) satisfies z.ZodType<engine.ImageModelInfo>;

@@ -1,0 +1,15 @@
+// GET /readyz: 200 once every model answers; until then 503 with how far the start has come.
+
+import type { H3Event } from 'h3';
+import type { Service } from '../service.ts';
+
+export function readiness({ stopping, slots }: Service, event: H3Event): unknown {
+  const models = slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : []));
+  const opening = slots.find(({ phase }) => phase.name === 'starting');
+  if (!stopping && !opening && models.length > 0) return { status: 'ready', models };
+  event.res.status = 503;
+  event.res.headers.set('retry-after', '1');
+  if (stopping) return { status: 'stopping' };
+  const progress = opening?.phase.name === 'starting' ? opening.phase.progress : null;
+  return { status: 'starting', progress, ...(models.length > 0 && { models }) };
+}

@@ -1,0 +1,101 @@
+// How the server goes: what /server_info, the probes and / say.
+
+import { z } from 'zod';
+import type * as engine from '../../index.ts';
+import {
+  EmbeddingMetrics,
+  EmbeddingModelInfo,
+  ImageModelInfo,
+  TextMetrics,
+  TextModelInfo,
+} from './open-model-schema.ts';
+import { count, seconds } from '../reply-members.ts';
+
+const bytes = count;
+
+export const OpeningProgress = z
+  .discriminatedUnion('type', [
+    z.strictObject({
+      type: z.literal('download'),
+      file: z.string(),
+      bytes,
+      totalBytes: bytes,
+      resumedPercent: z.number().optional(),
+    }),
+    z.strictObject({ type: z.literal('load'), bytes, totalBytes: bytes }),
+    z.strictObject({
+      type: z.literal('warmup'),
+      done: count,
+      total: count,
+      stage: z.string().optional(),
+    }),
+  ])
+  .describe('How far the opening of a model has come.') satisfies z.ZodType<engine.OpenEvent>;
+
+const names = z.array(z.string());
+const kind = z.enum(['text', 'image', 'embedding']).nullable().describe('null: not known before it is open.');
+const ready = { names, phase: z.literal('ready') };
+
+const model = z.union([
+  z.strictObject({
+    ...ready,
+    kind: z.literal('text'),
+    info: TextModelInfo,
+    metrics: TextMetrics.nullable().describe('null where it has just ended.'),
+  }),
+  z.strictObject({
+    ...ready,
+    kind: z.literal('embedding'),
+    info: EmbeddingModelInfo,
+    metrics: EmbeddingMetrics.nullable(),
+  }),
+  z.strictObject({ ...ready, kind: z.literal('image'), info: ImageModelInfo }),
+  z.strictObject({ names, kind, phase: z.literal('starting'), progress: OpeningProgress.nullable() }),
+  z.strictObject({ names, kind, phase: z.literal('failed'), reason: z.string() }),
+]);
+
+export const ServerInfo = z.strictObject({
+  version: z.string().optional(),
+  status: z.enum(['starting', 'ready', 'stopping']),
+  started_at: seconds,
+  uptime_seconds: count,
+  open_replies: count.describe('This one is counted too.'),
+  settings: z.strictObject({
+    host: z.string(),
+    port: count,
+    apiKey: z.boolean().describe('Whether there is one.'),
+    adminApiKey: z.boolean().describe('Whether there is one.'),
+    corsOrigins: z.array(z.string()).optional(),
+    strict: z.boolean().optional(),
+    maxQueuedImages: count.optional(),
+    keepAlive: z.number().optional().describe('Milliseconds.'),
+    drainTime: z.number().optional().describe('Milliseconds.'),
+  }),
+  tools_not_offered: z
+    .array(z.string())
+    .describe('Tools that /v1/responses takes, as OpenAI runs them itself, and that no model is offered.'),
+  models: z.array(model),
+});
+
+export const Ready = z.strictObject({ status: z.literal('ready'), models: names });
+
+export const NotReady = z.union([
+  z.strictObject({
+    status: z.literal('starting'),
+    progress: OpeningProgress.nullable(),
+    models: names.optional().describe('Those that are ready.'),
+  }),
+  z.strictObject({ status: z.literal('stopping') }),
+]);
+
+export const Alive = z.strictObject({ status: z.literal('alive') });
+
+export const Home = z.strictObject({
+  name: z.literal('svc-engine'),
+  version: z.string().optional(),
+  docs: z.string(),
+  openapi: z.string(),
+  models: z.string(),
+});
+
+export const OpenApi = z.looseObject({ openapi: z.literal('3.1.0') }).describe('This document.');

@@ -1,0 +1,148 @@
+// From a request of Anthropic's interface to the chat completion that it is, and errors of that back under the request's names.
+
+import type { z } from 'zod';
+import type { ChatMessage } from '../../index.ts';
+import type { MEMBERS, MessageBody, PromptBody } from './anthropic-schema.ts';
+import { RequestError } from '../errors.ts';
+import { withoutMissing } from '../body/fields.ts';
+import type { Renames } from '../body/renamed.ts';
+
+export const MESSAGE_NAMES: Renames = [
+  [/^response_format(\.json_schema(\.schema)?)?/, 'output_config.format.schema'],
+  [/^max_completion_tokens/, 'max_tokens'],
+  [/^reasoning_effort/, 'output_config.effort'],
+  [/^(reasoning\.max_tokens|thinking_budget)/, 'thinking.budget_tokens'],
+  [/^reasoning/, 'thinking'],
+  [/^tools\.(\d+)\.function\.parameters/, 'tools.$1.input_schema'],
+  [/^tools\.(\d+)\.function/, 'tools.$1'],
+  [/^stop/, 'stop_sequences'],
+];
+
+type Message = NonNullable<PromptBody['messages']>[number];
+type Block = Exclude<Message['content'], string>[number];
+type BlockOf<T extends keyof typeof MEMBERS> = z.infer<(typeof MEMBERS)[T]>;
+
+/** What counts as the prompt, for the body of a request to /v1/chat/completions. */
+export function toPromptFields(body: PromptBody) {
+  const { system, messages = [], tools, tool_choice: choice, thinking } = body;
+  const said = messages.flatMap(toMessages);
+  return withoutMissing({
+    model: body.model,
+    messages: [...instructionsOf(system), ...said],
+    continue_final_message: isPrefill(messages) || undefined,
+    tools: tools?.map(({ name, description, input_schema: parameters, strict }) => ({
+      type: 'function',
+      function: { name, description, parameters, strict },
+    })),
+    tool_choice: toChoice(choice),
+    parallel_tool_calls: choice?.disable_parallel_tool_use ? false : undefined,
+    reasoning: toReasoning(thinking),
+  });
+}
+
+/** What Claude Code says first is for who bills it, and another text in each request: the cache would never find a prompt again. */
+const BILLING = /^x-anthropic-billing-header:/;
+
+function instructionsOf(system: PromptBody['system']): ChatMessage[] {
+  if (system === undefined) return [];
+  const blocks = typeof system === 'string' ? [{ type: 'text', text: system }] : system;
+  const told = blocks.filter(({ text }) => !BILLING.test(String(text)));
+  return told.length === 0 ? [] : [{ role: 'system', content: textOf(told) }];
+}
+
+/** The body of the same request to /v1/chat/completions. */
+export function toChat(body: MessageBody): object {
+  const { output_config: config } = body;
+  const format = config?.format ?? body.output_format;
+  return withoutMissing({
+    ...toPromptFields(body),
+    max_completion_tokens: body.max_tokens,
+    stop: body.stop_sequences,
+    temperature: body.temperature,
+    top_p: body.top_p,
+    top_k: body.top_k,
+    reasoning_effort: config?.effort ?? undefined,
+    response_format: format && { type: 'json_schema', json_schema: { schema: format.schema } },
+  });
+}
+
+/** For a model that does not think, and so keeps any budget: clients ask all models alike for thoughts. */
+export function withoutThoughts(body: MessageBody): MessageBody {
+  const { thinking, output_config: config, ...rest } = body;
+  return {
+    ...rest,
+    ...(thinking?.type === 'disabled' && { thinking }),
+    ...(config && { output_config: { ...config, effort: null } }),
+  };
+}
+
+/** A reply that has begun: text without thoughts and calls. */
+function isPrefill(messages: readonly Message[]): boolean {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return false;
+  return typeof last.content === 'string' || last.content.every(({ type }) => type === 'text');
+}
+
+function toChoice(choice: PromptBody['tool_choice']): unknown {
+  if (!choice) return undefined;
+  if (choice.type === 'any') return 'required';
+  if (choice.type !== 'tool') return choice.type;
+  if (choice.name == null) {
+    const message = 'tool_choice.name is required where the type is tool';
+    throw new RequestError('missing_required_parameter', message, { param: 'tool_choice.name' });
+  }
+  return { type: 'function', function: { name: choice.name } };
+}
+
+function toReasoning(thinking: PromptBody['thinking']): unknown {
+  if (!thinking || thinking.type === 'adaptive') return undefined;
+  if (thinking.type === 'disabled') return { enabled: false };
+  return withoutMissing({ enabled: true, max_tokens: thinking.budget_tokens ?? undefined });
+}
+
+/** Results of tools are messages of their own, before what else the user says. */
+function toMessages({ role, content }: Message): ChatMessage[] {
+  if (typeof content === 'string') return [{ role, content }];
+  if (role === 'assistant') return [toAssistant(content)];
+  const results = ofType(content, 'tool_result').map(
+    ({ tool_use_id: id, content: result, is_error: isError }): ChatMessage => {
+      const text = textOf(result ?? '');
+      return { role: 'tool', content: isError ? `Error: ${text}` : text, tool_call_id: id };
+    },
+  );
+  const text = textOf(content);
+  return text === '' && results.length > 0 ? results : [...results, { role, content: text }];
+}
+
+function toAssistant(content: readonly Block[]): ChatMessage {
+  const thoughts = ofType(content, 'thinking')
+    .map(({ thinking }) => thinking)
+    .join('');
+  const calls = ofType(content, 'tool_use').map(({ id, name, input }) => ({
+    id,
+    type: 'function' as const,
+    function: { name, arguments: input },
+  }));
+  const text = textOf(content);
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(thoughts !== '' && { reasoning_content: thoughts }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+}
+
+/** As the schema has checked them. */
+function ofType<T extends keyof typeof MEMBERS>(content: readonly Block[], type: T): BlockOf<T>[] {
+  return content.filter((block) => block.type === type) as unknown as BlockOf<T>[];
+}
+
+/** The text of the text blocks, and the names of tools that were found. */
+function textOf(content: string | readonly { type: string; [member: string]: unknown }[]): string {
+  if (typeof content === 'string') return content;
+  return content
+    .flatMap(({ type, text, tool_name: found }) =>
+      type === 'text' ? String(text) : type === 'tool_reference' ? String(found) : [],
+    )
+    .join('\n');
+}

@@ -1,0 +1,170 @@
+// The fields of Anthropic's Messages interface.
+
+import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { bodyChecker } from '../body/body.ts';
+import {
+  type FieldTable,
+  type HonouredBody,
+  honoured,
+  neutralOnly,
+  noEffect,
+  sampling,
+} from '../body/fields.ts';
+import { FORMAT_NAMES } from '../text/generation-fields.ts';
+import { withMembers } from '../body/unknown-members.ts';
+
+const filled = z.string().min(1);
+const MOST_STOPS = 16;
+
+const FOREIGN_BLOCKS = new Set(['image', 'document', 'search_result', 'container_upload']);
+
+type Issue = (message: string, path: string[], code?: string) => void;
+
+/** Blocks of the types, each with its members. */
+function blocks(members: Readonly<Record<string, z.ZodObject>>) {
+  const types = Object.keys(members);
+  const schema = z.looseObject({ type: z.string() }).superRefine((block, context) => {
+    const issue: Issue = (message, path, code) =>
+      context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
+    const own = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
+    if (FOREIGN_BLOCKS.has(block.type)) {
+      issue('is not read here: the served model reads text only; send text', [block.type], 'unsupported');
+    } else if (!own) {
+      issue(`must be one of ${types.join(', ')}, got ${JSON.stringify(block.type)}`, ['type'], 'unsupported');
+    } else {
+      for (const found of own.safeParse(block).error?.issues ?? [])
+        context.addIssue({ ...found, path: placeOf(found, block.type), input: block } as never);
+    }
+  });
+  return withMembers(schema, (type) => members[String(type)]);
+}
+
+/** With the types of blocks in it, as Anthropic's errors have it: Claude Code finds a picture by that, and goes on without it. */
+function placeOf({ code, path }: z.core.$ZodIssue, type: string): PropertyKey[] {
+  return code === 'custom' && type === 'tool_result' ? [type, ...path] : path;
+}
+
+/** What says nothing here: the cache looks by content, and thoughts are not signed. */
+const silent = z.unknown().optional();
+const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citations: silent });
+const textBlocks = blocks({ text: textBlock });
+/** A tool that a search among those of `tools` has found; all of them are shown in any case. */
+const toolReference = z.looseObject({ tool_name: z.string(), cache_control: silent });
+const resultBlocks = blocks({ text: textBlock, tool_reference: toolReference });
+
+export const MEMBERS = {
+  text: textBlock,
+  thinking: z.looseObject({ thinking: z.string(), signature: silent }),
+  redacted_thinking: z.looseObject({ data: silent }),
+  // Tools that come and go in the course of a conversation: `tools` has those there are.
+  tool_addition: z.looseObject({ tool: silent, cache_control: silent }),
+  tool_removal: z.looseObject({ tool: silent, cache_control: silent }),
+  tool_use: z.looseObject({
+    id: filled,
+    name: filled,
+    input: record(z.unknown()),
+    cache_control: silent,
+  }),
+  tool_result: z.looseObject({
+    tool_use_id: filled,
+    content: z.union([z.string(), list(resultBlocks, MOST_TURNS)]).nullish(),
+    is_error: z.boolean().nullish(),
+    cache_control: silent,
+  }),
+};
+
+const message = z.looseObject({
+  role: z.enum(['user', 'assistant', 'system']),
+  content: z.union([z.string(), list(blocks(MEMBERS), MOST_TURNS)]),
+});
+
+const tool = z.looseObject({
+  type: z
+    .string()
+    .refine((type) => type === 'custom', {
+      error: 'must be "custom", as this server runs no tools of its own',
+      params: { code: 'unsupported' },
+    })
+    .nullish(),
+  name: filled,
+  description: z.string().nullish(),
+  input_schema: record(z.unknown()),
+  strict: z.boolean().nullish(),
+  cache_control: silent,
+});
+
+const choice = z.looseObject({
+  type: z.enum(['auto', 'any', 'tool', 'none']),
+  name: filled.nullish(),
+  disable_parallel_tool_use: z.boolean().nullish(),
+});
+
+const thinking = z.looseObject({
+  type: z.enum(['enabled', 'disabled', 'adaptive']),
+  budget_tokens: z.int().min(1).nullish(),
+});
+
+const format = z.looseObject({ type: z.literal('json_schema'), schema: record(z.unknown()) });
+
+const PROMPT_FIELDS = {
+  model: honoured(
+    filled,
+    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  ),
+  messages: honoured(
+    list(message, MOST_TURNS).min(1),
+    "The conversation; where the assistant's message is last, the reply goes on with it.",
+  ),
+  system: honoured(z.union([z.string(), list(textBlocks, MOST_TURNS)]), 'A system message before it.'),
+  tools: honoured(
+    list(tool, MOST_TOOLS),
+    'Functions the model may call; strict ones are held to their input_schema.',
+  ),
+  tool_choice: honoured(choice, 'auto, any, tool or none; disable_parallel_tool_use: one call at most.', {
+    type: 'auto',
+  }),
+  thinking: honoured(
+    thinking,
+    'enabled with budget_tokens, disabled, or adaptive, which is up to the model.',
+  ),
+} satisfies FieldTable;
+
+export const MESSAGE_FIELDS = {
+  ...PROMPT_FIELDS,
+  max_tokens: honoured(z.int().min(1), 'Most tokens to generate; clamped to what the context leaves.'),
+  stop_sequences: honoured(list(filled, MOST_STOPS), `Up to ${MOST_STOPS} strings that end the reply.`),
+  temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
+  top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
+  top_k: sampling(z.int().min(-1), 'Sample from the k best tokens.', -1),
+  stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
+  output_config: honoured(
+    z.looseObject({
+      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      format: format.nullish(),
+    }),
+    'effort, as reasoning_effort of chat completions; format: a JSON schema that the reply fits.',
+    undefined,
+    { elsewhere: ['response_format', ...FORMAT_NAMES, 'regex', 'ebnf', 'guided_regex', 'guided_grammar'] },
+  ),
+  output_format: honoured(format, 'Older name of output_config.format.'),
+  metadata: noEffect('Who asks.'),
+  service_tier: noEffect('Which tier bills and serves.'),
+  inference_geo: noEffect('Where to compute.'),
+  cache_control: noEffect('What to keep in the cache; it looks by content.'),
+  container: neutralOnly('A container for tools of the server.'),
+  mcp_servers: neutralOnly('Servers with tools.'),
+  context_management: noEffect('What to leave out of a long conversation: nothing is.'),
+} satisfies FieldTable;
+
+export type PromptBody = HonouredBody<typeof PROMPT_FIELDS> & { model: string };
+export type MessageBody = HonouredBody<typeof MESSAGE_FIELDS> & { model: string };
+
+export const COUNT_FIELDS = PROMPT_FIELDS;
+
+export const checkMessages = bodyChecker({
+  table: MESSAGE_FIELDS,
+  required: ['model', 'messages', 'max_tokens'],
+});
+
+export const checkCount = bodyChecker({ table: COUNT_FIELDS, required: ['model', 'messages'] });

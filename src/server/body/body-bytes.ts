@@ -1,0 +1,57 @@
+// A request's body as bytes. What comes after one that is too large is read and thrown away: most clients look for an answer only
+// when they have sent everything, and a connection that was closed before that is all they would see.
+
+import { RequestError } from '../errors.ts';
+
+const MEBIBYTE = 2 ** 20;
+const BODY_LIMIT = 64 * MEBIBYTE;
+/** Beyond that the connection is closed. */
+const DISCARD_LIMIT = 4 * BODY_LIMIT;
+
+/** Throws RequestError. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
+  const encoding = request.headers.get('content-encoding') ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new RequestError(
+      'invalid_content_type',
+      `the body came with content-encoding ${encoding}, which is not read; send it uncompressed`,
+    );
+  }
+  const reader = request.body?.getReader();
+  if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge(reader);
+  if (!reader) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; ;) {
+    const { value, done } = await reader.read().catch(() => {
+      throw new RequestError('cancelled', 'the client left before its body was read');
+    });
+    if (done) break;
+    length += value.length;
+    if (length > BODY_LIMIT) throw tooLarge(reader);
+    chunks.push(value);
+  }
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+function tooLarge(rest: Reader | undefined): RequestError {
+  if (rest) void discard(rest);
+  return new RequestError(
+    'request_too_large',
+    `the body is larger than ${BODY_LIMIT / MEBIBYTE} MiB; send a shorter conversation or smaller pictures`,
+  );
+}
+
+async function discard(rest: Reader): Promise<void> {
+  try {
+    for (let length = 0; length <= DISCARD_LIMIT;) {
+      const { value, done } = await rest.read();
+      if (done) return;
+      length += value.length;
+    }
+    await rest.cancel();
+  } catch {
+    // The client left.
+  }
+}

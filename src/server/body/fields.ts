@@ -1,0 +1,193 @@
+// Fields of a request as tables, from which the schemas, the check for neutral values, the list of ignored names and the
+// README are made.
+//   honoured      used; the schema holds kind and bounds
+//   neutral-only  of the contract, not built: the values that ask for nothing pass, any other is refused by name
+//   no-effect     of OpenAI's interface, without meaning on a local server: any value passes
+
+import { z } from 'zod';
+import { RequestError } from '../errors.ts';
+
+export interface Field<Status extends string = string, Schema extends z.ZodType = z.ZodType> {
+  status: Status;
+  help: string;
+  /** What a left-out field means; left out here too where it means "off". */
+  default?: unknown;
+  /** The same in words, where the model has a say. */
+  defaultText?: string;
+  schema: Schema;
+  /** Values beside null, [] and {} that ask for nothing. */
+  neutral: readonly unknown[];
+  /** The file under src/ that does what the field says. */
+  by?: string;
+  /** Of an object's members all have defaults: {} asks for it, too. */
+  emptyAsks?: boolean;
+  /** In place of "asks for what this server does not do". */
+  refusal?: string;
+  /** A limit of ours that the contract does not have. */
+  stricter?: string;
+  /** What other servers call it, of fields that a client relies on: they are refused, since passing them over would change what comes. */
+  elsewhere?: readonly string[];
+}
+
+type Notes = Pick<Field, 'stricter' | 'elsewhere'>;
+
+export type FieldTable = Record<string, Field>;
+
+export function honoured<Schema extends z.ZodType>(
+  schema: Schema,
+  help: string,
+  fallback?: unknown,
+  notes?: Notes,
+): Field<'honoured', Schema> {
+  return { status: 'honoured', help, schema, default: fallback, neutral: [], ...notes };
+}
+
+/** Left out, the checkpoint's own value counts, and the contract's where it has none. */
+export function sampling<Schema extends z.ZodType>(
+  schema: Schema,
+  help: string,
+  fallback: number,
+  notes?: Notes,
+): Field<'honoured', Schema> {
+  return { ...honoured(schema, help, fallback, notes), defaultText: `the model's, else ${fallback}` };
+}
+
+/** Names the file under src/ that does what these fields say. */
+export function by<T extends FieldTable>(file: string, fields: T): T {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, { ...field, by: file }]),
+  ) as T;
+}
+
+export function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral-only'> {
+  return { status: 'neutral-only', help, schema: z.unknown(), default: neutral[0], neutral };
+}
+
+export function noEffect(help: string): Field<'no-effect'> {
+  return { status: 'no-effect', help, schema: z.unknown(), neutral: [] };
+}
+
+/** Some fields of a table, for another interface that has them too. */
+export function pickFields<T extends FieldTable, K extends keyof T>(table: T, ...names: K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<T, K>;
+}
+
+type HonouredShape<T extends FieldTable> = {
+  -readonly [K in keyof T as T[K]['status'] extends 'honoured' ? K : never]: z.ZodOptional<T[K]['schema']>;
+};
+
+/** The honoured fields of a request. */
+export type HonouredBody<T extends FieldTable> = z.infer<z.ZodObject<HonouredShape<T>>>;
+
+/** Of the honoured fields of a request; `null` has become "left out". */
+export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<HonouredShape<T>> {
+  const shape = Object.entries(table)
+    .filter(([, field]) => field.status === 'honoured')
+    .map(([name, field]) => [name, field.schema.optional()]);
+  return z.object(Object.fromEntries(shape) as z.core.$ZodShape) as z.ZodObject<HonouredShape<T>>;
+}
+
+/** Of one body, those included that nobody knows. */
+const MOST_FIELDS = 1024;
+
+/**
+ * Splits a body by the table's statuses and refuses what asks for something that is not built. An empty value is not set, nor is
+ * a field's default, but in the fields of `mayBeEmpty`, where the schema says what is wrong with it.
+ */
+export function sortFields(
+  body: object,
+  table: FieldTable,
+  mayBeEmpty: readonly string[] = [],
+): { honoured: Record<string, unknown>; ignored: string[] } {
+  const honoured: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  const given = Object.entries(body);
+  if (given.length > MOST_FIELDS)
+    throw new RequestError(
+      'invalid_value',
+      `the body has ${given.length} fields; send at most ${MOST_FIELDS}`,
+    );
+  for (const [name, value] of given) {
+    const field = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (!field) {
+      if (!isEmpty(value)) refuseForeign(name, table);
+      ignored.push(name);
+    } else if (field.status === 'honoured') {
+      const asksNothing = mayBeEmpty.includes(name) ? value === null : isEmpty(value);
+      if (!asksNothing && !isDefault(field, value)) honoured[name] = value;
+    } else if (field.status === 'neutral-only' && !isNeutral(field, value)) {
+      const remedy =
+        field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
+      const why = field.refusal ?? `asks for what this server does not do; ${remedy}`;
+      throw new RequestError('unsupported', `${name} = ${show(value)} ${why}`, { param: name });
+    }
+  }
+  return { honoured, ignored };
+}
+
+function refuseForeign(name: string, table: FieldTable): void {
+  const own = Object.keys(table).find((known) => table[known]?.elsewhere?.includes(name));
+  if (own === undefined) return;
+  throw new RequestError(
+    'unsupported',
+    `${name} is another server's name for what ${own} says here; send that`,
+    { param: name },
+  );
+}
+
+/** Where names nobody knows are an error. */
+export function refuseUnknown([first]: readonly string[]): void {
+  if (first === undefined) return;
+  throw new RequestError(
+    'unknown_parameter',
+    `${first} is not a field of this interface; leave it out, or start the server without --strict`,
+    { param: first },
+  );
+}
+
+/** A value that means the same as leaving the field out; where the model has a say, none does. */
+function isDefault(field: Field, value: unknown): boolean {
+  const { default: fallback, defaultText } = field;
+  return (
+    fallback !== undefined && defaultText === undefined && JSON.stringify(fallback) === JSON.stringify(value)
+  );
+}
+
+/** True where a field not built asks for nothing. */
+function isNeutral(field: Field, value: unknown): boolean {
+  const isLeftOut = field.emptyAsks && isObject(value) ? false : isEmpty(value);
+  return isLeftOut || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
+}
+
+type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Without the members that are undefined. */
+export function withoutMissing<T extends object>(values: T): Given<T> {
+  const present = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as Given<T>;
+}
+
+/** What clients send that means "not set". */
+export function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/** As 1 request, 2 requests. */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value as a message shows it: JSON, shortened. */
+export function show(value: unknown): string {
+  // What JSON has no word for: 1e400 is read as Infinity.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}

@@ -1,0 +1,35 @@
+// From the fields of a chat completion to the engine's request.
+
+import type { TextPrompt, TextRequest } from '../../index.ts';
+import { withoutMissing } from '../body/fields.ts';
+import { toGeneration } from '../text/generation-request.ts';
+import { toChatMessages } from './messages.ts';
+import { thinkingKwargs, toReasoning } from '../text/reasoning.ts';
+import type { ChatBody } from './chat-schema.ts';
+import { toToolRequest, toTools } from '../text/tools.ts';
+
+/** `adapter`: the suffix of `model`. Throws RequestError. */
+export function toTextRequest(body: ChatBody, adapter?: string): TextRequest {
+  const request = {
+    prompt: toPrompt(body),
+    maxTokens: body.max_completion_tokens ?? body.max_tokens,
+    ...toGeneration(body, adapter),
+    logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
+    ...toToolRequest(body),
+    // Of a prompt that the template did not make, thoughts are told apart only where that is asked for.
+    reasoning: toReasoning(body) ?? (body.input_ids ? {} : undefined),
+  };
+  return withoutMissing(request);
+}
+
+function toPrompt(body: ChatBody): TextPrompt {
+  const tools = toTools(body);
+  if (body.input_ids) return withoutMissing({ ids: body.input_ids, tools });
+  const kwargs = { ...thinkingKwargs(body), ...body.chat_template_kwargs };
+  return withoutMissing({
+    messages: toChatMessages(body.messages ?? []),
+    tools,
+    templateKwargs: Object.keys(kwargs).length > 0 ? kwargs : undefined,
+    continueFinal: body.continue_final_message,
+  });
+}

@@ -1,0 +1,89 @@
+// The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
+
+import { z } from 'zod';
+import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
+import { by, type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
+import { GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { messagesSchema } from './messages.ts';
+import { REASONING_FIELDS } from '../text/reasoning.ts';
+import { TOOL_FIELDS } from '../text/tools.ts';
+
+const MOST_LOGPROBS = 20;
+
+export const CHAT_FIELDS = {
+  ...by('files/template/template.ts', {
+    messages: honoured(messagesSchema, 'Required: the conversation.'),
+  }),
+  ...by('server/models.ts', {
+    model: honoured(
+      z.string().min(1),
+      'Required: a served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+      undefined,
+      { stricter: 'an unknown name is 404' },
+    ),
+  }),
+  ...by('engine/text/request.ts', {
+    max_completion_tokens: honoured(
+      tokenCount,
+      'Most tokens to generate; clamped to what the context leaves.',
+    ),
+    max_tokens: honoured(tokenCount, 'Older name of max_completion_tokens, which wins.'),
+  }),
+  ...GENERATION_FIELDS,
+  ...by('server/text/logprobs.ts', {
+    logprobs: honoured(z.boolean(), 'Log probability of every generated token.', false),
+    top_logprobs: honoured(
+      z.int().min(0).max(MOST_LOGPROBS),
+      `The same of up to ${MOST_LOGPROBS} best tokens at its place; needs logprobs.`,
+      0,
+      { stricter: `at most ${MOST_LOGPROBS}` },
+    ),
+  }),
+  ...TOOL_FIELDS,
+  ...REASONING_FIELDS,
+  ...by('files/template/template.ts', {
+    chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
+  }),
+  ...by('engine/text/output/reply-start.ts', {
+    continue_final_message: honoured(
+      z.boolean(),
+      "The reply goes on where the last message, the assistant's, ends: response_format, regex and ebnf hold for both together, and a tool_choice that asks for a call brings it next.",
+      false,
+      { stricter: 'after a message whose content is a text' },
+    ),
+  }),
+  ...by('server/chat/chat-stream.ts', {
+    return_progress: honoured(
+      z.boolean(),
+      'Chunks without choices that say in prompt_progress how far the prompt is read. Needs stream.',
+      false,
+    ),
+  }),
+  ...by('engine/text/request.ts', {
+    input_ids: honoured(
+      list(tokenId, MOST_IDS).min(1),
+      'The prompt as token ids, in place of what messages would become.',
+    ),
+  }),
+
+  max_dynamic_patch: neutralOnly('Most patches of an image.'),
+  min_dynamic_patch: neutralOnly('Fewest patches of an image.'),
+  modalities: neutralOnly('Kinds of output.', ['text']),
+  audio: neutralOnly('How to speak the answer.'),
+  verbosity: neutralOnly('How long the answer is.', 'medium'),
+  web_search_options: { ...neutralOnly('Search the web first.'), emptyAsks: true },
+
+  user: noEffect('Who asks.'),
+  store: noEffect('Keep the completion.'),
+  metadata: noEffect('Labels of a stored completion.'),
+  service_tier: noEffect('Which tier bills and serves.'),
+  prompt_cache_key: noEffect('Which cache to look in; there is one, and it looks by content.'),
+  prompt_cache_retention: noEffect('How long to keep the cache.'),
+  safety_identifier: noEffect('Who asks, hashed.'),
+  prediction: noEffect('A guess at the answer.'),
+} satisfies FieldTable;
+
+/** The honoured fields of a request; `null` and defaults have become "left out". */
+export const chatBody = honouredSchema(CHAT_FIELDS);
+
+export type ChatBody = z.infer<typeof chatBody>;

@@ -1,0 +1,110 @@
+// The conversation as a client sends it: roles, content, tool calls. Every rule names the place it was broken at.
+
+import { z } from 'zod';
+import type { ChatMessage } from '../../index.ts';
+import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { withoutMissing } from '../body/fields.ts';
+
+const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
+const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
+
+const part = z
+  .looseObject({ type: z.string(), text: z.string().optional() })
+  .superRefine(({ type, text }, context) => {
+    if (MEDIA_PARTS.has(type)) {
+      context.addIssue({
+        code: 'custom',
+        message: `has the type ${type}, and the served model reads text only; send text parts`,
+        params: { code: 'unsupported' },
+      });
+    } else if (type !== 'text') {
+      context.addIssue({
+        code: 'custom',
+        path: ['type'],
+        message: `must be "text", got ${JSON.stringify(type)}`,
+      });
+    } else if (text === undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['text'],
+        message: 'is required in a text part',
+        params: { code: 'missing_required_parameter' },
+      });
+    }
+  });
+
+/** JSON of an object as text, or what a model wrote in its place: agents send that back, with the error it led to. */
+const callArguments = z.union([z.string(), record(z.unknown())]);
+
+const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });
+const toolCall = z.looseObject({
+  id: z.string().optional(),
+  type: z.literal('function').optional(),
+  function: calledFunction,
+});
+
+const message = z
+  .looseObject({
+    role: z
+      .string()
+      .toLowerCase()
+      .meta({ enum: [...ROLES] })
+      .pipe(z.enum(ROLES)),
+    content: z.union([z.string(), list(part, MOST_TURNS), z.null()]).optional(),
+    name: z.string().nullish(),
+    reasoning_content: z.string().nullish(),
+    /** Other servers' name of reasoning_content. */
+    reasoning: z.string().nullish(),
+    tool_calls: list(toolCall, MOST_TOOLS).nullish(),
+    /** The older form of one entry in tool_calls. */
+    function_call: calledFunction.nullish(),
+    tool_call_id: z.string().nullish(),
+  })
+  .superRefine(({ role, content, tool_calls, function_call }, context) => {
+    if (content === undefined && !tool_calls?.length && !function_call) {
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: 'is required',
+        params: { code: 'missing_required_parameter' },
+      });
+    } else if (content === null && role === 'user') {
+      context.addIssue({
+        code: 'custom',
+        path: ['content'],
+        message: 'must be text or a list of parts in a user message, got null',
+        params: { code: 'invalid_type' },
+      });
+    }
+    const calls = tool_calls?.length ? 'tool_calls' : function_call ? 'function_call' : undefined;
+    if (calls && role !== 'assistant') {
+      context.addIssue({
+        code: 'custom',
+        path: [calls],
+        message: `belongs to assistant messages, and this one is from ${role}`,
+      });
+    }
+  });
+
+export const messagesSchema = list(message, MOST_TURNS).min(1);
+
+type MessagesBody = z.infer<typeof messagesSchema>;
+
+/** Drops what the templates have no word for. */
+export function toChatMessages(body: MessagesBody): ChatMessage[] {
+  return body.map(
+    ({ role, content, name, reasoning_content, reasoning, tool_calls, function_call, tool_call_id }) =>
+      withoutMissing({
+        role,
+        content: content ?? null,
+        name: name ?? undefined,
+        reasoning_content: reasoning_content ?? reasoning ?? undefined,
+        tool_calls: tool_calls?.length
+          ? tool_calls
+          : function_call
+            ? [{ type: 'function' as const, function: function_call }]
+            : undefined,
+        tool_call_id: tool_call_id ?? undefined,
+      }),
+  );
+}

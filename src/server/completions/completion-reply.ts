@@ -1,0 +1,196 @@
+// Text completions and the chunks of their streams. Choices of several prompts are counted through.
+
+import type { PromptToken, TokenLogprob } from '../../index.ts';
+import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
+import type { CompletionBody } from './completion-schema.ts';
+import { toErrorReply } from '../errors.ts';
+import { type Choice, extensionsOf, type Fold, usageOf } from '../text/reply-fold.ts';
+import type { Part } from '../text/reply-parts.ts';
+import type { TextCall } from '../text/text-call.ts';
+import type { Usage } from '../text/text-reply-schema.ts';
+import { offsetOf, runOf, type Send, type StreamForm } from '../text/text-stream.ts';
+
+interface CompletionReply {
+  head: { id: string; created: number; model: string; system_fingerprint: string };
+  call: TextCall;
+  /** Of each prompt. */
+  echoes: string[];
+  body: CompletionBody;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+type Told = TokenLogprob | PromptToken;
+
+/** The older form of log probabilities: parallel lists, tokens as text. */
+function legacyLogprobs(tokens: readonly Told[], firstOffset: number) {
+  let offset = firstOffset;
+  const texts = tokens.map(({ bytes }) => tokenText(bytes));
+  return {
+    tokens: texts,
+    token_logprobs: tokens.map(({ logprob }) => logprob),
+    // The token itself is always there; of equal texts the better one stays.
+    top_logprobs: tokens.map(({ logprob: own, top }, i) => {
+      const entries = top.map(({ bytes, logprob }) => [tokenText(bytes), logprob] as const);
+      return own === null ? null : Object.fromEntries([[texts[i]!, own], ...entries.toReversed()]);
+    }),
+    text_offset: tokens.map((token, i) => {
+      const at = offset;
+      // Special tokens of a prompt are not in its text.
+      offset += ('text' in token ? token.text : texts[i]!).length;
+      return at;
+    }),
+  };
+}
+
+/** Those of an echoed prompt, then those of what was generated. */
+function allLogprobs(prompt: readonly PromptToken[], echo: string, generated: readonly TokenLogprob[]) {
+  const first = legacyLogprobs(prompt, 0);
+  const then = legacyLogprobs(generated, echo.length);
+  return {
+    tokens: [...first.tokens, ...then.tokens],
+    token_logprobs: [...first.token_logprobs, ...then.token_logprobs],
+    top_logprobs: [...first.top_logprobs, ...then.top_logprobs],
+    text_offset: [...first.text_offset, ...then.text_offset],
+  };
+}
+
+/** A token's text; `bytes:\xe2\x80` where its bytes are no whole characters. */
+function tokenText(bytes: number[]): string {
+  try {
+    return decoder.decode(Uint8Array.from(bytes));
+  } catch {
+    return `bytes:${bytes.map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}`;
+  }
+}
+
+export function textCompletion(reply: CompletionReply): Completion {
+  const { call, echoes, body } = reply;
+  const choices = call.runs.flatMap(({ fold }, run) =>
+    fold.choices.map((choice, index) => ({
+      index: offsetOf(call, run) + index,
+      text: echoes[run] + choice.reasoning + choice.text,
+      logprobs:
+        body.logprobs === undefined ? null : allLogprobs(fold.prompt ?? [], echoes[run]!, choice.logprobs),
+      finish_reason: choice.finishReason!,
+      matched_stop: choice.matchedStop,
+      ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
+      ...(body.return_token_ids && { token_ids: choice.ids }),
+      ...(fold.promptIds && { prompt_token_ids: fold.promptIds }),
+    })),
+  );
+  return { ...headOf(reply), choices, usage: totalUsage(call), ...extensions(reply) };
+}
+
+function headOf({ head: { id, created, model, system_fingerprint } }: CompletionReply) {
+  return { id, object: 'text_completion' as const, created, model, system_fingerprint };
+}
+
+function extensions({ call, body }: CompletionReply) {
+  const svcext = extensionsOf(call.runs[0]!.fold, {
+    routedExperts: body.return_routed_experts ?? false,
+    cachedDetails: body.return_cached_tokens_details ?? false,
+  });
+  return svcext && { svcext };
+}
+
+/** Of all prompts together. */
+function totalUsage({ runs }: TextCall): Usage {
+  const all = runs.map(({ fold }) => usageOf(fold));
+  const sum = (of: (usage: Usage) => number): number => all.reduce((total, usage) => total + of(usage), 0);
+  return {
+    prompt_tokens: sum((usage) => usage.prompt_tokens),
+    completion_tokens: sum((usage) => usage.completion_tokens),
+    total_tokens: sum((usage) => usage.total_tokens),
+    prompt_tokens_details: { cached_tokens: sum((usage) => usage.prompt_tokens_details.cached_tokens) },
+    completion_tokens_details: { reasoning_tokens: sum((usage) => usage.reasoning_tokens) },
+    reasoning_tokens: sum((usage) => usage.reasoning_tokens),
+  };
+}
+
+interface Said {
+  text: string;
+  logprobs?: readonly Told[];
+  ids?: number[];
+}
+
+export function completionForm(reply: CompletionReply, write: Send): StreamForm {
+  const { call, echoes, body } = reply;
+  const options = body.stream_options ?? {};
+  /** Characters that a choice's text has so far, for text_offset. */
+  const lengths = new Map<number, number>();
+  const placeOf = (choice: number): { fold: Fold; choice: Choice } => {
+    const { run, index } = runOf(call, choice);
+    const { fold } = call.runs[run]!;
+    return { fold, choice: fold.choices[index]! };
+  };
+  const send = (choices: CompletionChunk['choices']) => {
+    const usage = options.continuous_usage_stats && { usage: totalUsage(call) };
+    write({ ...headOf(reply), choices, ...usage } satisfies CompletionChunk);
+  };
+  const say = (
+    index: number,
+    { text, logprobs, ids }: Said,
+    more: Partial<CompletionChunk['choices'][number]> = {},
+  ) => {
+    const begins = lengths.get(index) ?? 0;
+    lengths.set(index, begins + text.length);
+    const asked = body.logprobs !== undefined && logprobs && logprobs.length > 0;
+    send([
+      {
+        index,
+        text,
+        logprobs: asked ? legacyLogprobs(logprobs, begins) : null,
+        finish_reason: null,
+        matched_stop: null,
+        ...(body.return_token_ids && { token_ids: ids ?? [] }),
+        ...more,
+      },
+    ]);
+  };
+
+  const echo = (run: number) => {
+    const { choices, promptIds, prompt = [] } = call.runs[run]!.fold;
+    const ids = promptIds && { prompt_token_ids: promptIds };
+    const said = { text: echoes[run]!, logprobs: prompt };
+    if (said.text === '' && !ids && prompt.length === 0) return;
+    for (const index of choices.keys()) say(offsetOf(call, run) + index, said, ids);
+  };
+
+  return {
+    marker: true,
+    begin() {
+      // An echo with log probabilities waits for those.
+      if (!body.echo || body.logprobs === undefined) for (const run of call.runs.keys()) echo(run);
+    },
+    prompt: echo,
+    part(index, part: Part) {
+      const text = part.kind === 'call' ? '' : part.text;
+      const shows =
+        text !== '' || (part.ids.length > 0 && (body.logprobs !== undefined || body.return_token_ids));
+      if (shows) say(index, { text, logprobs: part.logprobs, ids: part.ids });
+    },
+    end(index) {
+      const { choice } = placeOf(index);
+      const { finishReason, matchedStop, hiddenStates } = choice;
+      say(
+        index,
+        { text: '' },
+        {
+          finish_reason: finishReason,
+          matched_stop: matchedStop,
+          ...(hiddenStates && { hidden_states: hiddenStates }),
+        },
+      );
+    },
+    finish(error) {
+      const svcext = extensions(reply);
+      if (svcext) write({ ...headOf(reply), choices: [], ...svcext });
+      if (options.include_usage) write({ ...headOf(reply), choices: [], usage: totalUsage(call) });
+      if (error === undefined) return null;
+      const { body: said } = toErrorReply(error);
+      write(said);
+      return said.error;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// From the fields of a text completion to the engine's requests, one a prompt.
+
+import type { TextModel, TextPrompt, TextRequest } from '../../index.ts';
+import type { KnownCompletion } from './completion-schema.ts';
+import { RequestError } from '../errors.ts';
+import { withoutMissing } from '../body/fields.ts';
+import { fillInPrompt } from '../text/fill-in.ts';
+import { checkGeneration, checkTokenIds, toGeneration } from '../text/generation-request.ts';
+import { checkPromptIds } from '../tokens/token-ids.ts';
+import { isOneInput, listInputs, type TokenInput } from '../tokens/token-input.ts';
+
+const MAX_TOKENS = 16;
+
+export interface Completion {
+  request: TextRequest;
+  /** What an echo begins with. */
+  echo: string;
+}
+
+/** Throws RequestError. */
+export async function toCompletions(
+  body: KnownCompletion,
+  model: TextModel,
+  adapter: string | undefined,
+): Promise<Completion[]> {
+  const maxTokens = body.max_tokens ?? MAX_TOKENS;
+  checkGeneration(body, ['max_tokens', maxTokens]);
+  checkTogether(body);
+  checkTokenIds(body, model.info);
+  const prompts = listInputs(body.prompt);
+  const { logprobs } = body;
+  const promptLogprobs = body.echo ? logprobs : undefined;
+  const common = { ...toGeneration(body, adapter), maxTokens, logprobs, promptLogprobs };
+  return Promise.all(
+    prompts.map(async (prompt, at): Promise<Completion> => {
+      const path = isOneInput(body.prompt) ? 'prompt' : `prompt.${at}`;
+      if (typeof prompt !== 'string') checkPromptIds(prompt, path, model.info);
+      // Ids must differ: each prompt is a request of its own.
+      const id = common.id === undefined || prompts.length === 1 ? common.id : `${common.id}_${at}`;
+      return {
+        request: withoutMissing({ ...common, id, prompt: await toPrompt(prompt, body.suffix, model) }),
+        echo: body.echo ? await textOf(prompt, model) : '',
+      };
+    }),
+  );
+}
+
+async function toPrompt(
+  prompt: TokenInput,
+  suffix: string | undefined,
+  model: TextModel,
+): Promise<TextPrompt> {
+  if (typeof prompt !== 'string') return { ids: prompt };
+  return { text: suffix === undefined ? prompt : await fillInPrompt(model, prompt, suffix) };
+}
+
+async function textOf(prompt: TokenInput, model: TextModel): Promise<string> {
+  return typeof prompt === 'string' ? prompt : model.detokenize(prompt, { skipSpecialTokens: true });
+}
+
+function checkTogether({ echo, logprobs, suffix, prompt, max_tokens }: KnownCompletion): void {
+  const refuse = (code: 'invalid_value' | 'unsupported', param: string, message: string): never => {
+    throw new RequestError(code, `${param} ${message}`, { param });
+  };
+  if (max_tokens === 0 && !echo)
+    refuse(
+      'invalid_value',
+      'max_tokens',
+      'must be at least 1 without echo, got 0; send echo or ask for more',
+    );
+  if (suffix === undefined) return;
+  if (typeof listInputs(prompt)[0] !== 'string')
+    refuse('unsupported', 'suffix', 'goes with a prompt that is text, and this one is token ids; send text');
+  if (echo && logprobs !== undefined)
+    refuse('unsupported', 'suffix', 'goes with echo or with logprobs, not with both; leave one out');
+}

@@ -1,0 +1,46 @@
+// The fields of a text completion: those that all routes for text share, and a prompt that no template touches.
+
+import { z } from 'zod';
+import { bodyChecker } from '../body/body.ts';
+import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
+import { GENERATION_FIELDS } from '../text/generation-fields.ts';
+import { tokenInputs } from '../tokens/token-input.ts';
+
+const MOST_PROMPTS = 128;
+const MOST_LOGPROBS = 20;
+
+export const COMPLETION_FIELDS = {
+  prompt: honoured(
+    tokenInputs(MOST_PROMPTS),
+    `A text, a list of token ids, or up to ${MOST_PROMPTS} of either, each with its own choices.`,
+  ),
+  model: honoured(
+    z.string().min(1),
+    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  ),
+  max_tokens: honoured(
+    z.int().min(0),
+    'Most tokens to generate; clamped to what the context leaves. 0 with echo: only the prompt.',
+    16,
+  ),
+  ...GENERATION_FIELDS,
+  echo: honoured(z.boolean(), 'The text begins with the prompt.', false),
+  suffix: honoured(
+    z.string(),
+    'What comes after the text: for models whose tokenizer has tokens to fill in the middle.',
+    '',
+  ),
+  logprobs: honoured(
+    z.int().min(0).max(MOST_LOGPROBS),
+    `Log probability of every generated token, with echo of the prompt's too, and of up to ${MOST_LOGPROBS} best ones at its place.`,
+  ),
+  best_of: neutralOnly('Choices to choose from.', 1),
+  user: noEffect('Who asks.'),
+} satisfies FieldTable;
+
+export type CompletionBody = HonouredBody<typeof COMPLETION_FIELDS>;
+
+/** As it is checked. */
+export type KnownCompletion = CompletionBody & Required<Pick<CompletionBody, 'prompt' | 'model'>>;
+
+export const checkCompletion = bodyChecker({ table: COMPLETION_FIELDS, required: ['prompt', 'model'] });

@@ -1,0 +1,17 @@
+// All replies and events under the names that they have in /openapi.json; routes say which is theirs. The tests hold what comes against
+// them, and the server reads them for that page alone: they are loaded when it is asked for.
+
+export * from '../admin/admin-reply-schema.ts';
+export * from '../anthropic/anthropic-reply-schema.ts';
+export * from '../chat/chat-reply-schema.ts';
+export * from '../completions/completion-reply-schema.ts';
+export * from '../tokens/embedding-reply-schema.ts';
+export * from '../error-reply-schema.ts';
+export * from '../images/image-reply-schema.ts';
+export * from '../model-reply-schema.ts';
+export * from '../ollama/ollama-reply-schema.ts';
+export * from '../admin/open-model-schema.ts';
+export * from '../responses/response-reply-schema.ts';
+export * from '../admin/server-reply-schema.ts';
+export * from '../text/text-reply-schema.ts';
+export * from '../tokens/tokenize-reply-schema.ts';

@@ -1,0 +1,68 @@
+// Pictures, and the events of their stream.
+
+import { z } from 'zod';
+import { IMAGE_FORMATS } from '../../index.ts';
+import { NamedErrorEvent } from '../error-reply-schema.ts';
+import { count, seconds } from '../reply-members.ts';
+
+export const ImageUsage = z
+  .strictObject({
+    total_tokens: count,
+    input_tokens: count,
+    output_tokens: count,
+    input_tokens_details: z.strictObject({ text_tokens: count, image_tokens: count }),
+  })
+  .describe('Tokens as the denoiser counts them.');
+
+const made = { seed: count, revised_prompt: z.string().describe('As it was drawn.') };
+const picture = { b64_json: z.string(), ...made };
+const keptPicture = z.strictObject({
+  url: z.url().describe('Kept for some time, and less where there are many.'),
+  ...made,
+});
+
+const about = {
+  size: z.string().describe('WIDTHxHEIGHT.'),
+  background: z.literal('opaque'),
+  output_format: z.enum(IMAGE_FORMATS),
+};
+
+const unknownWords = z
+  .array(z.string())
+  .optional()
+  .describe('Words of the prompt that the model never saw, where there are some.');
+
+export const Images = z.strictObject({
+  id: z.string(),
+  created: seconds,
+  ...about,
+  data: z.array(z.union([z.strictObject(picture), keptPicture])),
+  unknown_words: unknownWords,
+  usage: ImageUsage,
+  peak_memory_mb: z.number(),
+  inference_time_s: z.number().describe('Without the time in the queue.'),
+});
+
+export type Images = z.infer<typeof Images>;
+
+/** `name`: what the types of its events begin with. */
+function imageEvent<T extends string>(name: T) {
+  const common = { image_index: count, created_at: seconds, quality: z.literal('auto'), ...about };
+  const preview = z.strictObject({
+    type: z.literal(`${name}.partial_image`),
+    b64_json: z.string(),
+    partial_image_index: count,
+    ...common,
+  });
+  const completed = z.strictObject({
+    type: z.literal(`${name}.completed`),
+    ...picture,
+    usage: ImageUsage,
+    unknown_words: unknownWords,
+    ...common,
+  });
+  return z.discriminatedUnion('type', [preview, completed, NamedErrorEvent]);
+}
+
+export const ImageGenerationEvent = imageEvent('image_generation');
+export const ImageEditEvent = imageEvent('image_edit');

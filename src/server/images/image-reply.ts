@@ -1,0 +1,117 @@
+// The reply to a request for pictures, folded from the engine's events; the streaming and the plain reply fold the same way.
+
+import { randomUUID } from 'node:crypto';
+import {
+  encodeImage,
+  type ImageEvent,
+  type ImageFormat,
+  type Pixels,
+  type ResolvedImageRequest,
+} from '../../index.ts';
+import type { Images } from './image-reply-schema.ts';
+import { type ImageBody, QUALITIES } from './image-schema.ts';
+import type { PictureStore } from './picture-store.ts';
+
+export interface ImageReply {
+  id: string;
+  /** Seconds since 1970. */
+  created: number;
+  format: ImageFormat;
+  /** Of JPEG and WebP: 1 to 100. */
+  quality: number;
+  size: string;
+  /** Where pictures are kept instead of being sent, and where that is. */
+  keep: { store: PictureStore; origin: string } | null;
+  data: PictureEntry[];
+  /** What was asked for, as it was drawn. */
+  prompt: string;
+  tokens: { text: number; image: number; each: number };
+  /** Words of the prompt that the model never saw. */
+  unknownWords: string[];
+  peakBytes: number;
+  /** Without the time in the queue. */
+  milliseconds: number;
+}
+
+type PictureEntry = Images['data'][number];
+
+export function startImageReply(
+  body: ImageBody & { prompt: string },
+  { width, height }: ResolvedImageRequest,
+  kept: { store: PictureStore; origin: string },
+): ImageReply {
+  return {
+    id: `img-${randomUUID()}`,
+    created: Math.floor(Date.now() / 1000),
+    format: body.output_format ?? 'png',
+    quality: Math.max(1, body.output_compression ?? wordQuality(body.output_quality)),
+    size: `${width}x${height}`,
+    keep: body.response_format === 'url' ? kept : null,
+    data: [],
+    prompt: body.prompt,
+    tokens: { text: 0, image: 0, each: 0 },
+    unknownWords: [],
+    peakBytes: 0,
+    milliseconds: 0,
+  };
+}
+
+/** Returns the picture that an event brought. */
+export async function applyImageEvent(reply: ImageReply, event: ImageEvent): Promise<PictureEntry | null> {
+  if (event.type === 'image') {
+    const entry = await pictureEntry(reply, event);
+    reply.data[event.sample] = entry;
+    return entry;
+  }
+  if (event.type === 'tokens') reply.tokens = event;
+  if (event.type === 'unknown-words') reply.unknownWords = event.words;
+  if (event.type === 'stage') reply.peakBytes = Math.max(reply.peakBytes, event.peakBytes);
+  if (event.type === 'done') reply.milliseconds += event.milliseconds;
+  return null;
+}
+
+async function pictureEntry(
+  reply: ImageReply,
+  { image, seed, sample }: { image: Pixels; seed: number; sample: number },
+): Promise<PictureEntry> {
+  const { keep, format, id } = reply;
+  const about = { seed, revised_prompt: reply.prompt };
+  if (!keep) return { b64_json: await toBase64(reply, image), ...about };
+  const name = sample === 0 ? id : `${id}-${sample}`;
+  const bytes = await encodeImage(image, { format, quality: reply.quality });
+  keep.store.keep(name, { bytes, type: `image/${format}` });
+  return { url: `${keep.origin}/v1/images/${name}/content`, ...about };
+}
+
+export async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise<string> {
+  return Buffer.from(await encodeImage(image, { format, quality })).toString('base64');
+}
+
+const wordQuality = (word: ImageBody['output_quality'] = 'default'): number =>
+  word === 'default' ? 100 : QUALITIES[word];
+
+/** Tokens as the denoiser counts them: of the prompt, of the picture to start from, and of those that were drawn. */
+export function usageOf({ tokens: { text, image, each } }: ImageReply, pictures: number): Images['usage'] {
+  return {
+    total_tokens: text + image + pictures * each,
+    input_tokens: text + image,
+    output_tokens: pictures * each,
+    input_tokens_details: { text_tokens: text, image_tokens: image },
+  };
+}
+
+export function imageResponse(reply: ImageReply): Images {
+  const { id, created, format, size, data, unknownWords, peakBytes, milliseconds } = reply;
+  return {
+    id,
+    created,
+    background: 'opaque',
+    output_format: format,
+    size,
+    data,
+    ...(unknownWords.length > 0 && { unknown_words: unknownWords }),
+    usage: usageOf(reply, data.length),
+    peak_memory_mb: Math.round(peakBytes / 1e5) / 10,
+    inference_time_s: Math.round(milliseconds) / 1000,
+  };
+}

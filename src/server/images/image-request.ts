@@ -1,0 +1,130 @@
+// From the fields of a request to what the engine draws.
+
+import { randomInt } from 'node:crypto';
+import {
+  coverImage,
+  decodeAlphaMask,
+  decodeImage,
+  EngineError,
+  type ImageRequest,
+  type ResolvedImageRequest,
+  sameProportions,
+} from '../../index.ts';
+import { RequestError } from '../errors.ts';
+import { withoutMissing } from '../body/fields.ts';
+import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
+
+/** The engine's requests: one for all pictures, or one for each entry of a list of seeds. */
+export async function toImageRequests(
+  body: ImageBody & { prompt: string },
+): Promise<[ImageRequest, ...ImageRequest[]]> {
+  const { seed = randomInt(2 ** 32), n } = body;
+  const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
+  const common = withoutMissing({
+    prompt: body.prompt,
+    negativePrompt: body.negative_prompt,
+    steps: body.num_inference_steps,
+    guidance: body.guidance_scale,
+    guidanceRescale: body.guidance_rescale,
+    generatorDevice: body.generator_device,
+    scheduler: body.scheduler,
+    clipSkip: body.clip_skip,
+    strength: body.strength,
+    maxSequenceLength: body.max_sequence_length,
+    flowShift: body.flow_shift,
+    tiling: body.vae_tiling,
+    kwargs,
+    ...sizeAsked(body),
+    ...(await readSources(body)),
+  });
+  if (!Array.isArray(seed)) return [{ ...common, seed, ...(n !== undefined && { samples: n }) }];
+  const [first, ...others] = seed.map((one) => ({ ...common, seed: one, samples: 1 }));
+  return [first ?? { ...common, seed: 0 }, ...others];
+}
+
+function sizeAsked({ size, width, height }: ImageBody): { width?: number; height?: number } {
+  const [, wide, high] = /^(\d+)x(\d+)$/.exec(size ?? '') ?? [];
+  if (wide !== undefined && high !== undefined) return { width: Number(wide), height: Number(high) };
+  return withoutMissing({ width, height });
+}
+
+/** The picture to start from and its mask, as they were sent. */
+async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'mask'>> {
+  const { image: file, url, mask: maskFile } = body;
+  if (!file && url === undefined) return {};
+  const image = await (file
+    ? decodeImage(await bytesOf(file), 'image')
+    : decodeImage(bytesOfUrl(url ?? ''), 'url'));
+  const mask = maskFile && (await decodeAlphaMask(await bytesOf(maskFile), 'mask'));
+  if (mask && !sameProportions(mask, image)) {
+    throw new RequestError(
+      'invalid_value',
+      `mask has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}; send both with the same proportions`,
+      { param: 'mask' },
+    );
+  }
+  return { image, ...(mask && { mask }) };
+}
+
+/** The requests with their pictures brought to the size that is drawn, once it is known to be one; a photograph takes far more. */
+export async function fitSources(
+  requests: ImageRequest[],
+  { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
+): Promise<ImageRequest[]> {
+  const [{ image, mask, kwargs } = {}] = requests;
+  // With padding_mask_crop a part of them is drawn.
+  if (!image || (mask && typeof kwargs?.['padding_mask_crop'] === 'number')) return requests;
+  const fitted = {
+    width,
+    height,
+    image: await coverImage(image, width, height),
+    ...(mask && { mask: await coverImage(mask, width, height) }),
+  };
+  return requests.map((request) => ({ ...request, ...fitted }));
+}
+
+const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await file.arrayBuffer());
+
+const bytesOfUrl = (url: string): Uint8Array => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
+
+export function checkCount({ samples }: ResolvedImageRequest): void {
+  if (samples <= MOST_PICTURES) return;
+  throw new RequestError(
+    'invalid_value',
+    `one request draws at most ${MOST_PICTURES} pictures, got ${samples}`,
+    {
+      param: 'n',
+    },
+  );
+}
+
+const FIELD_NAMES: Partial<Record<string, keyof ImageBody>> = {
+  negativePrompt: 'negative_prompt',
+  steps: 'num_inference_steps',
+  guidance: 'guidance_scale',
+  guidanceRescale: 'guidance_rescale',
+  generatorDevice: 'generator_device',
+  clipSkip: 'clip_skip',
+  samples: 'n',
+  tiling: 'vae_tiling',
+  maxSequenceLength: 'max_sequence_length',
+  flowShift: 'flow_shift',
+};
+
+/** The engine's error under the name that the client knows the field by. */
+export function underFieldName(error: unknown, body: ImageBody): unknown {
+  if (!(error instanceof EngineError) || error.param === null) return error;
+  const { param } = error;
+  const isSide = param === 'width' || param === 'height';
+  const isKwargs = param === 'generic_kwargs' && body.diffusers_kwargs !== undefined;
+  const name =
+    isSide && body[param] === undefined && body.size !== undefined
+      ? 'size'
+      : isKwargs
+        ? 'diffusers_kwargs'
+        : (FIELD_NAMES[param] ?? param);
+  // Of a size only one side is wrong: the message goes on saying which.
+  if (name === 'size')
+    return new EngineError(error.code, `size: ${error.message}`, { param: name, cause: error.cause });
+  return error.underName(name);
+}

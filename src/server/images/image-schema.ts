@@ -1,0 +1,133 @@
+// The fields of a request for pictures: OpenAI's, and those of SGLang and this project beside them.
+
+import { z } from 'zod';
+import { IMAGE_FORMATS } from '../../index.ts';
+import { list, record } from '../body/bounded.ts';
+import {
+  type FieldTable,
+  honoured,
+  honouredSchema,
+  neutralOnly,
+  noEffect,
+  sampling,
+} from '../body/fields.ts';
+
+/** Of one request. */
+export const MOST_PICTURES = 10;
+const MOST_PREVIEWS = 3;
+
+/** Per cent of JPEG and WebP. */
+export const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
+const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
+
+const pixels = z.int().min(8).max(16384);
+const seed = z
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER - MOST_PICTURES);
+const upload = z.custom<File>((value) => value instanceof File, { error: 'must be a file' });
+const size = z.string().refine((text) => /^(auto|\d{1,5}x\d{1,5})$/.test(text), {
+  error: 'must be "auto" or width x height, as "1024x1024"',
+});
+const dataUrl = z.string().refine((text) => /^data:[^,]*;base64,/.test(text), {
+  error: 'must be a data: URL in base64, as this server fetches nothing; or send the picture itself as image',
+  params: { code: 'unsupported' },
+});
+const kwargs = record(z.unknown());
+
+export const IMAGE_FIELDS = {
+  prompt: honoured(
+    z.string().refine((text) => text.trim() !== '', { error: 'must say what to draw' }),
+    'What to draw.',
+  ),
+  model: honoured(z.string().min(1), 'A served name, its last segment, or "default".', 'default'),
+  n: honoured(z.int().min(1).max(MOST_PICTURES), 'Pictures to draw.', 1),
+  size: honoured(
+    size,
+    'Width x height, as "512x512"; "auto" is the model\'s own, or that of the picture it starts from.',
+    'auto',
+  ),
+  width: honoured(pixels, 'Pixels, in place of size.'),
+  height: honoured(pixels, 'Pixels, in place of size.'),
+  negative_prompt: honoured(z.string(), "What not to draw; left out, the model's own."),
+  num_inference_steps: sampling(z.int().min(1).max(1000), 'Denoising steps; more take longer.', 50),
+  guidance_scale: sampling(
+    z.number().min(0),
+    'Classifier-free guidance; higher follows the prompt more closely.',
+    7.5,
+  ),
+  guidance_rescale: honoured(
+    z.number().min(0).max(1),
+    "How far a guided prediction keeps the conditional one's spread.",
+    0,
+  ),
+  seed: honoured(
+    z.union([seed, list(seed, MOST_PICTURES).min(1)]),
+    'The same seed draws the same picture; picture i uses seed + i, or entry i of a list. Left out, drawn at random and told.',
+  ),
+  generator_device: honoured(
+    z.enum(['cpu', 'cuda']),
+    "Whose random stream makes the noise: torch's of the CPU or of CUDA.",
+    'cpu',
+  ),
+  scheduler: honoured(
+    z.string().min(1),
+    "Noise schedule; left out, the model's own. GET /v1/models lists them.",
+  ),
+  clip_skip: honoured(z.int().min(0), 'Layers left out at the end of a CLIP text encoder.', 0),
+  max_sequence_length: honoured(z.int().min(1), 'Z-Image: tokens of the prompt that are read.', 512),
+  flow_shift: honoured(z.number().gt(0), "Z-Image: shift of the noise schedule; left out, the model's own."),
+  vae_tiling: honoured(z.boolean(), 'Encode and decode in strips: the same picture in less memory.', false),
+  diffusers_kwargs: honoured(
+    kwargs,
+    'Call arguments of the diffusers pipeline, under its names; the fields here come first.',
+  ),
+  generic_kwargs: honoured(kwargs, 'Another name of diffusers_kwargs.'),
+  response_format: honoured(
+    z.enum(['b64_json', 'url']),
+    'The pictures themselves, or where they are kept for an hour.',
+    'b64_json',
+  ),
+  output_format: honoured(z.enum(IMAGE_FORMATS), 'File format.', 'png'),
+  output_compression: honoured(z.int().min(0).max(100), 'Quality of JPEG and WebP, in per cent.', 100),
+  output_quality: honoured(
+    z.enum(['default', ...QUALITY_WORDS]),
+    'The same in words: 35, 55, 90 or 100; output_compression comes first.',
+    'default',
+  ),
+  stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
+  partial_images: honoured(z.int().min(0).max(MOST_PREVIEWS), 'Previews of each picture, with stream.', 0),
+
+  quality: neutralOnly('How much work to put in; num_inference_steps says it.', 'auto', 'standard', 'medium'),
+  style: neutralOnly('Vivid or natural; the prompt says it.', 'vivid'),
+  background: neutralOnly('Transparent or opaque; pictures are opaque.', 'auto', 'opaque'),
+  true_cfg_scale: neutralOnly('A second guidance scale, of models with distilled guidance.'),
+  enable_teacache: neutralOnly('Skip steps that change little.', false),
+  enable_upscaling: neutralOnly('Enlarge the picture afterwards.', false),
+  upscaling_model_path: neutralOnly('Model that enlarges it.'),
+  upscaling_scale: neutralOnly('How much larger.'),
+  perf_dump_path: neutralOnly('File on the server for times; svc generate has it.'),
+
+  user: noEffect('Who asks.'),
+  moderation: noEffect('How strictly to filter; nothing is filtered.'),
+} satisfies FieldTable;
+
+/** Beside them, of POST /v1/images/edits alone. */
+export const EDIT_FIELDS = {
+  image: honoured(upload, 'PNG, JPEG or WebP to start from, one.'),
+  url: honoured(dataUrl, 'The same as a data: URL.'),
+  mask: honoured(
+    upload,
+    'Picture of the same proportions, drawn anew where it is transparent, or white where nothing of it is.',
+  ),
+  strength: honoured(
+    z.number().gt(0).max(1),
+    'Share of the steps taken from the picture: higher keeps less; left out, 0.8, or 1 with a mask.',
+  ),
+  input_fidelity: neutralOnly('How close to stay to the picture; strength says it.', 'low'),
+} satisfies FieldTable;
+
+/** The honoured fields of both; `null` has become "left out". */
+export const imageBody = honouredSchema({ ...IMAGE_FIELDS, ...EDIT_FIELDS });
+
+export type ImageBody = z.infer<typeof imageBody>;

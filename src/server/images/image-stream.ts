@@ -1,0 +1,72 @@
+// Pictures as server-sent events: previews on the way, each picture when it is done, and how far it has come in comments. The
+// engine is never held up by a slow reader: previews that it has no room for are left out.
+
+import type { ImageEvent } from '../../index.ts';
+import { isUnforeseen, toErrorReply } from '../errors.ts';
+import { applyImageEvent, type ImageReply, toBase64, usageOf } from './image-reply.ts';
+import type { Log } from '../service.ts';
+import { createEventStream } from '../sse.ts';
+
+interface ImageStreamOptions {
+  /** What the events' names begin with. */
+  name: 'image_generation' | 'image_edit';
+  /** Most previews of a picture. */
+  previews: number;
+  /** Requests that are drawn before this one. */
+  ahead: number;
+  /** Milliseconds of silence after which a comment is sent. */
+  keepAlive: number;
+  /** The reader has gone. */
+  onCancel: () => void;
+  log: Log;
+}
+
+export function streamImages(
+  reply: ImageReply,
+  events: AsyncIterable<ImageEvent>,
+  { name, previews, ahead, keepAlive, onCancel, log }: ImageStreamOptions,
+): ReadableStream<Uint8Array> {
+  const stream = createEventStream({ keepAlive, onRoom: () => {}, onCancel });
+  /** Previews sent of each picture. */
+  const shown = new Map<number, number>();
+  const send = (kind: 'partial_image' | 'completed', more: object) => {
+    const { created, format, size } = reply;
+    const common = {
+      created_at: created,
+      size,
+      quality: 'auto',
+      background: 'opaque',
+      output_format: format,
+    };
+    const type = `${name}.${kind}`;
+    stream.send({ type, ...more, ...common }, type);
+  };
+
+  const forward = async () => {
+    for await (const event of events) {
+      const picture = await applyImageEvent(reply, event);
+      if (picture && event.type === 'image') {
+        const words = reply.unknownWords.length > 0 && { unknown_words: reply.unknownWords };
+        const usage = usageOf(reply, 1);
+        send('completed', { ...picture, image_index: event.sample, usage, ...words });
+      } else if (event.type === 'preview') {
+        const index = shown.get(event.sample) ?? 0;
+        if (index >= previews || !stream.room()) continue;
+        shown.set(event.sample, index + 1);
+        const b64_json = await toBase64(reply, event.image);
+        send('partial_image', { b64_json, partial_image_index: index, image_index: event.sample });
+      } else if (event.type === 'step' && stream.room()) {
+        stream.comment(`picture ${event.sample + 1}, step ${event.step} of ${event.steps}`);
+      }
+    }
+  };
+
+  stream.comment(ahead > 0 ? `waiting for ${ahead} before` : 'drawing');
+  forward()
+    .catch((error: unknown) => {
+      if (isUnforeseen(error)) log.error(error);
+      stream.send({ type: 'error', ...toErrorReply(error).body }, 'error');
+    })
+    .finally(() => stream.end({ marker: false }));
+  return stream.body;
+}

@@ -1,0 +1,129 @@
+// POST /v1/images/generations and /v1/images/edits: requests for the engine, and its events as the reply; and the pictures that
+// were asked for by URL.
+
+import type { H3Event } from 'h3';
+import type { ImageEvent, ImageModel, ImageRequest } from '../../index.ts';
+import { RequestError } from '../errors.ts';
+import { countText } from '../body/fields.ts';
+import { readForm } from '../body/form-body.ts';
+import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
+import { checkCount, fitSources, toImageRequests, underFieldName } from './image-request.ts';
+import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
+import { streamImages } from './image-stream.ts';
+import { type Operation, validateImage } from './image-validation.ts';
+import { readJson } from '../body/json-body.ts';
+import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
+import { findModel } from '../models.ts';
+import { PICTURE_LIFETIME } from './picture-store.ts';
+import { requireRunning, type Service } from '../service.ts';
+import { EVENT_STREAM_HEADERS } from '../sse.ts';
+import type { Turn } from '../turns.ts';
+
+const KEEP_ALIVE = 5000;
+
+export async function imageGenerations(service: Service, event: H3Event): Promise<unknown> {
+  requireRunning(service);
+  return answer(service, event, 'generation', await readJson(event.req));
+}
+
+export async function imageEdits(service: Service, event: H3Event): Promise<unknown> {
+  requireRunning(service);
+  return answer(service, event, 'edit', await readForm(event.req, { ...IMAGE_FIELDS, ...EDIT_FIELDS }));
+}
+
+export function imageContent(service: Service, { url }: H3Event): Response {
+  const id = url.pathname.split('/').at(-2) ?? '';
+  const picture = service.pictures.find(id);
+  if (!picture) {
+    const minutes = PICTURE_LIFETIME / 60_000;
+    throw new RequestError(
+      'not_found',
+      `there is no picture ${id} here, or no longer; pictures are kept for ${minutes} minutes, and less where they are many`,
+    );
+  }
+  return new Response(new Uint8Array(picture.bytes), {
+    headers: {
+      'content-type': picture.type,
+      'content-length': String(picture.bytes.length),
+      'cache-control': 'private, max-age=3600, immutable',
+    },
+  });
+}
+
+async function answer(
+  service: Service,
+  event: H3Event,
+  operation: Operation,
+  sent: unknown,
+): Promise<unknown> {
+  const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
+  const { model, turns } = findModel(service, 'image', body.model ?? 'default');
+  listIgnored(event, ignored);
+  const abort = abortWithClient(event);
+  const asked = await toImageRequests(body);
+  // All that can be wrong with a request is known here: until then an error has a status.
+  const { values } = await model.resolve(asked[0]).catch((error: unknown) => {
+    throw underFieldName(error, body);
+  });
+  checkCount(values);
+  const requests = await fitSources(asked, values);
+
+  const kept = { store: service.pictures, origin: event.url.origin };
+  const reply = startImageReply(body, values, kept);
+  describeCall(event, reply, values.steps);
+  const previews = body.partial_images ?? 0;
+  const turn = turns.enter(abort.signal);
+  const drawn = draw(
+    model,
+    turn,
+    previews > 0 ? requests.map((one) => ({ ...one, previews })) : requests,
+    abort.signal,
+  );
+  const events = whileRunning(service, abort, withNotes(service, drawn));
+
+  if (!body.stream) {
+    for await (const imageEvent of events) await applyImageEvent(reply, imageEvent);
+    return imageResponse(reply);
+  }
+  for (const [name, value] of Object.entries(EVENT_STREAM_HEADERS)) event.res.headers.set(name, value);
+  return streamImages(reply, events, {
+    name: operation === 'edit' ? 'image_edit' : 'image_generation',
+    previews,
+    ahead: turn.ahead,
+    keepAlive: service.options.keepAlive ?? KEEP_ALIVE,
+    onCancel: () => abort.abort(),
+    log: service.log,
+  });
+}
+
+type Events = AsyncGenerator<ImageEvent, void, void>;
+
+/** One request after the other, their pictures counted through. */
+async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], signal: AbortSignal): Events {
+  try {
+    await turn.begun;
+    let first = 0;
+    for (const request of requests) {
+      for await (const event of model.generate(request, { signal })) {
+        yield 'sample' in event ? { ...event, sample: first + event.sample } : event;
+      }
+      first += request.samples ?? 1;
+    }
+  } finally {
+    turn.end();
+  }
+}
+
+async function* withNotes(service: Service, events: Events): Events {
+  for await (const event of events) {
+    if (event.type === 'note') service.log.warn(event.message);
+    yield event;
+  }
+}
+
+function describeCall({ context: { call } }: H3Event, reply: ImageReply, steps: number): void {
+  if (!call) return;
+  call.detail = () => {
+    return `${countText(reply.data.length, 'picture')} of ${reply.size} in ${countText(steps, 'step')}`;
+  };
+}

@@ -1,0 +1,100 @@
+// From a request of Ollama's interface to the chat completion that it is, and errors of that back under the request's names.
+
+import type { ChatMessage, TextModel, TextPrompt } from '../../index.ts';
+import { RequestError } from '../errors.ts';
+import { show, withoutMissing } from '../body/fields.ts';
+import { fillInPrompt } from '../text/fill-in.ts';
+import { OPTION_NAMES, toSampling } from './ollama-options.ts';
+import type { GenerateBody, OllamaChatBody, OllamaMessage, TextBody } from './ollama-schema.ts';
+import type { Renames } from '../body/renamed.ts';
+
+export const OLLAMA_NAMES: Renames = [
+  [/^response_format(\.json_schema(\.schema)?)?/, 'format'],
+  [/^reasoning(_effort|\.\w+)?|^thinking_budget/, 'think'],
+  ...OPTION_NAMES,
+];
+
+export const GENERATE_NAMES: Renames = [[/^messages(\.\d+)?(\.content)?/, 'prompt'], ...OLLAMA_NAMES];
+
+/** The body of the same request to /v1/chat/completions. */
+export function toChat(body: TextBody & Partial<Pick<OllamaChatBody, 'tools'>>, said: ChatMessage[]): object {
+  const last = said.at(-1);
+  const isBegun = last?.role === 'assistant' && !last.tool_calls && !last.reasoning_content && last.content;
+  return withoutMissing({
+    model: body.model,
+    messages: said,
+    continue_final_message: isBegun ? true : undefined,
+    tools: body.tools,
+    ...toSampling(body.options ?? {}),
+    response_format: toFormat(body.format),
+    reasoning: toReasoning(body.think),
+    logprobs: body.logprobs,
+    top_logprobs: body.top_logprobs,
+  });
+}
+
+function toFormat(format: TextBody['format']): unknown {
+  if (!format) return undefined;
+  return format === 'json'
+    ? { type: 'json_object' }
+    : { type: 'json_schema', json_schema: { schema: format } };
+}
+
+function toReasoning(think: TextBody['think']): unknown {
+  if (think === undefined) return undefined;
+  return typeof think === 'boolean' ? { enabled: think } : { enabled: true, effort: think };
+}
+
+export function toMessages(messages: readonly OllamaMessage[]): ChatMessage[] {
+  return messages.map(({ role, content, thinking, tool_calls: calls, tool_name: name, tool_call_id: id }) =>
+    withoutMissing({
+      role,
+      content: content || (calls?.length ? null : ''),
+      name: name ?? undefined,
+      reasoning_content: thinking || undefined,
+      tool_calls: calls?.length ? calls.map(toCall) : undefined,
+      tool_call_id: id ?? undefined,
+    }),
+  );
+}
+
+function toCall({ id, function: called }: NonNullable<OllamaMessage['tool_calls']>[number]) {
+  const { name, arguments: given } = called;
+  return { ...(id && { id }), type: 'function' as const, function: { name, arguments: given } };
+}
+
+/** The conversation that a prompt alone is. */
+export function promptMessages({ system, prompt = '' }: GenerateBody): ChatMessage[] {
+  const user = { role: 'user' as const, content: prompt };
+  return system ? [{ role: 'system', content: system }, user] : [user];
+}
+
+/** A prompt that goes past the template; null where it does not. */
+export async function plainPrompt(body: GenerateBody, model: TextModel): Promise<TextPrompt | null> {
+  const { prompt = '', raw, suffix, system, think } = body;
+  const why = raw
+    ? 'raw takes the prompt as it is'
+    : suffix
+      ? 'suffix takes the prompt as it is'
+      : model.info.hasChatTemplate
+        ? null
+        : `${model.info.name} has no chat template`;
+  if (why === null) return null;
+  const param = system ? 'system' : think ? 'think' : null;
+  if (param !== null) {
+    throw new RequestError('unsupported', `${param} is for the chat template, and ${why}; leave it out`, {
+      param,
+    });
+  }
+  return { text: suffix ? await fillInPrompt(model, prompt, suffix) : prompt };
+}
+
+/** Throws where thoughts are asked for of a model that has none. */
+export function checkThinks({ think }: TextBody, { info }: TextModel): void {
+  if (!think || info.outputFormat.reasoning !== null) return;
+  throw new RequestError(
+    'unsupported',
+    `think = ${show(think)} asks for thoughts, and ${info.name} has none; leave it out`,
+    { param: 'think' },
+  );
+}

@@ -1,0 +1,142 @@
+// What is served, in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show; and the routes that would change it.
+
+import { createHash } from 'node:crypto';
+import type { H3Event } from 'h3';
+import type { EmbeddingModel, SamplingOptions, TextModel } from '../../index.ts';
+import { RequestError } from '../errors.ts';
+import { readUntypedJson } from '../body/json-body.ts';
+import { listIgnored } from '../model-call.ts';
+import { findModel, SAMPLING_NAMES, splitName } from '../models.ts';
+import { checkShow } from './ollama-schema.ts';
+import { requireRunning, type Service } from '../service.ts';
+
+/** Of the interface that this one follows: clients ask for it to know what they may send; Codex wants /v1/responses, which came with this one. */
+const INTERFACE = '0.13.4';
+/** Later than any clock: when a model will sleep, requests decide. */
+const NEVER = '9999-12-31T23:59:59Z';
+
+type Served = TextModel | EmbeddingModel;
+
+export function ollamaVersion({ options }: Service) {
+  return { version: INTERFACE, svc_engine: options.version };
+}
+
+/** Those for text and for embeddings that are ready, under all their names, with the adapters beside them. Clients look for names with tags. */
+async function listed(service: Service): Promise<{ name: string; model: Served }[]> {
+  requireRunning(service);
+  const found = await Promise.all(
+    service.slots.map(async ({ names, phase }) => {
+      if (phase.name !== 'ready' || phase.ready.kind === 'image') return [];
+      const { kind, model } = phase.ready;
+      const adapters = kind === 'text' ? await phase.ready.model.loadedAdapters() : [];
+      const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
+      return all.map((name) => ({ name: name.includes(':') ? name : `${name}:latest`, model }));
+    }),
+  );
+  return found.flat();
+}
+
+export async function ollamaTags(service: Service) {
+  const models = await listed(service);
+  return {
+    models: models.map(({ name, model }) => ({
+      ...entryOf(name, model),
+      modified_at: timeOf(service),
+      size: model.info.memory.weights,
+    })),
+  };
+}
+
+export async function ollamaRunning(service: Service) {
+  const models = (await listed(service)).filter(({ model }) => !model.asleep);
+  return {
+    models: models.map(({ name, model }) => {
+      const { memory, adapter, contextLength } = model.info;
+      const size = memory.weights + memory.kv + memory.arena;
+      return {
+        ...entryOf(name, model),
+        size,
+        size_vram: adapter.software ? 0 : size,
+        context_length: contextLength,
+        expires_at: NEVER,
+      };
+    }),
+  };
+}
+
+export async function ollamaShow(service: Service, event: H3Event) {
+  requireRunning(service);
+  const { body, ignored } = checkShow(await readUntypedJson(event.req), service.options.strict);
+  const requested = body.model ?? body.name;
+  if (requested === undefined) {
+    throw new RequestError('missing_required_parameter', 'model is required; GET /api/tags lists the names', {
+      param: 'model',
+    });
+  }
+  const { base } = splitName(service, requested);
+  const { model } = findModel(service, ['text', 'embedding'], base);
+  listIgnored(event, ignored);
+  const { info } = model;
+  const isText = 'sampling' in info;
+  return {
+    ...(isText && { parameters: parametersOf(info.sampling) }),
+    details: detailsOf(model),
+    model_info: {
+      'general.architecture': info.architecture,
+      'general.basename': info.name,
+      'general.parameter_count': info.parameters,
+      [`${info.architecture}.context_length`]: info.contextLength,
+      [`${info.architecture}.vocab_size`]: info.vocabSize,
+      ...(!isText && { [`${info.architecture}.embedding_length`]: info.dimensions }),
+    },
+    capabilities: isText ? capabilitiesOf(info) : ['embedding'],
+    modified_at: timeOf(service),
+  };
+}
+
+export function refuseManaging(): never {
+  throw new RequestError(
+    'unsupported',
+    'models are not pulled, pushed, made, copied or deleted here: they are given with --model-path when the server is started; svc pull and svc rm manage those from the hub',
+  );
+}
+
+const timeOf = ({ startedAt }: Service): string => new Date(1000 * startedAt).toISOString();
+
+function entryOf(name: string, model: Served) {
+  const { info } = model;
+  const identity = [name, info.path, info.architecture, info.parameters, info.quantization];
+  const digest = createHash('sha256').update(JSON.stringify(identity)).digest('hex');
+  return { name, model: name, digest, details: detailsOf(model) };
+}
+
+function detailsOf({ info: { architecture, parameters, quantization } }: Served) {
+  return {
+    parent_model: '',
+    format: 'safetensors',
+    family: architecture,
+    families: [architecture],
+    parameter_size: sizeText(parameters),
+    quantization_level: quantization,
+  };
+}
+
+/** As 7.6B, 135M. */
+function sizeText(parameters: number): string {
+  const [unit, letter] = parameters >= 1e9 ? [1e9, 'B'] : parameters >= 1e6 ? [1e6, 'M'] : [1e3, 'K'];
+  return `${Number((parameters / unit).toPrecision(3))}${letter}`;
+}
+
+/** One a line, under the names of `options`. */
+function parametersOf(sampling: Required<SamplingOptions>): string {
+  return Object.entries(SAMPLING_NAMES)
+    .map(([key, name]) => {
+      const own = name === 'repetition_penalty' ? 'repeat_penalty' : name;
+      return `${own} ${sampling[key as keyof SamplingOptions]}`;
+    })
+    .join('\n');
+}
+
+function capabilitiesOf({ outputFormat: { tools, reasoning } }: TextModel['info']): string[] {
+  return ['completion', ...(tools === null ? [] : ['tools']), ...(reasoning === null ? [] : ['thinking'])];
+}

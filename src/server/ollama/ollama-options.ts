@@ -1,0 +1,89 @@
+// The member `options` of Ollama's requests: a table of its own, and what it says as fields of a chat completion.
+
+import { z } from 'zod';
+import { bodyChecker } from '../body/body.ts';
+import { type FieldTable, honoured, neutralOnly, noEffect, show, withoutMissing } from '../body/fields.ts';
+import { GENERATION_FIELDS } from '../text/generation-fields.ts';
+import { type Renames, underNames } from '../body/renamed.ts';
+
+/** Those that a chat completion has under the same name. */
+const { temperature, top_k, top_p, min_p, stop, frequency_penalty, presence_penalty } = GENERATION_FIELDS;
+
+const predicted = z.int().refine((count) => count >= 1 || count === -1 || count === -2, {
+  error: ({ input }) =>
+    `must be at least 1, got ${show(input)}; send -1 or -2 for all that the context holds`,
+});
+
+export const OPTION_FIELDS = {
+  temperature,
+  top_k,
+  top_p,
+  min_p,
+  stop,
+  frequency_penalty,
+  presence_penalty,
+  repeat_penalty: {
+    ...GENERATION_FIELDS.repetition_penalty,
+    help: 'Divides positive logits of generated tokens, multiplies negative ones; of the whole reply.',
+  },
+  seed: honoured(z.int(), 'The same seed gives the same text; -1 draws one.', -1),
+  num_predict: honoured(
+    predicted,
+    'Most tokens to generate; -1 and -2: all that the context holds. Clamped to that.',
+    -1,
+  ),
+
+  repeat_last_n: neutralOnly('How far back repeat_penalty looks: here always over the whole reply.', -1, 64),
+  typical_p: neutralOnly('Locally typical sampling.', 1),
+  tfs_z: neutralOnly('Tail-free sampling.', 1),
+  mirostat: neutralOnly('Mirostat sampling.', 0),
+  penalize_newline: neutralOnly('Whether line breaks are penalised; they are.', true),
+
+  mirostat_tau: noEffect('Goes with mirostat.'),
+  mirostat_eta: noEffect('Goes with mirostat.'),
+  num_ctx: noEffect('Length of the context: that of the server, from --context-length.'),
+  num_keep: noEffect('What to keep of a prompt that is cut; none is.'),
+  num_batch: noEffect('Tokens of a step: from --prefill-chunk.'),
+  num_gpu: noEffect('Layers on the GPU: all.'),
+  main_gpu: noEffect('Which GPU: the one the server was started on.'),
+  num_thread: noEffect('Threads of the CPU.'),
+  numa: noEffect('Placement in memory.'),
+  low_vram: noEffect('Placement in memory: from --memory-budget.'),
+  f16_kv: noEffect('Kind of the cache.'),
+  logits_all: noEffect('Logits of all tokens.'),
+  vocab_only: noEffect('Load no weights.'),
+  use_mmap: noEffect('How weights are read.'),
+  use_mlock: noEffect('How weights are held.'),
+  embedding_only: noEffect('What is loaded.'),
+} satisfies FieldTable;
+
+/** As a value in a body: kinds and bounds are checked with the other fields, what is not built by `toSampling`. */
+export const optionsSchema = z.looseObject(
+  Object.fromEntries(
+    Object.entries(OPTION_FIELDS).map(([name, { schema, help, status }]) => [
+      name,
+      schema.nullish().meta({ description: help, 'x-svc-status': status }),
+    ]),
+  ),
+);
+
+const checkOptions = bodyChecker({ table: OPTION_FIELDS, required: [] });
+
+/** Fields of a chat completion under their names in `options`. */
+export const OPTION_NAMES: Renames = [
+  [/^max_completion_tokens/, 'options.num_predict'],
+  [/^repetition_penalty/, 'options.repeat_penalty'],
+  [/^(temperature|top_k|top_p|min_p|stop|seed|frequency_penalty|presence_penalty)/, 'options.$1'],
+];
+
+/** Throws where an option asks for what is not built. */
+export function toSampling(options: object): object {
+  const { body } = underNames([[/^/, 'options.']], () => checkOptions(options, false));
+  const { repeat_penalty, num_predict = -1, seed = -1, ...same } = body;
+  return withoutMissing({
+    ...same,
+    repetition_penalty: repeat_penalty,
+    max_completion_tokens: num_predict < 0 ? undefined : num_predict,
+    seed: seed === -1 ? undefined : seed,
+  });
+}

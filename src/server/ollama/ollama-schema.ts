@@ -1,0 +1,141 @@
+// The fields of Ollama's interface.
+
+import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { bodyChecker } from '../body/body.ts';
+import { CHAT_FIELDS } from '../chat/chat-schema.ts';
+import {
+  type FieldTable,
+  type HonouredBody,
+  honoured,
+  isEmpty,
+  neutralOnly,
+  noEffect,
+  pickFields,
+} from '../body/fields.ts';
+import { optionsSchema } from './ollama-options.ts';
+
+const MOST_INPUTS = 2048;
+const filled = z.string().min(1);
+const model = honoured(
+  filled,
+  'A served name, its last segment, or "default", with or without :latest; name:adapter applies a LoRA adapter.',
+);
+const keepAlive = noEffect('How long the model stays loaded: --sleep-idle-seconds says it for all.');
+
+const READS_TEXT = 'is for models that see, and the served model reads text only; send text';
+
+const images = z
+  .unknown()
+  .refine(isEmpty, { error: READS_TEXT, params: { code: 'unsupported' } })
+  .optional();
+
+const call = z.looseObject({
+  id: z.string().nullish(),
+  type: z.literal('function').nullish(),
+  function: z.looseObject({
+    name: filled,
+    arguments: record(z.unknown()),
+    // Their order says it.
+    index: z.unknown().optional(),
+  }),
+});
+
+const message = z.looseObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string().nullish(),
+  thinking: z.string().nullish(),
+  images,
+  tool_calls: list(call, MOST_TOOLS).nullish(),
+  tool_name: z.string().nullish(),
+  tool_call_id: z.string().nullish(),
+});
+
+/** What both routes for text have. */
+const TEXT_FIELDS = {
+  stream: honoured(z.boolean(), 'Answer as lines of JSON, application/x-ndjson.', true),
+  think: honoured(
+    z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]),
+    'Whether or how much to think; left out, up to the model. Thoughts come apart, in thinking.',
+  ),
+  format: honoured(
+    z.union([z.enum(['json', '']), record(z.unknown())]),
+    '"json", or a JSON schema that the reply fits.',
+    '',
+  ),
+  options: honoured(optionsSchema, 'How to sample and when to stop.'),
+  ...pickFields(CHAT_FIELDS, 'logprobs', 'top_logprobs'),
+  keep_alive: keepAlive,
+} satisfies FieldTable;
+
+export const OLLAMA_CHAT_FIELDS = {
+  model,
+  messages: honoured(
+    list(message, MOST_TURNS),
+    "The conversation; where the assistant's message is last, the reply goes on with it. Left out or empty: a model that sleeps wakes, and nothing is said.",
+  ),
+  tools: honoured(CHAT_FIELDS.tools.schema, 'Functions the model may call.'),
+  ...TEXT_FIELDS,
+} satisfies FieldTable;
+
+export const GENERATE_FIELDS = {
+  model,
+  prompt: honoured(
+    z.string(),
+    "The user's message, or with raw the text to go on from. Left out or empty: a model that sleeps wakes, and nothing is said.",
+  ),
+  system: honoured(z.string(), 'A system message before it.', ''),
+  raw: honoured(z.boolean(), 'The prompt as it is, without a template.', false),
+  suffix: honoured(
+    z.string(),
+    'What comes after the text: for models whose tokenizer has tokens to fill in the middle.',
+    '',
+  ),
+  ...TEXT_FIELDS,
+  images: { ...neutralOnly('Pictures.'), refusal: READS_TEXT },
+  template: neutralOnly(
+    "A template in place of the checkpoint's own; raw takes a prompt made elsewhere.",
+    '',
+  ),
+  context: neutralOnly('Token ids of an earlier reply; /api/chat takes a conversation.'),
+} satisfies FieldTable;
+
+const EMBEDDING_COMMON = {
+  options: noEffect('How to sample.'),
+  keep_alive: keepAlive,
+};
+
+export const EMBED_FIELDS = {
+  model,
+  input: honoured(z.union([filled, list(filled, MOST_INPUTS).min(1)]), `A text, or up to ${MOST_INPUTS}.`),
+  truncate: honoured(z.boolean(), 'Cut texts that the context does not hold; false: refuse them.', true),
+  dimensions: honoured(
+    z.int().min(1),
+    'Keep the first so many values and bring them to length one again; left out, all.',
+  ),
+  ...EMBEDDING_COMMON,
+} satisfies FieldTable;
+
+/** The older route. */
+export const ONE_EMBEDDING_FIELDS = {
+  model,
+  prompt: honoured(filled, 'A text.'),
+  ...EMBEDDING_COMMON,
+} satisfies FieldTable;
+
+export const SHOW_FIELDS = {
+  model,
+  name: honoured(filled, 'Older name of model.'),
+  verbose: noEffect('Lists of the vocabulary; there are none here.'),
+} satisfies FieldTable;
+
+export type OllamaChatBody = HonouredBody<typeof OLLAMA_CHAT_FIELDS>;
+export type OllamaMessage = z.infer<typeof message>;
+export type TextBody = HonouredBody<typeof TEXT_FIELDS> & { model: string };
+export type GenerateBody = HonouredBody<typeof GENERATE_FIELDS> & { model: string };
+
+export const checkOllamaChat = bodyChecker({ table: OLLAMA_CHAT_FIELDS, required: ['model'] });
+export const checkGenerate = bodyChecker({ table: GENERATE_FIELDS, required: ['model'] });
+export const checkEmbed = bodyChecker({ table: EMBED_FIELDS, required: ['model', 'input'] });
+export const checkOneEmbedding = bodyChecker({ table: ONE_EMBEDDING_FIELDS, required: ['model', 'prompt'] });
+export const checkShow = bodyChecker({ table: SHOW_FIELDS, required: [] });

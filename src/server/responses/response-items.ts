@@ -1,0 +1,107 @@
+// The items of a response's input: messages, calls and their outputs, thoughts, tools that come later.
+
+import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS } from '../body/bounded.ts';
+import { toolSchema } from './response-tool-schema.ts';
+import { withMembers } from '../body/unknown-members.ts';
+
+const filled = z.string().min(1);
+/** What replies have and requests send back; it says nothing here. */
+const echoed = z.unknown().optional();
+
+const FOREIGN_PARTS = new Set(['input_image', 'input_file', 'input_audio']);
+const TEXT_PARTS = ['input_text', 'output_text', 'text', 'refusal'];
+
+const part = z
+  .looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    refusal: z.string().optional(),
+    annotations: echoed,
+    logprobs: echoed,
+  })
+  .superRefine(({ type, text, refusal }, context) => {
+    const issue = (message: string, path: string[], code?: string) =>
+      context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
+    if (FOREIGN_PARTS.has(type))
+      issue(`has the type ${type}, and the served model reads text only; send input_text`, [], 'unsupported');
+    else if (!TEXT_PARTS.includes(type))
+      issue(`must be one of ${TEXT_PARTS.join(', ')}, got ${JSON.stringify(type)}`, ['type']);
+    else if ((type === 'refusal' ? refusal : text) === undefined)
+      issue('is required in such a part', [type === 'refusal' ? type : 'text'], 'missing_required_parameter');
+  });
+
+const content = z.union([z.string(), list(part, MOST_TURNS)]);
+
+/** What one agent of a program says to another. Nothing is encrypted here: what is sent as that was written by a model as it stands. */
+const agentPart = z.union([
+  z.looseObject({ type: z.literal('input_text'), text: z.string() }),
+  z.looseObject({ type: z.literal('encrypted_content'), encrypted_content: z.string() }),
+]);
+
+const thought = z.looseObject({ type: z.string(), text: z.string() });
+
+const MEMBERS = {
+  message: z.looseObject({
+    role: z.enum(['user', 'assistant', 'system', 'developer']),
+    content,
+    phase: echoed,
+  }),
+  agent_message: z.looseObject({ author: echoed, recipient: echoed, content: list(agentPart, MOST_TURNS) }),
+  function_call: z.looseObject({
+    call_id: filled,
+    name: filled,
+    namespace: filled.nullish(),
+    arguments: z.string(),
+  }),
+  function_call_output: z.looseObject({ call_id: filled, output: content }),
+  custom_tool_call: z.looseObject({
+    call_id: filled,
+    name: filled,
+    namespace: filled.nullish(),
+    input: z.string(),
+  }),
+  custom_tool_call_output: z.looseObject({ call_id: filled, name: echoed, output: content }),
+  tool_search_call: z.looseObject({ call_id: filled, execution: echoed, arguments: z.unknown() }),
+  tool_search_output: z.looseObject({
+    call_id: filled,
+    execution: echoed,
+    tools: list(toolSchema, MOST_TOOLS),
+  }),
+  additional_tools: z.looseObject({ role: echoed, tools: list(toolSchema, MOST_TOOLS) }),
+  reasoning: z.looseObject({
+    content: list(thought, MOST_TURNS).nullish(),
+    summary: list(thought, MOST_TURNS).nullish(),
+    encrypted_content: echoed,
+  }),
+  item_reference: z.looseObject({ id: filled }),
+};
+
+export type ItemType = keyof typeof MEMBERS;
+
+const TYPES = Object.keys(MEMBERS) as ItemType[];
+
+const anyItem = z.looseObject({ type: z.string().optional(), id: echoed, status: echoed });
+
+const checkedItem = anyItem.superRefine((item, context) => {
+  const type = (item.type ?? 'message') as ItemType;
+  if (!TYPES.includes(type)) {
+    context.addIssue({
+      code: 'custom',
+      path: ['type'],
+      message: `must be one of ${TYPES.join(', ')}, got ${JSON.stringify(type)}`,
+      params: { code: 'unsupported' },
+    });
+    return;
+  }
+  const { error } = MEMBERS[type].safeParse(item);
+  for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: item } as never);
+});
+
+export const inputItem = withMembers(checkedItem, (type) => MEMBERS[(type ?? 'message') as ItemType]);
+
+export type InputItem = z.infer<typeof inputItem>;
+
+/** As the schema has checked it. */
+export type ItemOf<T extends ItemType> = z.infer<(typeof MEMBERS)[T]>;
+export type ItemContent = z.infer<typeof content>;

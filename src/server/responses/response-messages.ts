@@ -1,0 +1,88 @@
+// The conversation that the items of a response are.
+
+import type { ChatMessage, ToolCall } from '../../index.ts';
+import type { InputItem, ItemContent, ItemOf, ItemType } from './response-items.ts';
+import { functionNames, nameOf, TOOL_SEARCH } from './response-tools.ts';
+
+/** The conversation. Neighbouring items of the assistant are one message. */
+export function toMessages(items: readonly InputItem[]): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  /** The assistant's last one, as long as nobody else has spoken. */
+  let open: ChatMessage | null = null;
+  const assistant = (isFree: (message: ChatMessage) => boolean): ChatMessage => {
+    if (open && isFree(open)) return open;
+    open = { role: 'assistant', content: null };
+    messages.push(open);
+    return open;
+  };
+  for (const item of items) {
+    const type = (item.type ?? 'message') as ItemType;
+    if (type === 'reasoning') {
+      const own = assistant((message) => message.content === null && !message.tool_calls);
+      own.reasoning_content = (own.reasoning_content ?? '') + thoughts(item);
+    } else if (isOneOf(CALLS, type)) {
+      const own = assistant(() => true);
+      const call: ToolCall = {
+        id: item['call_id'] as string,
+        type: 'function',
+        function: called(item, type),
+      };
+      own.tool_calls = [...(own.tool_calls ?? []), call];
+    } else if (isOneOf(OUTPUTS, type)) {
+      messages.push({ role: 'tool', content: told(item, type), tool_call_id: item['call_id'] as string });
+      open = null;
+    } else if (type === 'agent_message') {
+      messages.push({ role: 'user', content: agentText(item as ItemOf<typeof type>) });
+      open = null;
+    } else if (type !== 'additional_tools') {
+      const { role, content: said } = item as ItemOf<'message'>;
+      const text = textOf(said);
+      if (role === 'assistant') {
+        assistant((message) => message.content === null && !message.tool_calls).content = text;
+      } else {
+        messages.push({ role, content: text });
+        open = null;
+      }
+    }
+  }
+  return messages;
+}
+
+const CALLS = ['function_call', 'custom_tool_call', 'tool_search_call'] as const;
+const OUTPUTS = ['function_call_output', 'custom_tool_call_output', 'tool_search_output'] as const;
+
+function isOneOf<T extends ItemType>(types: readonly T[], type: ItemType): type is T {
+  return (types as readonly ItemType[]).includes(type);
+}
+
+/** What the model wrote. */
+function called(item: InputItem, type: (typeof CALLS)[number]): ToolCall['function'] {
+  if (type === 'tool_search_call') {
+    const { arguments: given } = item as ItemOf<'tool_search_call'>;
+    return { name: TOOL_SEARCH, arguments: typeof given === 'string' ? given : JSON.stringify(given ?? {}) };
+  }
+  const name = nameOf(item as ItemOf<typeof type>);
+  if (type === 'function_call') return { name, arguments: (item as ItemOf<typeof type>).arguments };
+  return { name, arguments: JSON.stringify({ input: (item as ItemOf<typeof type>).input }) };
+}
+
+/** What it is told of a call; tools that were found are shown to it as tools. */
+function told(item: InputItem, type: (typeof OUTPUTS)[number]): string {
+  if (type !== 'tool_search_output') return textOf((item as ItemOf<typeof type>).output, '\n');
+  const names = functionNames((item as ItemOf<typeof type>).tools);
+  return names.length === 0 ? 'No tools found.' : `Found: ${names.join(', ')}`;
+}
+
+function agentText({ content }: ItemOf<'agent_message'>): string {
+  return content.map((part) => ('text' in part ? part.text : part.encrypted_content)).join('');
+}
+
+function thoughts({ content: whole, summary }: ItemOf<'reasoning'>): string {
+  const parts = whole?.length ? whole : (summary ?? []);
+  return parts.map(({ text }) => text).join('');
+}
+
+function textOf(given: ItemContent, between = ''): string {
+  if (typeof given === 'string') return given;
+  return given.map(({ text, refusal }) => text ?? refusal ?? '').join(between);
+}

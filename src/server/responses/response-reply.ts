@@ -1,0 +1,115 @@
+// A response as it is sent: whole, and as the typed events of its stream.
+
+import { toErrorReply } from '../errors.ts';
+import { type Fold, usageOf } from '../text/reply-fold.ts';
+import { createOutput, type OutputWishes, type ResponseOutput } from './response-output.ts';
+import type { ResponseReply } from './response-reply-schema.ts';
+import type { ResponseBody } from './response-schema.ts';
+import { NOT_OFFERED, type OfferedTool } from './response-tools.ts';
+import type { Send, StreamForm } from '../text/text-stream.ts';
+
+export interface ResponseHead {
+  id: string;
+  /** Seconds since 1970. */
+  created: number;
+  body: ResponseBody;
+  /** What the model may call. */
+  offered: readonly OfferedTool[];
+  sampling: { temperature: number; topP: number };
+}
+
+type Status = ResponseReply['status'];
+
+function statusOf({ choices: [choice], error }: Fold): Status {
+  if (error) return 'failed';
+  const reason = choice?.finishReason ?? null;
+  if (reason === null) return 'in_progress';
+  if (reason === 'abort') return 'cancelled';
+  return reason === 'length' ? 'incomplete' : 'completed';
+}
+
+/** `fold` null: nothing has come of it yet. */
+export function responseOf(head: ResponseHead, fold: Fold | null, output: unknown[]) {
+  const { id, created, body, sampling } = head;
+  const status = fold ? statusOf(fold) : 'in_progress';
+  const { error } = fold ?? {};
+  const said = error && toErrorReply(error).body.error;
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    status,
+    background: false,
+    error: said ? { code: said.code, message: said.message } : null,
+    incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    model: body.model,
+    output,
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    previous_response_id: body.previous_response_id ?? null,
+    reasoning: { effort: body.reasoning?.effort ?? null, summary: null },
+    store: body.store ?? true,
+    temperature: body.temperature ?? sampling.temperature,
+    text: { format: body.text?.format ?? { type: 'text' } },
+    tool_choice: body.tool_choice ?? 'auto',
+    tools: (body.tools ?? []).filter(({ type }) => type !== NOT_OFFERED),
+    top_logprobs: body.top_logprobs ?? 0,
+    top_p: body.top_p ?? sampling.topP,
+    truncation: body.truncation ?? 'disabled',
+    usage: fold && status !== 'in_progress' ? usage(fold) : null,
+    user: null,
+    metadata: body.metadata ?? {},
+  };
+}
+
+function usage(fold: Fold): ResponseReply['usage'] {
+  const { prompt_tokens, completion_tokens, total_tokens, reasoning_tokens } = usageOf(fold);
+  return {
+    input_tokens: prompt_tokens,
+    input_tokens_details: { cached_tokens: fold.cachedTokens },
+    output_tokens: completion_tokens,
+    output_tokens_details: { reasoning_tokens },
+    total_tokens,
+  };
+}
+
+export const wishesOf = ({ body, offered }: ResponseHead): OutputWishes => ({
+  wantsLogprobs: body.include?.includes('message.output_text.logprobs') ?? false,
+  offered,
+});
+
+/** Whether an item that ends with the reply is whole. */
+export const lastStatus = (fold: Fold): 'completed' | 'incomplete' =>
+  statusOf(fold) === 'completed' ? 'completed' : 'incomplete';
+
+/** `done` is told the whole response once it has ended. */
+export function responseForm(
+  head: ResponseHead,
+  fold: Fold,
+  write: Send,
+  done: (response: ReturnType<typeof responseOf>, output: ResponseOutput) => void,
+): StreamForm {
+  let sequence = 0;
+  const tell = (type: string, members: object) =>
+    write({ type, sequence_number: sequence++, ...members }, type);
+  const output = createOutput(tell, wishesOf(head));
+  return {
+    marker: false,
+    begin() {
+      const response = responseOf(head, null, []);
+      tell('response.created', { response });
+      tell('response.in_progress', { response });
+    },
+    part: (_, part) => output.add(part),
+    end: () => output.close(lastStatus(fold)),
+    finish(error) {
+      if (error) fold.error ??= error;
+      const response = responseOf(head, fold, output.items());
+      done(response, output);
+      const ending = response.status === 'cancelled' ? 'incomplete' : response.status;
+      tell(`response.${ending}`, { response });
+      return error ? toErrorReply(error).body.error : null;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+// The fields of OpenAI's Responses interface, and of sampling what all routes for text have.
+
+import { z } from 'zod';
+import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
+import { bodyChecker } from '../body/body.ts';
+import {
+  type FieldTable,
+  type HonouredBody,
+  honoured,
+  neutralOnly,
+  noEffect,
+  pickFields,
+} from '../body/fields.ts';
+import { FORMAT_NAMES, GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { inputItem } from './response-items.ts';
+import { toolChoice, toolSchema } from './response-tool-schema.ts';
+
+const filled = z.string().min(1);
+
+const format = z.looseObject({
+  type: z.enum(['text', 'json_object', 'json_schema']),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  schema: record(z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+
+const MOST_INCLUDES = 64;
+const INCLUDES = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
+
+/** They mean the same as in a chat completion, by the same name. */
+export const SHARED_FIELDS = pickFields(
+  GENERATION_FIELDS,
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'seed',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'stop',
+  'stop_token_ids',
+  'stop_regex',
+  'min_tokens',
+  'ignore_eos',
+  'regex',
+  'ebnf',
+  'lora_path',
+  'priority',
+  'cache_salt',
+  'extra_key',
+);
+
+export const RESPONSE_FIELDS = {
+  input: honoured(
+    z.union([filled, list(inputItem, MOST_TURNS).min(1)]),
+    'A text, or items: message, reasoning, item_reference, additional_tools; function_call, custom_tool_call, tool_search_call, and what each led to.',
+  ),
+  model: honoured(
+    filled,
+    'A served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
+  ),
+  instructions: honoured(
+    z.string(),
+    'A system message before the input; not carried on to the next response.',
+  ),
+  previous_response_id: honoured(filled, 'The conversation goes on from that response, if it is still kept.'),
+  store: honoured(z.boolean(), 'Keep the response, in memory and within bounds.', true),
+  max_output_tokens: honoured(tokenCount, 'Most tokens to generate; clamped to what the context leaves.'),
+  tools: honoured(
+    list(toolSchema, MOST_TOOLS),
+    'What the model may call: function, custom (its text held to a regex or Lark grammar), namespace, tool_search that the client runs. web_search passes, and is never offered.',
+  ),
+  tool_choice: honoured(
+    toolChoice,
+    'auto, none, required, one function or custom tool, or allowed_tools.',
+    'auto',
+  ),
+  parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
+  text: honoured(
+    z.looseObject({ format: format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }),
+    'format: text, json_object or json_schema, always strict. verbosity has no effect: a hint for models that were trained to know it.',
+    undefined,
+    { elsewhere: ['response_format', ...FORMAT_NAMES] },
+  ),
+  reasoning: honoured(
+    z.looseObject({
+      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    }),
+    'effort, as reasoning_effort of chat completions. Thoughts come whole, not as a summary.',
+  ),
+  top_logprobs: honoured(
+    z.int().min(0).max(20),
+    'Log probabilities of so many best tokens; needs message.output_text.logprobs in include.',
+    0,
+  ),
+  include: honoured(
+    list(
+      z
+        .string()
+        .refine((name) => INCLUDES.includes(name), { error: `must be one of ${INCLUDES.join(', ')}` }),
+      MOST_INCLUDES,
+    ),
+    'message.output_text.logprobs. reasoning.encrypted_content has no effect: thoughts are not encrypted.',
+  ),
+  metadata: honoured(record(z.string()), 'Labels, sent back with the response.'),
+  ...SHARED_FIELDS,
+  stream: GENERATION_FIELDS.stream,
+  stream_options: noEffect('Nothing is padded here.'),
+  truncation: honoured(
+    z.enum(['auto', 'disabled']),
+    'auto: the oldest turns of a conversation that is too long are left out, but for its instructions.',
+    'disabled',
+  ),
+  background: neutralOnly('Answer later.', false),
+  conversation: neutralOnly('A stored conversation.'),
+  prompt: neutralOnly('A stored prompt.'),
+  max_tool_calls: noEffect('Bounds calls of tools that a server runs itself.'),
+  user: noEffect('Who asks.'),
+  client_metadata: noEffect('Labels for who runs the server.'),
+  safety_identifier: noEffect('Who asks, hashed.'),
+  prompt_cache_key: noEffect('Which cache to look in; there is one, and it looks by content.'),
+  prompt_cache_retention: noEffect('How long to keep the cache.'),
+  service_tier: noEffect('Which tier bills and serves.'),
+} satisfies FieldTable;
+
+export type ResponseBody = HonouredBody<typeof RESPONSE_FIELDS> & { model: string };
+
+export const checkResponse = bodyChecker({ table: RESPONSE_FIELDS, required: ['input', 'model'] });

@@ -1,0 +1,107 @@
+// The tools of a request for a response: functions, free-form tools, both in namespaces, and a search that the client runs.
+
+import { z } from 'zod';
+import { list, MOST_TOOLS, record } from '../body/bounded.ts';
+import { withMembers } from '../body/unknown-members.ts';
+
+const filled = z.string().min(1);
+/** What says nothing here: every tool is shown to the model from the start, and called by it alone. */
+const silent = z.unknown().optional();
+
+const inputFormat = z
+  .looseObject({
+    type: z.enum(['text', 'grammar']),
+    syntax: z.enum(['lark', 'regex']).optional(),
+    definition: filled.optional(),
+  })
+  .superRefine((format, context) => {
+    const missing = (['syntax', 'definition'] as const).find((name) => format[name] === undefined);
+    if (format.type === 'text' || missing === undefined) return;
+    const params = { code: 'missing_required_parameter' };
+    context.addIssue({ code: 'custom', path: [missing], message: 'is required in a grammar', params });
+  });
+
+const called = {
+  name: filled,
+  description: z.string().nullish(),
+  defer_loading: silent,
+  allowed_callers: silent,
+};
+
+const CALLED = {
+  function: z.looseObject({
+    ...called,
+    parameters: record(z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+    output_schema: silent,
+  }),
+  custom: z.looseObject({ ...called, format: inputFormat.nullish() }),
+};
+
+const MEMBERS = {
+  ...CALLED,
+  namespace: z.looseObject({
+    name: filled,
+    description: z.string().nullish(),
+    tools: list(tools(CALLED), MOST_TOOLS).min(1),
+  }),
+  tool_search: z.looseObject({
+    execution: z.literal('client'),
+    description: z.string().nullish(),
+    parameters: record(z.unknown()).nullish(),
+  }),
+  // Never offered; what it would be like is nothing here.
+  web_search: z.looseObject({
+    external_web_access: silent,
+    filters: silent,
+    search_content_types: silent,
+    search_context_size: silent,
+    user_location: silent,
+  }),
+};
+
+/** Tools of the types, each with its members. */
+function tools(members: Readonly<Record<string, z.ZodObject>>) {
+  const types = Object.keys(members);
+  const schema = z.looseObject({ type: z.string() }).superRefine((tool, context) => {
+    const own = Object.hasOwn(members, tool.type) ? members[tool.type] : undefined;
+    if (own) {
+      for (const issue of own.safeParse(tool).error?.issues ?? [])
+        context.addIssue({ ...issue, input: tool } as never);
+      return;
+    }
+    context.addIssue({
+      code: 'custom',
+      path: ['type'],
+      message: `is ${tool.type}, and this server runs no tools of its own; send one of ${types.join(', ')}`,
+      params: { code: 'unsupported' },
+    });
+  });
+  return withMembers(schema, (type) => members[String(type)]);
+}
+
+export const toolSchema = tools(MEMBERS);
+
+export type RequestTool = z.infer<typeof toolSchema>;
+type ToolType = keyof typeof MEMBERS;
+/** As the schema has checked it. */
+export type ToolOf<T extends ToolType> = { type: T } & z.infer<(typeof MEMBERS)[T]>;
+export type CheckedTool = { [T in ToolType]: ToolOf<T> }[ToolType];
+
+const named = (type: 'function' | 'custom') =>
+  z.looseObject({ type: z.literal(type), name: filled, namespace: filled.nullish() });
+const chosen = z.union([named('function'), named('custom')]);
+
+export const toolChoice = z.union([
+  z.enum(['auto', 'none', 'required']),
+  named('function'),
+  named('custom'),
+  z.looseObject({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: list(chosen, MOST_TOOLS).min(1),
+  }),
+]);
+
+export type ToolChoiceBody = z.infer<typeof toolChoice>;
+export type ChosenTool = z.infer<typeof chosen>;

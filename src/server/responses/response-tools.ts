@@ -1,0 +1,156 @@
+// The tools of a response as functions, which is what models know: a free-form one takes its text as one string, held to its
+// grammar; one of a namespace has that in its name. Calls go back to the client as calls of what it sent.
+
+import { RequestError } from '../errors.ts';
+import { withoutMissing } from '../body/fields.ts';
+import { larkToRegex, regexToRegex } from './lark.ts';
+import type { Renames } from '../body/renamed.ts';
+import type { InputItem } from './response-items.ts';
+import type { CheckedTool, ChosenTool, RequestTool, ToolChoiceBody, ToolOf } from './response-tool-schema.ts';
+
+export interface OfferedTool {
+  kind: 'function' | 'custom' | 'tool_search';
+  /** As the client knows it. */
+  called: { name: string; namespace?: string };
+  /** Of a chat completion. */
+  definition: { name: string; description?: string; parameters?: object; strict?: boolean };
+  /** Where it stands in the request. */
+  place: string;
+}
+
+export const TOOL_SEARCH = 'tool_search';
+/** OpenAI runs it itself, and Codex sends it to any server unless told not to: it is taken, and models are not offered it. */
+export const NOT_OFFERED = 'web_search';
+
+/** What a model calls a tool. */
+export function nameOf({ name, namespace }: { name: string; namespace?: string | null | undefined }): string {
+  return namespace == null ? name : `${namespace}__${name}`;
+}
+
+/** The same of all in a list. */
+export const functionNames = (tools: readonly RequestTool[]): string[] =>
+  offersOf(tools, '').map(({ definition }) => definition.name);
+
+/**
+ * Those of the request and those that came in its conversation, where a later one takes the place of its namesake. `kept`: items
+ * that came before the request. Throws RequestError for a grammar that cannot be enforced.
+ */
+export function offerTools(
+  tools: readonly RequestTool[],
+  items: readonly InputItem[],
+  kept: number,
+): OfferedTool[] {
+  const own = offersOf(tools, 'tools');
+  const told = items.flatMap((item, at) =>
+    item.type === 'additional_tools' || item.type === 'tool_search_output'
+      ? offersOf(item['tools'] as RequestTool[], `input.${at - kept}.tools`)
+      : [],
+  );
+  const last = new Map(told.map((tool) => [tool.definition.name, tool]));
+  return [...own.filter(({ definition }) => !last.has(definition.name)), ...last.values()];
+}
+
+function offersOf(tools: readonly RequestTool[], place: string): OfferedTool[] {
+  return tools.flatMap((tool, at) => offerOf(tool as CheckedTool, `${place}.${at}`));
+}
+
+function offerOf(tool: CheckedTool, place: string): OfferedTool[] {
+  switch (tool.type) {
+    case 'function':
+      return [functionOffer(tool, place)];
+    case 'custom':
+      return [customOffer(tool, place)];
+    case 'namespace':
+      return namespaceOffers(tool, place);
+    case 'tool_search': {
+      const { description, parameters } = tool;
+      const definition = withoutNulls({ name: TOOL_SEARCH, description, parameters });
+      return [{ kind: 'tool_search', called: { name: TOOL_SEARCH }, definition, place }];
+    }
+    case 'web_search':
+      return [];
+  }
+}
+
+function functionOffer(
+  { name, description, parameters, strict }: ToolOf<'function'>,
+  place: string,
+): OfferedTool {
+  const definition = withoutNulls({ name, description, parameters, strict });
+  return { kind: 'function', called: { name }, definition, place };
+}
+
+function customOffer({ name, description, format }: ToolOf<'custom'>, place: string): OfferedTool {
+  const pattern = patternOf(format, `${place}.format.definition`);
+  const parameters = {
+    type: 'object',
+    properties: { input: withoutMissing({ type: 'string', pattern }) },
+    required: ['input'],
+    additionalProperties: false,
+  };
+  const definition = withoutNulls({ name, description, parameters, strict: true });
+  return { kind: 'custom', called: { name }, definition, place };
+}
+
+function patternOf(format: ToolOf<'custom'>['format'], param: string): string | undefined {
+  const { type, syntax, definition = '' } = format ?? {};
+  if (type !== 'grammar') return undefined;
+  return `^(?:${(syntax === 'lark' ? larkToRegex : regexToRegex)(definition, param)})$`;
+}
+
+/** The first of them says what the namespace is. */
+function namespaceOffers({ name: namespace, description: about, tools }: ToolOf<'namespace'>, place: string) {
+  return offersOf(tools, `${place}.tools`).map(
+    ({ kind, called, definition, place: own }, at): OfferedTool => {
+      const { description } = definition;
+      const told =
+        at === 0 && about ? { description: `${namespace}: ${about}\n\n${description ?? ''}`.trim() } : {};
+      const full = { ...called, namespace };
+      return { kind, called: full, definition: { ...definition, ...told, name: nameOf(full) }, place: own };
+    },
+  );
+}
+
+function withoutNulls<T extends object>(values: T) {
+  const present = Object.entries(values).filter(([, value]) => value != null);
+  return Object.fromEntries(present) as { [K in keyof T]: NonNullable<T[K]> };
+}
+
+/** Places of those that no model is offered. Throws RequestError where the server is strict. */
+export function notOffered(tools: readonly RequestTool[], strict = false): string[] {
+  const places = tools.flatMap(({ type }, at) => (type === NOT_OFFERED ? [`tools.${at}`] : []));
+  const [param] = places;
+  if (!strict || param === undefined) return places;
+  throw new RequestError(
+    'unsupported',
+    `${param} is ${NOT_OFFERED}, which this server does not have; leave it out (Codex: ${NOT_OFFERED} = "disabled" in config.toml), or start the server without --strict`,
+    { param },
+  );
+}
+
+/** For a chat completion. */
+export function chooseTool(choice: ToolChoiceBody | undefined, offered: readonly OfferedTool[]): unknown {
+  if (typeof choice !== 'object') return choice;
+  const named = (tool: ChosenTool) => ({ type: 'function', function: { name: chosenName(tool, offered) } });
+  if (choice.type !== 'allowed_tools') return named(choice);
+  return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.tools.map(named) } };
+}
+
+/** A namespace may be left out where the name is one tool's alone. */
+function chosenName(tool: ChosenTool, offered: readonly OfferedTool[]): string {
+  const { type, name, namespace } = tool;
+  const named = offered.filter(({ kind, called }) => kind === type && called.name === name);
+  const fits = named.filter(({ called }) => called.namespace === (namespace ?? undefined));
+  const [found] = fits.length === 0 && namespace == null && named.length === 1 ? named : fits;
+  return found?.definition.name ?? nameOf(tool);
+}
+
+/** What the chat completion's tools are called in the request. */
+export function toolNames(offered: readonly OfferedTool[]): Renames {
+  return offered.flatMap(({ kind, place }, at) => [
+    ...(kind === 'custom'
+      ? [[new RegExp(`^tools\\.${at}\\.function\\.parameters.*`), `${place}.format.definition`] as const]
+      : []),
+    [new RegExp(`^tools\\.${at}\\.function`), place] as const,
+  ]);
+}

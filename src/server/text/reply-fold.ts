@@ -1,0 +1,161 @@
+// The engine's events folded into what a reply says. Streaming and plain replies, of every route, are readings of one fold.
+
+import {
+  type CachedTokens,
+  EngineError,
+  type FinishReason,
+  type PromptToken,
+  type TextEvent,
+  type TokenLogprob,
+} from '../../index.ts';
+import type { Extensions, Usage } from './text-reply-schema.ts';
+
+export interface Call {
+  id: string;
+  name: string;
+  /** JSON, once the call is over. */
+  arguments: string;
+}
+
+type Done = Extract<TextEvent, { type: 'done' }>;
+
+export interface Choice {
+  text: string;
+  reasoning: string;
+  calls: Call[];
+  tokens: number;
+  reasoningTokens: number;
+  ids: number[];
+  logprobs: TokenLogprob[];
+  finishReason: FinishReason | null;
+  matchedStop: string | number | null;
+  hiddenStates?: Done['hiddenStates'];
+  routedExperts?: Done['routedExperts'];
+}
+
+export interface Fold {
+  choices: Choice[];
+  promptTokens: number;
+  promptIds?: number[];
+  /** Its tokens with log probabilities, where asked for. */
+  prompt?: PromptToken[];
+  cachedTokens: number;
+  cached?: CachedTokens;
+  /** Why a choice was cut short, where the fault is ours. */
+  error?: Error;
+}
+
+export function startFold(n: number): Fold {
+  const choices = Array.from({ length: n }, () => ({
+    text: '',
+    reasoning: '',
+    calls: [],
+    tokens: 0,
+    reasoningTokens: 0,
+    ids: [],
+    logprobs: [],
+    finishReason: null,
+    matchedStop: null,
+  }));
+  return { choices, promptTokens: 0, cachedTokens: 0 };
+}
+
+export function applyEvent(fold: Fold, event: TextEvent): void {
+  if (event.type === 'accepted') {
+    fold.promptTokens = event.promptTokens;
+    if (event.promptIds) fold.promptIds = event.promptIds;
+  } else if (event.type === 'prefill') {
+    fold.cachedTokens = event.cachedTokens;
+    if (event.cached) fold.cached = event.cached;
+  } else if (event.type === 'prompt') {
+    fold.prompt = event.tokens;
+  } else if (event.type === 'done') {
+    applyDone(fold, choiceAt(fold, event.choice), event);
+  } else {
+    const choice = choiceAt(fold, event.choice);
+    choice.tokens += event.ids.length;
+    choice.ids.push(...event.ids);
+    if (event.logprobs) choice.logprobs.push(...event.logprobs);
+    if (event.type === 'delta') choice.text += event.text;
+    else if (event.type === 'toolCall') applyCall(choice, event);
+    else {
+      choice.reasoning += event.text;
+      choice.reasoningTokens += event.ids.length;
+    }
+  }
+}
+
+function applyCall({ calls }: Choice, event: Extract<TextEvent, { type: 'toolCall' }>): void {
+  const call = (calls[event.call] ??= { id: '', name: '', arguments: '' });
+  if (event.id !== undefined) call.id = event.id;
+  if (event.name !== undefined) call.name = event.name;
+  call.arguments += event.arguments;
+}
+
+function applyDone(fold: Fold, choice: Choice, event: Done): void {
+  choice.finishReason = event.finishReason;
+  // What ended the text of a call is no stop of the client's.
+  choice.matchedStop = event.finishReason === 'tool_calls' ? null : event.matchedStop;
+  choice.tokens = event.completionTokens;
+  if (event.reasoningTokens !== undefined) choice.reasoningTokens = event.reasoningTokens;
+  if (event.hiddenStates) choice.hiddenStates = event.hiddenStates;
+  if (event.routedExperts) choice.routedExperts = event.routedExperts;
+  if (event.error) fold.error ??= new EngineError(event.error.code, event.error.message);
+}
+
+export function completionTokens({ choices }: Fold): number {
+  return choices.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** The prompt counts once however many choices it has. */
+export function usageOf(fold: Fold): Usage {
+  const generated = completionTokens(fold);
+  const reasoning = fold.choices.reduce((sum, { reasoningTokens }) => sum + reasoningTokens, 0);
+  return {
+    prompt_tokens: fold.promptTokens,
+    completion_tokens: generated,
+    total_tokens: fold.promptTokens + generated,
+    prompt_tokens_details: { cached_tokens: fold.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+    reasoning_tokens: reasoning,
+  };
+}
+
+export interface ExtensionWishes {
+  routedExperts: boolean;
+  cachedDetails: boolean;
+}
+
+/** The member `svcext`, where something of it was asked for. */
+export function extensionsOf(
+  fold: Fold,
+  { routedExperts, cachedDetails }: ExtensionWishes,
+): Extensions | undefined {
+  const experts = routedExperts ? fold.choices[0]?.routedExperts : undefined;
+  const { device, host, storage, storageBackend } = fold.cached ?? {
+    device: fold.cachedTokens,
+    host: 0,
+    storage: 0,
+  };
+  if (!experts && !cachedDetails) return undefined;
+  return {
+    ...(experts && {
+      routed_experts: Buffer.from(experts.data).toString('base64'),
+      routed_experts_shape: experts.shape,
+    }),
+    ...(cachedDetails && {
+      cached_tokens_details: {
+        device,
+        host,
+        storage,
+        ...(storageBackend !== undefined && { storage_backend: storageBackend }),
+      },
+    }),
+  };
+}
+
+export function choiceAt({ choices }: Fold, index: number): Choice {
+  const choice = choices[index];
+  if (!choice) throw new Error(`event for choice ${index} of ${choices.length}`);
+  return choice;
+}

@@ -1,0 +1,161 @@
+// What every route for text does with the engine: one or several requests at once, followed until they end, with the client or the
+// server if these leave first; the engine's words under the names of the body's fields; a line of log.
+
+import type { H3Event } from 'h3';
+import type { TextEvent, TextModel, TextRequest } from '../../index.ts';
+import { CutShort, RequestError } from '../errors.ts';
+import type { GenerationBody } from './generation-fields.ts';
+import { underFieldName } from './generation-request.ts';
+import { abortWithClient, whileRunning } from '../model-call.ts';
+import { applyEvent, completionTokens, type Fold, startFold } from './reply-fold.ts';
+import { isGenerated, type Part, partsOf } from './reply-parts.ts';
+import { duration } from '../request-log.ts';
+import { type Service, SHUTDOWN } from '../service.ts';
+import { wholeCalls } from './whole-calls.ts';
+
+export type Events = AsyncGenerator<TextEvent, void, void>;
+
+export interface TextRun {
+  fold: Fold;
+  events: Events;
+}
+
+export interface TextCall {
+  runs: TextRun[];
+  /** Ends what runs. */
+  abort(): void;
+}
+
+/** Nothing has begun yet: that is for who reads the events. */
+export function callText(
+  service: Service,
+  event: H3Event,
+  model: TextModel,
+  requests: readonly TextRequest[],
+  rename: (error: unknown) => unknown,
+): TextCall {
+  const timing: Timing = {};
+  const aborts: AbortController[] = [];
+  const runs = requests.map((request): TextRun => {
+    const abort = abortWithClient(event);
+    aborts.push(abort);
+    const fold = startFold(request.n ?? 1);
+    const generated = renamed(model.generate(request, { signal: abort.signal }), rename);
+    const running = whileRunning(service, abort, timed(generated, timing));
+    return { fold, events: untilShutdown(running, abort.signal, fold) };
+  });
+  describeCall(
+    event,
+    runs.map(({ fold }) => fold),
+    timing,
+  );
+  return { runs, abort: () => aborts.forEach((abort) => abort.abort()) };
+}
+
+/** For routes whose fields are those that all share. */
+export const renamedFor =
+  (body: GenerationBody) =>
+  (error: unknown): unknown =>
+    underFieldName(error, body);
+
+/** Follows all of them to their end, told part by part, each call once it is whole. Throws where one failed, and the others end with it. */
+export async function foldText(call: TextCall, tell: (part: Part) => void = () => {}): Promise<void> {
+  await together(call, async ({ fold, events }) => {
+    for await (const event of wholeCalls(events)) {
+      applyEvent(fold, event);
+      if (isGenerated(event)) partsOf(event).forEach(tell);
+    }
+    if (fold.error) throw fold.error;
+  });
+}
+
+/** The same, and then the reply; where one failed after something was said, the error carries what there is. */
+export async function replyWhole<T extends object>(
+  call: TextCall,
+  reply: () => T,
+  tell?: (part: Part) => void,
+): Promise<T> {
+  try {
+    await foldText(call, tell);
+  } catch (error) {
+    const folds = call.runs.map(({ fold }) => fold);
+    if (!(error instanceof Error) || !folds.some((fold) => completionTokens(fold) > 0)) throw error;
+    for (const fold of folds) {
+      fold.error ??= error;
+      for (const choice of fold.choices) choice.finishReason ??= 'abort';
+    }
+    throw new CutShort(error, reply());
+  }
+  return reply();
+}
+
+/** Until each is accepted: all that can be wrong with a request is known then, and an error still has a status. */
+export async function acceptText(call: TextCall): Promise<void> {
+  await together(call, async ({ fold, events }) => {
+    const first = await events.next();
+    if (!first.done) applyEvent(fold, first.value);
+  });
+}
+
+async function together(call: TextCall, follow: (run: TextRun) => Promise<void>): Promise<void> {
+  try {
+    await Promise.all(call.runs.map(follow));
+  } catch (error) {
+    call.abort();
+    await Promise.allSettled(call.runs.map(({ events }) => events.return()));
+    throw error;
+  }
+}
+
+interface Timing {
+  /** Milliseconds on the monotonic clock. */
+  firstAt?: number;
+}
+
+/** Notes when the first token came. */
+async function* timed(events: Events, timing: Timing): Events {
+  for await (const event of events) {
+    if (isGenerated(event)) timing.firstAt ??= performance.now();
+    yield event;
+  }
+}
+
+async function* renamed(events: Events, rename: (error: unknown) => unknown): Events {
+  try {
+    yield* events;
+  } catch (error) {
+    throw rename(error);
+  }
+}
+
+/** A reply that the server's end cut short has that for an error. */
+async function* untilShutdown(events: Events, signal: AbortSignal, fold: Fold): Events {
+  yield* events;
+  const isCut =
+    signal.reason === SHUTDOWN && fold.choices.some(({ finishReason }) => finishReason === 'abort');
+  if (isCut)
+    fold.error ??= new RequestError(
+      'stopping',
+      'the server shut down before the reply was complete; send it again',
+    );
+}
+
+function describeCall({ context: { call } }: H3Event, folds: readonly Fold[], timing: Timing): void {
+  if (!call) return;
+  const sum = (of: (fold: Fold) => number): number => folds.reduce((total, fold) => total + of(fold), 0);
+  call.detail = () => {
+    const tokens = sum(completionTokens);
+    const hits = sum(({ cachedTokens }) => cachedTokens);
+    const cached = hits > 0 ? ` (${hits} cached)` : '';
+    const first = timing.firstAt;
+    const parts = [`${sum(({ promptTokens }) => promptTokens)}${cached} + ${tokens} tokens`];
+    if (first !== undefined) {
+      parts.push(`first after ${duration(first - call.startedAt)}`);
+      const seconds = (performance.now() - first) / 1000;
+      // The first token of each choice was there when the clock started.
+      const later = tokens - sum(({ choices }) => choices.length);
+      if (later > 0 && seconds > 0) parts.push(`${(later / seconds).toFixed(1)} tok/s`);
+    }
+    return parts.join(', ');
+  };
+}

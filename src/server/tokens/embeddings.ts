@@ -1,0 +1,66 @@
+// POST /v1/embeddings: texts for an embedding model, and its vectors as the reply.
+
+import type { H3Event } from 'h3';
+import { type EmbeddingModel, type EmbeddingRequest, EngineError } from '../../index.ts';
+import { checkEmbeddings } from './embedding-schema.ts';
+import { RequestError } from '../errors.ts';
+import { countText } from '../body/fields.ts';
+import { readJson } from '../body/json-body.ts';
+import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
+import { findModel } from '../models.ts';
+import { requireRunning, type Service } from '../service.ts';
+import { isOneInput, listInputs, type TokenInputs } from './token-input.ts';
+
+export async function embeddings(service: Service, event: H3Event): Promise<unknown> {
+  requireRunning(service);
+  const { body, ignored } = checkEmbeddings(await readJson(event.req), service.options.strict);
+  const { model } = findModel(service, 'embedding', body.model);
+  listIgnored(event, ignored);
+  const { dimensions } = body;
+  const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
+  const { vectors, tokens } = await embed(service, event, model, request).catch((error: unknown) => {
+    throw underInputName(error, body.input);
+  });
+  const encode = body.encoding_format === 'base64' ? base64 : (values: Float32Array) => [...values];
+  return {
+    object: 'list',
+    data: vectors.map((values, index) => ({ object: 'embedding', index, embedding: encode(values) })),
+    model: body.model,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  };
+}
+
+/** Vectors in the order of the inputs, and how many tokens those have together. */
+export async function embed(
+  service: Service,
+  event: H3Event,
+  model: EmbeddingModel,
+  request: EmbeddingRequest,
+): Promise<{ vectors: Float32Array[]; tokens: number }> {
+  const abort = abortWithClient(event);
+  const vectors: Float32Array[] = [];
+  let tokens = 0;
+  const { call } = event.context;
+  if (call) call.detail = () => `${countText(request.inputs.length, 'text')}, ${countText(tokens, 'token')}`;
+  const generated = model.generate(request, { signal: abort.signal });
+  for await (const made of whileRunning(service, abort, generated)) {
+    if (made.type === 'embedding') vectors[made.index] = made.values;
+    else tokens = made.tokens.reduce((sum, count) => sum + count, 0);
+  }
+  return { vectors, tokens };
+}
+
+/** The engine speaks of `inputs.0`, the client of `input`, or of `input.0` where it sent several. */
+export function underInputName(error: unknown, input: TokenInputs): unknown {
+  if (!(error instanceof EngineError) || !error.param?.startsWith('inputs.')) return error;
+  const [, at, ...rest] = error.param.split('.');
+  const param = ['input', ...(isOneInput(input) ? [] : [at]), ...rest].join('.');
+  return new RequestError(error.code, error.message.replace(error.param, param), { param });
+}
+
+/** As the reference sends it: little-endian 32-bit floats. */
+function base64(values: Float32Array): string {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, i) => bytes.writeFloatLE(value, 4 * i));
+  return bytes.toString('base64');
+}

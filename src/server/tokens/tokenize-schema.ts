@@ -1,0 +1,40 @@
+// The fields of /tokenize and /detokenize.
+
+import { z } from 'zod';
+import { list, MOST_IDS, MOST_TOOLS, record, tokenId } from '../body/bounded.ts';
+import { bodyChecker } from '../body/body.ts';
+import { type FieldTable, honoured } from '../body/fields.ts';
+import { messagesSchema } from '../chat/messages.ts';
+
+const model = honoured(z.string().min(1), 'A served name, its last segment, or "default".', 'default');
+const MOST_TEXTS = 2048;
+const ids = list(tokenId, MOST_IDS);
+
+export const TOKENIZE_FIELDS = {
+  model,
+  prompt: honoured(
+    z.union([z.string(), list(z.string(), MOST_TEXTS).min(1)]),
+    `A text or up to ${MOST_TEXTS}.`,
+  ),
+  messages: honoured(messagesSchema, 'In place of prompt: a conversation, as the template renders it.'),
+  add_special_tokens: honoured(
+    z.boolean(),
+    'With what the tokenizer puts around a text; a template puts its own.',
+    true,
+  ),
+  tools: honoured(list(record(z.unknown()), MOST_TOOLS), 'Tools for the template.'),
+  chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
+} satisfies FieldTable;
+
+export const DETOKENIZE_FIELDS = {
+  model,
+  tokens: honoured(z.union([ids, list(ids, MOST_TEXTS)]), `Token ids, or up to ${MOST_TEXTS} lists of them.`),
+  skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
+} satisfies FieldTable;
+
+export const checkTokenize = bodyChecker({
+  table: TOKENIZE_FIELDS,
+  required: [],
+  mayBeEmpty: ['prompt', 'messages'],
+});
+export const checkDetokenize = bodyChecker({ table: DETOKENIZE_FIELDS, required: ['tokens'] });

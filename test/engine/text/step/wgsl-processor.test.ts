@@ -1,0 +1,135 @@
+// Requests' own functions on logits: what good ones do, what broken ones are told, and that endless ones end.
+
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import { fuelled } from '../../../../src/engine/text/step/wgsl-processor.ts';
+import { collect, greedy, openGolden } from '../../fixture.ts';
+
+const HEAD = 'fn process(token: u32, logit: f32, position: u32, count: u32) -> f32 {';
+const written = (body: string): string => `${HEAD}\n${body}\n}`;
+
+describe('a text is read before it is compiled', () => {
+  const none = { declared: new Set(['logits', 'counts']), builtin: new Set(['f32', 'exp']) };
+
+  it('every loop spends fuel, and no line moves', () => {
+    const source = written(
+      'var x = 0.0; // for (;;) {\nfor (var i = 0; i < 9; i++) { while x < 3.0 { x += 1.0; } }\nloop\n{ break; }\nreturn x;',
+    );
+    const text = fuelled(source, none);
+    expect(text.split('svc_fuel -= 1u;')).toHaveLength(4);
+    expect(text.split('\n')).toHaveLength(source.split('\n').length);
+  });
+
+  it.each([
+    [written('return logits[0];'), 'the name logits'],
+    [written('workgroupBarrier(); return 1.0;'), 'the name workgroupBarrier'],
+    [written('svc_fuel = 9u; return 1.0;'), 'the name svc_fuel'],
+    [`@group(0) @binding(9) var<uniform> x: u32;\n${written('return 1.0;')}`, '"@"'],
+    [`var<private> x: f32;\n${written('return x;')}`, 'var without'],
+    [`#import "lib/x.wgsl"\n${written('return 1.0;')}`, '"#"'],
+    [`fn more() -> f32 { return 1.0; }\n${written('return more();')}`, 'one function'],
+    ['fn other() -> f32 { return 1.0; }', 'one function'],
+    [`enable f16;\n${written('return 1.0;')}`, 'the name enable'],
+    [`alias f32 = i32;\n${written('return 1.0;')}`, 'alias f32'],
+    [`${written('return 1.0;')}\nstruct Own { x: f32 }`, 'struct Own'],
+    [`const exp = 2.0;\n${written('return exp;')}`, 'the name exp'],
+    [written('/* return 1.0;'), 'comment'],
+    [written(`return 1.0;${' '.repeat(5000)}`), 'the most is 4096'],
+  ])('%s is refused', (source, message) => {
+    expect(() => fuelled(source, none)).toThrow(message);
+  });
+});
+
+it('may have constants of its own, and any names within', () => {
+  const source = `const mine = 2.0;\n${written('const exp = mine; let f = exp; return f;')}`;
+  expect(fuelled(source, { declared: new Set(), builtin: new Set(['exp']) })).toBe(source);
+});
+
+describe('in a model', () => {
+  let model: TextModel;
+  beforeAll(async () => {
+    model = await openGolden('qwen3', { customLogitProcessors: true });
+  });
+  afterAll(() => model.close());
+
+  const request = greedy([5, 9, 40, 3], 10);
+  const withSource = (source: string): TextRequest => ({
+    ...request,
+    processors: [{ name: 'wgsl', source }],
+  });
+  const idsOf = async (asked: TextRequest): Promise<number[]> =>
+    (await collect(model.generate(asked))).ids[0]!;
+
+  test('a function changes logits by token, position and count', async () => {
+    expect(await idsOf(withSource(written('return logit;')))).toEqual(await idsOf(request));
+    const last = written('return f32(token);');
+    expect(await idsOf(withSource(last))).toEqual(Array(10).fill(model.info.vocabSize - 1));
+    // Positions 4 to 13 are drawn.
+    const counting = written('return select(logit, 1000.0, token == position * 2u);');
+    expect(await idsOf(withSource(counting))).toEqual(Array.from({ length: 10 }, (_, i) => 2 * (4 + i)));
+    const fresh = written(
+      'var sum = 0.0;\nfor (var i = 0u; i < count; i++) { sum += 1000.0; }\nreturn -sum - f32(token);',
+    );
+    expect(await idsOf(withSource(fresh))).toEqual(Array.from({ length: 10 }, (_, i) => i));
+  });
+
+  test('a broken one that comes twice at a time is refused twice, and others go on', async () => {
+    const broken = withSource(written('return missing;'));
+    const outcomes = await Promise.allSettled([request, broken, broken].map(idsOf));
+    expect(outcomes[0]).toEqual({ status: 'fulfilled', value: await idsOf(request) });
+    for (const outcome of outcomes.slice(1))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'bad_request' } });
+  });
+
+  test('each row of a batch has its own, or none', async () => {
+    const sources = [3, 5, 7].map((id) => written(`return select(logit, 500.0, token == ${id}u);`));
+    const asked = [...sources.map(withSource), request, withSource(sources[0]!)];
+    const alone = [];
+    for (const one of asked) alone.push(await idsOf(one));
+    expect(alone[1]).toEqual(Array(10).fill(5));
+    expect(await Promise.all(asked.map(idsOf))).toEqual(alone);
+  });
+
+  test.each([
+    [written('return logit +;'), /line 2:/],
+    [written('return token;'), /line 2:.*return/],
+  ])('what does not compile is told: %s', async (source, message) => {
+    const failure = await idsOf(withSource(source)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'bad_request', param: 'processors' });
+    expect((failure as Error).message).toMatch(message);
+    expect((await idsOf(request)).length).toBe(10);
+  });
+
+  test.each([['loop { }'], ['while true { }'], ['for (;;) { for (;;) { } }']])(
+    'what does not end is ended: %s',
+    async (endless) => {
+      const other = idsOf({ ...request, maxTokens: 40 });
+      const failure = await idsOf(withSource(written(`${endless}\nreturn logit;`))).catch(
+        (error: unknown) => error,
+      );
+      expect(failure).toMatchObject({ code: 'bad_request' });
+      expect((failure as Error).message).toMatch('does not end');
+      expect(await other).toHaveLength(40);
+    },
+  );
+
+  test('one that leaves nothing, or writes beyond its own arrays, hurts nobody', async () => {
+    const nothing = written('return -3.4e38;');
+    await expect(idsOf(withSource(nothing))).rejects.toThrow('leaves none');
+    const beyond = written(
+      'var a = array<f32, 4>(1.0, 2.0, 3.0, 4.0);\na[token * 1000u] = logit;\nreturn a[token & 3u];',
+    );
+    expect((await idsOf(withSource(beyond))).length).toBe(10);
+    expect((await idsOf(request)).length).toBe(10);
+  });
+});
+
+test('a model that was not opened for them takes none', async () => {
+  const model = await openGolden('qwen3');
+  const asked = {
+    ...greedy([5], 2),
+    processors: [{ name: 'wgsl' as const, source: written('return logit;') }],
+  };
+  await expect(collect(model.generate(asked))).rejects.toThrow('--enable-custom-logit-processor');
+  await model.close();
+});

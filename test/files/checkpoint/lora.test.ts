@@ -1,0 +1,78 @@
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { openLora } from '../../../src/files/checkpoint/lora.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Folder } from '../../../src/files/source.ts';
+import { memorySource } from '../memory-source.ts';
+
+const golden = (name: string): string => fileURLToPath(new URL(`../../golden/lora/${name}`, import.meta.url));
+
+/** An adapter of the goldens with another configuration, or other names. */
+async function changed(config: Record<string, unknown>, names?: string[]): Promise<Folder> {
+  const folder = await openDiskFolder(golden('llama-some'));
+  const source = await folder.open('adapter_config.json');
+  const own = JSON.parse(new TextDecoder().decode(await source.read(0, source.size))) as object;
+  await source.close();
+  return {
+    path: folder.path,
+    names: names ? () => Promise.resolve(names) : folder.names,
+    open: (name) =>
+      name === 'adapter_config.json'
+        ? Promise.resolve(memorySource(name, new TextEncoder().encode(JSON.stringify({ ...own, ...config }))))
+        : folder.open(name),
+  };
+}
+
+it('factors, ranks and scales by module', async () => {
+  const file = await openLora(await openDiskFolder(golden('llama-all')));
+  const of = (module: string) => {
+    const { rank, scale, a, b } = file.modules.find(({ name }) => name.endsWith(module))!;
+    return { rank, scale, a: a.shape, b: b.shape };
+  };
+  expect(file.modules.length).toBe(14);
+  expect(file.rank).toBe(33);
+  expect(of('layers.0.self_attn.q_proj')).toEqual({ rank: 5, scale: 16 / 5, a: [5, 64], b: [64, 5] });
+  expect(of('layers.0.self_attn.v_proj')).toEqual({ rank: 8, scale: 0.5, a: [8, 64], b: [32, 8] });
+  expect(of('layers.0.mlp.down_proj').rank).toBe(8);
+  expect(of('layers.1.mlp.down_proj').rank).toBe(3);
+  await file.close();
+});
+
+it('rank-stabilised scales, and an identity that follows the weights and the settings', async () => {
+  const file = await openLora(await openDiskFolder(golden('llama-some')));
+  expect(file.modules[0]!.scale).toBe(3);
+  const same = await openLora(await openDiskFolder(golden('llama-some')));
+  expect(same.identity).toBe(file.identity);
+  const other = await openLora(await changed({ lora_alpha: 7 }));
+  expect(other.identity).not.toBe(file.identity);
+  for (const opened of [file, same, other]) await opened.close();
+});
+
+it.each([
+  [{ peft_type: 'IA3' }, 'peft_type'],
+  [{ use_dora: true }, 'use_dora'],
+  [{ bias: 'all' }, 'bias'],
+  [{ fan_in_fan_out: true }, 'fan_in_fan_out'],
+  [{ modules_to_save: ['lm_head'] }, 'modules_to_save'],
+  [{ target_parameters: ['experts.gate_up_proj'] }, 'target_parameters'],
+  [{ init_lora_weights: 'pissa_niter_16' }, 'init_lora_weights'],
+])('%j is refused by name', async (config, param) => {
+  await expect(openLora(await changed(config))).rejects.toMatchObject({ code: 'unsupported', param });
+});
+
+it.each([
+  [{ r: 5 }, /asks for rank 5/],
+  [{ rank_pattern: { up_proj: 9 } }, /up_proj has factors of .* asks for rank 9/],
+  [{ lora_alpha: 'much' }, /lora_alpha is no number/],
+])('%j does not fit the tensors', async (config, message) => {
+  await expect(openLora(await changed(config))).rejects.toThrow(message);
+});
+
+it('pickles and folders without weights say what is missing', async () => {
+  const names = ['adapter_config.json', 'adapter_model.bin'];
+  await expect(openLora(await changed({}, names))).rejects.toThrow(/only adapter_model.bin, a Python pickle/);
+  await expect(openLora(await changed({}, ['adapter_model.safetensors']))).rejects.toMatchObject({
+    code: 'bad_checkpoint',
+    param: 'adapter_config.json',
+  });
+});

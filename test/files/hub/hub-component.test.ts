@@ -1,0 +1,64 @@
+// One component of a pipeline on the hub, as it takes the place of another pipeline's: nothing else is fetched.
+
+import { readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { listModels } from '../../../src/files/hub/hub-list.ts';
+import { eventsOf, hubFixture } from './mock-hub-fixture.ts';
+
+const index = {
+  _class_name: 'StableDiffusionPipeline',
+  scheduler: ['diffusers', 'EulerDiscreteScheduler'],
+  text_encoder: ['transformers', 'CLIPTextModel'],
+  unet: ['diffusers', 'UNet2DConditionModel'],
+  vae: ['diffusers', 'AutoencoderKL'],
+};
+const PIPELINE = new Map([
+  ['model_index.json', Buffer.from(JSON.stringify(index))],
+  ['scheduler/scheduler_config.json', Buffer.from('{"_class_name":"LCMScheduler"}')],
+  ['text_encoder/config.json', Buffer.from('{}')],
+  ['text_encoder/pytorch_model.bin', Buffer.alloc(256)],
+  ['unet/config.json', Buffer.from('{"unet":1}')],
+  ['unet/diffusion_pytorch_model.safetensors', Buffer.alloc(128, 1)],
+  ['unet/diffusion_pytorch_model.fp16.safetensors', Buffer.alloc(64, 2)],
+  ['vae/config.json', Buffer.from('{"vae":1}')],
+  ['vae/diffusion_pytorch_model.safetensors', Buffer.alloc(64, 3)],
+]);
+
+test('comes alone, in half precision where it is there, and others beside it later', async () => {
+  const fixture = await hubFixture(PIPELINE);
+  const { resolve, env } = fixture;
+  const { path } = await resolve({ component: 'unet' });
+  expect(await readdir(path)).toEqual(['model_index.json', 'unet']);
+  expect(await readdir(`${path}/unet`)).toEqual(['config.json', 'diffusion_pytorch_model.fp16.safetensors']);
+  await resolve({ component: 'scheduler' });
+  expect(await readdir(path)).toEqual(['model_index.json', 'scheduler', 'unet']);
+  expect(eventsOf(fixture, 'done').map(({ fetched }) => fetched > 0)).toEqual([true, true]);
+
+  const offline = { env: { ...env, HF_HUB_OFFLINE: '1' } };
+  await expect(resolve({ ...offline, component: 'unet' })).resolves.toMatchObject({ path });
+  await expect(resolve({ ...offline, component: 'vae' })).rejects.toMatchObject({ code: 'model_not_found' });
+  await expect(resolve(offline)).rejects.toMatchObject({ code: 'model_not_found' });
+  expect((await listModels({ env }))[0]).toMatchObject({ complete: false });
+});
+
+test('is refused where its weights are pickled, whatever the others are', async () => {
+  const { resolve } = await hubFixture(PIPELINE);
+  const words = expect.stringContaining('pickle') as string;
+  await expect(resolve({ component: 'text_encoder' })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: words,
+  });
+  await expect(resolve({ component: 'vae' })).resolves.toBeDefined();
+});
+
+test('that a pipeline does not have leaves what it is told by', async () => {
+  const { resolve } = await hubFixture(PIPELINE);
+  const { path } = await resolve({ component: 'transformer' });
+  expect(await readdir(path)).toEqual(['model_index.json']);
+});
+
+test('of a repository that is no pipeline all is fetched', async () => {
+  const { resolve } = await hubFixture();
+  const { path } = await resolve({ component: 'unet' });
+  expect(await readdir(path)).toContain('model.safetensors');
+});

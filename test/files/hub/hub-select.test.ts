@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { selectFiles } from '../../../src/files/hub/hub-select.ts';
+
+const select = (paths: string[], allow?: (path: string) => boolean): string[] =>
+  selectFiles(
+    'a/b',
+    paths.map((path) => ({ path })),
+    null,
+    allow,
+  )
+    .map(({ path }) => path)
+    .sort();
+
+test('configuration, tokenizer, template and safetensors, nothing else', () => {
+  const wanted = [
+    'chat_template.jinja',
+    'config.json',
+    'generation_config.json',
+    'merges.txt',
+    'model.safetensors',
+    'tokenizer.json',
+    '1_Pooling/config.json',
+    '2_Dense/model.safetensors',
+  ];
+  const others = [
+    'README.md',
+    '.gitattributes',
+    'pytorch_model.bin',
+    'pytorch_model.bin.index.json',
+    'tf_model.h5',
+    'flax_model.msgpack',
+    'model.gguf',
+    'model.onnx',
+    'rust_model.ot',
+    'onnx/config.json',
+    'original/params.json',
+    'original/model.safetensors',
+    'metal/model.safetensors',
+    'checkpoint-500/model.safetensors',
+    '.cache/x.json',
+  ];
+  expect(select([...wanted, ...others])).toEqual(wanted.sort());
+});
+
+test('shards come with their index, a second copy of the weights does not', () => {
+  const shards = [
+    'model-00001-of-00002.safetensors',
+    'model-00002-of-00002.safetensors',
+    'model.safetensors.index.json',
+  ];
+  const copies = [
+    'consolidated.safetensors',
+    'consolidated-00001-of-00002.safetensors',
+    'consolidated.safetensors.index.json',
+    'model.fp16-00001-of-00002.safetensors',
+  ];
+  expect(select([...shards, ...copies])).toEqual(shards);
+  expect(select(['consolidated.safetensors', 'params.json'])).toEqual([
+    'consolidated.safetensors',
+    'params.json',
+  ]);
+  expect(select(['model.fp16.safetensors'])).toEqual(['model.fp16.safetensors']);
+});
+
+test('a pipeline comes with the folders of its components, without single-file copies, each weight in half precision where it is there', () => {
+  const wanted = [
+    'model_index.json',
+    'scheduler/scheduler_config.json',
+    'text_encoder/config.json',
+    'text_encoder/model.fp16.safetensors',
+    'text_encoder_2/model.safetensors',
+    'tokenizer/merges.txt',
+    'transformer/diffusion_pytorch_model.fp16-00001-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model.fp16-00002-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model.safetensors.index.fp16.json',
+    'vae/config.json',
+    'vae/diffusion_pytorch_model.fp16.safetensors',
+  ];
+  const others = [
+    'sd_xl_base_1.0.safetensors',
+    'text_encoder/model.safetensors',
+    'text_encoder/openvino_model.bin',
+    'transformer/diffusion_pytorch_model.non_ema.safetensors',
+    'transformer/diffusion_pytorch_model-00001-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model-00002-of-00002.safetensors',
+    'transformer/diffusion_pytorch_model.safetensors.index.json',
+    'safety_checker/model.safetensors',
+    'safety_checker/config.json',
+    'transformer/diffusion_pytorch_model.non_ema.safetensors.index.json',
+    'vae_decoder/model.onnx',
+    'vae_1_0/diffusion_pytorch_model.fp16.safetensors',
+    'image_encoder/model.safetensors',
+  ];
+  expect(select([...wanted, ...others])).toEqual(wanted.sort());
+});
+
+test('a component comes without its copy for other programs', () => {
+  const wanted = ['config.json', 'diffusion_pytorch_model.safetensors'];
+  expect(select([...wanted, 'sdxl_vae.safetensors', 'diffusion_pytorch_model.bin'])).toEqual(wanted);
+  const half = ['config.json', 'diffusion_pytorch_model.fp16.safetensors'];
+  expect(select([...half, 'diffusion_pytorch_model.safetensors', 'lcm.safetensors'])).toEqual(half);
+  expect(select(['taesd_decoder.safetensors', 'taesd_encoder.safetensors'])).toHaveLength(2);
+});
+
+test('a pipeline with a component that is pickled alone is refused before anything is fetched', () => {
+  const files = [
+    'model_index.json',
+    'text_encoder/pytorch_model.bin',
+    'unet/diffusion_pytorch_model.safetensors',
+    'unet/diffusion_pytorch_model.bin',
+    'vae/diffusion_pytorch_model.bin',
+    'text_encoder_2/openvino_model.bin',
+  ];
+  expect(() => select(files)).toThrow(
+    'a/b holds the weights of text_encoder as pickles alone, which are not read, as they can run code: convert them, or try a --revision',
+  );
+  expect(select(files.toSpliced(1, 1))).toEqual([
+    'model_index.json',
+    'unet/diffusion_pytorch_model.safetensors',
+  ]);
+});
+
+test('allow replaces the rules', () => {
+  expect(select(['a.gguf', 'b.safetensors'], (path) => path.endsWith('.gguf'))).toEqual(['a.gguf']);
+  expect(() => select(['a.gguf'], () => false)).toThrow('none of the files asked for; it holds 1 .gguf');
+});
+
+test.each([
+  [
+    ['q4.gguf', 'q8.gguf', 'README.md'],
+    'acme/original',
+    /it holds 2 \.gguf, 1 \.md; GGUF files are not read: fetch acme\/original, which its card names/,
+  ],
+  [['q4.gguf'], null, /GGUF files are not read: fetch the repository these were made from/],
+  [
+    ['pytorch_model.bin', 'config.json'],
+    null,
+    /1 \.bin, 1 \.json; pickled weights are not read.*refs\/pr\/1/,
+  ],
+  [['onnx/model.safetensors', 'Makefile'], null, /1 \.safetensors, 1 Makefile; name a repository/],
+  [[], null, /it holds no files/],
+])('a repository of %j says what it holds instead', (paths, base, words) => {
+  const files = paths.map((path) => ({ path }));
+  expect(() => selectFiles('a/b', files, base)).toThrow(words);
+  expect(() => selectFiles('a/b', files, base)).toThrow(expect.objectContaining({ code: 'unsupported' }));
+});

@@ -1,0 +1,283 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import { classOfModelId, PIPELINE_CLASSES } from '../../../src/files/pipeline/pipeline-classes.ts';
+import { openPipeline, type PipelineOptions } from '../../../src/files/pipeline/pipeline-index.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { temporaryFolders, type Files } from '../folders.ts';
+
+const folderOf = temporaryFolders();
+
+const INDEX = {
+  _class_name: 'StableDiffusionPipeline',
+  _diffusers_version: '0.35.0',
+  feature_extractor: [null, null],
+  requires_safety_checker: false,
+  safety_checker: ['stable_diffusion', 'StableDiffusionSafetyChecker'],
+  scheduler: ['diffusers', 'PNDMScheduler'],
+  text_encoder: ['transformers', 'CLIPTextModel'],
+  tokenizer: ['transformers', 'CLIPTokenizer'],
+  unet: ['diffusers', 'UNet2DConditionModel'],
+  vae: ['diffusers', 'AutoencoderKL'],
+};
+
+const PIPELINE: Files = {
+  'model_index.json': INDEX,
+  'scheduler/scheduler_config.json': { _class_name: 'PNDMScheduler', num_train_timesteps: 1000 },
+  'text_encoder/config.json': { architectures: ['CLIPTextModel'], hidden_size: 8 },
+  'tokenizer/tokenizer_config.json': { tokenizer_class: 'CLIPTokenizer' },
+  'tokenizer/vocab.json': {},
+  'unet/config.json': { _class_name: 'UNet2DConditionModel', sample_size: 8 },
+  'vae/config.json': { _class_name: 'AutoencoderKL', latent_channels: 4 },
+};
+
+async function refusal(path: string, options: PipelineOptions = {}): Promise<EngineError> {
+  const error: unknown = await openPipeline(path, openDiskFolder, options).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(EngineError);
+  return error as EngineError;
+}
+
+describe('a pipeline', () => {
+  it('is its class, its components with their configurations, and its settings', async () => {
+    const path = await folderOf(PIPELINE);
+    const pipeline = await openPipeline(path, openDiskFolder);
+    expect(pipeline).toMatchObject({
+      path,
+      className: 'StableDiffusionPipeline',
+      family: 'stable-diffusion',
+      settings: { requires_safety_checker: false },
+    });
+    expect(Object.keys(pipeline.components).sort()).toEqual([
+      'scheduler',
+      'text_encoder',
+      'tokenizer',
+      'unet',
+      'vae',
+    ]);
+    const { unet, scheduler } = pipeline.components;
+    expect(unet).toMatchObject({ className: 'UNet2DConditionModel', config: { sample_size: 8 } });
+    expect(unet?.folder.path).toBe(join(path, 'unet'));
+    expect(scheduler).toMatchObject({ className: 'PNDMScheduler', config: { num_train_timesteps: 1000 } });
+  });
+
+  it('takes components from elsewhere, whose own files say what they are', async () => {
+    const tiny = await folderOf({ 'config.json': { _class_name: 'AutoencoderTiny' } });
+    const { components } = await openPipeline(await folderOf(PIPELINE), openDiskFolder, {
+      componentPaths: { vae: tiny },
+    });
+    expect(components['vae']).toMatchObject({ className: 'AutoencoderTiny' });
+    expect(components['vae']?.folder.path).toBe(tiny);
+  });
+
+  it('takes a component of another pipeline', async () => {
+    const other = await folderOf({
+      ...PIPELINE,
+      'vae/config.json': { _class_name: 'AutoencoderTiny' },
+      'scheduler/scheduler_config.json': { _class_name: 'LCMScheduler' },
+    });
+    const path = await folderOf(PIPELINE);
+    const { components } = await openPipeline(path, openDiskFolder, {
+      componentPaths: { vae: other, scheduler: other },
+    });
+    expect(components['vae']).toMatchObject({ className: 'AutoencoderTiny' });
+    expect(components['vae']?.folder.path).toBe(join(other, 'vae'));
+    expect(components['scheduler']).toMatchObject({ className: 'LCMScheduler' });
+    expect(components['unet']?.folder.path).toBe(join(path, 'unet'));
+    const without = await folderOf({ 'model_index.json': INDEX });
+    expect(await refusal(path, { componentPaths: { unet: without } })).toMatchObject({
+      code: 'model_not_found',
+      message: `${without} is a pipeline that has no unet: give one that has it, or the folder of the component`,
+    });
+  });
+
+  it('has each of them found, and none that it does not have', async () => {
+    const tiny = await folderOf({ 'config.json': { _class_name: 'AutoencoderTiny' } });
+    const asked: string[][] = [];
+    const find = async (...names: string[]) => {
+      asked.push(names);
+      return tiny;
+    };
+    const path = await folderOf(PIPELINE);
+    const { components } = await openPipeline(path, openDiskFolder, { componentPaths: { vae: 'a/b' }, find });
+    expect(components['vae']?.folder.path).toBe(tiny);
+    await refusal(path, { componentPaths: { vae: 'a/b', other: 'c/d' }, find });
+    expect(asked).toEqual([['a/b', 'vae']]);
+  });
+
+  it('is the class that is asked for before the one it names', async () => {
+    const options = { pipelineClassName: 'StableDiffusionImg2ImgPipeline' };
+    const { className } = await openPipeline(await folderOf(PIPELINE), openDiskFolder, options);
+    expect(className).toBe('StableDiffusionImg2ImgPipeline');
+  });
+
+  it('is of the family that an id names where it does not say', async () => {
+    const path = await folderOf({
+      ...PIPELINE,
+      'model_index.json': { ...INDEX, _class_name: 'DiffusionPipeline' },
+    });
+    const options = { modelId: 'someone/stable-diffusion-v1-5' };
+    expect((await openPipeline(path, openDiskFolder, options)).className).toBe('StableDiffusionPipeline');
+    expect((await refusal(path)).message).toMatch(
+      /names no pipeline class: say which with --pipeline-class-name, one of StableDiffusionPipeline, /,
+    );
+  });
+
+  it.each([
+    ['Tongyi-MAI/Z-Image-Turbo', 'ZImagePipeline'],
+    ['stabilityai/stable-diffusion-xl-base-1.0', 'StableDiffusionXLPipeline'],
+    ['stabilityai/sdxl-turbo', 'StableDiffusionXLPipeline'],
+    ['stable-diffusion-v1-5/stable-diffusion-v1-5', 'StableDiffusionPipeline'],
+    ['stabilityai/sd-turbo', null],
+    ['owner/something', null],
+  ])('the id %s is of %s', (id, expected) => expect(classOfModelId(id)).toBe(expected));
+});
+
+describe('is refused:', () => {
+  const LANGUAGE = {
+    'config.json': { architectures: ['Qwen3ForCausalLM'], model_type: 'qwen3' },
+    'model.safetensors': '',
+  };
+
+  it.each<[string, Files, RegExp]>([
+    [
+      'a language model',
+      LANGUAGE,
+      /is a language model \(Qwen3ForCausalLM\), which draws nothing: `npx svc-engine serve --model-path .*folder-\d+` serves it$/,
+    ],
+    ['a language model by type', { 'config.json': { model_type: 'llama' } }, /is a language model \(llama\)/],
+    [
+      'a text encoder',
+      { 'config.json': { architectures: ['CLIPTextModel'] } },
+      /is one component \(CLIPTextModel\) of a pipeline/,
+    ],
+    [
+      'a denoiser',
+      { 'config.json': { _class_name: 'UNet2DConditionModel' } },
+      /is one component \(UNet2DConditionModel\).* --component-paths/,
+    ],
+    ['a LoRA', { 'pytorch_lora_weights.safetensors': '' }, /is a LoRA adapter/],
+    [
+      'a single-file checkpoint',
+      { 'v1-5.safetensors': '' },
+      /holds v1-5\.safetensors and no model_index\.json: it is a single-file checkpoint.*--transformer-weights-path/,
+    ],
+    [
+      'GGUF weights',
+      { 'model-Q4_0.gguf': '', 'README.md': '' },
+      /holds only GGUF weights \(model-Q4_0\.gguf\), and this engine reads safetensors/,
+    ],
+    ['a pickle', { 'model.ckpt': '' }, /is a Python pickle \(model\.ckpt\)/],
+    ['an empty folder', {}, /has no model_index\.json: give a folder or hub id in the diffusers layout/],
+    [
+      'a video pipeline',
+      { 'model_index.json': { _class_name: 'WanPipeline' } },
+      /makes videos \(WanPipeline\), which this version does not: this version runs Stable/,
+    ],
+    [
+      'a pipeline not built in',
+      { 'model_index.json': { _class_name: 'FluxPipeline' } },
+      /is a FluxPipeline, which is not built in: this version runs .*ZImagePipeline.*--pipeline-class-name/,
+    ],
+    [
+      'a pipeline of its own',
+      { 'model_index.json': { _class_name: ['my_pipeline', 'MyPipeline'] } },
+      /defines MyPipeline by Python code in its own repository \(my_pipeline\.py\), which is never run/,
+    ],
+  ])('%s', async (_, files, message) => {
+    const error = await refusal(await folderOf(files));
+    expect(error.message).toMatch(message);
+    expect(error.code).toBe(
+      /no model_index\.json: give/.test(error.message) ? 'bad_checkpoint' : 'unsupported',
+    );
+  });
+
+  it.each([
+    ['x.gguf', /x\.gguf is a GGUF file, and this engine reads safetensors/],
+    [
+      'x.safetensors',
+      /x\.safetensors is a single-file checkpoint, which this version does not read: give a folder/,
+    ],
+    ['x.ckpt', /x\.ckpt is a Python pickle \(x\.ckpt\)/],
+  ])('the file %s', async (name, message) => {
+    const error = await refusal(join(await folderOf({ [name]: '' }), name));
+    expect(error).toMatchObject({ code: 'unsupported' });
+    expect(error.message).toMatch(message);
+  });
+
+  it.each<[string, Files, Files, string, RegExp]>([
+    [
+      'a component its class needs',
+      {},
+      { vae: [null, null] },
+      'bad_checkpoint',
+      /names no vae, which its pipeline class needs/,
+    ],
+    [
+      'a component class',
+      { 'vae/config.json': { _class_name: 'AutoencoderDC' } },
+      {},
+      'unsupported',
+      /vae of .* is of class AutoencoderDC, which is not built in: it may be AutoencoderKL, AutoencoderTiny, and --component-paths/,
+    ],
+    [
+      'a component in Python',
+      {},
+      { unet: ['my_unet', 'MyUNet'] },
+      'unsupported',
+      /defines MyUNet by Python code in its own repository \(unet\/my_unet\.py\), which is never run/,
+    ],
+    [
+      'a component by auto_map',
+      {
+        'text_encoder/config.json': {
+          architectures: ['MyEncoder'],
+          auto_map: { AutoModel: 'modeling_my.MyEncoder' },
+        },
+      },
+      {},
+      'unsupported',
+      /MyEncoder by Python code in its own repository \(text_encoder\/modeling_my\.py\)/,
+    ],
+  ])('%s', async (_, files, index, code, message) => {
+    const path = await folderOf({ ...PIPELINE, ...files, 'model_index.json': { ...INDEX, ...index } });
+    const error = await refusal(path);
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+  });
+
+  it('a folder that is missing', async () => {
+    const { 'unet/config.json': _, ...rest } = PIPELINE;
+    const error = await refusal(await folderOf(rest));
+    expect(error.code).toBe('bad_checkpoint');
+    expect(error.message).toMatch(
+      /no folder unet, which model_index\.json names \(UNet2DConditionModel\): fetch/,
+    );
+  });
+
+  it.each([
+    ['scheduler', 'scheduler_config.json'],
+    ['text_encoder', 'config.json'],
+    ['unet', 'config.json'],
+    ['vae', 'config.json'],
+  ])('a %s without its %s', async (name, file) => {
+    const { [`${name}/${file}`]: _, ...others } = PIPELINE;
+    const path = await folderOf({ ...others, [`${name}/.part`]: '' });
+    const error = await refusal(path);
+    expect(error).toMatchObject({ code: 'bad_checkpoint', param: name });
+    expect(error.message).toBe(`${join(path, name)} has no ${file}: fetch the pipeline again`);
+  });
+
+  it('a component that the pipeline does not have', async () => {
+    const error = await refusal(await folderOf(PIPELINE), { componentPaths: { transformer: '/anywhere' } });
+    expect(error.code).toBe('bad_request');
+    expect(error.message).toBe(
+      'component_paths names transformer, which is no component of this pipeline: it has safety_checker, scheduler, text_encoder, tokenizer, unet, vae',
+    );
+  });
+
+  it('a pipeline class nobody knows', async () => {
+    const error = await refusal(await folderOf(PIPELINE), { pipelineClassName: 'FluxPipeline' });
+    expect(error).toMatchObject({ code: 'bad_request', param: 'pipeline_class_name' });
+    expect(error.message).toContain(`the classes are ${PIPELINE_CLASSES.join(', ')}`);
+  });
+});

@@ -1,0 +1,244 @@
+import { Template } from '@huggingface/jinja';
+import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';
+import { prepareMessages } from '../../../src/files/template/template-messages.ts';
+import { namedRoles } from '../../../src/files/template/template-roles.ts';
+
+const specials = { bos_token: '<s>', eos_token: '</s>' };
+const CHATML =
+  '{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% if m.tool_calls %}{% for c in m.tool_calls %}<call>{{ c.function.name }} {{ c.function.arguments | tojson }}</call>{% endfor %}{% endif %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
+
+function render(source: string | Record<string, string>, rendering: ChatRendering): string {
+  return openChatTemplate(typeof source === 'string' ? { default: source } : source, specials).render(
+    rendering,
+  );
+}
+
+function thrown(action: () => unknown): EngineError {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof EngineError) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+const hi = [{ role: 'user', content: 'Hi' }];
+
+describe('rendering', () => {
+  it('gives the template messages, special tokens and the generation prompt', () => {
+    const source =
+      "{{ bos_token }}{{ messages[0]['content'] + eos_token }}{% if add_generation_prompt %}>{% endif %}";
+    expect(render(source, { messages: hi })).toBe('<s>Hi</s>>');
+    expect(render(source, { messages: hi, addGenerationPrompt: false })).toBe('<s>Hi</s>');
+  });
+
+  it('passes tools, None where there are none, and takes the tool template for them', () => {
+    const named = {
+      default: 'plain {{ tools is none }} {{ messages[0].content }}',
+      tool_use: 'tools {{ tools | length }}',
+    };
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    expect(render(named, { messages: hi })).toBe('plain true Hi');
+    expect(render(named, { messages: hi, tools: [] })).toBe('plain true Hi');
+    expect(render(named, { messages: hi, tools })).toBe('tools 1');
+    expect(render('{{ tools[0].function | tojson }}{{ messages[0].content }}', { messages: hi, tools })).toBe(
+      '{"name": "f"}Hi',
+    );
+  });
+
+  it('gives empty lists to a template that fails on None', () => {
+    const source = '{% for t in tools %}{{ t.function.name }}{% endfor %}{{ messages[0].content }}';
+    expect(render(source, { messages: hi })).toBe('Hi');
+  });
+
+  it('lays kwargs over its variables, and refuses names that are not free', () => {
+    const source =
+      '{{ bos_token }}{{ messages[0].content }}{% if enable_thinking is defined and not enable_thinking %}<think></think>{% endif %}';
+    expect(render(source, { messages: hi })).toBe('<s>Hi');
+    expect(render(source, { messages: hi, kwargs: { enable_thinking: false, bos_token: '!' } })).toBe(
+      '!Hi<think></think>',
+    );
+    for (const name of ['messages', 'tools', 'range', 'strftime_now']) {
+      const error = thrown(() => render(source, { messages: hi, kwargs: { [name]: 1 } }));
+      expect(error).toMatchObject({ code: 'bad_request', param: `chat_template_kwargs.${name}` });
+    }
+  });
+
+  it('knows the date as Python writes it', () => {
+    const text = render("{{ strftime_now('%Y') }}{{ messages[0].content }}", { messages: hi });
+    expect(text).toBe(`${new Date().getFullYear()}Hi`);
+  });
+
+  it("reports a template's refusal in its own words", () => {
+    const source =
+      "{% if messages[0].role != 'user' %}{{ raise_exception('Only users start.') }}{% endif %}{{ messages[0].content }}";
+    const error = thrown(() => render(source, { messages: [{ role: 'assistant', content: 'x' }] }));
+    expect(error).toMatchObject({ code: 'bad_request', param: 'messages' });
+    expect(error.message).toMatch(/refused these messages: Only users start\.$/);
+  });
+
+  it('opens without a template, or with a broken one, and says why at the first message', () => {
+    const none = openChatTemplate(null, specials);
+    const refusal = thrown(() => none.render({ messages: hi }));
+    expect(refusal).toMatchObject({ code: 'unsupported', param: 'messages' });
+    expect(refusal.message).toMatch(/no chat template.*chat_template.jinja.*plain text prompt/);
+    const broken = openChatTemplate({ default: '{% if %}' }, specials);
+    expect(thrown(() => broken.render({ messages: hi })).message).toMatch(/cannot be read/);
+  });
+});
+
+describe('roles', () => {
+  const roles = (source: string) => [...namedRoles(new Template(source).parsed)].toSorted();
+
+  it('are read where a role is compared, in any spelling', () => {
+    expect(roles("{% if message.role == 'tool' or m['role'] != \"user\" %}x{% endif %}")).toEqual([
+      'tool',
+      'user',
+    ]);
+    expect(roles("{% if role in ['system', 'developer'] %}x{% endif %}")).toEqual(['developer', 'system']);
+    expect(
+      roles("{% for m in messages %}{{ 'a' if ('assistant' == m.role and loop.first) }}{% endfor %}"),
+    ).toEqual(['assistant']);
+    expect(roles("{% macro f(m) %}{% set x = m.role not in ('function', 'tool') %}{% endmacro %}")).toEqual([
+      'function',
+      'tool',
+    ]);
+  });
+
+  it('are not read elsewhere', () => {
+    expect(
+      roles("{% if t.type == 'function' %}developer{% endif %}{{ '<' + m.role }}{{ {'developer': 1} }}"),
+    ).toEqual([]);
+  });
+
+  it('developer becomes system and function tool where the template does not name them', () => {
+    const messages = ['developer', 'user', 'function'].map((role) => ({ role, content: role }));
+    expect(render(CHATML, { messages, addGenerationPrompt: false })).toBe(
+      '<|im_start|>system\ndeveloper<|im_end|>\n<|im_start|>user\nuser<|im_end|>\n<|im_start|>tool\nfunction<|im_end|>\n',
+    );
+    const knows =
+      "{% for m in messages %}{{ m.role }}{% if m.role in ['developer', 'function'] %}!{% endif %} {% endfor %}";
+    expect(render(knows, { messages, addGenerationPrompt: false })).toBe('developer! user function! ');
+  });
+});
+
+describe('content', () => {
+  const parts = [
+    { type: 'text', text: 'one' },
+    { type: 'text', text: 'two' },
+  ];
+  const PARTS_ONLY = '{% for m in messages %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endfor %}';
+  const BOTH =
+    '{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}';
+
+  it('in parts is joined for a template of text, also where printing the list would hide it', () => {
+    expect(render('{{ messages[0].content }}', { messages: [{ role: 'user', content: parts }] })).toBe(
+      'one\ntwo',
+    );
+  });
+  it('as text becomes a part for a template of parts', () => {
+    expect(render(PARTS_ONLY, { messages: hi })).toBe('[Hi]');
+    expect(render(PARTS_ONLY, { messages: [{ role: 'user', content: parts }] })).toBe('[one][two]');
+    expect(render(PARTS_ONLY, { messages: [{ role: 'assistant', content: null }] })).toBe('');
+  });
+  it('in parts is left to a template that takes both', () => {
+    expect(render(BOTH, { messages: [{ role: 'user', content: parts }] })).toBe('onetwo');
+    expect(render(BOTH, { messages: [{ role: 'user', content: parts.slice(0, 1) }] })).toBe('one');
+  });
+  it('that is null is empty text', () => {
+    expect(
+      render(CHATML, { messages: [{ role: 'assistant', content: null }], addGenerationPrompt: false }),
+    ).toBe('<|im_start|>assistant\n<|im_end|>\n');
+  });
+  it('that is no text is refused with its path', () => {
+    const messages = [
+      ...hi,
+      ...hi,
+      { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'image_url' }] },
+    ];
+    expect(thrown(() => render(CHATML, { messages }))).toMatchObject({
+      code: 'unsupported',
+      param: 'messages.2.content.1',
+    });
+    const empty = [{ role: 'user', content: [{ type: 'text' }] }];
+    expect(thrown(() => render(CHATML, { messages: empty }))).toMatchObject({
+      code: 'bad_request',
+      param: 'messages.0.content.0.text',
+    });
+  });
+});
+
+describe('messages', () => {
+  const traits = { roles: new Set<string>(), takesText: true, takesParts: false };
+  const call = (args: string | Record<string, unknown>) => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'c1', function: { name: 'f', arguments: args } }],
+    },
+  ];
+
+  it('keep name, reasoning and tool answers, and lose what is null', () => {
+    const kept = [
+      { role: 'user', name: 'Ada', content: 'x' },
+      { role: 'assistant', content: 'y', reasoning_content: 'z', tool_calls: [] },
+      { role: 'tool', content: '1', tool_call_id: 'c1', reasoning_content: null },
+    ];
+    expect(prepareMessages(kept, traits)).toEqual([
+      { role: 'user', name: 'Ada', content: 'x' },
+      { role: 'assistant', content: 'y', reasoning_content: 'z' },
+      { role: 'tool', content: '1', tool_call_id: 'c1' },
+    ]);
+  });
+  it('carry tool arguments as objects', () => {
+    const expected = [
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: { a: [1] } } }],
+      },
+    ];
+    expect(prepareMessages(call('{"a":[1]}'), traits)).toEqual(expected);
+    expect(prepareMessages(call({ a: [1] }), traits)).toEqual(expected);
+    expect(prepareMessages(call(''), traits)).toEqual(prepareMessages(call({}), traits));
+    expect(render(CHATML, { messages: call('{"a":[1]}') })).toContain('<call>f {"a": [1]}</call>');
+  });
+  it.each(['{"a":', '[1]', '"x"', 'null'])('leave %j as what the model wrote for arguments', (args) => {
+    for (const argumentsAsText of [false, true])
+      expect(prepareMessages(call(args), { ...traits, argumentsAsText })).toMatchObject([
+        { tool_calls: [{ function: { name: 'f', arguments: args } }] },
+      ]);
+  });
+});
+
+describe('calls and reasoning in the history', () => {
+  const messages = [
+    ...hi,
+    {
+      role: 'assistant',
+      content: null,
+      reasoning_content: 'why',
+      tool_calls: [{ function: { name: 'f', arguments: '{"a": 1}' } }],
+    },
+  ];
+  const opening = '{{ messages[0].content }}{% for m in messages %}{% for c in m.tool_calls or [] %}';
+  const closing = '{% endfor %}{% endfor %}';
+
+  it('reach a template that joins arguments to its text as text', () => {
+    const source = `${opening}{{ c.function.name + '(' + c.function.arguments + ')' }}${closing}`;
+    expect(render(source, { messages })).toBe('Hif({"a":1})');
+  });
+
+  it('reach one that takes calls for calls where the content is None', () => {
+    const source = `{{ messages[0].content }}{% for m in messages %}{% if m.content is none %}{{ m.tool_calls[0].function.arguments | tojson }}{% endif %}{% endfor %}`;
+    expect(render(source, { messages })).toBe('Hi{"a": 1}');
+  });
+
+  it('reach one that knows reasoning as thinking', () => {
+    const source = `{% for m in messages %}{% if "thinking" in m %}{{ m.thinking }}{% endif %}{{ m.content }}{% endfor %}`;
+    expect(render(source, { messages })).toBe('Hiwhy');
+  });
+});

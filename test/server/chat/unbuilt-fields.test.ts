@@ -1,0 +1,31 @@
+// The fields that pass at values that ask for nothing, and those without meaning on a local machine.
+
+import { field } from '../field-test.ts';
+
+const unsupported = (name: string, text = 'asks for what this server does not do') =>
+  [text, { param: name, code: 'unsupported' }] as const;
+
+field('max_dynamic_patch', { neutral: [{}], refused: [[12, ...unsupported('max_dynamic_patch')]] });
+field('min_dynamic_patch', { neutral: [{}], refused: [[1, ...unsupported('min_dynamic_patch')]] });
+field('modalities', {
+  neutral: [['text']],
+  refused: [[['text', 'audio'], ...unsupported('modalities', 'send ["text"]')]],
+});
+field('audio', { neutral: [{}], refused: [[{ voice: 'any' }, ...unsupported('audio', 'leave it out')]] });
+field('verbosity', { neutral: ['medium'], refused: [['low', ...unsupported('verbosity')]] });
+field('web_search_options', {
+  neutral: [null],
+  refused: [
+    [{ search_context_size: 'low' }, ...unsupported('web_search_options')],
+    [{}, ...unsupported('web_search_options')],
+  ],
+});
+
+field('user', { neutral: ['anyone'] });
+field('store', { neutral: [true] });
+field('metadata', { neutral: [{ a: 'b' }] });
+field('service_tier', { neutral: ['flex'] });
+field('prompt_cache_key', { neutral: ['mine'] });
+field('prompt_cache_retention', { neutral: ['24h'] });
+field('safety_identifier', { neutral: ['someone'] });
+field('prediction', { neutral: [{ type: 'content', content: 'x' }] });

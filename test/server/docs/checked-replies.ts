@@ -1,0 +1,110 @@
+// Every reply that a test reads over fetch, its own or a client package's, is held against the schema that its route has in
+// /openapi.json: a member too many, one too few or one of another kind fails the test. What was read of a stream that is left counts too.
+
+import { afterEach, expect } from 'vitest';
+import type { z } from 'zod';
+import * as replies from '../../../src/server/docs/replies.ts';
+import type { ReplyName } from '../../../src/server/route.ts';
+import { routeOf } from '../../../src/server/routes.ts';
+
+export interface Received {
+  method: string;
+  pathname: string;
+  status: number;
+  /** Media type, without its parameters. */
+  type: string;
+  text: string;
+  /** False where the reader left. */
+  isWhole: boolean;
+}
+
+/** For all tests of a file. */
+export function checkReplies(): void {
+  const problems: string[] = [];
+  afterEach(() => expect(problems.splice(0)).toEqual([]));
+  const send = globalThis.fetch;
+  globalThis.fetch = async (input, init) => {
+    const response = await send(input, init);
+    const { url, method } = new Request(input, { method: init?.method ?? 'GET' });
+    const { pathname } = new URL(url);
+    const { status, headers } = response;
+    const [type = ''] = (headers.get('content-type') ?? '').split(';');
+    return overheard(response, (text, isWhole) => {
+      const received = { method, pathname, status, type, text, isWhole };
+      problems.push(...problemsOf(received).map((problem) => `${method} ${pathname} ${status}: ${problem}`));
+    });
+  };
+}
+
+/** Read no faster than its reader reads. */
+function overheard(response: Response, tell: (text: string, isWhole: boolean) => void): Response {
+  if (response.body === null) return response;
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        text += decoder.decode(value, { stream: !done });
+        if (!done) return controller.enqueue(value);
+        tell(text, true);
+        controller.close();
+      },
+      cancel(reason) {
+        tell(text, false);
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, response);
+}
+
+const SCHEMAS: Readonly<Record<ReplyName, z.ZodType>> = replies;
+const ENVELOPES = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 'OllamaError' } as const;
+
+/** What of a reply is not as its route says. */
+export function problemsOf({ method, pathname, status, type, text, isWhole }: Received): string[] {
+  const {
+    reply,
+    event,
+    notReady,
+    gives,
+    marker = false,
+    envelope = 'openai',
+  } = routeOf(method, pathname) ?? {};
+  if (type === 'text/event-stream' || type === 'application/x-ndjson') {
+    const data = type === 'text/event-stream' ? dataOf(text) : text.split('\n').slice(0, -1);
+    const hasEnd = data.at(-1) === '[DONE]';
+    const end = isWhole && hasEnd !== marker ? [`ended with ${data.at(-1)}`] : [];
+    return [
+      ...data.slice(0, hasEnd ? -1 : undefined).flatMap((json) => misfit(event, JSON.parse(json))),
+      ...end,
+    ];
+  }
+  if (!isWhole || status === 302) return [];
+  if (type !== 'application/json')
+    return new RegExp(`^${gives?.replace('*', '.*')}$`).test(type) ? [] : [`came as ${type}`];
+  const body = JSON.parse(text) as object;
+  if (status < 400) return misfit(reply, body);
+  if (status === 503 && !('error' in body)) return misfit(notReady, body);
+  const { error: _, ...said } = body as { error: unknown };
+  const isCut = envelope === 'openai' && Object.keys(said).length > 0;
+  // A response has a member `error` of its own, whose place this one takes.
+  const cut = 'output' in said ? { ...said, error: null } : said;
+  return [...misfit(ENVELOPES[envelope], body), ...(isCut ? misfit(reply, cut) : [])];
+}
+
+/** Of events that are there to their end. */
+function dataOf(text: string): string[] {
+  const blocks = text.split('\n\n').slice(0, -1);
+  return blocks.flatMap((block) => /^(?:event: .*\n)?data: (.*)$/.exec(block)?.slice(1) ?? []);
+}
+
+function misfit(name: ReplyName | undefined, value: unknown): string[] {
+  const shown = JSON.stringify(value).slice(0, 1000);
+  if (!name) return [`no schema says ${shown}`];
+  const { error } = SCHEMAS[name].safeParse(value);
+  return error ? [`${JSON.stringify(error.issues).slice(0, 2000)} in ${shown}`] : [];
+}
