@@ -1,6 +1,7 @@
 // The public face. Nothing else is public: the command line and the server are written with what stands here.
 
 export { EngineError, type ErrorCode } from './files/error.ts';
+export type { HubLimits } from './files/hub/hub-http.ts';
 export { type HubEvent, type ResolvedModel, type ResolveOptions, resolveModel } from './files/hub/hub.ts';
 export {
   type CachedModel,
@@ -9,6 +10,7 @@ export {
   type RemovedModel,
   removeModel,
 } from './files/hub/hub-list.ts';
+export type { OpenEvent, Quantization } from './engine/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { adapters, openEmbeddingModel, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
@@ -22,6 +24,7 @@ export {
   IMAGE_FORMATS,
   type ImageFormat,
   imageFormatOf,
+  type Pixels,
 } from './files/image/image.ts';
 export { configOfPicture, type PictureParameters } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './files/pipeline/pipeline-classes.ts';
@@ -43,20 +46,19 @@ export type {
   ImageModelInfo,
   ImageModelOptions,
   ImageRequest,
-  Pixels,
   ResolvedImageRequest,
   StageName,
   ValueSource,
 } from './engine/image/image-model.ts';
 export type {
+  CacheMetrics,
   CachedTokens,
   ChatMessage,
   ContentPart,
   FinishReason,
+  GrammarCounters,
   LogitProcessor,
-  OpenEvent,
   PromptToken,
-  Quantization,
   ReasoningEffort,
   ReasoningOptions,
   Role,

@@ -2,7 +2,7 @@
 
 import { connectModel, serveModel, type Calls, type Model, type Port, type Serving } from './remote.ts';
 import type { Merge } from './queue.ts';
-import type { OpenEvent } from './text/text-model.ts';
+import type { OpenEvent } from './open-event.ts';
 
 /** Methods that answer once, all of them. */
 type Names<M, Every> = Readonly<Record<Exclude<keyof M, keyof Every> & string, true>>;

@@ -4,7 +4,7 @@
 import { EngineError } from '../files/error.ts';
 import { createEventQueue, type EventQueue, type Merge } from './queue.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
-import type { OpenEvent } from './text/text-model.ts';
+import type { OpenEvent } from './open-event.ts';
 import { fromWire, notData, toWire } from './wire-error.ts';
 import type { CallMessage, GenerateMessage, ToFarSide, ToNearSide } from './wire-messages.ts';
 

@@ -1,6 +1,6 @@
 // What the two ends of a model in another thread say to each other.
 
-import type { OpenEvent } from './text/text-model.ts';
+import type { OpenEvent } from './open-event.ts';
 import type { WireError } from './wire-error.ts';
 
 export type ToFarSide =

@@ -24,7 +24,8 @@ import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
 import { serveTokenizer } from './text/long-text.ts';
 import { waitUntilReleased, type Port } from './remote.ts';
 import { connectTextModel, serveTextModel } from './text/remote.ts';
-import type { OpenEvent, TextModel, TextModelOptions } from './text/text-model.ts';
+import type { OpenEvent } from './open-event.ts';
+import type { TextModel, TextModelOptions } from './text/text-model.ts';
 
 /** Milliseconds that a process waits at its end for steps on the device. */
 const LEAVE_TIME = 5000;

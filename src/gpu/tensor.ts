@@ -90,7 +90,7 @@ export function paddedColumns(columns: number): number {
   return Math.ceil(columns / COLUMN_PADDING) * COLUMN_PADDING;
 }
 
-export function resolve(extent: Extent, sizes: Sizes): number {
+function resolve(extent: Extent, sizes: Sizes): number {
   if (typeof extent === 'number') return extent;
   const size = sizes[extent];
   if (size === undefined)

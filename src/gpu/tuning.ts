@@ -41,7 +41,7 @@ export class Tuning {
 }
 
 /** What was recorded while one place was tried. */
-export class Trial {
+class Trial {
   readonly #place: number;
   readonly #chosen = new Map<string, Variant>();
   #places = 0;

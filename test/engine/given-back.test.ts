@@ -8,7 +8,7 @@ import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
 import type { Platform, PageStorage } from '../../src/engine/platform.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
-import type { OpenEvent } from '../../src/engine/text/text-model.ts';
+import type { OpenEvent } from '../../src/engine/open-event.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { goldenModel } from './fixture.ts';
 

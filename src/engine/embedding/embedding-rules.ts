@@ -5,7 +5,7 @@ import { checkOptions, listOf, refuse, whole, type Rule } from '../rules.ts';
 import { TEXT_MODEL_OPTIONS } from '../text/text-rules.ts';
 import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';
 
-export const MOST_INPUTS = 2048;
+const MOST_INPUTS = 2048;
 
 const {
   model,

@@ -8,7 +8,7 @@ import { LLAMA_ARCHITECTURES } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { chooseQuantization, modelName } from '../text/defaults.ts';
-import type { OpenEvent } from '../text/text-model.ts';
+import type { OpenEvent } from '../open-event.ts';
 import { openDecoder } from './decoder.ts';
 import { openEncoder } from './encoder.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';

@@ -2,15 +2,10 @@
 // crosses a worker boundary as it is.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { OpenEvent, Quantization } from '../text/text-model.ts';
+import type { Pixels } from '../../files/image/image.ts';
+import type { Quantization } from '../open-event.ts';
 
-/** 8-bit sRGB, row by row from the top. */
-export interface Pixels {
-  width: number;
-  height: number;
-  /** width · height · 3 bytes, RGB. */
-  data: Uint8Array;
-}
+export type { Pixels };
 
 /** `svc`: tuned kernels; `generic`: plain f32 kernels that run every combination; `auto`: the first that can. */
 export type Backend = 'auto' | 'svc' | 'generic';
@@ -148,8 +143,6 @@ export interface ImageModelInfo {
   memory: { budget: number; weights: number };
   adapter: AdapterSummary;
 }
-
-export type { OpenEvent, Quantization };
 
 export interface ImageModel {
   readonly info: ImageModelInfo;

@@ -8,12 +8,12 @@ import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
 import { isTelling } from './families.ts';
 import { fitPictures } from './given-pictures.ts';
+import type { OpenEvent } from '../open-event.ts';
 import type {
   ImageEvent,
   ImageModel,
   ImageModelOptions,
   ImageRequest,
-  OpenEvent,
   Pixels,
   StageName,
 } from './image-model.ts';

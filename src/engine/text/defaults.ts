@@ -9,7 +9,8 @@ import type { Device } from '../../gpu/device.ts';
 import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
-import type { Quantization, SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
+import type { Quantization } from '../open-event.ts';
+import type { SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
 import { SAMPLING_OPTIONS } from './text-rules.ts';
 
 export interface SamplingDefaults {

@@ -7,7 +7,8 @@ import type { Platform } from '../platform.ts';
 import type { Adapters } from './adapters.ts';
 import { chooseQuantization, stepRows } from './defaults.ts';
 import { openRunner, type Runner, type RunnerOptions } from './step/runner.ts';
-import type { OpenEvent, TextModelOptions } from './text-model.ts';
+import type { OpenEvent } from '../open-event.ts';
+import type { TextModelOptions } from './text-model.ts';
 import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
 
 export interface Loaded {

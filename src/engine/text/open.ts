@@ -27,7 +27,8 @@ import { describeFormat, detectFormats, outputFormat } from './output/detect.ts'
 import type { RequestContext } from './request.ts';
 import type { Runner } from './step/runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
-import type { OpenEvent, TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
+import type { OpenEvent } from '../open-event.ts';
+import type { TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
 
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;

@@ -3,6 +3,7 @@
 
 import type { ErrorCode } from '../../files/error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
+import type { Quantization } from '../open-event.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
 
 export type * from './text-request.ts';
@@ -87,8 +88,6 @@ export type TextEvent =
       error?: { code: ErrorCode; message: string };
     };
 
-export type Quantization = 'none' | 'int8' | 'int4' | 'auto';
-
 export interface TextModelOptions {
   /** Folder, or hub id. */
   model: string;
@@ -145,14 +144,6 @@ export interface TextModelOptions {
   /** Milliseconds without a request after which the model leaves the device; the next one opens it again. Left out: it stays. */
   sleepAfter?: number;
 }
-
-export type OpenEvent =
-  | { type: 'download'; file: string; bytes: number; totalBytes: number; resumedPercent?: number }
-  | { type: 'load'; bytes: number; totalBytes: number }
-  /** Kernels compiled, of those that a stage of it needs where it has stages. */
-  | { type: 'warmup'; done: number; total: number; stage?: string }
-  /** Something the user should know: a shortened context, a chosen quantization, a lost device. */
-  | { type: 'note'; message: string };
 
 export interface TextModelInfo {
   path: string;

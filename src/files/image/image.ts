@@ -5,10 +5,11 @@ import { EngineError } from '../error.ts';
 import { embedText } from './image-embed.ts';
 import { parametersText, type PictureParameters } from './image-metadata.ts';
 
-/** 8-bit sRGB, row by row from the top: width · height · 3 bytes. */
-export interface RgbImage {
+/** 8-bit sRGB, row by row from the top. */
+export interface Pixels {
   width: number;
   height: number;
+  /** width · height · 3 bytes, RGB. */
   data: Uint8Array;
 }
 
@@ -34,7 +35,7 @@ export function imageFormatOf(name: string): ImageFormat | null {
   return IMAGE_FORMATS.find((known) => known === format) ?? null;
 }
 
-export async function encodeImage(image: RgbImage, options: EncodeOptions): Promise<Uint8Array> {
+export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
   const { format, quality = DEFAULT_QUALITY, parameters } = options;
   const picture = await openRaw(image);
   const bytes = await encoders[format](picture, quality).toBuffer();
@@ -48,17 +49,17 @@ const encoders: Record<ImageFormat, (picture: Sharp, quality: number) => Sharp> 
 };
 
 /** Transparent parts become white. `name` is for messages. */
-export async function decodeImage(bytes: Uint8Array, name: string): Promise<RgbImage> {
+export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, (picture) => picture.flatten({ background: '#ffffff' }));
 }
 
 /** Grey as RGB: white where the picture is to be drawn anew. */
-export async function decodeMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
+export async function decodeMask(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, greyMask);
 }
 
 /** The same of a mask as OpenAI's clients send it: drawn anew where it is transparent; where it is not, its white says it. */
-export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<RgbImage> {
+export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, async (picture) => {
     const { isOpaque } = await picture.clone().stats();
     if (isOpaque) return greyMask(picture);
@@ -75,7 +76,7 @@ export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<
 const greyMask = (picture: Sharp): Sharp => picture.flatten({ background: '#000000' }).greyscale();
 
 /** Scaled to cover width × height, its proportions kept; what juts out at two sides is cut off. */
-export async function coverImage(image: RgbImage, width: number, height: number): Promise<RgbImage> {
+export async function coverImage(image: Pixels, width: number, height: number): Promise<Pixels> {
   if (image.width === width && image.height === height) return image;
   return toRgb((await openRaw(image)).resize(width, height, { fit: 'cover', kernel: 'lanczos3' }));
 }
@@ -84,7 +85,7 @@ async function decode(
   bytes: Uint8Array,
   name: string,
   change: (picture: Sharp) => Sharp | Promise<Sharp>,
-): Promise<RgbImage> {
+): Promise<Pixels> {
   try {
     const picture = await openSharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
     assertReadable(await picture.metadata(), name);
@@ -112,7 +113,7 @@ function unreadable(name: string, reason: string | undefined, cause?: unknown): 
   );
 }
 
-async function toRgb(picture: Sharp): Promise<RgbImage> {
+async function toRgb(picture: Sharp): Promise<Pixels> {
   const { data, info } = await picture
     .toColourspace('srgb')
     .removeAlpha()
@@ -126,7 +127,7 @@ async function toRgb(picture: Sharp): Promise<RgbImage> {
   return { width: info.width, height: info.height, data: new Uint8Array(rgb) };
 }
 
-function openRaw({ width, height, data }: RgbImage): Promise<Sharp> {
+function openRaw({ width, height, data }: Pixels): Promise<Sharp> {
   return openSharp(data, { raw: { width, height, channels: 3 } });
 }
 

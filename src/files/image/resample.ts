@@ -1,7 +1,7 @@
 // Pictures of another size, as Pillow makes them: a separable filter, widened where the picture shrinks, in fixed point with
 // eight bits between the passes. Its values to the last bit, so that what diffusers prepares with it comes out the same.
 
-import type { RgbImage } from './image.ts';
+import type { Pixels } from './image.ts';
 
 interface Filter {
   /** Half of its width, in pixels. */
@@ -33,11 +33,11 @@ export interface ResampleOptions {
 }
 
 export function resample(
-  image: RgbImage,
+  image: Pixels,
   width: number,
   height: number,
   { filter = 'lanczos', box }: ResampleOptions = {},
-): RgbImage {
+): Pixels {
   const { left, top, right, bottom } = box ?? { left: 0, top: 0, right: image.width, bottom: image.height };
   const across = tapsOf(FILTERS[filter], image.width, [left, right], width);
   const down = tapsOf(FILTERS[filter], image.height, [top, bottom], height);
@@ -51,11 +51,7 @@ export function resample(
 }
 
 /** Every row made anew, of as many pixels as there are taps. */
-function rows(
-  from: Uint8Array,
-  { width, height }: Omit<RgbImage, 'data'>,
-  taps: readonly Taps[],
-): Uint8Array {
+function rows(from: Uint8Array, { width, height }: Omit<Pixels, 'data'>, taps: readonly Taps[]): Uint8Array {
   return pass(from, { lines: height, line: 3 * width, step: 3 }, { line: 3 * taps.length, step: 3 }, taps);
 }
 

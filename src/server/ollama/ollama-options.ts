@@ -14,7 +14,7 @@ const predicted = z.int().refine((count) => count >= 1 || count === -1 || count 
     `must be at least 1, got ${show(input)}; send -1 or -2 for all that the context holds`,
 });
 
-export const OPTION_FIELDS = {
+const OPTION_FIELDS = {
   temperature,
   top_k,
   top_p,

@@ -13,7 +13,7 @@ interface Form {
   events: string | null;
 }
 
-export const CALL_FORMS: Record<ToolKind, Form> = {
+const CALL_FORMS: Record<ToolKind, Form> = {
   function: { type: 'function_call', prefix: 'fc', events: 'function_call_arguments' },
   custom: { type: 'custom_tool_call', prefix: 'ctc', events: 'custom_tool_call_input' },
   tool_search: { type: 'tool_search_call', prefix: 'tsc', events: null },

@@ -8,13 +8,13 @@ import {
   encodeImage,
   imageFormatOf,
   IMAGE_FORMATS,
-  type RgbImage,
+  type Pixels,
 } from '../../../src/files/image/image.ts';
 import { embeddedText } from '../../../src/files/image/image-embed.ts';
 import { configInText, configOfPicture, parametersText } from '../../../src/files/image/image-metadata.ts';
 
 /** Smooth, so that JPEG and WebP keep it closely. */
-function gradient(width: number, height: number): RgbImage {
+function gradient(width: number, height: number): Pixels {
   const data = new Uint8Array(width * height * 3);
   for (let at = 0; at < data.length; at += 1) {
     const pixel = Math.floor(at / 3);
@@ -24,12 +24,12 @@ function gradient(width: number, height: number): RgbImage {
   return { width, height, data };
 }
 
-function furthest(a: RgbImage, b: RgbImage): number {
+function furthest(a: Pixels, b: Pixels): number {
   expect([a.width, a.height, a.data.length]).toEqual([b.width, b.height, b.data.length]);
   return Math.max(...a.data.map((value, at) => Math.abs(value - (b.data[at] ?? 0))));
 }
 
-const pixel = (image: RgbImage, x: number, y: number) => [
+const pixel = (image: Pixels, x: number, y: number) => [
   ...image.data.subarray(3 * (y * image.width + x), 3 * (y * image.width + x) + 3),
 ];
 

@@ -3,7 +3,7 @@
 import type { ConfigReader } from './config.ts';
 
 export type Spacing = 'linspace' | 'leading' | 'trailing';
-export const SPACINGS: readonly Spacing[] = ['linspace', 'leading', 'trailing'];
+const SPACINGS: readonly Spacing[] = ['linspace', 'leading', 'trailing'];
 
 export interface SpacingConfig {
   spacing: Spacing;

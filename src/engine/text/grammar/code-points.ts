@@ -3,18 +3,13 @@
 /** First and last of each range in turn, ascending, no two touching. */
 export type CodePoints = readonly number[];
 
-export const LAST_CODE_POINT = 0x10ffff;
+const LAST_CODE_POINT = 0x10ffff;
 
 export const EVERY_CHARACTER: CodePoints = [0, 0xd7ff, 0xe000, LAST_CODE_POINT];
 
 /** Brings ranges in any order to the one form there is; what is no character is left out. */
 export function codePoints(...ranges: (readonly [first: number, last: number])[]): CodePoints {
   return intersection(merge(ranges), EVERY_CHARACTER);
-}
-
-export function character(text: string): CodePoints {
-  const code = text.codePointAt(0) ?? 0;
-  return codePoints([code, code]);
 }
 
 export function union(...sets: CodePoints[]): CodePoints {

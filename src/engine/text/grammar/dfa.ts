@@ -22,7 +22,7 @@ export class TooLarge extends Error {}
 
 /** Milliseconds that a grammar may take. */
 export const LONGEST = 5000;
-export const MOST_CELLS = 4_000_000;
+const MOST_CELLS = 4_000_000;
 
 export function limits({
   cells = MOST_CELLS,

@@ -10,7 +10,6 @@ const SPACE = '(?: |\\n[ \\t]{0,40})?';
 
 const whole = (pattern: string): Dfa => regexDfa(pattern, { whole: true });
 
-export const space: Dfa = whole(SPACE);
 export const MARKS: Record<Mark, Dfa> = {
   openObject: whole(`\\{${SPACE}`),
   closeObject: whole('\\}'),

@@ -16,7 +16,7 @@ export function textWithout(markers: readonly string[]): Dfa {
 }
 
 /** Texts whose first marker is `marker`, at their very end. */
-export function textUpTo(marker: string, markers: readonly string[] = [marker]): Dfa {
+function textUpTo(marker: string, markers: readonly string[] = [marker]): Dfa {
   return search(markers, marker);
 }
 

@@ -69,7 +69,7 @@ export const HARMONY: ChannelFormat = {
   namespace: 'functions.',
 };
 
-export const REASONING_FORMATS: ReadonlyMap<string, ReasoningFormat> = new Map(
+const REASONING_FORMATS: ReadonlyMap<string, ReasoningFormat> = new Map(
   FORMATS.map((format) => [format.name, format]),
 );
 

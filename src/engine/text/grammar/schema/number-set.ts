@@ -30,7 +30,7 @@ export const ALL_NUMBERS: NumberSet = [{ min: -Infinity, max: Infinity, step: nu
 const ONE = decimalOf(1);
 
 /** A bound at the largest double is none. */
-export function numbersBetween(min: number, max: number): NumberSet {
+function numbersBetween(min: number, max: number): NumberSet {
   const [low, high] = [
     min <= -Number.MAX_VALUE ? -Infinity : min + 0,
     max >= Number.MAX_VALUE ? Infinity : max + 0,

@@ -176,17 +176,17 @@ function uniteStrings(a: Strings, b: Strings, context: Context): Strings {
   return { strings: uniteTexts(first, second, context), longest: Infinity };
 }
 
-export function intersectTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
+function intersectTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
   if (a === ANY_TEXT || a === b || isEmpty(b)) return b;
   return b === ANY_TEXT || isEmpty(a) ? a : intersect(a, b, bounds);
 }
 
-export function uniteTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
+function uniteTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
   if (a === ANY_TEXT || isEmpty(b)) return a;
   return b === ANY_TEXT || isEmpty(a) || a === b ? b : unite(a, b, bounds);
 }
 
-export function complementTexts(a: Dfa, { bounds }: Context): Dfa {
+function complementTexts(a: Dfa, { bounds }: Context): Dfa {
   if (a === ANY_TEXT) return NOTHING;
   return isEmpty(a) ? ANY_TEXT : complementOf(a, bounds);
 }
