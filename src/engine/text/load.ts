@@ -17,7 +17,7 @@ export interface Loaded {
   quantization: RunnerOptions['quantization'];
 }
 
-interface LoadingOptions extends TextModelOptions {
+export interface LoadingOptions extends TextModelOptions {
   slots: number;
   /** See RunnerOptions. */
   pages: number | null;

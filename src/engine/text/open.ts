@@ -20,7 +20,8 @@ import { createGrammars } from './grammar/grammars.ts';
 import { createVocabulary } from './grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createAdapters } from './adapters.ts';
-import { loadOnto, type Loaded } from './load.ts';
+import { openHome, type Home } from './home.ts';
+import type { Loaded } from './load.ts';
 import { createLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
@@ -28,7 +29,7 @@ import type { RequestContext } from './request.ts';
 import type { Runner } from './step/runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent } from '../open-event.ts';
-import type { TextModel, TextModelInfo, TextModelOptions } from './text-model.ts';
+import type { TextModel, TextModelOptions } from './text-model.ts';
 
 const RUNNING_REQUESTS = 16;
 const QUEUED_REQUESTS = 128;
@@ -80,141 +81,44 @@ async function openModel(
   onEvent: (event: OpenEvent) => void,
   opened: Opened,
 ): Promise<TextModel> {
+  const note = (message: string): void => onEvent({ type: 'note', message });
   const config = readConfig(checkpoint);
-  const tokenizer = await checkpoint.tokenizer();
-  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
-  // A format that nobody knows is told before the weights are read.
-  const output = outputFormat(
-    { tools: options.toolCallParser, reasoning: options.reasoningParser },
-    detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null),
-  );
+  const speech = await readSpeech(checkpoint, config, options);
+  const adapters = createAdapters(platform, options, note);
   const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
-  const endIds = endTokens(checkpoint, tokenizer, config.vocabulary);
-  // A model that comes back after a lost device must find room for as many pages: free memory is not guessed again.
-  let before: { memoryBudget: number; pages: number } | null = null;
-  const adapters = createAdapters(platform, options, (message) => onEvent({ type: 'note', message }));
-  const start = async (): Promise<Loaded> => {
-    // Requests' own functions run with bounds checks on.
-    const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
-    const device = await platform.openDevice({
-      ...options,
-      ...(before && { memoryBudget: before.memoryBudget }),
-      safe,
-    });
-    try {
-      return await loadOnto(
-        device,
-        checkpoint,
-        config,
-        {
-          ...options,
-          slots,
-          pages: before?.pages ?? null,
-          endTokens: endIds.length,
-          packed: platform.packed,
-          adapters,
-        },
-        onEvent,
-      );
-    } catch (error) {
-      device.destroy();
-      throw error;
-    }
-  };
+  const loading = { ...options, slots, endTokens: speech.endIds.length, adapters };
+  const home = await openHome(platform, checkpoint, config, loading, onEvent);
+  opened.push(async () => home.loaded.device.destroy());
+  const { device, runner, quantization } = home.loaded;
+  for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
 
-  const first = await start();
-  let { device, runner } = first;
-  opened.push(async () => device.destroy());
-  for (const message of contextNotes(options, config.context, runner.contextLength, device))
-    onEvent({ type: 'note', message });
   const scheduler = createScheduler(
     { pages: runner.pages, slots, rows: runner.rows },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
   );
+  const { kvFormat } = runner;
   const tiers = await openTiers(platform, checkpoint, options, {
     pages: scheduler.pages,
-    runner: () => runner,
-    computed: JSON.stringify([
-      PAGE_LAYOUT,
-      checkpoint.config,
-      first.quantization,
-      runner.kvFormat,
-      device.summary,
-    ]),
-    onTrouble: (message) => onEvent({ type: 'note', message }),
+    runner: () => home.loaded.runner,
+    computed: JSON.stringify([PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary]),
+    onTrouble: note,
   });
   opened.push(async () => tiers?.close());
-  const loop = createLoop({
-    scheduler,
-    runner,
-    storageBackend: tiers?.storage?.backend,
-    async restart(reason) {
-      onEvent({ type: 'note', message: `the GPU device was lost (${reason}); loading the model again` });
-      before = { memoryBudget: device.memoryBudget, pages: runner.pages };
-      ({ device, runner } = await start().catch((cause: unknown) => {
-        throw new EngineError(
-          'device_lost',
-          `the GPU device was lost (${reason}) and could not be opened again: restart the program`,
-          { cause },
-        );
-      }));
-      return runner;
-    },
-  });
-  if (template.problem) onEvent({ type: 'note', message: `${checkpoint.path}: ${template.problem.message}` });
-  const defaults = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
-  const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
-  const context: RequestContext = {
-    tokenizer,
-    output,
-    name: modelName(options.model),
-    longText: thread,
-    // Made now, as no request may wait for another one's first grammar.
-    grammars: createGrammars(createVocabulary(tokenizer, config.vocabulary, endIds), thread?.compile ?? null),
-    template,
-    vocabulary: config.vocabulary,
-    contextLength: runner.contextLength,
-    endIds,
-    sampling: defaults.sampling,
-    checkProcessor: options.customLogitProcessors ? (source) => runner.checkProcessor(source) : null,
-    rope: config.rope,
-    prefixCache: options.prefixCache ?? true,
-    recording: {
-      hiddenStates: options.enableHiddenStates ?? false,
-      routedExperts: options.enableRoutedExperts ?? false,
-      experts: config.experts && {
-        layers: expertLayers(config.experts),
-        chosen: config.experts.chosen,
-      },
-    },
-  };
-  const memory = device.memory();
-  const info: TextModelInfo = {
-    path: checkpoint.path,
-    name: context.name,
-    architecture: config.architecture,
-    parameters: runner.parameters,
-    quantization: first.quantization,
-    vocabSize: config.vocabulary,
-    contextLength: runner.contextLength,
-    modelContextLength: config.context,
-    maxRunningRequests: slots,
-    maxQueuedRequests: options.maxQueuedRequests ?? QUEUED_REQUESTS,
-    memory: {
-      budget: device.memoryBudget,
-      weights: memory.weights,
-      kv: memory.kv,
-      arena: memory.arena + memory.step,
-    },
-    storageBackend: tiers?.storage?.backend ?? null,
-    sampling: defaults.sampling,
-    samplingSource: defaults.source,
-    hasChatTemplate: template.problem === null,
-    outputFormat: describeFormat(output),
-    adapter: device.summary,
-  };
+  const storageBackend = tiers?.storage?.backend;
+  const loop = createLoop({ scheduler, runner, storageBackend, restart: (reason) => home.move(reason) });
+  if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
+
+  const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
+  const context = { ...requestContext(platform, checkpoint, config, options, speech, home), sampling };
   return createTextModel({
-    info,
+    info: {
+      ...describeModel(checkpoint, config, context, home.loaded),
+      maxRunningRequests: slots,
+      maxQueuedRequests: options.maxQueuedRequests ?? QUEUED_REQUESTS,
+      storageBackend: storageBackend ?? null,
+      sampling,
+      samplingSource: source,
+    },
     context,
     scheduler,
     loop,
@@ -223,10 +127,86 @@ async function openModel(
     pageBytes: runner.pageBytes,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     async release() {
-      device.destroy();
+      home.loaded.device.destroy();
       await checkpoint.close();
     },
   });
+}
+
+type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
+
+/** How text goes in and comes out. A format that nobody knows is told before the weights are read. */
+async function readSpeech(
+  checkpoint: Checkpoint,
+  { vocabulary }: LlamaConfig,
+  { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
+): Promise<Speech> {
+  const tokenizer = await checkpoint.tokenizer();
+  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
+  const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null);
+  const output = outputFormat({ tools, reasoning }, detected);
+  return { tokenizer, template, output, endIds: endTokens(checkpoint, tokenizer, vocabulary) };
+}
+
+/** What requests are read with. */
+function requestContext(
+  platform: Platform,
+  checkpoint: Checkpoint,
+  { vocabulary, rope, experts }: LlamaConfig,
+  options: TextModelOptions,
+  speech: Speech,
+  home: Home,
+): Omit<RequestContext, 'sampling'> {
+  const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
+  return {
+    ...speech,
+    name: modelName(options.model),
+    longText: thread,
+    // Made now, as no request may wait for another one's first grammar.
+    grammars: createGrammars(
+      createVocabulary(speech.tokenizer, vocabulary, speech.endIds),
+      thread?.compile ?? null,
+    ),
+    vocabulary,
+    contextLength: home.loaded.runner.contextLength,
+    checkProcessor: options.customLogitProcessors ? (code) => home.loaded.runner.checkProcessor(code) : null,
+    rope,
+    prefixCache: options.prefixCache ?? true,
+    recording: {
+      hiddenStates: options.enableHiddenStates ?? false,
+      routedExperts: options.enableRoutedExperts ?? false,
+      experts: experts && { layers: expertLayers(experts), chosen: experts.chosen },
+    },
+  };
+}
+
+/** What was opened, by its files and its device. */
+function describeModel(
+  { path }: Checkpoint,
+  { architecture, vocabulary, context: modelContextLength }: LlamaConfig,
+  { name, contextLength, template, output }: Omit<RequestContext, 'sampling'>,
+  { device, runner, quantization }: Loaded,
+) {
+  const memory = device.memory();
+  return {
+    path,
+    name,
+    architecture,
+    parameters: runner.parameters,
+    quantization,
+    vocabSize: vocabulary,
+    contextLength,
+    modelContextLength,
+    memory: {
+      budget: device.memoryBudget,
+      weights: memory.weights,
+      kv: memory.kv,
+      arena: memory.arena + memory.step,
+    },
+    hasChatTemplate: template.problem === null,
+    outputFormat: describeFormat(output),
+    adapter: device.summary,
+  };
 }
 
 /** Changes whenever a page's bytes mean something else, or come out otherwise. */
