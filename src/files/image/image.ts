@@ -35,6 +35,7 @@ export function imageFormatOf(name: string): ImageFormat | null {
   return IMAGE_FORMATS.find((known) => known === format) ?? null;
 }
 
+/** A file of that format, with how it was made where `parameters` say it. */
 export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
   const { format, quality = DEFAULT_QUALITY, parameters } = options;
   const picture = await openRaw(image);

@@ -79,11 +79,17 @@ describe('time-outs', () => {
   });
 
   test('one that took too long keeps what it has', async () => {
-    const { events, error } = await follow({ ...long, timeouts: { total: 500, queue: 1 } });
-    const end = events.at(-1)!;
-    expect(end).toMatchObject({ type: 'done', finishReason: 'abort', error: { code: 'timed_out' } });
-    expect(end.type === 'done' && end.completionTokens).toBeGreaterThan(0);
-    expect(error).toMatchObject({ code: 'timed_out' });
+    let kept = 0;
+    // A busy machine may need longer for its first token.
+    for (const total of [60, 120, 240, 480]) {
+      const { events, error } = await follow({ ...long, timeouts: { total, queue: 1 } });
+      const end = events.at(-1)!;
+      expect(end).toMatchObject({ type: 'done', finishReason: 'abort', error: { code: 'timed_out' } });
+      expect(error).toMatchObject({ code: 'timed_out' });
+      kept = end.type === 'done' ? end.completionTokens : 0;
+      if (kept > 0) break;
+    }
+    expect(kept).toBeGreaterThan(0);
     expect(await model.metrics()).toMatchObject({ running: 0, pages: { used: 0 } });
   });
 
