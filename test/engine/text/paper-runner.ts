@@ -101,9 +101,9 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
       })),
     );
     const step = compute(buffers.words, sizes, kv, last);
-    const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
+    const masked = parts.filter(({ samples, sequence }) => samples && hasMask(sequence));
     const draw = (): Promise<Drawn> => {
-      const ids = step(sampled.filter(hasMask).map(maskOf));
+      const ids = step(masked.map(({ sequence }) => maskOf(sequence)));
       const done = queue.then(() => pause?.());
       queue = done.then(() => {});
       return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));

@@ -1,6 +1,7 @@
 // Calls that a model may make or leave: as soon as the arguments of one have begun, a grammar holds them to a JSON object, until
-// they are whole. Before and behind them it has no say, so that steps need not wait for masks. The token that is drawn while the
-// beginning is still on its way back is free, and where it cannot be part of an object, the call is not held.
+// they are whole. Before and behind them it has no say, so that steps need not wait for masks. The token right after the beginning
+// is free, as mostly it is drawn while the beginning is still on its way back; and where it is known in time, as after a stall, all
+// the same, as tokens must not depend on company. Where it cannot be part of an object, the call is not held.
 
 import type { Constraint } from '../constraint.ts';
 import type { Grammar } from '../grammar/grammar.ts';
@@ -41,6 +42,8 @@ export function holdCalls(parts: HeldCalls): Constraint {
   const { output, pieces } = parts.read();
   const taken: number[] = [];
   let held: Constraint | null = null;
+  /** The last token was the beginning: the next one is free. */
+  let begun = false;
   /** Calls begun when the last one was held, or given up. */
   let seen = 0;
 
@@ -49,10 +52,11 @@ export function holdCalls(parts: HeldCalls): Constraint {
     if (given === '' || !isWhole) return;
     seen = output.toolCalls;
     held = attempt(() => grammar.start({ opens: false, matched: given }));
+    begun = held !== null;
   };
 
   return {
-    mask: (into) => held?.mask(into) ?? false,
+    mask: (into) => (begun ? false : (held?.mask(into) ?? false)),
     accept(id) {
       taken.push(id);
       const piece = pieces.of(id);
@@ -60,6 +64,7 @@ export function holdCalls(parts: HeldCalls): Constraint {
       const given = output.openArguments;
       const before = held;
       held = null;
+      begun = false;
       if (given === null) return;
       if (output.toolCalls > seen)
         begin(given, encoder.encode(piece.text).length === pieces.bytes(id).length);
@@ -87,7 +92,7 @@ export function holdCalls(parts: HeldCalls): Constraint {
 export function withHeldCalls(constraint: Constraint | null, calls: Constraint): Constraint {
   if (constraint === null) return calls;
   return {
-    mask: (into) => (calls.idle ? constraint : calls).mask(into),
+    mask: (into) => calls.mask(into) || constraint.mask(into),
     accept(id) {
       constraint.accept(id);
       calls.accept(id);

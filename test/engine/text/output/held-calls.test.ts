@@ -69,7 +69,10 @@ describe.each([
   it('holds them to an object, which does not end before it is whole', () => {
     const calls = start(format);
     say(calls, `${begin}{`);
-    expect([calls.idle, allowed(calls, ANY)]).toEqual([false, '}"']);
+    // Whoever knows of the beginning already, the next one is free.
+    expect([calls.idle, allowed(calls, ANY)]).toEqual([false, ANY]);
+    say(calls, ' ');
+    expect(allowed(calls, ANY)).toBe('}"');
     say(calls, '"a"');
     expect(allowed(calls, ANY)).toBe(':');
     say(calls, ': {"b": 1');

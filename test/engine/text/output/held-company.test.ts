@@ -1,0 +1,68 @@
+// Calls whose arguments are held, on a device of paper: where they begin and end is a hash of the tokens, and whatever holds up
+// the clock, the tokens are those of the request alone.
+
+import { expect, it } from 'vitest';
+import { holdCalls } from '../../../../src/engine/text/output/held-calls.ts';
+import { plainOutput, type OutputParser } from '../../../../src/engine/text/output/output-parser.ts';
+import { randomInteger } from '../../random.ts';
+import { paperConstraint } from '../paper-constraint.ts';
+import { allFinished, createPaperEngine } from '../paper-engine.ts';
+import { generated, paperSequence, type PaperSequence } from '../paper-sequence.ts';
+
+/** A call's arguments begin with every third token and end with every fifth. */
+function paperCalls(): OutputParser {
+  let calls = 0;
+  let said: string | null = null;
+  const push: OutputParser['push'] = ({ id, text }) => {
+    if (said === null && id! % 3 === 0) calls++;
+    const goesOn = said === null ? id! % 3 === 0 : id! % 5 !== 0;
+    said = goesOn ? (said ?? '') + text : null;
+    return [];
+  };
+  return {
+    ...plainOutput(),
+    push,
+    get toolCalls() {
+      return calls;
+    },
+    get openArguments() {
+      return said;
+    },
+  };
+}
+
+interface Asked {
+  prompt: number[];
+  length: number;
+  seed: number;
+}
+
+function ask({ prompt, length, seed }: Asked): PaperSequence {
+  const sequence = paperSequence(prompt, length, { seed });
+  const { pieces } = sequence;
+  const start = () => paperConstraint({ seed, forcedIn: 1000 });
+  sequence.constraint = holdCalls({
+    grammar: { start, bytes: 0 },
+    read: () => ({ output: paperCalls(), pieces }),
+  });
+  return sequence;
+}
+
+it.each([1, 2, 3])('tokens are those of the request alone: seed %d', async (seed) => {
+  const random = randomInteger(seed);
+  const engine = createPaperEngine({ pages: 14, slots: 1, rows: 32 }, random);
+  const { scheduler, start } = engine;
+  for (let round = 0; round < 6; round++) {
+    const one: Asked = { prompt: [random(250), random(250)], length: 60, seed: random(1000) };
+    const alone = start(ask(one));
+    await allFinished([alone]);
+    const pressed = start(ask(one));
+    while (!pressed.finished) {
+      const urgent = start(paperSequence([random(250)], 1, { priority: 10 }));
+      for (let turn = random(20); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+      await allFinished([urgent]);
+    }
+    expect(generated(pressed)).toEqual(generated(alone));
+  }
+  expect(scheduler.retractions).toBeGreaterThan(20);
+});
