@@ -13,6 +13,7 @@ export {
 export type { OpenEvent, Quantization } from './engine/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
+export { DEFAULTS, LIMITS } from './engine/limits.ts';
 export { adapters, openEmbeddingModel, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
 export {
   coverImage,

@@ -1,14 +1,18 @@
 // The options of the engine: how a model is opened, and how its requests share it. Help, checks and defaults are read from here.
 
 import {
+  DEFAULTS,
   type EmbeddingModelOptions,
   type ImageModelOptions,
+  LIMITS,
   REASONING_FORMATS,
   type TextModelOptions,
   TOOL_CALL_FORMATS,
 } from '../index.ts';
 import { LORA_OPTIONS, toLoraOptions } from './lora-options.ts';
 import type { OptionTable, Values } from './option.ts';
+
+const MOST_SECONDS = Math.floor(LIMITS.timeout / 1000);
 
 export const ENGINE_OPTIONS = {
   revision: {
@@ -89,22 +93,22 @@ export const BATCH_OPTIONS = {
   'max-running-requests': {
     kind: 'integer',
     elsewhere: ['max-num-seqs', 'parallel', 'np'],
-    default: 16,
+    default: DEFAULTS.runningRequests,
     min: 1,
-    max: 256,
+    max: LIMITS.runningRequests,
     group: 'Batching',
     help: 'Requests computed together.',
   },
   'max-queued-requests': {
     kind: 'integer',
-    default: 128,
+    default: DEFAULTS.queuedRequests,
     min: 0,
     group: 'Batching',
     help: 'Requests that may wait for a model; more get 429.',
   },
   'max-total-tokens': {
     kind: 'integer',
-    min: 64,
+    min: LIMITS.leastTotalTokens,
     group: 'Batching',
     help: 'Tokens that the KV cache holds for all requests together.',
     otherwise: 'what the memory budget leaves',
@@ -112,8 +116,8 @@ export const BATCH_OPTIONS = {
   'prefill-chunk': {
     kind: 'integer',
     elsewhere: ['chunked-prefill-size', 'max-num-batched-tokens', 'ubatch-size'],
-    min: 16,
-    max: 8192,
+    min: LIMITS.prefillChunk.least,
+    max: LIMITS.prefillChunk.most,
     group: 'Batching',
     help: 'Prompt tokens computed in one step.',
     otherwise: 'chosen for the adapter',
@@ -142,12 +146,12 @@ export const BATCH_OPTIONS = {
     kind: 'bytes',
     group: 'Batching',
     help: 'Bytes that files of prompts may take, for each open model; needs --storage-cache.',
-    otherwise: '10GB',
+    otherwise: `${DEFAULTS.storedBytes / 1e9}GB`,
   },
   'queue-timeout': {
     kind: 'number',
     above: 0,
-    max: 2147483,
+    max: MOST_SECONDS,
     group: 'Batching',
     value: 'seconds',
     help: 'How long a request may wait for a place; then it gets 503.',
@@ -156,7 +160,7 @@ export const BATCH_OPTIONS = {
   'request-timeout': {
     kind: 'number',
     above: 0,
-    max: 2147483,
+    max: MOST_SECONDS,
     group: 'Batching',
     value: 'seconds',
     help: 'How long a request may take in all; then it gets 503, with what was said until then.',
@@ -165,7 +169,7 @@ export const BATCH_OPTIONS = {
   'sleep-idle-seconds': {
     kind: 'number',
     above: 0,
-    max: 2147483,
+    max: MOST_SECONDS,
     group: 'Device',
     value: 'seconds',
     help: 'A model that nobody asks for so long leaves the device; its next request opens it again, and waits.',

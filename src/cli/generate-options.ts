@@ -1,7 +1,7 @@
 // The options of `svc generate`, in the groups of its help: checks, help, the keys of a configuration file (underscores for hyphens)
 // and the README's table are all read from here.
 
-import { PIPELINE_CLASSES } from '../index.ts';
+import { LIMITS, PIPELINE_CLASSES } from '../index.ts';
 import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
 import { CACHING, LORA, OFFLOADING, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from './option.ts';
@@ -94,7 +94,7 @@ const PERFORMANCE_OPTIONS = {
   'warmup-steps': {
     kind: 'integer',
     min: 1,
-    max: 1000,
+    max: LIMITS.steps,
     default: 1,
     group: PERFORMANCE,
     help: 'How many, with --warmup.',

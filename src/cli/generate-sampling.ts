@@ -1,5 +1,6 @@
 // Options of `svc generate` that say how a picture is drawn, and from which other one.
 
+import { DEFAULTS, LIMITS } from '../index.ts';
 import type { OptionTable } from './option.ts';
 
 const SAMPLING = 'Sampling';
@@ -16,11 +17,11 @@ export const SAMPLING_OPTIONS = {
   'num-inference-steps': {
     kind: 'integer',
     min: 1,
-    max: 1000,
+    max: LIMITS.steps,
     elsewhere: ['steps', 'sampling-steps', 'sample-steps'],
     group: SAMPLING,
     help: 'Denoising steps; more take longer and are usually better.',
-    otherwise: "50, or the model's own",
+    otherwise: `${DEFAULTS.steps}, or the model's own`,
   },
   'guidance-scale': {
     kind: 'number',
@@ -28,12 +29,12 @@ export const SAMPLING_OPTIONS = {
     elsewhere: ['cfg-scale', 'cfg'],
     group: SAMPLING,
     help: 'Classifier-free guidance; higher follows the prompt more closely.',
-    otherwise: "7.5, or the model's own",
+    otherwise: `${DEFAULTS.guidance}, or the model's own`,
   },
   height: {
     kind: 'integer',
     min: 8,
-    max: 16384,
+    max: LIMITS.side,
     elsewhere: ['H'],
     group: SAMPLING,
     help: 'Pixels.',
@@ -42,7 +43,7 @@ export const SAMPLING_OPTIONS = {
   width: {
     kind: 'integer',
     min: 8,
-    max: 16384,
+    max: LIMITS.side,
     elsewhere: ['W'],
     group: SAMPLING,
     help: 'Pixels.',
@@ -51,7 +52,7 @@ export const SAMPLING_OPTIONS = {
   seed: {
     kind: 'integer',
     min: 0,
-    max: Number.MAX_SAFE_INTEGER - 1000,
+    max: Number.MAX_SAFE_INTEGER - LIMITS.samples,
     group: SAMPLING,
     help: 'The same seed draws the same picture; sample i uses seed + i.',
     otherwise: 'drawn at random, and printed',
@@ -59,7 +60,7 @@ export const SAMPLING_OPTIONS = {
   'num-samples': {
     kind: 'integer',
     min: 1,
-    max: 1000,
+    max: LIMITS.samples,
     elsewhere: ['n', 'batch-size', 'batch-count', 'num-images', 'num-images-per-prompt'],
     group: SAMPLING,
     aliases: ['num-outputs-per-prompt'],

@@ -1,5 +1,6 @@
 // The options of LoRA adapters.
 
+import { DEFAULTS, LIMITS } from '../index.ts';
 import type { OptionTable, Values } from './option.ts';
 
 export const LORA_OPTIONS = {
@@ -19,17 +20,17 @@ export const LORA_OPTIONS = {
   },
   'max-loras': {
     kind: 'integer',
-    default: 8,
+    default: DEFAULTS.adapters,
     min: 1,
-    max: 256,
+    max: LIMITS.adapters,
     group: 'Model',
     help: 'LoRA adapters loaded at once.',
   },
   'max-lora-rank': {
     kind: 'integer',
-    default: 64,
+    default: DEFAULTS.adapterRank,
     min: 1,
-    max: 1024,
+    max: LIMITS.adapterRank,
     group: 'Model',
     help: 'Largest rank of a LoRA adapter.',
   },

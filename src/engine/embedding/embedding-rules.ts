@@ -1,11 +1,10 @@
 // The options of an embedding model and the fields of a request: what the library takes, by the names it takes it.
 
 import { EngineError } from '../../files/error.ts';
+import { LIMITS } from '../limits.ts';
 import { checkOptions, listOf, refuse, whole, type Rule } from '../rules.ts';
 import { TEXT_MODEL_OPTIONS } from '../text/text-rules.ts';
 import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';
-
-const MOST_INPUTS = 2048;
 
 const {
   model,
@@ -45,7 +44,7 @@ const input: Rule = (value, name) => {
 };
 
 const EMBEDDING_REQUEST: Record<keyof Required<EmbeddingRequest>, Rule> = {
-  inputs: listOf(input, { least: 1, most: MOST_INPUTS }),
+  inputs: listOf(input, { least: 1, most: LIMITS.inputs }),
   dimensions: whole(1),
 };
 

@@ -6,6 +6,7 @@ import { EngineError } from '../../files/error.ts';
 import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
 import { LLAMA_ARCHITECTURES } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
+import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { chooseQuantization, modelName } from '../text/defaults.ts';
 import type { OpenEvent } from '../open-event.ts';
@@ -15,7 +16,6 @@ import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from '
 import { createEmbeddingModel } from './model.ts';
 import type { EmbeddingRunner } from './runner.ts';
 
-const QUEUED_REQUESTS = 128;
 /** Tokens of one text where nobody says otherwise; pages for more would take memory from other models. */
 const CONTEXT = 8192;
 
@@ -87,7 +87,7 @@ export async function openEmbeddingModelInline(
         pooling: layout.pooling,
         normalized: layout.normalize,
         contextLength: runner.contextLength,
-        maxQueuedRequests: options.maxQueuedRequests ?? QUEUED_REQUESTS,
+        maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
         memory: {
           budget: device.memoryBudget,
           weights: memory.weights,

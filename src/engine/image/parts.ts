@@ -4,6 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
+import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { openComponents, orClose, type Components } from './components.ts';
 import { familyOf, type Family } from './families.ts';
@@ -13,7 +14,7 @@ import { schedulerConfig } from './outdated.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import { readAutoencoder, type Autoencoder } from './pictures.ts';
 import { createPlanner, type Planner } from './plan.ts';
-import { CONTRACT, type ModelDefaults, type ResolveContext } from './resolve.ts';
+import type { ModelDefaults, ResolveContext } from './resolve.ts';
 import type { Runner } from './runner.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { zImageRunner } from './z-image.ts';
@@ -149,8 +150,8 @@ function describe(
     defaults: {
       width: defaults.width,
       height: defaults.height,
-      steps: defaults.steps ?? CONTRACT.steps,
-      guidance: defaults.guidance ?? CONTRACT.guidance,
+      steps: defaults.steps ?? DEFAULTS.steps,
+      guidance: defaults.guidance ?? DEFAULTS.guidance,
       negativePrompt: defaults.negativePrompt ?? '',
     },
     schedulers: [...schedulers],

@@ -1,6 +1,7 @@
 // A request with every value decided: what it says, then call arguments, then the model's own defaults, then the contract's.
 
 import { EngineError } from '../../files/error.ts';
+import { DEFAULTS, LIMITS } from '../limits.ts';
 import type { Family } from './families.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
@@ -48,11 +49,6 @@ export interface Resolved {
   call: CallArguments;
 }
 
-/** What the command line's contract says where nobody else does. */
-export const CONTRACT = { steps: 50, guidance: 7.5 };
-const MOST_STEPS = 1000;
-const MOST_PIXELS = 16384;
-
 export function resolveRequest(given: ImageRequest, context: ResolveContext): Resolved {
   const { className, sizeMultiple, defaults, backend, schedulers } = context;
   const { request: named, call } = readCallArguments(given.kwargs ?? {}, {
@@ -88,8 +84,8 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   const values: ResolvedImageRequest = {
     width: decide('width', picture?.width, defaults.width),
     height: decide('height', picture?.height, defaults.height),
-    steps: listed ?? decide('steps', enoughFor(strength, defaults.steps, context), CONTRACT.steps),
-    guidance: decide('guidance', defaults.guidance, CONTRACT.guidance),
+    steps: listed ?? decide('steps', enoughFor(strength, defaults.steps, context), DEFAULTS.steps),
+    guidance: decide('guidance', defaults.guidance, DEFAULTS.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
     negativePrompt: decide('negativePrompt', defaults.negativePrompt, ''),
     scheduler,
@@ -139,8 +135,8 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
   };
   for (const key of ['width', 'height'] as const) {
     const value = values[key];
-    if (!Number.isInteger(value) || value < sizeMultiple || value > MOST_PIXELS)
-      refuse(key, `${key} is ${value}; it is an integer from ${sizeMultiple} to ${MOST_PIXELS}`);
+    if (!Number.isInteger(value) || value < sizeMultiple || value > LIMITS.side)
+      refuse(key, `${key} is ${value}; it is an integer from ${sizeMultiple} to ${LIMITS.side}`);
     if (value % sizeMultiple !== 0) {
       const below = Math.floor(value / sizeMultiple) * sizeMultiple;
       refuse(
@@ -154,8 +150,8 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
     if (!Number.isInteger(value) || value < least || value > most)
       refuse(key, `${key} is ${value}; it is an integer from ${least} to ${most}`);
   };
-  whole('steps', 1, MOST_STEPS);
-  whole('samples', 1, 1000);
+  whole('steps', 1, LIMITS.steps);
+  whole('samples', 1, LIMITS.samples);
   if (values.clipSkip !== 0 && mostClipSkip === 0)
     refuse(
       'clipSkip',

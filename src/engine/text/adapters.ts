@@ -4,6 +4,7 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openLora, type LoraFile } from '../../files/checkpoint/lora.ts';
+import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import type { LoraInfo, TextModelOptions } from './text-model.ts';
 
@@ -43,14 +44,11 @@ export interface Adapters {
   release(adapter: Adapter): void;
 }
 
-const MOST = 8;
-const MOST_RANK = 64;
-
 type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank'>;
 
 export function createAdapters(
   platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
-  { loraPaths = [], loraDir, maxLoras = MOST, maxLoraRank = MOST_RANK }: Options,
+  { loraPaths = [], loraDir, maxLoras = DEFAULTS.adapters, maxLoraRank = DEFAULTS.adapterRank }: Options,
   onNote: (message: string) => void,
 ): Adapters {
   const named = new Map<string, Adapter>();

@@ -12,12 +12,9 @@ import {
   type Rule,
   type Rules,
 } from '../rules.ts';
+import { LIMITS } from '../limits.ts';
 import { textFormat } from './format-rules.ts';
 import type { LogitProcessor, TextConstraint } from './text-model.ts';
-
-const MOST_BAD_WORDS = 1000;
-/** Of all of them. */
-const MOST_BAD_WORD_BYTES = 8192;
 
 const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
   json_object: {},
@@ -43,10 +40,10 @@ export const constraint: Rule = (value, name) => {
 };
 
 const badWords: Rule = (value, name) => {
-  listOf(filledText, { most: MOST_BAD_WORDS })(value, name);
+  listOf(filledText, { most: LIMITS.bannedWords })(value, name);
   const bytes = (value as string[]).reduce((sum, word) => sum + new TextEncoder().encode(word).length, 0);
-  if (bytes > MOST_BAD_WORD_BYTES)
-    refuse(value, name, `words of at most ${MOST_BAD_WORD_BYTES} bytes together, not of ${bytes}`);
+  if (bytes > LIMITS.bannedWordBytes)
+    refuse(value, name, `words of at most ${LIMITS.bannedWordBytes} bytes together, not of ${bytes}`);
 };
 
 const PROCESSORS: { [Name in LogitProcessor['name']]: Rules } = {

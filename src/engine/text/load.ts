@@ -9,7 +9,7 @@ import { chooseQuantization, stepRows } from './defaults.ts';
 import { openRunner, type Runner, type RunnerOptions } from './step/runner.ts';
 import type { OpenEvent } from '../open-event.ts';
 import type { TextModelOptions } from './text-model.ts';
-import { MOST_BIASES, MOST_STOP_IDS } from './text-rules.ts';
+import { LIMITS } from '../limits.ts';
 
 export interface Loaded {
   device: Device;
@@ -43,7 +43,7 @@ export async function loadOnto(
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
     pages: options.pages,
-    biases: MOST_BIASES + MOST_STOP_IDS + options.endTokens,
+    biases: LIMITS.biases + LIMITS.stopIds + options.endTokens,
     packed: options.packed,
     adapters: options.adapters.attach,
     hiddenStates: options.enableHiddenStates ?? false,

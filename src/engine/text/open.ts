@@ -13,6 +13,7 @@ import { openChatTemplate } from '../../files/template/template.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { fetchModel } from '../fetch-model.ts';
+import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { contextNotes, endTokens, modelName, samplingDefaults } from './defaults.ts';
 import { createCacheTiers, type CacheTiers } from './cache/cache-tiers.ts';
@@ -30,9 +31,6 @@ import type { Runner } from './step/runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent } from '../open-event.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
-
-const RUNNING_REQUESTS = 16;
-const QUEUED_REQUESTS = 128;
 
 /** What gives back what is open so far, where the rest cannot be opened. */
 type Opened = (() => Promise<void>)[];
@@ -85,7 +83,7 @@ async function openModel(
   const config = readConfig(checkpoint);
   const speech = await readSpeech(checkpoint, config, options);
   const adapters = createAdapters(platform, options, note);
-  const slots = options.maxRunningRequests ?? RUNNING_REQUESTS;
+  const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
   const loading = { ...options, slots, endTokens: speech.endIds.length, adapters };
   const home = await openHome(platform, checkpoint, config, loading, onEvent);
   opened.push(async () => home.loaded.device.destroy());
@@ -114,7 +112,7 @@ async function openModel(
     info: {
       ...describeModel(checkpoint, config, context, home.loaded),
       maxRunningRequests: slots,
-      maxQueuedRequests: options.maxQueuedRequests ?? QUEUED_REQUESTS,
+      maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
       storageBackend: storageBackend ?? null,
       sampling,
       samplingSource: source,
@@ -213,8 +211,6 @@ function describeModel(
 const PAGE_LAYOUT = 'layers of keys and values, 32 tokens';
 /** Bytes of pages that are written to the device in one step while others decode. */
 const LOAD_BYTES = 2 ** 24;
-/** Bytes of files of pages, where nobody says otherwise. */
-const STORED_BYTES = 10e9;
 
 interface TierPlace {
   pages: Scheduler['pages'];
@@ -227,7 +223,12 @@ interface TierPlace {
 async function openTiers(
   platform: Platform,
   checkpoint: Checkpoint,
-  { prefixCache = true, hostCache = 0, storageCache, storageCacheBytes = STORED_BYTES }: TextModelOptions,
+  {
+    prefixCache = true,
+    hostCache = 0,
+    storageCache,
+    storageCacheBytes = DEFAULTS.storedBytes,
+  }: TextModelOptions,
   { pages, runner, computed, onTrouble }: TierPlace,
 ): Promise<CacheTiers | null> {
   if (!prefixCache || (hostCache === 0 && storageCache === undefined)) return null;

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
-import { MOST_LOGPROBS } from '../../kernels/logprobs.ts';
+import { LIMITS } from '../limits.ts';
 import {
   anything,
   bytes,
@@ -29,14 +29,6 @@ import type {
   Tool,
 } from './text-model.ts';
 
-/** Entries of one request's logitBias. */
-export const MOST_BIASES = 1024;
-/** Of one request's stopTokenIds. */
-export const MOST_STOP_IDS = 256;
-const MOST_PROCESSORS = 16;
-const MOST_CHOICES = 128;
-const MOST_STOPS = 16;
-
 /** Anything with :// in it is an address. */
 const storagePlace: Rule = (value, name) => {
   filledText(value, name);
@@ -44,8 +36,7 @@ const storagePlace: Rule = (value, name) => {
     refuse(value, name, 'file, a folder, or an address that begins with redis://');
 };
 
-/** What a timer takes. */
-const milliseconds = whole(1, 2 ** 31 - 1);
+const milliseconds = whole(1, LIMITS.timeout);
 
 type RulesOf<T> = Record<keyof Required<T>, Rule>;
 
@@ -60,10 +51,10 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   adapter: adapterRule,
   memoryBudget: bytes,
   contextLength: whole(1, 2 ** 31 - 1),
-  maxRunningRequests: whole(1, 256),
+  maxRunningRequests: whole(1, LIMITS.runningRequests),
   maxQueuedRequests: whole(0),
-  maxTotalTokens: whole(64),
-  prefillChunk: whole(16, 8192),
+  maxTotalTokens: whole(LIMITS.leastTotalTokens),
+  prefillChunk: whole(LIMITS.prefillChunk.least, LIMITS.prefillChunk.most),
   prefixCache: flag,
   hostCache: bytes,
   storageCache: storagePlace,
@@ -72,8 +63,8 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   totalTimeout: milliseconds,
   loraPaths: listOf(filledText),
   loraDir: filledText,
-  maxLoras: whole(1, 256),
-  maxLoraRank: whole(1, 1024),
+  maxLoras: whole(1, LIMITS.adapters),
+  maxLoraRank: whole(1, LIMITS.adapterRank),
   enableHiddenStates: flag,
   enableRoutedExperts: flag,
   samplingDefaults: oneOf('model', 'contract'),
@@ -202,22 +193,22 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   ...SAMPLING_OPTIONS,
   prompt: (value) => checkPrompt(value as TextPrompt),
   maxTokens: whole(0),
-  n: whole(1, MOST_CHOICES),
+  n: whole(1, LIMITS.choices),
   seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-  logitBias: recordOf(real(-100, 100), { most: MOST_BIASES }),
-  stop: listOf(filledText, { most: MOST_STOPS }),
-  stopTokenIds: listOf(whole(0, 2 ** 32 - 1), { most: MOST_STOP_IDS }),
+  logitBias: recordOf(real(-100, 100), { most: LIMITS.biases }),
+  stop: listOf(filledText, { most: LIMITS.stops }),
+  stopTokenIds: listOf(whole(0, 2 ** 32 - 1), { most: LIMITS.stopIds }),
   ignoreEos: flag,
   id: filledText,
-  stopRegex: listOf(filledText, { most: MOST_STOPS }),
+  stopRegex: listOf(filledText, { most: LIMITS.stops }),
   minTokens: whole(0),
   noStopTrim: flag,
   skipSpecialTokens: flag,
   frequencyPenalty: real(-2, 2),
   presencePenalty: real(-2, 2),
-  processors: listOf(processor, { most: MOST_PROCESSORS }),
-  logprobs: whole(0, MOST_LOGPROBS),
-  promptLogprobs: whole(0, MOST_LOGPROBS),
+  processors: listOf(processor, { most: LIMITS.processors }),
+  logprobs: whole(0, LIMITS.logprobs),
+  promptLogprobs: whole(0, LIMITS.logprobs),
   constraint,
   toolChoice,
   parallelToolCalls: flag,

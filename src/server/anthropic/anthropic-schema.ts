@@ -1,6 +1,7 @@
 // The fields of Anthropic's Messages interface.
 
 import { z } from 'zod';
+import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { bodyChecker } from '../body/body.ts';
 import {
@@ -15,7 +16,6 @@ import { FORMAT_NAMES } from '../text/generation-fields.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
-const MOST_STOPS = 16;
 
 const FOREIGN_BLOCKS = new Set(['image', 'document', 'search_result', 'container_upload']);
 
@@ -133,7 +133,7 @@ const PROMPT_FIELDS = {
 export const MESSAGE_FIELDS = {
   ...PROMPT_FIELDS,
   max_tokens: honoured(z.int().min(1), 'Most tokens to generate; clamped to what the context leaves.'),
-  stop_sequences: honoured(list(filled, MOST_STOPS), `Up to ${MOST_STOPS} strings that end the reply.`),
+  stop_sequences: honoured(list(filled, LIMITS.stops), `Up to ${LIMITS.stops} strings that end the reply.`),
   temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
   top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
   top_k: sampling(z.int().min(-1), 'Sample from the k best tokens.', -1),

@@ -1,14 +1,13 @@
 // The fields of a chat completion request: one table, from which the schema and the checks are made (fields.ts).
 
 import { z } from 'zod';
+import { LIMITS } from '../../index.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
 import { by, type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
 import { GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
 import { messagesSchema } from './messages.ts';
 import { REASONING_FIELDS } from '../text/reasoning.ts';
 import { TOOL_FIELDS } from '../text/tools.ts';
-
-const MOST_LOGPROBS = 20;
 
 export const CHAT_FIELDS = {
   ...by('files/template/template.ts', {
@@ -33,10 +32,10 @@ export const CHAT_FIELDS = {
   ...by('server/text/logprobs.ts', {
     logprobs: honoured(z.boolean(), 'Log probability of every generated token.', false),
     top_logprobs: honoured(
-      z.int().min(0).max(MOST_LOGPROBS),
-      `The same of up to ${MOST_LOGPROBS} best tokens at its place; needs logprobs.`,
+      z.int().min(0).max(LIMITS.logprobs),
+      `The same of up to ${LIMITS.logprobs} best tokens at its place; needs logprobs.`,
       0,
-      { stricter: `at most ${MOST_LOGPROBS}` },
+      { stricter: `at most ${LIMITS.logprobs}` },
     ),
   }),
   ...TOOL_FIELDS,

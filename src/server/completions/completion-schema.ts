@@ -1,13 +1,13 @@
 // The fields of a text completion: those that all routes for text share, and a prompt that no template touches.
 
 import { z } from 'zod';
+import { LIMITS } from '../../index.ts';
 import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { GENERATION_FIELDS } from '../text/generation-fields.ts';
 import { tokenInputs } from '../tokens/token-input.ts';
 
 const MOST_PROMPTS = 128;
-const MOST_LOGPROBS = 20;
 
 export const COMPLETION_FIELDS = {
   prompt: honoured(
@@ -31,8 +31,8 @@ export const COMPLETION_FIELDS = {
     '',
   ),
   logprobs: honoured(
-    z.int().min(0).max(MOST_LOGPROBS),
-    `Log probability of every generated token, with echo of the prompt's too, and of up to ${MOST_LOGPROBS} best ones at its place.`,
+    z.int().min(0).max(LIMITS.logprobs),
+    `Log probability of every generated token, with echo of the prompt's too, and of up to ${LIMITS.logprobs} best ones at its place.`,
   ),
   best_of: neutralOnly('Choices to choose from.', 1),
   user: noEffect('Who asks.'),

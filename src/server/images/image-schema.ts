@@ -1,7 +1,7 @@
 // The fields of a request for pictures: OpenAI's, and those of SGLang and this project beside them.
 
 import { z } from 'zod';
-import { IMAGE_FORMATS } from '../../index.ts';
+import { DEFAULTS, LIMITS, IMAGE_FORMATS } from '../../index.ts';
 import { list, record } from '../body/bounded.ts';
 import {
   type FieldTable,
@@ -20,7 +20,7 @@ const MOST_PREVIEWS = 3;
 export const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
 const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
 
-const pixels = z.int().min(8).max(16384);
+const pixels = z.int().min(8).max(LIMITS.side);
 const seed = z
   .int()
   .min(0)
@@ -50,11 +50,15 @@ export const IMAGE_FIELDS = {
   width: honoured(pixels, 'Pixels, in place of size.'),
   height: honoured(pixels, 'Pixels, in place of size.'),
   negative_prompt: honoured(z.string(), "What not to draw; left out, the model's own."),
-  num_inference_steps: sampling(z.int().min(1).max(1000), 'Denoising steps; more take longer.', 50),
+  num_inference_steps: sampling(
+    z.int().min(1).max(LIMITS.steps),
+    'Denoising steps; more take longer.',
+    DEFAULTS.steps,
+  ),
   guidance_scale: sampling(
     z.number().min(0),
     'Classifier-free guidance; higher follows the prompt more closely.',
-    7.5,
+    DEFAULTS.guidance,
   ),
   guidance_rescale: honoured(
     z.number().min(0).max(1),

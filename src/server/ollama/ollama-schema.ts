@@ -1,6 +1,7 @@
 // The fields of Ollama's interface.
 
 import { z } from 'zod';
+import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { bodyChecker } from '../body/body.ts';
 import { CHAT_FIELDS } from '../chat/chat-schema.ts';
@@ -15,7 +16,6 @@ import {
 } from '../body/fields.ts';
 import { optionsSchema } from './ollama-options.ts';
 
-const MOST_INPUTS = 2048;
 const filled = z.string().min(1);
 const model = honoured(
   filled,
@@ -107,7 +107,10 @@ const EMBEDDING_COMMON = {
 
 export const EMBED_FIELDS = {
   model,
-  input: honoured(z.union([filled, list(filled, MOST_INPUTS).min(1)]), `A text, or up to ${MOST_INPUTS}.`),
+  input: honoured(
+    z.union([filled, list(filled, LIMITS.inputs).min(1)]),
+    `A text, or up to ${LIMITS.inputs}.`,
+  ),
   truncate: honoured(z.boolean(), 'Cut texts that the context does not hold; false: refuse them.', true),
   dimensions: honoured(
     z.int().min(1),

@@ -2,25 +2,24 @@
 // send beside it. generation-request.ts makes the engine's request of them.
 
 import { z } from 'zod';
+import { LIMITS } from '../../index.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
 import { by, type FieldTable, honoured, honouredSchema, sampling, show } from '../body/fields.ts';
 import { responseFormat } from './response-format.ts';
 
 /** What other servers call response_format. */
 export const FORMAT_NAMES = ['guided_json', 'structured_outputs', 'json_schema', 'format'];
-const MOST_BIASES = 1024;
-const MOST_STOPS = 16;
-const MOST_STOP_IDS = 256;
-const MOST_WORDS = 1000;
-const MOST_CHOICES = 128;
 
 /** Elsewhere -1 means "all". */
 export const tokenCount = z.int().refine((count) => count >= 1, {
   error: ({ input }) => `must be at least 1, got ${show(input)}; leave it out for all that the context holds`,
 });
 const filled = z.string().min(1);
-const seconds = z.number().gt(0).max(2_147_483);
-const upToStops = z.union([filled, list(filled, MOST_STOPS)]);
+const seconds = z
+  .number()
+  .gt(0)
+  .max(Math.floor(LIMITS.timeout / 1000));
+const upToStops = z.union([filled, list(filled, LIMITS.stops)]);
 
 export const GENERATION_FIELDS = {
   ...by('kernels/sample.ts', {
@@ -36,8 +35,8 @@ export const GENERATION_FIELDS = {
     }),
   }),
   ...by('engine/text/request.ts', {
-    n: honoured(z.int().min(1).max(MOST_CHOICES), 'Choices to generate.', 1, {
-      stricter: `at most ${MOST_CHOICES}`,
+    n: honoured(z.int().min(1).max(LIMITS.choices), 'Choices to generate.', 1, {
+      stricter: `at most ${LIMITS.choices}`,
     }),
     seed: honoured(z.int(), 'The same seed gives the same text; each choice draws its own.', undefined, {
       stricter: 'at most 2^53 - 1 either way',
@@ -63,35 +62,35 @@ export const GENERATION_FIELDS = {
     logit_bias: honoured(
       record(z.number().min(-100).max(100), {
         names: z.string().regex(/^(0|[1-9]\d*)$/),
-        most: MOST_BIASES,
+        most: LIMITS.biases,
       }),
-      `Up to ${MOST_BIASES} token ids, each with a number added to that token's logit.`,
+      `Up to ${LIMITS.biases} token ids, each with a number added to that token's logit.`,
       undefined,
-      { stricter: `at most ${MOST_BIASES} entries` },
+      { stricter: `at most ${LIMITS.biases} entries` },
     ),
   }),
   ...by('engine/text/stops/stops.ts', {
     stop: honoured(
       upToStops,
-      `Up to ${MOST_STOPS} strings that end a choice; not part of its text.`,
+      `Up to ${LIMITS.stops} strings that end a choice; not part of its text.`,
       undefined,
-      { stricter: `at most ${MOST_STOPS}, none empty` },
+      { stricter: `at most ${LIMITS.stops}, none empty` },
     ),
   }),
   ...by('engine/text/request.ts', {
     stop_token_ids: honoured(
-      list(tokenId, MOST_STOP_IDS),
+      list(tokenId, LIMITS.stopIds),
       'Token ids that end a choice, with ignore_eos too.',
       undefined,
-      { stricter: `at most ${MOST_STOP_IDS}, of the vocabulary` },
+      { stricter: `at most ${LIMITS.stopIds}, of the vocabulary` },
     ),
   }),
   ...by('engine/text/stops/stops.ts', {
     stop_regex: honoured(
       upToStops,
-      `Up to ${MOST_STOPS} regular expressions that end a choice, matched in linear time.`,
+      `Up to ${LIMITS.stops} regular expressions that end a choice, matched in linear time.`,
       undefined,
-      { stricter: `at most ${MOST_STOPS}, without look-around, back-references and flags` },
+      { stricter: `at most ${LIMITS.stops}, without look-around, back-references and flags` },
     ),
   }),
   ...by('engine/text/sequence.ts', {
@@ -145,7 +144,7 @@ export const GENERATION_FIELDS = {
   }),
   ...by('engine/text/banned-words.ts', {
     bad_words: honoured(
-      list(filled, MOST_WORDS),
+      list(filled, LIMITS.bannedWords),
       'Texts that do not occur in what is generated, within longer words neither, however tokens spell them (other servers ban one spelling); 8,192 bytes together.',
     ),
   }),

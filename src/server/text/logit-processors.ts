@@ -1,7 +1,7 @@
 // custom_logit_processor: JSON text that names what is built in, instead of a program from the network.
 
 import { z } from 'zod';
-import type { LogitProcessor } from '../../index.ts';
+import { LIMITS, type LogitProcessor } from '../../index.ts';
 import { list, MOST_IDS, tokenId } from '../body/bounded.ts';
 import { RequestError } from '../errors.ts';
 import { isObject, show } from '../body/fields.ts';
@@ -9,8 +9,6 @@ import { parseJson } from '../body/json-text.ts';
 import { toRequestError } from '../body/request-error.ts';
 
 const tokens = list(tokenId, MOST_IDS).min(1);
-const MOST_PROCESSORS = 16;
-const MOST_WORDS = 1000;
 
 const processor = z.discriminatedUnion('name', [
   z.strictObject({ name: z.literal('allowed_tokens'), tokens }),
@@ -21,7 +19,7 @@ const processor = z.discriminatedUnion('name', [
     size: z.int().min(1),
     window: z.int().min(1).optional(),
   }),
-  z.strictObject({ name: z.literal('bad_words'), words: list(z.string().min(1), MOST_WORDS).min(1) }),
+  z.strictObject({ name: z.literal('bad_words'), words: list(z.string().min(1), LIMITS.bannedWords).min(1) }),
   z.strictObject({ name: z.literal('wgsl'), source: z.string().min(1) }),
 ]);
 
@@ -97,7 +95,7 @@ function parse(text: string): unknown[] {
     throw refused(`must be JSON text as ${EXAMPLE}, got ${show(text)}`);
   }
   const entries: unknown[] = Array.isArray(value) ? value : [value];
-  if (entries.length > MOST_PROCESSORS) throw refused(`must have at most ${MOST_PROCESSORS} entries`);
+  if (entries.length > LIMITS.processors) throw refused(`must have at most ${LIMITS.processors} entries`);
   if (entries.some((entry) => isObject(entry) && 'callable' in entry)) {
     throw refused(
       `holds a pickled Python class, and this server runs none; name a built-in processor: ${Object.keys(PARAMS).join(', ')}, as ${EXAMPLE}`,
@@ -128,7 +126,7 @@ function check(entries: unknown[]): LogitProcessor[] {
       throw refused(`must name one of ${Object.keys(PARAMS).join(', ')}, as ${EXAMPLE}, got ${show(entry)}`);
   }
   const body = { [FIELD]: entries };
-  const parsed = z.object({ [FIELD]: list(processor, MOST_PROCESSORS) }).safeParse(body);
+  const parsed = z.object({ [FIELD]: list(processor, LIMITS.processors) }).safeParse(body);
   if (!parsed.success) throw toRequestError(parsed.error, body);
   return parsed.data[FIELD];
 }

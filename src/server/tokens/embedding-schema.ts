@@ -1,16 +1,15 @@
 // The fields of a request for embeddings.
 
 import { z } from 'zod';
+import { LIMITS } from '../../index.ts';
 import { bodyChecker } from '../body/body.ts';
 import { honoured, noEffect } from '../body/fields.ts';
 import { tokenInputs } from './token-input.ts';
 
-const MOST_INPUTS = 2048;
-
 export const EMBEDDING_FIELDS = {
   input: honoured(
-    tokenInputs(MOST_INPUTS),
-    `A text, a list of token ids, or up to ${MOST_INPUTS} of either. Token ids are taken as they are.`,
+    tokenInputs(LIMITS.inputs),
+    `A text, a list of token ids, or up to ${LIMITS.inputs} of either. Token ids are taken as they are.`,
   ),
   model: honoured(z.string().min(1), 'A served name, its last segment, or "default".'),
   dimensions: honoured(

@@ -8,7 +8,8 @@ import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextRequest } from '../../../src/engine/text/text-model.ts';
-import { checkTextRequest, MOST_BIASES } from '../../../src/engine/text/text-rules.ts';
+import { LIMITS } from '../../../src/engine/limits.ts';
+import { checkTextRequest } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate } from '../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
@@ -152,9 +153,9 @@ describe('logit_bias', () => {
   it('has a limit that is exact', () => {
     context = { ...context, vocabulary: 5000 };
     const entries = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
-    expect(one({ logitBias: entries(MOST_BIASES) }).sampling.bias).toHaveLength(MOST_BIASES);
-    expect(refusal(() => create({ logitBias: entries(MOST_BIASES + 1) })).message).toContain(
-      `${MOST_BIASES + 1}`,
+    expect(one({ logitBias: entries(LIMITS.biases) }).sampling.bias).toHaveLength(LIMITS.biases);
+    expect(refusal(() => create({ logitBias: entries(LIMITS.biases + 1) })).message).toContain(
+      `${LIMITS.biases + 1}`,
     );
     context = { ...context, vocabulary: 300 };
   });

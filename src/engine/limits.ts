@@ -1,0 +1,44 @@
+// How many of each there may be, and what holds where nobody says otherwise: read by the library's own rules, the command line's
+// options and the server's fields.
+
+import { MOST_LOGPROBS } from '../kernels/logprobs.ts';
+
+/** Bounds are allowed values; one number is the most. */
+export const LIMITS = {
+  /** Of a text model. */
+  runningRequests: 256,
+  leastTotalTokens: 64,
+  prefillChunk: { least: 16, most: 8192 },
+  adapters: 256,
+  adapterRank: 1024,
+  /** What a timer takes, in milliseconds. */
+  timeout: 2 ** 31 - 1,
+  /** Of a request for text. */
+  choices: 128,
+  logprobs: MOST_LOGPROBS,
+  stops: 16,
+  stopIds: 256,
+  biases: 1024,
+  processors: 16,
+  bannedWords: 1000,
+  /** UTF-8, of all of them. */
+  bannedWordBytes: 8192,
+  /** Of a request for embeddings. */
+  inputs: 2048,
+  /** Of a request for pictures: steps, pixels a side, pictures of one prompt. */
+  steps: 1000,
+  side: 16384,
+  samples: 1000,
+} as const;
+
+export const DEFAULTS = {
+  runningRequests: 16,
+  queuedRequests: 128,
+  /** Bytes of files of pages. */
+  storedBytes: 10e9,
+  adapters: 8,
+  adapterRank: 64,
+  /** Of a picture whose model does not say. */
+  steps: 50,
+  guidance: 7.5,
+} as const;
