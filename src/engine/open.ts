@@ -37,7 +37,7 @@ export async function openTextModel(
     options.inline
       ? openTextModelInline(nodePlatform, options, onEvent, giveUp)
       : openTextModelInWorker(options, onEvent, giveUp);
-  return sleeping(open, { options, onEvent, signal, ...textSleep });
+  return sleeping(open, { options, onEvent, signal }, (model) => textSleep(model, options));
 }
 
 /**
@@ -54,7 +54,7 @@ export async function openImageModel(
     options.inline
       ? openImageModelInline(nodePlatform, options, onEvent, giveUp)
       : openImageModelInWorker(options, onEvent, giveUp);
-  return sleeping<ImageModel>(open, { options, onEvent, signal, ...plainRest });
+  return sleeping<ImageModel>(open, { options, onEvent, signal }, () => plainRest);
 }
 
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
@@ -68,10 +68,10 @@ export async function openEmbeddingModel(
     options.inline
       ? openEmbeddingModelInline(nodePlatform, options, onEvent, giveUp)
       : openEmbeddingModelInWorker(options, onEvent, giveUp);
-  return sleeping(open, { options, onEvent, signal, ...embeddingSleep });
+  return sleeping(open, { options, onEvent, signal }, embeddingSleep);
 }
 
-interface Sleeping<M> extends Pick<Sleep<M>, 'passive' | 'rest'> {
+interface Opening {
   options: { model: string; sleepAfter?: number };
   onEvent: ((event: OpenEvent) => void) | undefined;
   signal: AbortSignal | undefined;
@@ -80,13 +80,14 @@ interface Sleeping<M> extends Pick<Sleep<M>, 'passive' | 'rest'> {
 /** The model opened, and where the options say so put to sleep while nobody asks. */
 async function sleeping<M extends Model<unknown, never, unknown>>(
   open: (signal?: AbortSignal) => Promise<M>,
-  { options: { model: name, sleepAfter: after }, onEvent, signal, ...rest }: Sleeping<M>,
+  { options: { model: name, sleepAfter: after }, onEvent, signal }: Opening,
+  rest: (model: M) => Pick<Sleep<M>, 'passive' | 'rest' | 'lobby'>,
 ): Promise<M> {
   const model = await open(signal);
   if (after === undefined) return model;
   const tell = (message: string): void =>
     onEvent?.({ type: 'note', message: `${modelName(name)}: ${message}` });
-  return letSleep(model, { after, open, tell, ...rest });
+  return letSleep(model, { after, open, tell, ...rest(model) });
 }
 
 /** All adapters that answer, best first. */

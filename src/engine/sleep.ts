@@ -2,6 +2,7 @@
 // again. To those who ask it is the same model, which takes longer to answer.
 
 import { EngineError } from '../files/error.ts';
+import { plainLobby, type Lobby } from './lobby.ts';
 import { closedError, type Model } from './remote.ts';
 import { withResolvers } from './resolvers.ts';
 
@@ -14,6 +15,8 @@ export interface Sleep<M> {
   passive: readonly (keyof M)[];
   /** Asked before it sleeps. */
   rest(model: M): Promise<Rest<M>>;
+  /** Where requests wait while it is opened. */
+  lobby: Lobby;
   /** Hears that it sleeps, and that it is awake again. */
   tell?(message: string): void;
 }
@@ -28,6 +31,7 @@ export interface Rest<M> {
 /** For a model that has nothing to tell and nothing to lose. */
 export const plainRest = {
   passive: [],
+  lobby: plainLobby(Infinity),
   rest: async <M>(): Promise<Rest<M>> => ({ answers: {}, restore: async () => {} }),
 };
 
@@ -37,7 +41,7 @@ type Method = (...given: unknown[]) => unknown;
 /** The model, asleep or awake. */
 export function letSleep<M extends AnyModel>(
   first: M,
-  { after, open, passive, rest, tell = () => {} }: Sleep<M>,
+  { after, open, passive, rest, lobby, tell = () => {} }: Sleep<M>,
 ): M {
   const { promise: ended, resolve: end } = withResolvers<Error>();
   const leaving = new AbortController();
@@ -134,11 +138,24 @@ export function letSleep<M extends AnyModel>(
   ): AsyncGenerator<unknown, void, void> {
     begin();
     try {
-      const model = current ?? (await unlessAborted(awake, options?.signal));
-      yield* model.generate(request, options);
+      if (current) yield* current.generate(request, options);
+      else yield* generateOnceOpen(request, options);
     } finally {
       finish();
     }
+  }
+
+  async function* generateOnceOpen(
+    request: never,
+    options?: { signal?: AbortSignal },
+  ): AsyncGenerator<unknown, void, void> {
+    const place = lobby.enter(request);
+    const opened = unlessAborted(awake, options?.signal).then((model) => ({ model, events: [] }));
+    const over = place.ended.then((events) => ({ model: null, events }));
+    let later: unknown;
+    const { model, events } = await Promise.race([opened, over]).finally(() => (later = place.leave()));
+    if (model) yield* model.generate(later as never, options);
+    else yield* events;
   }
 
   const close = async (): Promise<void> => {

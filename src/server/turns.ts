@@ -52,6 +52,7 @@ export function createTurns(mostWaiting: number): Turns {
         if (signal.aborted) give();
         else if (ahead === 0) place.begin();
       });
+      begun.catch(() => {}); // for who ends it before asking
       return { ahead, begun, end: leave };
     },
   };

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { plainLobby } from '../../src/engine/lobby.ts';
 import type { Model } from '../../src/engine/remote.ts';
 import { withResolvers } from '../../src/engine/resolvers.ts';
 import { letSleep, type Sleep } from '../../src/engine/sleep.ts';
@@ -56,6 +57,7 @@ function start(more: Partial<Sleep<Paper>> = {}) {
     after: 30,
     open,
     passive: ['count'],
+    lobby: plainLobby(Infinity),
     rest: async (resting) => {
       const last = await resting.count();
       return {
@@ -151,6 +153,16 @@ describe('a model that nobody asks', () => {
     resolve();
     await vi.waitFor(() => expect(log).toEqual(['closed 2']));
     expect(model.asleep).toBe(true);
+    await model.close();
+  });
+
+  it('lets no more wait than its lobby has room for', async () => {
+    const { model } = start({ lobby: plainLobby(2) });
+    await asleep(model);
+    const waiting = ['a', 'b'].map((text) => all(model.generate({ text })));
+    await expect(all(model.generate({ text: 'c' }))).rejects.toMatchObject({ code: 'overloaded' });
+    expect(await Promise.all(waiting)).toEqual(['a', 'b']);
+    expect(await all(model.generate({ text: 'c' }))).toBe('c');
     await model.close();
   });
 

@@ -1,12 +1,19 @@
-// What an embedding model says while it sleeps.
+// What an embedding model says while it sleeps, and how many wait for it then.
 
+import { plainLobby } from '../lobby.ts';
 import type { Sleep } from '../sleep.ts';
 import type { EmbeddingModel } from './embedding-model.ts';
 
-export const embeddingSleep: Pick<Sleep<EmbeddingModel>, 'passive' | 'rest'> = {
-  passive: ['metrics'],
-  async rest(model) {
-    const metrics = await model.metrics();
-    return { answers: { metrics: async () => metrics }, restore: async () => {} };
-  },
-};
+export function embeddingSleep({
+  info,
+}: EmbeddingModel): Pick<Sleep<EmbeddingModel>, 'passive' | 'rest' | 'lobby'> {
+  return {
+    passive: ['metrics'],
+    // One computes then, the others wait.
+    lobby: plainLobby(info.maxQueuedRequests + 1),
+    async rest(model) {
+      const metrics = await model.metrics();
+      return { answers: { metrics: async () => metrics }, restore: async () => {} };
+    },
+  };
+}

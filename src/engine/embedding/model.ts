@@ -1,8 +1,8 @@
 // The EmbeddingModel face over a runner: texts of all requests wait in one line, and each pass takes those that go together.
 
-import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
+import { overloaded } from '../lobby.ts';
 import { createEventQueue } from '../queue.ts';
 import { closedError } from '../remote.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
@@ -95,12 +95,7 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
     checkEmbeddingRequest(request, info);
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
     // One computes, the others wait.
-    if (requests > info.maxQueuedRequests) {
-      throw new EngineError(
-        'overloaded',
-        `${countText(requests - 1, 'request')} ${requests === 2 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
-      );
-    }
+    if (requests > info.maxQueuedRequests) throw overloaded(requests - 1);
     const texts = request.inputs.map((input, index) => tokensOf(input, index, tokenizer, info));
     const queue = createEventQueue<EmbeddingEvent>();
     let left = texts.length;

@@ -1,6 +1,7 @@
 // The requests that live: by their ids, with the time they may take.
 
 import { EngineError } from '../../files/error.ts';
+import { overloaded } from '../lobby.ts';
 import type { Sequence } from './sequence.ts';
 import type { TextRequest } from './text-model.ts';
 
@@ -18,11 +19,14 @@ export interface LiveRequest {
 export interface LiveRequests {
   /** Requests of which no choice has begun. */
   readonly waiting: number;
-  /** Of those below a priority that have said nothing yet, the lowest that came last; undefined: there are none. */
-  lowestBelow(priority: number): LiveRequest | undefined;
+  /**
+   * Throws overloaded where so many wait that one more finds no place, not even that of one below it which has said nothing yet:
+   * of those the lowest that came last is given back to be ended. null: there is room.
+   */
+  placeFor(request: TextRequest, most: number): LiveRequest | null;
   /** Throws bad_request where the id is another's. */
   enter(request: TextRequest): LiveRequest;
-  /** Those whose id begins so. */
+  /** Those whose id begins so; "all": all of them. */
   named(prefix: string): LiveRequest[];
 }
 
@@ -31,25 +35,35 @@ export interface LiveOptions {
   queueTimeout: number | undefined;
   totalTimeout: number | undefined;
   end(request: LiveRequest, error: EngineError): void;
+  /** Left out: a request waits while none of its choices has a slot. */
+  waits?: (request: LiveRequest) => boolean;
 }
 
-export function createLiveRequests({ queueTimeout, totalTimeout, end }: LiveOptions): LiveRequests {
+export function createLiveRequests({
+  queueTimeout,
+  totalTimeout,
+  end,
+  waits = hasNoSlot,
+}: LiveOptions): LiveRequests {
   const live = new Map<string, LiveRequest>();
-  const waits = ({ sequences }: LiveRequest): boolean =>
-    sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
+  const countWaiting = (): number => [...live.values()].filter(waits).length;
   const hasBegun = ({ sequences }: LiveRequest): boolean =>
     sequences.some(({ prefix }) => prefix.found !== null);
 
   return {
     get waiting() {
-      return [...live.values()].filter(waits).length;
+      return countWaiting();
     },
-    lowestBelow(priority) {
+    placeFor({ priority = 0 }, most) {
+      const waiting = countWaiting();
+      if (waiting < most) return null;
       const below = [...live.values()].filter(
         (request) => waits(request) && !hasBegun(request) && request.priority < priority,
       );
       const lowest = Math.min(...below.map((request) => request.priority));
-      return below.findLast((request) => request.priority === lowest);
+      const last = below.findLast((request) => request.priority === lowest);
+      if (last === undefined) throw overloaded(waiting);
+      return last;
     },
     enter({ id = crypto.randomUUID(), priority = 0, timeouts }) {
       if (live.has(id)) {
@@ -70,15 +84,28 @@ export function createLiveRequests({ queueTimeout, totalTimeout, end }: LiveOpti
           if (live.get(id) === request) live.delete(id);
         },
       };
-      const { queue = queueTimeout, total = totalTimeout } = timeouts ?? {};
+      const { queue = queueTimeout, total = totalTimeout, waited = 0 } = timeouts ?? {};
+      const after = (milliseconds: number, act: () => void): void =>
+        void timers.push(setTimeout(act, milliseconds - waited));
       if (queue !== undefined)
-        timers.push(setTimeout(() => hasBegun(request) || end(request, waitedTooLong(queue)), queue));
-      if (total !== undefined) timers.push(setTimeout(() => end(request, tookTooLong(total)), total));
+        after(queue, () => void (hasBegun(request) || end(request, waitedTooLong(queue))));
+      if (total !== undefined) after(total, () => end(request, tookTooLong(total)));
       live.set(id, request);
       return request;
     },
-    named: (prefix) => [...live.values()].filter(({ id }) => id.startsWith(prefix)),
+    named: (prefix) => [...live.values()].filter(({ id }) => prefix === 'all' || id.startsWith(prefix)),
   };
+}
+
+function hasNoSlot({ sequences }: LiveRequest): boolean {
+  return sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
+}
+
+export function gaveWay(): EngineError {
+  return new EngineError(
+    'preempted',
+    'the request gave its place in the queue to one of a higher priority: try again later, or raise its own',
+  );
 }
 
 function waitedTooLong(ms: number): EngineError {

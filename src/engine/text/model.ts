@@ -1,6 +1,5 @@
 // The TextModel face over a scheduler and its clock: who is let in, and what each request hears.
 
-import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
@@ -10,7 +9,7 @@ import type { Loop } from './loop.ts';
 import { createEventQueue } from '../queue.ts';
 import { withResolvers } from '../resolvers.ts';
 import { mergeEvents } from './merge-events.ts';
-import { createLiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
+import { createLiveRequests, gaveWay, type LiveOptions, type LiveRequest } from './live-requests.ts';
 import { closedError } from '../remote.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
@@ -56,18 +55,11 @@ export function createTextModel({
   let closed = false;
   const { promise: ended, resolve: leave } = withResolvers<Error>();
 
-  /** Throws where one more finds no place to wait in, not even that of one below it: that one is given back to be ended. */
-  const placeFor = ({ priority = 0 }: TextRequest): LiveRequest | null => {
+  const placeFor = (request: TextRequest): LiveRequest | null => {
     if (closed) throw closedError();
-    const { waiting } = live;
     // Those that take the free slots at the next step do not wait.
-    if (waiting < info.maxQueuedRequests + info.maxRunningRequests - scheduler.running.length) return null;
-    const lowest = live.lowestBelow(priority);
-    if (lowest) return lowest;
-    throw new EngineError(
-      'overloaded',
-      `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
-    );
+    const slots = info.maxRunningRequests - scheduler.running.length;
+    return live.placeFor(request, info.maxQueuedRequests + slots);
   };
 
   async function* generate(
@@ -189,7 +181,7 @@ export function createTextModel({
     },
     async abort(id) {
       filledText(id, 'id');
-      const ending = live.named(id === 'all' ? '' : id).filter((request) => !request.ended);
+      const ending = live.named(id).filter((request) => !request.ended);
       ending.forEach((request) => end(request));
       return ending.length;
     },
@@ -213,13 +205,6 @@ export function createTextModel({
     close: closeOnce,
     [Symbol.asyncDispose]: closeOnce,
   };
-}
-
-function gaveWay(): EngineError {
-  return new EngineError(
-    'preempted',
-    'the request gave its place in the queue to one of a higher priority: try again later, or raise its own',
-  );
 }
 
 function cacheMetrics({ lookups, pages }: Scheduler, tiers: CacheTiers | null): CacheMetrics {

@@ -158,7 +158,12 @@ export interface TextRequest extends SamplingOptions {
   /** Prompts are shared in the cache only among requests with the same salt. */
   cacheSalt?: string;
   /** Milliseconds to wait for a place, and for the whole; left out: the model's. */
-  timeouts?: { queue?: number; total?: number };
+  timeouts?: {
+    queue?: number;
+    total?: number;
+    /** How much of both is over already, as for one that waited elsewhere. Left out: nothing. */
+    waited?: number;
+  };
   /** `last`: of the last token alone. */
   hiddenStates?: 'all' | 'last';
   /** Which experts ran, from that prompt token on. */

@@ -216,7 +216,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   lora: filledText,
   priority: whole(-(2 ** 31), 2 ** 31 - 1),
   cacheSalt: text,
-  timeouts: objectOf({ queue: milliseconds, total: milliseconds }),
+  timeouts: objectOf({ queue: milliseconds, total: milliseconds, waited: whole(0) }),
   hiddenStates: oneOf('all', 'last'),
   routedExperts: objectOf({ from: whole(0) }, { required: ['from'] }),
   promptIds: flag,

@@ -2,7 +2,7 @@
 // were asked for by URL.
 
 import type { H3Event } from 'h3';
-import type { ImageEvent, ImageModel, ImageRequest } from '../../index.ts';
+import type { ImageEvent, ImageModel, ImageRequest, ResolvedImageRequest } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 import { countText } from '../body/fields.ts';
 import { readForm } from '../body/form-body.ts';
@@ -61,18 +61,16 @@ async function answer(
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const asked = await toImageRequests(body);
-  // All that can be wrong with a request is known here: until then an error has a status.
-  const { values } = await model.resolve(asked[0]).catch((error: unknown) => {
+  // It waits with the others also where the model is to be opened again first.
+  const turn = turns.enter(abort.signal);
+  const { values, requests } = await settle(model, asked).catch((error: unknown) => {
+    turn.end();
     throw underFieldName(error, body);
   });
-  checkCount(values);
-  const requests = await fitSources(asked, values);
-
   const kept = { store: service.pictures, origin: event.url.origin };
   const reply = startImageReply(body, values, kept);
   describeCall(event, reply, values.steps);
   const previews = body.partial_images ?? 0;
-  const turn = turns.enter(abort.signal);
   const drawn = draw(
     model,
     turn,
@@ -94,6 +92,16 @@ async function answer(
     onCancel: () => abort.abort(),
     log: service.log,
   });
+}
+
+/** All that can be wrong with a request is known behind this: until then an error has a status. */
+async function settle(
+  model: ImageModel,
+  asked: [ImageRequest, ...ImageRequest[]],
+): Promise<{ values: ResolvedImageRequest; requests: ImageRequest[] }> {
+  const { values } = await model.resolve(asked[0]);
+  checkCount(values);
+  return { values, requests: await fitSources(asked, values) };
 }
 
 type Events = AsyncGenerator<ImageEvent, void, void>;

@@ -241,41 +241,6 @@ describe('POST /v1/images/edits', () => {
   });
 });
 
-describe('requests wait for their turn', () => {
-  it('in order, up to a bound, then 429', async () => {
-    const { generate, model, server } = await startImages({ maxQueuedImages: 1 });
-    const leave = new AbortController();
-    const first = generate({ prompt: 'hang' }, { signal: leave.signal });
-    first.catch(() => {});
-    await eventually(() => model.running === 1, 'the first is drawn');
-    const second = generate({ prompt: 'second' });
-    await eventually(() => server.running() === 2, 'the second waits');
-    const third = await generate({ prompt: 'third' });
-    expect(third.status).toBe(429);
-    expect(third.headers.get('retry-after')).toBe('1');
-    expect((await readReply(third)).error?.code).toBe('overloaded');
-    expect(model.requests).toHaveLength(1);
-    leave.abort();
-    expect((await second).status).toBe(200);
-    expect(model.requests.map(({ prompt }) => prompt)).toEqual(['hang', 'second']);
-  });
-
-  it('and one that leaves meanwhile is gone at once', async () => {
-    const { generate, model, server } = await startImages();
-    const first = new AbortController();
-    const second = new AbortController();
-    generate({ prompt: 'hang' }, { signal: first.signal }).catch(() => {});
-    await eventually(() => model.running === 1, 'the first is drawn');
-    generate({ prompt: 'second' }, { signal: second.signal }).catch(() => {});
-    await eventually(() => server.running() === 2, 'the second waits');
-    second.abort();
-    await eventually(() => server.running() === 1, 'the second is gone');
-    first.abort();
-    await eventually(() => server.running() === 0, 'the first is gone');
-    expect(model.requests).toHaveLength(1);
-  });
-});
-
 it('ends what is drawn where the server stops', async () => {
   const { generate, model, server } = await startImages({ drainTime: 50 });
   const reply = generate({ prompt: 'hang' });
