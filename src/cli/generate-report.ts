@@ -8,6 +8,7 @@
 
 import { EngineError, type ImageEvent, type ImageModelInfo, type OpenEvent } from '../index.ts';
 import { UsageError } from './exit.ts';
+import { noteTyped } from './generate-names.ts';
 import { resolvedText, type ResolvedValue } from './generate-resolved.ts';
 import { createProgress, showOpening } from './progress.ts';
 import { countText, createLog, sizeText, writeLine } from './terminal.ts';
@@ -74,7 +75,8 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
     loadingSince = null;
   };
   return {
-    opening(event) {
+    opening(heard) {
+      const event = heard.type === 'note' ? { ...heard, message: noteTyped(heard.message) } : heard;
       opening.event(event);
       if (event.type === 'load') showLoaded(event);
       if (isNews(event)) emit(event.type, event);
@@ -105,8 +107,9 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       log.info(`${where}: ${shown} (seed ${seed})`);
       emit('prompt', { index, count, prompt, seed });
     },
-    event(event) {
-      if (event.type === 'image' || event.type === 'preview') return;
+    event(heard) {
+      if (heard.type === 'image' || heard.type === 'preview') return;
+      const event = heard.type === 'note' ? { ...heard, message: noteTyped(heard.message) } : heard;
       if (event.type === 'step') showStep(event);
       if (event.type === 'note') log.warn(event.message);
       if (event.type === 'unknown-words') {

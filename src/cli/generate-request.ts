@@ -5,17 +5,12 @@ import { randomInt } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import {
-  configOfPicture,
-  EngineError,
-  type ImageModelOptions,
-  type ImageRequest,
-  type Pixels,
-} from '../index.ts';
+import { configOfPicture, type ImageModelOptions, type ImageRequest, type Pixels } from '../index.ts';
 import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
 import { UsageError } from './exit.ts';
 import { missing } from './generate-example.ts';
+import { REQUEST_FIELDS } from './generate-names.ts';
 import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
 import { takesFiles } from './picture-file.ts';
@@ -224,50 +219,6 @@ export function toImageModelOptions({ given: { options }, model }: Plan): ImageM
       modelId: options['model-id'],
     }),
   };
-}
-
-/** Option name → the request's, for those that have one of their own. */
-export const REQUEST_FIELDS = {
-  'negative-prompt': 'negativePrompt',
-  width: 'width',
-  height: 'height',
-  'num-inference-steps': 'steps',
-  'guidance-scale': 'guidance',
-  'guidance-rescale': 'guidanceRescale',
-  'num-samples': 'samples',
-  'generator-device': 'generatorDevice',
-  scheduler: 'scheduler',
-  'clip-skip': 'clipSkip',
-  strength: 'strength',
-  'vae-tiling': 'tiling',
-  'generic-kwargs': 'kwargs',
-} as const satisfies Partial<Record<keyof GenerateOptions, keyof ImageRequest>>;
-
-/** What else the engine's errors are about. */
-const OTHER_PARAMS: Readonly<Record<string, keyof GenerateOptions>> = {
-  seed: 'seed',
-  image: 'image-path',
-  mask: 'mask-path',
-  quantization: 'quantization',
-  revision: 'revision',
-  component_paths: 'component-paths',
-  pipeline_class_name: 'pipeline-class-name',
-  transformer_weights_path: 'transformer-weights-path',
-  generic_kwargs: 'generic-kwargs',
-};
-
-/** An error of the engine about a parameter, under the name of the option that gave it. */
-export function asTyped(error: unknown, { options, origin, nameOf }: Given): unknown {
-  if (!(error instanceof EngineError) || error.param === null) return error;
-  const { param } = error;
-  const own = Object.entries(REQUEST_FIELDS).find(([, field]) => field === param)?.[0];
-  const name = own ?? OTHER_PARAMS[param];
-  const kwargs = options['generic-kwargs'] ?? {};
-  const key = name === 'num-samples' ? 'num_images_per_prompt' : keyOf(name ?? param);
-  if (key in kwargs && (name === undefined || origin(name) === null)) {
-    return error.underName(`${key} in ${nameOf('generic-kwargs')}`);
-  }
-  return name === undefined ? error : error.underName(nameOf(name));
 }
 
 /** Pictures to start from, decoded; and their size, where they have the output's. */

@@ -11,7 +11,8 @@ import {
 } from '../index.ts';
 import { keyOf } from './config-file.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
-import { type Origin, type Plan, REQUEST_FIELDS } from './generate-request.ts';
+import { REQUEST_FIELDS } from './generate-names.ts';
+import type { Origin, Plan } from './generate-request.ts';
 import { packageVersion } from './package.ts';
 
 export type ResolvedEvent = Extract<ImageEvent, { type: 'resolved' }>;

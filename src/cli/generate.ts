@@ -16,11 +16,11 @@ import {
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { fitSources, readSources } from './generate-input.ts';
+import { asTyped } from './generate-names.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
 import { createReport, type Report, tellError } from './generate-report.ts';
 import {
   PREVIEW,
-  asTyped,
   type Given,
   makePlan,
   type Plan,
@@ -54,7 +54,9 @@ export function createGenerate(open: OpenImageModel): CommandDef {
       try {
         const given = await readGiven(typed);
         json = given.options.json;
-        return await generate(open, given);
+        return await generate(open, given).catch((error: unknown) => {
+          throw asTyped(error, given);
+        });
       } catch (error) {
         if (json) tellError(error);
         throw error;
@@ -88,11 +90,7 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const interrupt = untilInterrupted();
   try {
     const started = performance.now();
-    const opening = open(toImageModelOptions(plan), (event) => report.opening(event)).catch(
-      (error: unknown) => {
-        throw asTyped(error, given);
-      },
-    );
+    const opening = open(toImageModelOptions(plan), (event) => report.opening(event));
     const model = await interrupt.orInterrupted(opening);
     try {
       perf.loaded(model.info, performance.now() - started);
@@ -114,9 +112,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   const { plan, model, report, perf, interrupt } = run;
   const { options } = plan.given;
   const first = plan.prompts[0] ?? '';
-  const resolved = await model.resolve(toImageRequest(plan, first, sources)).catch((error: unknown) => {
-    throw asTyped(error, plan.given);
-  });
+  const resolved = await model.resolve(toImageRequest(plan, first, sources));
   const fitted = await fitSources(sources, resolved.values, options['generic-kwargs']);
   const values = resolvedOptions(plan, resolved);
   report.options(values);
@@ -155,8 +151,8 @@ async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources):
     try {
       await drawPrompt(run, { index, prompt, resolved, sources });
     } catch (thrown) {
+      if (endsTheRun(thrown)) throw thrown;
       const error = asTyped(thrown, plan.given);
-      if (endsTheRun(error)) throw error;
       failed += 1;
       const code = error instanceof EngineError ? error.code : 'internal';
       const message = error instanceof Error ? error.message : String(error);

@@ -12,6 +12,7 @@ import {
   type TextModelOptions,
 } from '../index.ts';
 import type { RunningServer, ServedModel } from '../server/lifecycle.ts';
+import { inOptions } from '../server/option-names.ts';
 import type { Kind, ServableModel } from '../server/service.ts';
 import {
   type EngineOptions,
@@ -65,8 +66,9 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
       kept.push(keepOpen(model, served, opened, keeping));
     } catch (error) {
       if (!model.optional || !(error instanceof Error)) throw error;
-      onTrouble(`${model.path} is not served: ${error.message}`);
-      served.failed(error.message);
+      const reason = inOptions(error.message);
+      onTrouble(`${model.path} is not served: ${reason}`);
+      served.failed(reason);
     }
   }
   const reasons = await Promise.all(kept);
@@ -90,8 +92,9 @@ async function keepOpen(
       model = await openModel(planned, served, keeping);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));
-      keeping.onTrouble(`${planned.path} is no longer served: ${reason.message}`);
-      served.failed(reason.message);
+      const said = inOptions(reason.message);
+      keeping.onTrouble(`${planned.path} is no longer served: ${said}`);
+      served.failed(said);
       return reason;
     }
   }

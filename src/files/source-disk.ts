@@ -27,7 +27,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
     }
     throw new EngineError(
       'model_not_found',
-      `${root} is a file: give the folder that holds config.json and the safetensors files`,
+      `${root} is a file: give the folder of a model, with its config.json or model_index.json`,
     );
   }
   return {

@@ -1,6 +1,7 @@
 // What can go wrong, as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
 
 import { EngineError, type ErrorCode } from '../index.ts';
+import { inOptions } from './option-names.ts';
 
 /** Codes of the HTTP layer, beside those of the engine. */
 export type RequestErrorCode =
@@ -135,7 +136,7 @@ export function toErrorReply(error: unknown): ErrorReply {
     headers: { ...headers, ...retry, ...(error instanceof RequestError ? error.headers : undefined) },
     body: {
       error: {
-        message: known ? error.message : 'the server failed on this request; its log says why',
+        message: known ? inOptions(error.message) : 'the server failed on this request; its log says why',
         type: typeOf(status),
         param: known ? error.param : null,
         code: clientCode(code),

@@ -77,7 +77,7 @@ export async function openComponents(
     throw new EngineError(
       'bad_checkpoint',
       `${pipeline.path} has no ${name}, which its pipeline class needs: fetch the whole pipeline`,
-      { param: name },
+      { param: 'model_index.json' },
     );
   };
   const files = new Map<string, Weights>();
@@ -140,7 +140,14 @@ export async function openComponents(
     storedBytes,
     parameters,
     quantization: format === 'int8' || format === 'int4' ? format : 'none',
-    check: (name, build) => checkWeights(files.get(name)!.tensors, build),
+    check(name, build) {
+      const { tensors, path } = files.get(name)!;
+      try {
+        checkWeights(tensors, build);
+      } catch (error) {
+        throw error instanceof EngineError && error.code === 'bad_checkpoint' ? error.underName(path) : error;
+      }
+    },
     async use(name, part, build, body) {
       const key = `${name}/${part}`;
       const loaded = kept.get(key) ?? (await load(name, build));
@@ -206,12 +213,12 @@ async function chooseFormat(
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
     onNote(
-      `--quantization auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
+      `\`quantization\` auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
     );
     return choice === 'none' ? null : choice;
   }
   throw new EngineError(
     'out_of_memory',
-    `the largest component needs ${bytesText(largest * PACKED_SHARE.int4)} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
+    `the largest component needs ${bytesText(largest * PACKED_SHARE.int4)} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
   );
 }

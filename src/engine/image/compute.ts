@@ -29,7 +29,7 @@ export class NotFiniteError extends EngineError {
   constructor() {
     super(
       'internal',
-      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try --disable-autocast',
+      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try `allF32`',
     );
   }
 }

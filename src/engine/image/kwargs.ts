@@ -270,5 +270,5 @@ function unknownArgument(name: string, className: string, known: readonly string
 }
 
 function refusal(message: string): EngineError {
-  return new EngineError('bad_request', message, { param: 'generic_kwargs' });
+  return new EngineError('bad_request', message, { param: 'kwargs' });
 }

@@ -38,7 +38,10 @@ export async function openImageModelInline(
   const pipeline = await openPipeline(path, platform.openFolder, {
     ...options,
     compose: options.backend !== 'svc',
-    find: (model, component) => fetchModel(platform, { model, component }, onEvent, signal),
+    find: (model, component) =>
+      fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
+        throw error instanceof EngineError && error.param === 'model' ? asComponent(error) : error;
+      }),
   });
   if (pipeline.composedFrom !== null) {
     const message = `${pipeline.composedFrom} is not built in, but its components are: the generic backend composes them as ${pipeline.className}`;
@@ -48,7 +51,7 @@ export async function openImageModelInline(
   if (modelId !== undefined && !isTelling(modelId)) {
     onEvent({
       type: 'note',
-      message: `--model-id ${modelId} tells no family of models, and changes nothing`,
+      message: `\`modelId\` ${modelId} tells no family of models, and changes nothing`,
     });
   }
   let lost: string | null = null;
@@ -107,6 +110,11 @@ export async function openImageModelInline(
       parts.device.destroy();
     },
   });
+}
+
+/** What is wrong with a model that one of its components is taken from. */
+function asComponent({ code, message, cause }: EngineError): EngineError {
+  return new EngineError(code, message, { param: 'componentPaths', cause });
 }
 
 async function drawOn(

@@ -3,6 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { readJson, readText, type Folder } from '../../files/source.ts';
+import { guidanceProblem, sideProblem, stepsProblem } from './bounds.ts';
 import type { ModelDefaults } from './resolve.ts';
 
 export interface OwnSettings {
@@ -20,26 +21,41 @@ const NUMBERS = {
   steps: 'num_inference_steps',
   guidance: 'guidance_scale',
 } as const;
+const NEGATIVE = 'negative_prompt';
+const KEYS: readonly string[] = [...Object.values(NUMBERS), NEGATIVE];
 
-export async function ownSettings(folder: Folder): Promise<OwnSettings> {
+/** Throws bad_checkpoint for a key that is none and for a value that cannot be. */
+export async function ownSettings(folder: Folder, sizeMultiple: number): Promise<OwnSettings> {
   const names = await folder.names();
   const json = names.includes(SETTINGS) ? await readJson(folder, SETTINGS) : {};
+  const refuse = (key: string, problem: string): never => {
+    const message = `${key} in ${SETTINGS} of ${folder.path} ${problem}: correct it there`;
+    throw new EngineError('bad_checkpoint', message, { param: SETTINGS });
+  };
+  const unknown = Object.keys(json).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined)
+    refuse(JSON.stringify(unknown), `is nothing that a model says of itself; it says ${KEYS.join(', ')}`);
   const defaults: Partial<ModelDefaults> = {};
   for (const [field, key] of Object.entries(NUMBERS) as [keyof typeof NUMBERS, string][]) {
     const value = json[key];
     if (value === undefined) continue;
-    if (typeof value !== 'number' || !Number.isFinite(value)) {
-      throw new EngineError(
-        'bad_checkpoint',
-        `${SETTINGS} in ${folder.path} has ${key} ${JSON.stringify(value)}, which is no number: correct it`,
-        { param: key },
-      );
-    }
-    defaults[field] = value;
+    const problem =
+      typeof value === 'number'
+        ? problemOf(field, value, sizeMultiple)
+        : `is ${JSON.stringify(value)}, which is no number`;
+    if (problem !== null) refuse(key, problem);
+    defaults[field] = value as number;
   }
-  if (typeof json['negative_prompt'] === 'string') defaults.negativePrompt = json['negative_prompt'];
+  const { [NEGATIVE]: negative } = json;
+  if (typeof negative === 'string') defaults.negativePrompt = negative;
+  else if (negative !== undefined) refuse(NEGATIVE, `is ${JSON.stringify(negative)}, which is no text`);
   const words = names.includes(WORDS) ? (await readText(folder, WORDS)).toLowerCase().split(/\s+/) : null;
   return { defaults, words: words && new Set(words.filter((word) => word !== '')) };
+}
+
+function problemOf(field: keyof typeof NUMBERS, value: number, sizeMultiple: number): string | null {
+  if (field === 'steps') return stepsProblem(value);
+  return field === 'guidance' ? guidanceProblem(value) : sideProblem(value, sizeMultiple);
 }
 
 /** Words of a prompt that are not among those known, in order, each once. */

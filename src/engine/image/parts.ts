@@ -90,7 +90,7 @@ async function partsOf(
     throw new EngineError(
       'bad_checkpoint',
       `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its vae has ${autoencoder.latentChannels}: give the vae that it was trained with`,
-      { param: 'vae' },
+      { param: 'vae/config.json' },
     );
   }
   await runner.checkFiles();
@@ -100,7 +100,8 @@ async function partsOf(
     className: pipeline.className,
     factor: autoencoder.factor,
   });
-  const own = await ownSettings(await platform.openFolder(pipeline.path));
+  const sizeMultiple = autoencoder.factor * family.patch;
+  const own = await ownSettings(await platform.openFolder(pipeline.path), sizeMultiple);
   const { steps, guidance, size } = family.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
@@ -112,7 +113,7 @@ async function partsOf(
   };
   const context: ResolveContext = {
     family,
-    sizeMultiple: autoencoder.factor * family.patch,
+    sizeMultiple,
     defaults,
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { DEFAULTS, LIMITS } from '../limits.ts';
+import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
 import type { Family } from './families.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
@@ -102,7 +103,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   // As in diffusers, a list of steps is their number.
   if (listed !== undefined) sources.steps = 'kwargs';
   sources.backend = 'request';
-  check(values, given, context);
+  check({ values, sources }, given, context);
   if (call.maskPadding !== undefined && given.mask && isEmpty(given.mask)) {
     const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
     throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
@@ -128,38 +129,33 @@ function enoughFor(
   return Math.max(steps, Math.ceil(1 / strength));
 }
 
-function check(values: ResolvedImageRequest, given: ImageRequest, context: ResolveContext): void {
+function check(
+  { values, sources }: Pick<Resolved['event'], 'values' | 'sources'>,
+  given: ImageRequest,
+  context: ResolveContext,
+): void {
   const { family, className, sizeMultiple, mostClipSkip } = context;
   const refuse = (param: string, message: string): never => {
     throw new EngineError('bad_request', message, { param });
   };
-  for (const key of ['width', 'height'] as const) {
-    const value = values[key];
-    if (!Number.isInteger(value) || value < sizeMultiple || value > LIMITS.side)
-      refuse(key, `${key} is ${value}; it is an integer from ${sizeMultiple} to ${LIMITS.side}`);
-    if (value % sizeMultiple !== 0) {
-      const below = Math.floor(value / sizeMultiple) * sizeMultiple;
-      refuse(
-        key,
-        `${key} is ${value}, which is no multiple of ${sizeMultiple}; the nearest are ${below} and ${below + sizeMultiple}`,
-      );
-    }
-  }
-  const whole = (key: 'steps' | 'samples' | 'clipSkip', least: number, most: number): void => {
-    const value = values[key];
-    if (!Number.isInteger(value) || value < least || value > most)
-      refuse(key, `${key} is ${value}; it is an integer from ${least} to ${most}`);
+  const hold = (key: keyof ResolvedImageRequest, problem: string | null): void => {
+    if (problem !== null) refuse(key, `${key} ${problem}`);
   };
-  whole('steps', 1, LIMITS.steps);
-  whole('samples', 1, LIMITS.samples);
+  for (const key of ['width', 'height'] as const) {
+    const problem = sideProblem(values[key], sizeMultiple);
+    if (problem !== null && sources[key] === 'picture')
+      refuse(key, `${key} by the picture's proportions ${problem}: give \`width\` and \`height\``);
+    hold(key, problem);
+  }
+  hold('steps', stepsProblem(values.steps));
+  hold('samples', wholeProblem(values.samples, 1, LIMITS.samples));
   if (values.clipSkip !== 0 && mostClipSkip === 0)
     refuse(
       'clipSkip',
       `clipSkip is for models with a CLIP text encoder, and ${family.name} has none: leave it out`,
     );
-  whole('clipSkip', 0, mostClipSkip);
-  if (!Number.isFinite(values.guidance) || values.guidance < 0)
-    refuse('guidance', `guidance is ${values.guidance}; it is a number of at least 0`);
+  hold('clipSkip', wholeProblem(values.clipSkip, 0, mostClipSkip));
+  hold('guidance', guidanceProblem(values.guidance));
   if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
     refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
   if (values.guidanceRescale !== 0 && family.name === 'z-image')
@@ -172,15 +168,15 @@ function check(values: ResolvedImageRequest, given: ImageRequest, context: Resol
   if (context.needsMask && !given.mask)
     refuse(
       'mask',
-      'this model was made to fill masks: give an image, and a mask that is white where to draw',
+      'this model was made to fill masks: give `image`, and a `mask` that is white where to draw',
     );
   if (/Img2Img|Inpaint/.test(className) && !given.image)
     refuse(
       'image',
-      `${className} draws from an image, and none is given: give one, or take the class that draws from text`,
+      `${className} draws from an image, and none is given: give \`image\`, or take the class that draws from text`,
     );
   if (className.includes('Inpaint') && !given.mask)
-    refuse('mask', `${className} fills a mask, and none is given: give one, or take another class`);
+    refuse('mask', `${className} fills a mask, and none is given: give \`mask\`, or take another class`);
   if (values.strength !== null && !given.image)
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
 }

@@ -91,7 +91,7 @@ function checkContext({ down }: UNetConfig, columns: number): void {
   throw new EngineError(
     'bad_checkpoint',
     `the text encoder gives ${columns} columns, and the unet takes ${other}: give the one that it was trained with`,
-    { param: 'text_encoder' },
+    { param: 'text_encoder/config.json' },
   );
 }
 

@@ -1,7 +1,9 @@
 // Z-Image: the states of a Qwen3 language model before its last layer, and a transformer over picture and caption.
 
 import { readChatTemplates } from '../../files/checkpoint/checkpoint.ts';
-import { openChatTemplate } from '../../files/template/template.ts';
+import { EngineError } from '../../files/error.ts';
+import { openChatTemplate, type ChatTemplate } from '../../files/template/template.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
@@ -46,7 +48,7 @@ export function zImageRunner(components: Components): Runner {
     zerosNegative: false,
     flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },
     async checkFiles() {
-      await components.tokenizer('tokenizer');
+      await openTemplate(components);
       const encoder = encoderConfig(components);
       components.check('text_encoder', (table) => encoderPage(encoder, table));
       components.check('transformer', page);
@@ -70,6 +72,22 @@ export function zImageRunner(components: Components): Runner {
   };
 }
 
+/** What a prompt is written into, as a question of a chat. Throws where there is none, or none that can be read. */
+async function openTemplate(
+  components: Components,
+): Promise<{ tokenizer: Tokenizer; template: ChatTemplate }> {
+  const { folder, config } = components.get('tokenizer');
+  const tokenizer = await components.tokenizer('tokenizer');
+  const source = await readChatTemplates(folder, await folder.names(), config);
+  if (source === null) {
+    const message = `${folder.path} has no chat template, which prompts are written into: fetch the pipeline again`;
+    throw new EngineError('bad_checkpoint', message, { param: 'tokenizer/tokenizer_config.json' });
+  }
+  const template = openChatTemplate(source, tokenizer.specials);
+  if (template.problem !== null) throw template.problem.underName(folder.path);
+  return { tokenizer, template };
+}
+
 function encoderConfig(components: Components): LlamaConfig {
   const { className, config } = components.get('text_encoder');
   return readLlamaConfig(config, className === 'Qwen3Model' ? 'Qwen3ForCausalLM' : className);
@@ -87,12 +105,7 @@ async function encodeCaptions(
 ): Promise<Tensor[]> {
   const { device } = components;
   const config = encoderConfig(components);
-  const { folder, config: tokenizerConfig } = components.get('tokenizer');
-  const tokenizer = await components.tokenizer('tokenizer');
-  const template = openChatTemplate(
-    await readChatTemplates(folder, await folder.names(), tokenizerConfig),
-    tokenizer.specials,
-  );
+  const { tokenizer, template } = await openTemplate(components);
   const texts = values.guidance > 0 ? [prompt, values.negativePrompt] : [prompt];
   const one = device.tensor('step', 'one', [1], Float32Array.of(1));
   const encoded = components.use(

@@ -7,6 +7,8 @@ import { isRecord, readJson, type ByteSource, type Folder } from '../source.ts';
 export interface Weights {
   tensors: Map<string, TensorEntry>;
   sources: ByteSource[];
+  /** The file, or the index of them, for messages. */
+  path: string;
 }
 
 /** Weights of one file, or of the shards that the index file `name` lists. On an error nothing stays open. */
@@ -18,24 +20,27 @@ export async function openShards(folder: Folder, names: readonly string[], name:
   try {
     const failed = opened.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    const tensors = await readHeaders(sources);
+    const tensors = await readHeaders(folder, sources);
     for (const [tensor, shard] of index ?? []) {
       const found = tensors.get(tensor)?.source.name;
       if (found === shard) continue;
       const instead = found === undefined ? 'does not' : `stands in ${found}`;
       throw broken(tensor, `should stand in ${shard} by ${name}, and ${instead}`);
     }
-    return { tensors, sources };
+    return { tensors, sources, path: `${folder.path}/${name}` };
   } catch (cause) {
     await Promise.all(sources.map((source) => source.close()));
     throw cause;
   }
 }
 
-async function readHeaders(sources: ByteSource[]): Promise<Map<string, TensorEntry>> {
+async function readHeaders(folder: Folder, sources: ByteSource[]): Promise<Map<string, TensorEntry>> {
   const tensors = new Map<string, TensorEntry>();
   for (const source of sources) {
-    for (const entry of (await readSafetensors(source)).tensors.values()) {
+    const found = await readSafetensors(source).catch((error: unknown) => {
+      throw error instanceof EngineError ? error.underName(`${source.name} in ${folder.path}`) : error;
+    });
+    for (const entry of found.tensors.values()) {
       const other = tensors.get(entry.name);
       if (other !== undefined) {
         throw broken(entry.name, `stands in both ${other.source.name} and ${source.name}`);

@@ -29,7 +29,7 @@ export async function checkId(id: string, source: HubSource): Promise<void> {
     );
   throw new EngineError(
     'model_not_found',
-    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B${hint}`,
+    `'${id}' is neither an existing folder nor a model id of the form org/name, such as Qwen/Qwen3-0.6B or stabilityai/sd-turbo${hint}`,
     { param: 'model' },
   );
 }

@@ -103,7 +103,7 @@ function chooseClass(path: string, index: Record<string, unknown>, options: Pipe
     throw new EngineError(
       'bad_request',
       `there is no pipeline class ${pipelineClassName}: the classes are ${PIPELINE_CLASSES.join(', ')}`,
-      { param: 'pipeline_class_name' },
+      { param: 'pipelineClassName' },
     );
   }
   const custom = customModule(index);
@@ -114,7 +114,7 @@ function chooseClass(path: string, index: Record<string, unknown>, options: Pipe
   if (fromId !== null) return fromId;
   throw new EngineError(
     'bad_checkpoint',
-    `${INDEX} in ${path} names no pipeline class: say which with --pipeline-class-name, one of ${PIPELINE_CLASSES.join(', ')}`,
+    `${INDEX} in ${path} names no pipeline class: say which with \`pipelineClassName\`, one of ${PIPELINE_CLASSES.join(', ')}`,
     { param: INDEX },
   );
 }
@@ -131,8 +131,8 @@ function checkComponentPaths(given: Readonly<Record<string, string>>, pairs: Pai
   if (unknown === undefined) return;
   throw new EngineError(
     'bad_request',
-    `component_paths names ${unknown}, which is no component of this pipeline: it has ${known.join(', ')}`,
-    { param: 'component_paths' },
+    `componentPaths names ${unknown}, which is no component of this pipeline: it has ${known.join(', ')}`,
+    { param: 'componentPaths' },
   );
 }
 
@@ -151,7 +151,7 @@ async function openComponents(
     throw new EngineError(
       'bad_checkpoint',
       `${INDEX} in ${root.path} names no ${missing}, which its pipeline class needs: fetch the whole pipeline`,
-      { param: missing },
+      { param: INDEX },
     );
   }
   const opened = pairs.map(async (pair) => {
@@ -179,7 +179,7 @@ async function openElsewhere(openFolder: OpenFolder, path: string, name: string)
     throw new EngineError(
       'model_not_found',
       `${path} is a pipeline that has no ${name}: give one that has it, or the folder of the component`,
-      { param: 'component_paths', cause: error },
+      { param: 'componentPaths', cause: error },
     );
   });
 }
@@ -201,8 +201,8 @@ async function openComponent(path: string, pair: Pair, folder: Folder): Promise<
   if (known !== undefined && !known.includes(className)) {
     throw new EngineError(
       'unsupported',
-      `${name} of ${path} is of class ${className}, which is not built in: it may be ${known.join(', ')}, and --component-paths puts another in its place`,
-      { param: name },
+      `${folder.path} is of class ${className}, which is not built in as ${name}: it may be ${known.join(', ')}, and \`componentPaths\` puts another in its place`,
+      { param: `${name}/${file ?? INDEX}` },
     );
   }
   return { name, className, folder, config };
@@ -223,7 +223,7 @@ function isConfigured(name: string): boolean {
 function withoutConfig(path: string, name: string): EngineError {
   const file = name === 'scheduler' ? 'scheduler_config.json' : 'config.json';
   return new EngineError('bad_checkpoint', `${path} has no ${file}: fetch the pipeline again`, {
-    param: name,
+    param: `${name}/${file}`,
   });
 }
 
@@ -231,6 +231,6 @@ function withoutFolder(path: string, { name, className }: Pair, cause: unknown):
   return new EngineError(
     'bad_checkpoint',
     `${path} has no folder ${name}, which ${INDEX} names (${className}): fetch the pipeline again`,
-    { param: name, cause },
+    { param: INDEX, cause },
   );
 }

@@ -13,6 +13,8 @@ export function refuseSingleFile(path: string): void {
   if (/\.gguf$/i.test(path)) throw refusal(path, `is a GGUF file, and ${GGUF_REMEDY}`);
   if (/\.safetensors$/i.test(path)) throw refusal(path, singleFile());
   if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
+  if (/\.(png|jpe?g|webp)$/i.test(path))
+    throw refusal(path, `is a picture, not a model: ${REMEDY}; a picture to start from goes with \`image\``);
 }
 
 /** Throws for a folder without model_index.json; `config` is its config.json, where there is one. */
@@ -57,7 +59,7 @@ export function refuseClass(path: string, className: string): never {
   }
   throw refusal(
     path,
-    `is a ${className}, which is not built in: ${known}; --pipeline-class-name runs it as one of them where its components are theirs`,
+    `is a ${className}, which is not built in: ${known}; \`pipelineClassName\` runs it as one of them where its components are theirs`,
   );
 }
 
@@ -88,13 +90,13 @@ export function customModule(index: Record<string, unknown>): { module: string; 
 }
 
 const singleFile = (): string =>
-  `is a single-file checkpoint, which this version does not read: ${REMEDY}; weights of a denoiser alone go with --transformer-weights-path`;
+  `is a single-file checkpoint, which this version does not read: ${REMEDY}; weights of a denoiser alone go with \`transformerWeightsPath\``;
 
 const pickle = (name: string): string =>
   `is a Python pickle (${name.slice(name.lastIndexOf('/') + 1)}), which can run code when it is read: ${REMEDY}`;
 
 const componentOf = (className: string): string =>
-  `is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with --component-paths`;
+  `is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with \`componentPaths\``;
 
 function refusal(path: string, reason: string): EngineError {
   return new EngineError('unsupported', `${path} ${reason}`, { param: 'model' });

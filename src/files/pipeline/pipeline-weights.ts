@@ -54,7 +54,7 @@ export async function openDenoiserWeights(openFolder: OpenFolder, path: string):
       'model_not_found',
       `there is no file ${path}: give a .safetensors file or a folder`,
       {
-        param: 'transformer_weights_path',
+        param: 'transformerWeightsPath',
       },
     );
   }
@@ -64,8 +64,8 @@ export async function openDenoiserWeights(openFolder: OpenFolder, path: string):
   await Promise.all(weights.sources.map((source) => source.close()));
   throw new EngineError(
     'bad_request',
-    `${path} holds weights that are quantized already (${problem}), which this version does not run: give plain f32, f16 or bf16 weights, and --quantization int8 or int4 to pack them while loading`,
-    { param: 'transformer_weights_path' },
+    `${path} holds weights that are quantized already (${problem}), which this version does not run: give plain f32, f16 or bf16 weights, and \`quantization\` int8 or int4 to pack them while loading`,
+    { param: 'transformerWeightsPath' },
   );
 }
 
@@ -96,7 +96,7 @@ function noWeights(path: string, names: readonly string[]): EngineError {
   }
   return new EngineError(
     'bad_checkpoint',
-    `${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with --component-paths`,
+    `${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with \`componentPaths\``,
     { param: 'diffusion_pytorch_model.safetensors' },
   );
 }

@@ -116,12 +116,12 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
   if (!(error instanceof EngineError) || error.param === null) return error;
   const { param } = error;
   const isSide = param === 'width' || param === 'height';
-  const isKwargs = param === 'generic_kwargs' && body.diffusers_kwargs !== undefined;
+  const kwargs = body.generic_kwargs === undefined ? 'diffusers_kwargs' : 'generic_kwargs';
   const name =
     isSide && body[param] === undefined && body.size !== undefined
       ? 'size'
-      : isKwargs
-        ? 'diffusers_kwargs'
+      : param === 'kwargs'
+        ? kwargs
         : (FIELD_NAMES[param] ?? param);
   // Of a size only one side is wrong: the message goes on saying which.
   if (name === 'size')

@@ -12,6 +12,7 @@ import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
 import { readJson } from '../body/json-body.ts';
+import { inOptions } from '../option-names.ts';
 import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
 import { findModel } from '../models.ts';
 import { PICTURE_LIFETIME } from './picture-store.ts';
@@ -124,7 +125,7 @@ async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], si
 
 async function* withNotes(service: Service, events: Events): Events {
   for await (const event of events) {
-    if (event.type === 'note') service.log.warn(event.message);
+    if (event.type === 'note') service.log.warn(inOptions(event.message));
     yield event;
   }
 }

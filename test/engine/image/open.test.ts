@@ -106,7 +106,7 @@ it("takes the model's own defaults and names words it was never told of", async 
 
 it('says of an id that it tells nothing', async () => {
   const { model, notes } = await open({ modelId: 'nonsense/x' });
-  expect(notes).toEqual(['--model-id nonsense/x tells no family of models, and changes nothing']);
+  expect(notes).toEqual(['`modelId` nonsense/x tells no family of models, and changes nothing']);
   await model.close();
 });
 
@@ -151,7 +151,7 @@ describe('a pipeline class that is not built in', () => {
   });
 });
 
-describe('--quantization auto', () => {
+describe('quantization auto', () => {
   it.each([
     [2 ** 28, 'none'],
     [1.1e6, 'int8'],
@@ -159,7 +159,7 @@ describe('--quantization auto', () => {
   ])('takes the largest that fits %d bytes', async (memoryBudget, quantization) => {
     const { model, notes } = await open({ quantization: 'auto', memoryBudget });
     expect(model.info.quantization).toBe(quantization);
-    expect(notes.join()).toContain(`--quantization auto: ${quantization}`);
+    expect(notes.join()).toContain(`\`quantization\` auto: ${quantization}`);
     await model.close();
   });
 

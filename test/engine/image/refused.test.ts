@@ -1,6 +1,6 @@
 // What opening an image model refuses, and which requests, with what, the value and the remedy.
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
@@ -33,7 +33,7 @@ describe('weights that are not those of the configuration', () => {
     [
       'a text encoder of another width',
       { model: changed('text_encoder/config.json', { intermediate_size: 20 }) },
-      'config.json asks for',
+      'text_encoder/model.safetensors: tensor text_model.encoder.layers.0.mlp.fc1.weight has the shape [',
     ],
     [
       "another component's for the denoiser",
@@ -45,6 +45,23 @@ describe('weights that are not those of the configuration', () => {
       code: 'bad_checkpoint',
       message: expect.stringContaining(message),
     });
+  });
+});
+
+it('weights that are cut off are refused by the file that holds them', async () => {
+  const model = changed('model_index.json', {});
+  const path = join(model, 'unet', 'diffusion_pytorch_model.safetensors');
+  writeFileSync(path, readFileSync(path).subarray(0, 1000));
+  await expect(open({ model })).rejects.toMatchObject({
+    code: 'bad_checkpoint',
+    message: expect.stringContaining(`safetensors in ${join(model, 'unet')} is not a sound safetensors file`),
+  });
+});
+
+it('what takes the place of a component and is no model is refused as that', async () => {
+  await expect(open({ componentPaths: { vae: 'nonesuch' } })).rejects.toMatchObject({
+    code: 'model_not_found',
+    param: 'componentPaths',
   });
 });
 
@@ -70,6 +87,18 @@ describe('a tokenizer is refused as the model opens', () => {
 
   it('of Z-Image too', async () => {
     await expect(opening({}, tinyPipeline('z-image'))).rejects.toMatchObject({ code: 'bad_checkpoint' });
+  });
+
+  it('of Z-Image where it has no chat template', async () => {
+    const folder = join(tinyPipeline('z-image'), 'tokenizer');
+    const kept = readdirSync(folder).filter(
+      (name) => name.startsWith('tokenizer') && name !== 'tokenizer_config.json',
+    );
+    const files = kept.map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
+    await expect(opening(Object.fromEntries(files), tinyPipeline('z-image'))).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining('tokenizer has no chat template, which prompts are written into'),
+    });
   });
 });
 
@@ -103,12 +132,8 @@ describe('requests are refused with what, the value and the remedy', () => {
     [{ clipSkip: 9 }, 'clipSkip', /9; it is an integer from 0 to/],
     [{ scheduler: 'nope' }, 'scheduler', /scheduler nope is unknown; take one of euler, euler-karras/],
     [{ scheduler: 'flow-euler' }, 'scheduler', /flow-euler/],
-    [
-      { kwargs: { frobnicate: 1 } },
-      'generic_kwargs',
-      /no call argument frobnicate; it takes .*guidance_rescale/,
-    ],
-    [{ kwargs: { eta: 3 } }, 'generic_kwargs', /eta is 3, it takes a number from 0 to 1/],
+    [{ kwargs: { frobnicate: 1 } }, 'kwargs', /no call argument frobnicate; it takes .*guidance_rescale/],
+    [{ kwargs: { eta: 3 } }, 'kwargs', /eta is 3, it takes a number from 0 to 1/],
     [{ kwargs: { eta: 0.5 } }, 'eta', /PNDMScheduler takes no eta/],
     [{ kwargs: { timesteps: [999, 9] } }, 'timesteps', /PNDMScheduler takes no timesteps of one's own/],
     [

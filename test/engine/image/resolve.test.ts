@@ -106,7 +106,7 @@ describe('call arguments', () => {
     expect(() => resolved(className, request)).toThrow(
       expect.objectContaining({
         code: 'bad_request',
-        param: 'generic_kwargs',
+        param: 'kwargs',
         message: expect.stringMatching(message),
       }),
     );

@@ -118,7 +118,7 @@ describe('a pipeline', () => {
     const options = { modelId: 'someone/stable-diffusion-v1-5' };
     expect((await openPipeline(path, openDiskFolder, options)).className).toBe('StableDiffusionPipeline');
     expect((await refusal(path)).message).toMatch(
-      /names no pipeline class: say which with --pipeline-class-name, one of StableDiffusionPipeline, /,
+      /names no pipeline class: say which with `pipelineClassName`, one of StableDiffusionPipeline, /,
     );
   });
 
@@ -153,13 +153,13 @@ describe('is refused:', () => {
     [
       'a denoiser',
       { 'config.json': { _class_name: 'UNet2DConditionModel' } },
-      /is one component \(UNet2DConditionModel\).* --component-paths/,
+      /is one component \(UNet2DConditionModel\).* `componentPaths`/,
     ],
     ['a LoRA', { 'pytorch_lora_weights.safetensors': '' }, /is a LoRA adapter/],
     [
       'a single-file checkpoint',
       { 'v1-5.safetensors': '' },
-      /holds v1-5\.safetensors and no model_index\.json: it is a single-file checkpoint.*--transformer-weights-path/,
+      /holds v1-5\.safetensors and no model_index\.json: it is a single-file checkpoint.*`transformerWeightsPath`/,
     ],
     [
       'GGUF weights',
@@ -176,7 +176,7 @@ describe('is refused:', () => {
     [
       'a pipeline not built in',
       { 'model_index.json': { _class_name: 'FluxPipeline' } },
-      /is a FluxPipeline, which is not built in: this version runs .*ZImagePipeline.*--pipeline-class-name/,
+      /is a FluxPipeline, which is not built in: this version runs .*ZImagePipeline.*`pipelineClassName`/,
     ],
     [
       'a pipeline of its own',
@@ -217,7 +217,7 @@ describe('is refused:', () => {
       { 'vae/config.json': { _class_name: 'AutoencoderDC' } },
       {},
       'unsupported',
-      /vae of .* is of class AutoencoderDC, which is not built in: it may be AutoencoderKL, AutoencoderTiny, and --component-paths/,
+      /vae is of class AutoencoderDC, which is not built in as vae: it may be AutoencoderKL, AutoencoderTiny, and `componentPaths`/,
     ],
     [
       'a component in Python',
@@ -245,12 +245,24 @@ describe('is refused:', () => {
     expect(error.message).toMatch(message);
   });
 
-  it('a folder that is missing', async () => {
-    const { 'unet/config.json': _, ...rest } = PIPELINE;
-    const error = await refusal(await folderOf(rest));
-    expect(error.code).toBe('bad_checkpoint');
+  it.each([
+    ['unet', 'config.json', 'UNet2DConditionModel'],
+    ['scheduler', 'scheduler_config.json', 'PNDMScheduler'],
+  ])('a folder that is missing, as %s, by the file that names it', async (name, file, className) => {
+    const { [`${name}/${file}`]: _, ...rest } = PIPELINE;
+    const path = await folderOf(rest);
+    expect(await refusal(path)).toMatchObject({
+      code: 'bad_checkpoint',
+      param: 'model_index.json',
+      message: `${path} has no folder ${name}, which model_index.json names (${className}): fetch the pipeline again`,
+    });
+  });
+
+  it.each(['x.png', 'x.jpg', 'x.webp'])('the picture %s', async (name) => {
+    const error = await refusal(join(await folderOf({ [name]: '' }), name));
+    expect(error.code).toBe('unsupported');
     expect(error.message).toMatch(
-      /no folder unet, which model_index\.json names \(UNet2DConditionModel\): fetch/,
+      /is a picture, not a model: give a folder or hub id in the diffusers layout/,
     );
   });
 
@@ -263,7 +275,7 @@ describe('is refused:', () => {
     const { [`${name}/${file}`]: _, ...others } = PIPELINE;
     const path = await folderOf({ ...others, [`${name}/.part`]: '' });
     const error = await refusal(path);
-    expect(error).toMatchObject({ code: 'bad_checkpoint', param: name });
+    expect(error).toMatchObject({ code: 'bad_checkpoint', param: `${name}/${file}` });
     expect(error.message).toBe(`${join(path, name)} has no ${file}: fetch the pipeline again`);
   });
 
@@ -271,13 +283,13 @@ describe('is refused:', () => {
     const error = await refusal(await folderOf(PIPELINE), { componentPaths: { transformer: '/anywhere' } });
     expect(error.code).toBe('bad_request');
     expect(error.message).toBe(
-      'component_paths names transformer, which is no component of this pipeline: it has safety_checker, scheduler, text_encoder, tokenizer, unet, vae',
+      'componentPaths names transformer, which is no component of this pipeline: it has safety_checker, scheduler, text_encoder, tokenizer, unet, vae',
     );
   });
 
   it('a pipeline class nobody knows', async () => {
     const error = await refusal(await folderOf(PIPELINE), { pipelineClassName: 'FluxPipeline' });
-    expect(error).toMatchObject({ code: 'bad_request', param: 'pipeline_class_name' });
+    expect(error).toMatchObject({ code: 'bad_request', param: 'pipelineClassName' });
     expect(error.message).toContain(`the classes are ${PIPELINE_CLASSES.join(', ')}`);
   });
 });

@@ -122,7 +122,7 @@ describe('weights of a component', () => {
   ])('are refused where %s is %s', async (name, dtype, message) => {
     const path = await folderOf({ 'w.safetensors': tensor(name, dtype) });
     const error: unknown = await openDenoiserWeights(openDiskFolder, path).catch((error: unknown) => error);
-    expect(error).toMatchObject({ code: 'bad_request', param: 'transformer_weights_path' });
+    expect(error).toMatchObject({ code: 'bad_request', param: 'transformerWeightsPath' });
     expect(String(error)).toMatch(message);
   });
 });

@@ -101,7 +101,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   if (found === undefined) {
     throw new EngineError(
       'unsupported',
-      `There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')} with --scheduler.`,
+      `There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')} with \`scheduler\`.`,
       { param: '_class_name' },
     );
   }

@@ -1,0 +1,23 @@
+// What values of a request, or of what a model says of itself, may be; each function says what is wrong with one, or null.
+
+import { LIMITS } from '../limits.ts';
+
+/** Of a side of the picture, in pixels. */
+export function sideProblem(value: number, multiple: number): string | null {
+  if (!Number.isInteger(value) || value < multiple || value > LIMITS.side)
+    return `is ${value}; it is an integer from ${multiple} to ${LIMITS.side}`;
+  if (value % multiple === 0) return null;
+  const below = Math.floor(value / multiple) * multiple;
+  return `is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`;
+}
+
+export function wholeProblem(value: number, least: number, most: number): string | null {
+  const fits = Number.isInteger(value) && value >= least && value <= most;
+  return fits ? null : `is ${value}; it is an integer from ${least} to ${most}`;
+}
+
+export const stepsProblem = (value: number): string | null => wholeProblem(value, 1, LIMITS.steps);
+
+export function guidanceProblem(value: number): string | null {
+  return Number.isFinite(value) && value >= 0 ? null : `is ${value}; it is a number of at least 0`;
+}
