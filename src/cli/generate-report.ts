@@ -3,7 +3,7 @@
 //   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
 //   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
-//   error {code, message}                    what ended the run before it was finished
+//   error {code, message}                    what ended the run before it was finished, or went wrong after it
 // `warmup` {done, total} counts the kernels of a stage that are compiled, and may come again.
 
 import { EngineError, type ImageEvent, type ImageModelInfo, type OpenEvent } from '../index.ts';
@@ -35,6 +35,9 @@ export interface Report {
   preview(path: string, sample: number, step: number): void;
   saved(picture: SavedPicture): void;
   failed(prompt: number, code: string, message: string): void;
+  /** What went wrong beside the pictures. */
+  error(error: unknown): void;
+  warn(message: string): void;
   finished(pictures: number, failed: number, milliseconds: number): void;
   interrupted(pictures: number): void;
   /** Removes the bar. */
@@ -130,6 +133,14 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       steps.end();
       log.error(`${where} failed: ${message}`);
       emit('failed', { prompt, code, message });
+    },
+    error(error) {
+      log.error(error instanceof Error ? error.message : String(error));
+      if (json) tellError(error);
+    },
+    warn(message) {
+      log.warn(message);
+      emit('note', { message });
     },
     interrupted(pictures) {
       steps.end();

@@ -1,5 +1,5 @@
 // svc generate: pictures from prompts, into files. Everything is checked before the model is opened; a prompt that fails does not stop
-// the others.
+// the others, nor does a picture that cannot be saved.
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -135,39 +135,48 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   perf.finished(performance.now() - started);
   report.finished(perf.dump.outputs.length, failed, performance.now() - started);
   const place = options['perf-dump-path'];
+  let isDumped = true;
   if (place !== undefined) {
-    await writePerf(place, perf.dump);
-    report.note(`Wrote what it took to ${place}`);
+    try {
+      await writePerf(place, perf.dump);
+      report.note(`Wrote what it took to ${place}`);
+    } catch (error) {
+      isDumped = false;
+      report.error(error);
+    }
   }
-  return failed > 0 ? EXIT.failed : EXIT.ok;
+  return failed > 0 || !isDumped ? EXIT.failed : EXIT.ok;
 }
 
 /** Returns how many prompts failed. */
 async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
-  const { plan, report, perf } = run;
+  const { plan, report } = run;
   let failed = 0;
   for (const [index, prompt] of plan.prompts.entries()) {
     report.prompt(index, plan.prompts.length, prompt, plan.seed);
     try {
-      await drawPrompt(run, { index, prompt, resolved, sources });
-    } catch (thrown) {
-      if (endsTheRun(thrown)) throw thrown;
-      const error = asTyped(thrown, plan.given);
+      if (!(await drawPrompt(run, { index, prompt, resolved, sources }))) failed += 1;
+    } catch (error) {
+      if (endsTheRun(error)) throw error;
+      tellFailure(run, index, asTyped(error, plan.given));
       failed += 1;
-      const code = error instanceof EngineError ? error.code : 'internal';
-      const message = error instanceof Error ? error.message : String(error);
-      report.failed(index, code, message);
-      perf.failed({ prompt: index, code, message });
     }
   }
   return failed;
+}
+
+function tellFailure({ report, perf }: Run, prompt: number, error: unknown): void {
+  const code = error instanceof EngineError ? error.code : 'internal';
+  const message = error instanceof Error ? error.message : String(error);
+  report.failed(prompt, code, message);
+  perf.failed({ prompt, code, message });
 }
 
 /** The next prompt would end the same way, or nobody waits for it. */
 function endsTheRun(error: unknown): boolean {
   return (
     error instanceof EngineError &&
-    ['bad_checkpoint', 'cancelled', 'out_of_memory', 'disk_full', 'no_adapter'].includes(error.code)
+    ['bad_checkpoint', 'cancelled', 'out_of_memory', 'no_adapter'].includes(error.code)
   );
 }
 
@@ -178,21 +187,42 @@ interface Task {
   sources: Sources;
 }
 
-async function drawPrompt(run: Run, task: Task): Promise<void> {
+/** Whether all of its pictures were saved; one that was not has been told of. */
+async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   const { plan, model, report, perf } = run;
   const { signal } = run.interrupt;
   const { options } = plan.given;
   const request = toImageRequest(plan, task.prompt, task.sources);
   const profile = options['perf-dump-path'] !== undefined;
+  let isSaved = true;
+  let previews = true;
   for await (const event of model.generate(request, { signal, profile })) {
     perf.event(task.index, event);
     report.event(event);
-    if (event.type === 'image') await savePicture(run, task, event);
-    if (event.type === 'preview') {
-      const path = join(options['output-path'], PREVIEW);
-      await saveOver(path, await encodeImage(event.image, { format: 'png' }));
-      report.preview(path, event.sample, event.step);
+    if (event.type === 'image') {
+      await savePicture(run, task, event).catch((error: unknown) => {
+        tellFailure(run, task.index, error);
+        isSaved = false;
+      });
     }
+    if (event.type === 'preview' && previews) previews = await savePreview(run, event);
+  }
+  return isSaved;
+}
+
+/** Whether it was saved; one that was not is not worth a picture. */
+async function savePreview(
+  { plan, report }: Run,
+  { image, sample, step }: Extract<ImageEvent, { type: 'preview' }>,
+): Promise<boolean> {
+  const path = join(plan.given.options['output-path'], PREVIEW);
+  try {
+    await saveOver(path, await encodeImage(image, { format: 'png' }));
+    report.preview(path, sample, step);
+    return true;
+  } catch (error) {
+    report.warn(error instanceof Error ? error.message : String(error));
+    return false;
   }
 }
 

@@ -107,7 +107,12 @@ async function claimAndRename(temporary: string, path: string): Promise<boolean>
     if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
-  await rename(temporary, path);
+  try {
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
   return true;
 }
 

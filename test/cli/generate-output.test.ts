@@ -143,7 +143,7 @@ describe('exit codes', () => {
     [['--prompt', 'a house', '--model-path', 'language'], 3, 'language is a language model', 0],
     [['--prompt', 'fail out_of_memory', '--prompt', 'a house'], 4, 'failed with out_of_memory', 0],
     [['--prompt', 'a house', '--prompt', 'fail out_of_memory'], 4, 'failed with out_of_memory', 1],
-    [['--prompt', 'fail disk_full', '--prompt', 'a house'], 1, 'failed with disk_full', 0],
+    [['--prompt', 'fail disk_full', '--prompt', 'a house'], 1, 'failed with disk_full', 1],
     [['--prompt', 'fail cancelled'], 130, 'failed with cancelled', 0],
   ])('%j ends with %d', async (args, code, message, pictures) => {
     const outcome = await draw(...args);

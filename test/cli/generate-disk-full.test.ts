@@ -1,0 +1,73 @@
+// A disk without room: what cannot be saved is told of, leaves no half file, and does not stop the rest.
+
+import { readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
+import { temporaryFolders } from '../files/folders.ts';
+import { generate } from './generate-harness.ts';
+
+/** Of the files that are written, counted from 0, those that there is no room for. */
+const full = vi.hoisted(() => ({ files: new Set<number>(), written: 0 }));
+
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original<typeof import('node:fs/promises')>();
+  const writeFile = async (...[path, bytes, options]: Parameters<typeof real.writeFile>) => {
+    if (!String(path).endsWith('.part') || !full.files.has(full.written++))
+      return real.writeFile(path, bytes, options);
+    await real.writeFile(path, (bytes as Uint8Array).subarray(0, 9), options);
+    throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  };
+  return { ...real, default: { ...real, writeFile }, writeFile };
+});
+
+const folderOf = temporaryFolders();
+const BASE = ['--model-path', 'm', '--prompt', 'a house', '--prompt', 'a boat', '--num-samples', '2'];
+
+afterEach(() => {
+  full.files.clear();
+  full.written = 0;
+});
+
+it('a picture is missing, and the others are there', async () => {
+  full.files.add(1);
+  const out = join(await folderOf({}), 'out');
+  const { code, err } = await generate(...BASE, '--output-path', out);
+  expect(code).toBe(1);
+  expect(err).toContain(
+    `Prompt 1/2 failed: no space is left for ${join(out, 'generated_image_1.png')}: free some, or name another folder`,
+  );
+  expect(err).toMatch(/Drew 3 pictures in .*; 1 prompt failed/);
+  // The next picture takes the name that is free.
+  expect(await readdir(out)).toEqual([0, 1, 2].map((index) => `generated_image_${index}.png`));
+});
+
+it('a preview is missing, which is said once', async () => {
+  for (let step = 0; step < 100; step += 1) full.files.add(step);
+  const out = join(await folderOf({}), 'out');
+  const { code, err } = await generate(
+    '--model-path',
+    'm',
+    '--prompt',
+    'a house',
+    '--preview',
+    '--output-path',
+    out,
+  );
+  expect(code).toBe(1);
+  expect(err.match(/no space is left for \S+preview\.png/g)).toHaveLength(1);
+  expect(await readdir(out)).toEqual([]);
+});
+
+it.runIf(process.platform === 'linux')(
+  'the performance file is missing, and the pictures are there',
+  async () => {
+    const folder = await folderOf({});
+    const [out, perf] = [join(folder, 'out'), join(folder, 'perf.json')];
+    await symlink('/dev/full', perf);
+    const { code, err, out: paths } = await generate(...BASE, '--output-path', out, '--perf-dump-path', perf);
+    expect(code).toBe(1);
+    expect(err).toContain(`no space is left for ${perf}: free some, or name another folder`);
+    expect(paths.trimEnd().split('\n')).toHaveLength(4);
+    expect(await readdir(out)).toHaveLength(4);
+  },
+);
