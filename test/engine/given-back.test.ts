@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi, type MockInstance } from 'vitest';
 import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
+import { openImageModelInline } from '../../src/engine/image/open.ts';
 import type { Platform, PageStorage } from '../../src/engine/platform.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type { OpenEvent } from '../../src/engine/open-event.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { goldenModel } from './fixture.ts';
+import { tinyPipeline } from './image/pipeline-golden.ts';
 
 /** The place with what was opened there. */
 function watched() {
@@ -80,3 +82,36 @@ it('a text model whose storage fails as it closes', async () => {
   remove();
   rmSync(stored, { recursive: true });
 });
+
+it('image and embedding models whose files fail as they are closed', async () => {
+  const { path, remove } = goldenModel('qwen3');
+  for (const [open, model] of [
+    [openEmbeddingModelInline, path],
+    [openImageModelInline, tinyPipeline('sd1')],
+  ] as const) {
+    const { platform, devices } = watched();
+    const opened = await open(onBrokenDisk(platform), { ...MEMORY, model });
+    const closing = [opened.close(), opened.close()];
+    for (const promise of closing) await expect(promise).rejects.toThrow('the disk is gone');
+    await devices[0]!.lost;
+    expect(await opened.ended).toMatchObject({ code: 'cancelled' });
+  }
+  remove();
+});
+
+/** Weights are read from it, and cannot be closed. */
+function onBrokenDisk(platform: Platform): Platform {
+  return {
+    ...platform,
+    async openFolder(path) {
+      const folder = await platform.openFolder(path);
+      const open: typeof folder.open = async (name) => {
+        const source = await folder.open(name);
+        if (!name.endsWith('.safetensors')) return source;
+        const close = () => source.close().then(() => Promise.reject(new Error('the disk is gone')));
+        return Object.assign(Object.create(source) as typeof source, { close });
+      };
+      return Object.assign(Object.create(folder) as typeof folder, { open });
+    },
+  };
+}

@@ -84,7 +84,10 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
   };
 
   const wake = (): void => {
-    running ??= run().finally(() => (running = null));
+    running ??= run()
+      // What the runner could not even choose from.
+      .catch((error: Error) => waiting.splice(0).forEach(({ fail }) => fail(error)))
+      .finally(() => (running = null));
   };
 
   async function* generate(
@@ -131,14 +134,17 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
   }
 
   const close = async (): Promise<void> => {
-    if (closed) return;
     closed = true;
     for (const { fail } of waiting.splice(0)) fail(closedError());
-    await running;
-    runner.device.destroy();
-    await release();
-    end(closedError());
+    try {
+      await running;
+      runner.device.destroy();
+    } finally {
+      await release().finally(() => end(closedError()));
+    }
   };
+  let closing: Promise<void> | null = null;
+  const closeOnce = (): Promise<void> => (closing ??= close());
 
   return {
     info,
@@ -158,8 +164,8 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
     async metrics() {
       return { waiting: waiting.length + computing, ...counters };
     },
-    close,
-    [Symbol.asyncDispose]: close,
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
   };
 }
 

@@ -74,12 +74,12 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
   }
 
   const close = async (): Promise<void> => {
-    if (leaving.signal.aborted) return;
     leaving.abort();
     await last;
-    await release();
-    end(closedError());
+    await release().finally(() => end(closedError()));
   };
+  let closing: Promise<void> | null = null;
+  const closeOnce = (): Promise<void> => (closing ??= close());
 
   return {
     info,
@@ -97,7 +97,7 @@ export function createImageModel({ info, resolve, draw, release }: ImageModelPar
         const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
         await draw(resolved, () => {}, { signal, tune, ...extent });
       }),
-    close,
-    [Symbol.asyncDispose]: close,
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
   };
 }

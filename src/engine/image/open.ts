@@ -105,16 +105,22 @@ export async function openImageModelInline(
         },
       );
     },
-    async release() {
-      await parts.components.close();
-      parts.device.destroy();
-    },
+    release: () => giveBack(parts),
   });
 }
 
 /** What is wrong with a model that one of its components is taken from. */
 function asComponent({ code, message, cause }: EngineError): EngineError {
   return new EngineError(code, message, { param: 'componentPaths', cause });
+}
+
+/** What fails as it is closed keeps nothing else. */
+async function giveBack({ components, device }: Parts): Promise<void> {
+  try {
+    await components.close();
+  } finally {
+    device.destroy();
+  }
 }
 
 async function drawOn(
@@ -190,8 +196,7 @@ async function prepare(
       const message = `kernels are compiled when they are needed: ${error.message}`;
       return onEvent({ type: 'note', message });
     }
-    await parts.components.close();
-    parts.device.destroy();
+    await giveBack(parts).catch(() => {});
     throw error;
   }
 }

@@ -101,7 +101,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
 
   const takeIn = async (step: Step, next: Step | null = null): Promise<void> => {
     const { ids, logprobs } = await step.drawn!;
-    step.parts.filter(endsPrompt).forEach(({ sequence }) => acceptPrompt(sequence));
+    step.parts.filter(endsPrompt).forEach(({ sequence }) => orFail(sequence, () => acceptPrompt(sequence)));
     step.parts
       .filter(({ samples }) => samples)
       .forEach((part, row) => {
@@ -110,11 +110,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
         sequence.inFlight--;
         if (sequence.finished) return;
         const count = sequence.ids.length;
-        try {
-          accept(sequence, ids[row]!, readLogprob(sequence, ids[row]!, logprobs, row));
-        } catch (error) {
-          fail(sequence, error);
-        }
+        orFail(sequence, () => accept(sequence, ids[row]!, readLogprob(sequence, ids[row]!, logprobs, row)));
         counters.generatedTokens += sequence.ids.length - count;
         if (sequence.ids.length > count + 1 && next !== null) forgo(next, sequence);
       });
@@ -229,6 +225,15 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
       await running;
     },
   };
+}
+
+/** An error ends the one sequence that it is about. */
+function orFail(sequence: Sequence, take: () => void): void {
+  try {
+    take();
+  } catch (error) {
+    fail(sequence, error);
+  }
 }
 
 function noToken({ processor }: Sequence): EngineError {

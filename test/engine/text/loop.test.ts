@@ -72,6 +72,23 @@ it('submits the next step before the tokens of the last have come back', async (
   expect(generated(sequence)).toEqual(paperTokens([1, 2, 3], 4, 0));
 });
 
+it('ends one request whose prompt cannot be told, and no other', async () => {
+  const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
+  const broken = paperSequence([9, 8], 5);
+  broken.recorder = {
+    takePrompt: () => {
+      throw new Error('no prompt');
+    },
+    told: () => ({}),
+  } as unknown as NonNullable<PaperSequence['recorder']>;
+  const other = paperSequence([1, 2, 3], 5);
+  [broken, other].forEach(engine.start);
+  await allFinished([broken, other]);
+  const end = { finishReason: 'abort', error: { code: 'internal', message: 'no prompt' } };
+  expect(broken.events.at(-1)).toMatchObject(end);
+  expect(generated(other)).toEqual(paperTokens([1, 2, 3], 5, 0));
+});
+
 it('drops the token that a stop made superfluous', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
   const expected = paperTokens([9, 8], 12, 5);
