@@ -1,20 +1,23 @@
 // A disk without room: what cannot be saved is told of, leaves no half file, and does not stop the rest.
 
+import type * as disk from 'node:fs/promises';
 import { readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate } from './generate-harness.ts';
 
+type Disk = typeof disk;
+
 /** Of the files that are written, counted from 0, those that there is no room for. */
 const full = vi.hoisted(() => ({ files: new Set<number>(), written: 0 }));
 
 vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof import('node:fs/promises')>();
-  const writeFile = async (...[path, bytes, options]: Parameters<typeof real.writeFile>) => {
-    if (!String(path).endsWith('.part') || !full.files.has(full.written++))
+  const real = await original<Disk>();
+  const writeFile = async (path: string, bytes: Uint8Array, options?: { flag: string }) => {
+    if (!path.endsWith('.part') || !full.files.has(full.written++))
       return real.writeFile(path, bytes, options);
-    await real.writeFile(path, (bytes as Uint8Array).subarray(0, 9), options);
+    await real.writeFile(path, bytes.subarray(0, 9), options);
     throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
   };
   return { ...real, default: { ...real, writeFile }, writeFile };
