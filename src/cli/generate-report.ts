@@ -63,6 +63,7 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
   };
   let where = '';
   let spent = 0;
+  const warned = new Set<string>();
   const showStep = ({ sample, step, steps: total, milliseconds }: Extract<ImageEvent, { type: 'step' }>) => {
     spent = step === 1 ? milliseconds : spent + milliseconds;
     const label = sample === 0 ? where : `${where}, sample ${sample + 1}`;
@@ -114,7 +115,9 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       if (heard.type === 'image' || heard.type === 'preview') return;
       const event = heard.type === 'note' ? { ...heard, message: noteTyped(heard.message) } : heard;
       if (event.type === 'step') showStep(event);
-      if (event.type === 'note') log.warn(event.message);
+      // Of several prompts each says what it shares with the others.
+      if (event.type === 'note' && !warned.has(event.message)) log.warn(event.message);
+      if (event.type === 'note') warned.add(event.message);
       if (event.type === 'unknown-words') {
         log.warn(
           `The model does not know: ${event.words.join(', ')}; a larger model, given with --model-path, knows more words.`,

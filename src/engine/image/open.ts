@@ -21,6 +21,7 @@ import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
+import { promptNotes } from './prompt-notes.ts';
 import { createTuner } from './tuner.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
 
@@ -123,8 +124,16 @@ async function giveBack({ components, device }: Parts): Promise<void> {
   }
 }
 
+/** What one should know of a request that is drawn as it is all the same. */
+function notesOn({ request, event: { values } }: Resolved, { planner, context }: Parts): string[] {
+  const weighs = context.family.name !== 'z-image';
+  const left = planner.leavesOut(values.scheduler);
+  const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
+  return [...(left === null ? [] : [left]), ...new Set(notes)];
+}
+
 async function drawOn(
-  { device, components, runner, autoencoder, planner, own, plain }: Parts,
+  parts: Parts,
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
@@ -137,9 +146,11 @@ async function drawOn(
     tell,
   }: DrawOptions & { tell: Telling },
 ): Promise<void> {
+  const { device, components, runner, autoencoder, planner, own, plain } = parts;
   const { request } = resolved;
   const words = own.words ? unknownWords(request.prompt, own.words) : [];
   if (words.length > 0) emit({ type: 'unknown-words', words });
+  for (const message of notesOn(resolved, parts)) emit({ type: 'note', message });
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
   const onKernels = (done: number, total: number): void => {

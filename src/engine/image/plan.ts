@@ -16,6 +16,8 @@ export interface Planner {
   nameOf(scheduler: string): string;
   /** Steps that call arguments list for a schedule; undefined: they list none. */
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
+  /** What a schedule that was chosen leaves out of what the checkpoint says of its model; null: nothing. */
+  leavesOut(scheduler: string): string | null;
   /** Throws bad_request or unsupported, before anything is computed. */
   plan(resolved: Resolved): Plan;
 }
@@ -41,6 +43,16 @@ export function createPlanner(
     nameOf: (scheduler) => (scheduler === own ? own : scheduleName(scheduler, config)),
     stepsOf: ({ timesteps, sigmas }, scheduler) =>
       timesteps?.length ?? (sigmas && sigmas.length - Number(open(scheduler).sigmasEnd)),
+    leavesOut(scheduler) {
+      const left = scheduler === own ? [] : open(scheduler).leavesOut;
+      if (left.length === 0) return null;
+      const all = scheduleNames(scheduleFamily(config)).filter(
+        (name) => /^[a-z]/.test(name) && !name.endsWith('-karras'),
+      );
+      const others = all.filter((name) => open(name).leavesOut.length === 0);
+      const remedy = others.length === 0 ? '' : `; ${others.join(', ')} heed what it says`;
+      return `scheduler ${scheduler} does not know ${left.join(', ')} of this model's scheduler_config.json, and draws without it${remedy}`;
+    },
     plan({ event: { values }, request: { flowShift: shift }, call }) {
       const { steps } = values;
       // The flow-matching classes and the solvers name it differently.

@@ -104,6 +104,18 @@ it("takes the model's own defaults and names words it was never told of", async 
   await model.close();
 });
 
+it('notes what a request asks for in vain', async () => {
+  const { model } = await open({
+    model: changed('scheduler/scheduler_config.json', { rescale_betas_zero_snr: true }),
+  });
+  const events = await listen(model, { ...REQUEST, prompt: 'a house <lora:x:1>', scheduler: 'lms' });
+  expect(events.flatMap((event) => (event.type === 'note' ? [event.message] : []))).toEqual([
+    expect.stringContaining('scheduler lms does not know "rescale_betas_zero_snr": true'),
+    expect.stringContaining('<lora:x:1> in the prompt is read as words'),
+  ]);
+  await model.close();
+});
+
 it('says of an id that it tells nothing', async () => {
   const { model, notes } = await open({ modelId: 'nonsense/x' });
   expect(notes).toEqual(['`modelId` nonsense/x tells no family of models, and changes nothing']);

@@ -133,3 +133,34 @@ it('a strength that leaves no step is refused', () => {
     expect.objectContaining({ code: 'bad_request', param: 'strength' }),
   );
 });
+
+describe('a schedule that is chosen', () => {
+  const ZERO = { ...DDIM, rescale_betas_zero_snr: true, timestep_spacing: 'trailing' };
+  const leavesOut = (config: object, scheduler: string) =>
+    createPlanner({ ...config }, { flow: null, className: 'StableDiffusionPipeline', factor: 8 }).leavesOut(
+      scheduler,
+    );
+
+  it('says what it leaves out of what the model says of itself, and who heeds it', () => {
+    expect(leavesOut(ZERO, 'lms')).toMatch(
+      /^scheduler lms does not know "rescale_betas_zero_snr": true of this model's scheduler_config.json, and draws without it; euler, .*ddim.* heed what it says$/,
+    );
+    expect(leavesOut(ZERO, 'dpm++2s')).toContain(
+      '"rescale_betas_zero_snr": true, "timestep_spacing": "trailing"',
+    );
+    expect(leavesOut(ZERO, 'lms')).not.toMatch(/lms.*; .*(lms|heun)/);
+    expect(leavesOut({ ...FLOW, use_dynamic_shifting: true }, 'flow-heun')).toContain(
+      '"use_dynamic_shifting": true',
+    );
+  });
+
+  it.each([
+    [ZERO, 'euler'],
+    [ZERO, 'lcm'],
+    [SD, 'lms'],
+    [{ ...ZERO, _class_name: 'LMSDiscreteScheduler' }, 'LMSDiscreteScheduler'],
+    [FLOW, 'flow-heun'],
+  ])('needs no word: %j and %s', (config, scheduler) =>
+    expect(leavesOut({ _class_name: 'DDIMScheduler', ...config }, scheduler)).toBeNull(),
+  );
+});

@@ -2,7 +2,7 @@
 
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
-import { readConfig, type ConfigReader } from './config.ts';
+import { leftOut, readConfig, type ConfigReader } from './config.ts';
 import { ddim } from './ddim.ts';
 import { ddpm } from './ddpm.ts';
 import { deis } from './deis.ts';
@@ -116,6 +116,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
     trained,
     order,
     sigmasEnd,
+    leavesOut: leftOut(reader, config),
     family: found.family === 'both' ? (flows ? 'flow' : 'diffusion') : found.family,
     plan(request) {
       check(name, request, takes, trained);

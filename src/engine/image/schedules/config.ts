@@ -29,6 +29,8 @@ export interface ConfigReader {
   /** Refuses every value but those that leave the numbers alone. */
   neutral(key: string, fallback: unknown, remedy: string): void;
   refusal(key: string, value: unknown, remedy: string): EngineError;
+  /** Whether anybody asked for it. */
+  wasRead(key: string): boolean;
 }
 
 export function readConfig(className: string, config: Readonly<Record<string, unknown>>): ConfigReader {
@@ -49,7 +51,11 @@ export function readConfig(className: string, config: Readonly<Record<string, un
         param: key,
       },
     );
-  const value = (key: string): unknown => config[key] ?? null;
+  const read = new Set<string>();
+  const value = (key: string): unknown => {
+    read.add(key);
+    return config[key] ?? null;
+  };
 
   const optionalNumber = (key: string): number | null => {
     const given = value(key);
@@ -66,6 +72,7 @@ export function readConfig(className: string, config: Readonly<Record<string, un
   return {
     className,
     refusal,
+    wasRead: (key) => read.has(key),
     optionalNumber,
     number: (key, fallback) => optionalNumber(key) ?? fallback,
     flag(key, fallback) {
@@ -91,6 +98,25 @@ export function readConfig(className: string, config: Readonly<Record<string, un
       throw refusal(key, given, remedy);
     },
   };
+}
+
+/** Settings that tell how a model was trained or is to be led, whatever the method, where they ask for anything. */
+const OF_THE_MODEL: Readonly<Record<string, (value: unknown) => boolean>> = {
+  rescale_betas_zero_snr: (value) => value === true,
+  timestep_spacing: (value) => value === 'trailing',
+  use_dynamic_shifting: (value) => value === true,
+  shift_terminal: (value) => value !== null,
+  invert_sigmas: (value) => value === true,
+};
+
+/** Those that a class has no use for once it is opened, each as it stands in the file. */
+export function leftOut({ wasRead }: ConfigReader, config: Readonly<Record<string, unknown>>): string[] {
+  // A class that walks the timesteps of a distillation spaces them itself.
+  const spacesItself = wasRead('original_inference_steps');
+  return Object.entries(OF_THE_MODEL).flatMap(([key, asks]) => {
+    const isHeeded = wasRead(key) || (key === 'timestep_spacing' && spacesItself);
+    return isHeeded || !asks(config[key] ?? null) ? [] : [`"${key}": ${JSON.stringify(config[key])}`];
+  });
 }
 
 /** Clipping and thresholding look at every value of a picture: they are no combination of tensors. */

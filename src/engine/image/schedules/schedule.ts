@@ -94,6 +94,8 @@ export interface Schedule {
   order: 1 | 2;
   /** Sigmas of a request hold the one that the last step ends at. */
   sigmasEnd: boolean;
+  /** Settings of the model in its scheduler_config.json that this class does not know, as they stand there. */
+  leavesOut: readonly string[];
   /** Throws EngineError bad_request for numbers that the method cannot use. */
   plan(request: PlanRequest): Plan;
 }

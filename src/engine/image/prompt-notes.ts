@@ -1,0 +1,37 @@
+// What other programs read in a prompt and this one does not: said before it is drawn, for the words themselves are drawn all the same.
+
+import { parseEmphasis } from './prompt.ts';
+
+/** Beyond it pictures of CLIP models fall apart. */
+const MOST_WEIGHT = 2;
+
+const FOREIGN: readonly [RegExp, string][] = [
+  [/<(?:lora|lyco|hypernet):[^<>]*>/gi, 'adapters are not applied here: merge them into the weights first'],
+  [/\bembedding:[\w.-]+/gi, 'embeddings of their own (textual inversion) are not read here'],
+  [/\[[^[\]:]*:[^[\]:]*:\s*[\d.]+\s*\]/g, 'a prompt does not change between steps here'],
+  [/\[[^[\]|]*\|[^[\]]*\]/g, 'a prompt does not change between steps here'],
+  [/(?<=\S\s+)AND(?=\s+\S)/g, 'prompts are not drawn together here'],
+];
+/** As (word:1.2); not the time of day. */
+const WEIGHTED = /\([^()]*:\s*(?:\d?\.\d+|\d)\s*\)/g;
+
+/** `weighs`: the model reads emphasis. */
+export function promptNotes(prompt: string, weighs: boolean): string[] {
+  const patterns = weighs ? FOREIGN : [...FOREIGN, [WEIGHTED, 'this model reads no emphasis'] as const];
+  const isShouted = !/\p{Ll}/u.test(prompt);
+  const notes = patterns.flatMap(([pattern, why]) => {
+    const found = isShouted ? null : prompt.match(pattern);
+    return found ? [`${[...new Set(found)].join(', ')} in the prompt is read as words: ${why}`] : [];
+  });
+  const heavy = weighs
+    ? parseEmphasis(prompt)
+        .flat()
+        .find(({ weight }) => Math.abs(weight) > MOST_WEIGHT)
+    : undefined;
+  if (!heavy) return notes;
+  const weight = Number(heavy.weight.toFixed(2));
+  return [
+    ...notes,
+    `"${heavy.text.trim()}" has the weight ${weight}: beyond ${MOST_WEIGHT} pictures usually fall apart`,
+  ];
+}
