@@ -20,12 +20,14 @@ export type ResolvedEvent = Extract<ImageEvent, { type: 'resolved' }>;
 export interface ResolvedValue {
   value: unknown;
   source: Origin | Exclude<ValueSource, 'request'> | 'drawn' | 'default';
+  /** Of a model's value, what tells it. */
+  by?: string;
 }
 
 /** Option name → its value and where it comes from: those that say what is drawn, and any other that was given. */
 export function resolvedOptions(
   plan: Plan,
-  { values, sources }: ResolvedEvent,
+  { values, sources, reasons }: ResolvedEvent,
 ): Record<string, ResolvedValue> {
   const { given, model, seed } = plan;
   const from = (name: string) => given.origin(name) ?? 'default';
@@ -37,7 +39,12 @@ export function resolvedOptions(
     const key = field as keyof typeof values;
     if (values[key] === null) continue;
     const source = sources[key];
-    resolved[name] = { value: values[key], source: source === 'request' ? from(name) : source };
+    const by = reasons[key];
+    resolved[name] = {
+      value: values[key],
+      source: source === 'request' ? from(name) : source,
+      ...(by !== undefined && { by }),
+    };
   }
   resolved['seed'] = { value: seed, source: given.origin('seed') ?? 'drawn' };
   resolved['backend'] = { value: values.backend, source: from('backend') };
@@ -56,9 +63,9 @@ export function resolvedText(options: Record<string, ResolvedValue>): string {
     ([name, { value, source }]) => !hidden.includes(name) && !(value === '' && source !== 'command line'),
   );
   return shown
-    .map(([name, { value, source }]) => {
+    .map(([name, { value, source, by }]) => {
       const text = typeof value === 'string' ? value || '""' : JSON.stringify(value);
-      return `${name} ${text} (${source})`;
+      return `${name} ${text} (${source}${by === undefined ? '' : `, by ${by}`})`;
     })
     .join(', ');
 }

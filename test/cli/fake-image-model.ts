@@ -81,13 +81,14 @@ function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' 
       { param: key },
     );
   }
-  return { type: 'resolved', values, sources };
+  return { type: 'resolved', values, sources, reasons: {} };
 }
 
 async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerator<ImageEvent, void, void> {
-  const { values, sources } = resolve(request);
+  const event = resolve(request);
+  const { values } = event;
   const [command, argument = ''] = request.prompt.split(' ');
-  yield { type: 'resolved', values, sources };
+  yield event;
   if (command === 'knows') yield { type: 'unknown-words', words: [argument] };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
   const { width, height, steps } = values;

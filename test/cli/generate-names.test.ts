@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { asTyped, noteTyped } from '../../src/cli/generate-names.ts';
 import type { Given } from '../../src/cli/generate-request.ts';
+import { resolvedText } from '../../src/cli/generate-resolved.ts';
 import { EngineError, type ErrorCode } from '../../src/index.ts';
 import { toErrorReply } from '../../src/server/errors.ts';
 
@@ -69,4 +70,11 @@ it('names between backticks are those of options, and others stay', () => {
 it('a client of the server reads what its operator types, and the fields of a request as they are', () => {
   const error = new EngineError('out_of_memory', 'raise `memoryBudget` or lower `width`');
   expect(toErrorReply(error).body.error.message).toBe('raise --memory-budget or lower `width`');
+});
+
+it('a value that a model only hints at says by what', () => {
+  const by = '"lightning" in its name';
+  expect(resolvedText({ 'num-inference-steps': { value: 4, source: 'model', by } })).toBe(
+    `num-inference-steps 4 (model, by ${by})`,
+  );
 });

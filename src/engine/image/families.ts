@@ -12,6 +12,10 @@ export interface Family {
   patch: number;
   /** What a checkpoint's files do not tell. */
   defaults: { steps?: number; guidance?: number; size?: number };
+  /** What some of them were taken from, where not from the family alone. */
+  toldBy?: string;
+  /** What its user may know and its files do not tell. */
+  hint?: string;
 }
 
 const FAMILIES: Readonly<Record<PipelineFamily, Family>> = {
@@ -53,34 +57,60 @@ export function isTelling(name: string): boolean {
   return classOfModelId(name) !== null || NAMED.some(([which]) => which.test(name));
 }
 
-/** The family of a pipeline; `name` is the model's own, or what --model-id gives in its place. */
+/** What something tells of how a model is used, and by what. */
+interface Told {
+  defaults: Defaults;
+  by: string;
+}
+
+/** The family of a pipeline; `name` is the model's own, or what `modelId` gives in its place. */
 export function familyOf(
   pipeline: { family: PipelineFamily; className: string; components: Components },
   name: string,
 ): Family {
   const family = FAMILIES[pipeline.family];
-  const named = NAMED.find(
-    ([which, families]) =>
-      families.includes(family.name) && (which.test(name) || which.test(pipeline.className)),
-  );
-  const told = family.denoiser === 'unet' ? toldBy(pipeline.components) : {};
-  const few = told.surely ?? named?.[2] ?? told.likely;
-  return few ? { ...family, defaults: { ...family.defaults, ...few } } : family;
+  const files = family.denoiser === 'unet' ? toldBy(pipeline.components) : {};
+  const told = files.surely ?? toldByName(family, pipeline.className, name) ?? files.likely;
+  if (told) return { ...family, defaults: { ...family.defaults, ...told.defaults }, toldBy: told.by };
+  return files.unsure === undefined ? family : { ...family, hint: files.unsure };
 }
 
-/** What the components tell: `surely` holds whatever the name says, `likely` where it says nothing. */
-function toldBy({ unet, scheduler }: Components): { surely?: Defaults; likely?: Defaults } {
+function toldByName({ name: family }: Family, className: string, name: string): Told | null {
+  for (const [which, families, defaults] of NAMED) {
+    if (!families.includes(family)) continue;
+    const [word = which.exec(className)?.[0]] = which.exec(name) ?? [];
+    if (word !== undefined) return { defaults, by: `"${word}" in its name` };
+  }
+  return null;
+}
+
+/** What the components tell: `surely` holds whatever the name says, `likely` where it says nothing, `unsure` then leaves it to the user. */
+function toldBy({ unet, scheduler }: Components): { surely?: Told; likely?: Told; unsure?: string } {
   // It was taught to follow a guidance scale in one pass.
-  if (unet?.config['time_cond_proj_dim'] != null) return { surely: { steps: 4, guidance: 8.5 } };
+  if (unet?.config['time_cond_proj_dim'] != null)
+    return { surely: { defaults: { steps: 4, guidance: 8.5 }, by: 'a UNet that is told the guidance' } };
   const { className = '', config = {} } = scheduler ?? {};
-  if (className === 'LCMScheduler') return { surely: { steps: 4, guidance: 1 } };
-  if (className === 'TCDScheduler') return { surely: { steps: 4, guidance: 0 } };
+  const by = `its ${className}`;
+  if (className === 'LCMScheduler') return { surely: { defaults: { steps: 4, guidance: 1 }, by } };
+  if (className === 'TCDScheduler') return { surely: { defaults: { steps: 4, guidance: 0 }, by } };
   // Playground v2.5, as its card has it.
-  if (className.startsWith('EDM')) return { likely: { guidance: 3 } };
+  if (className.startsWith('EDM')) return { likely: { defaults: { guidance: 3 }, by } };
   const { timestep_spacing: spacing, prediction_type: prediction = 'epsilon' } = config;
-  // So are the Turbo and Lightning models published; else trailing steps are for zero signal at the end, with other predictions.
   const fromNoise = spacing === 'trailing' && config['rescale_betas_zero_snr'] !== true;
-  if (/^Euler(Ancestral)?Discrete/.test(className) && fromNoise && prediction === 'epsilon')
-    return { likely: { steps: 4, guidance: 0 } };
-  return {};
+  if (!/^Euler(Ancestral)?Discrete/.test(className) || !fromNoise || prediction !== 'epsilon') return {};
+  const trailing = 'trailing timesteps that predict noise';
+  const few = { steps: 4, guidance: 0 };
+  if (isShapedAsTurbo(unet?.config))
+    return { likely: { defaults: few, by: `${trailing}, and a UNet as Turbo has it` } };
+  // Lightning models are published so, and so are ordinary ones by some trainers.
+  const remedy = `\`steps\` ${few.steps} and \`guidance\` ${few.guidance}`;
+  return {
+    unsure: `the model has ${trailing}, as few-step models do and some ordinary ones: where it is one of Lightning's kind, give ${remedy}, or \`modelId\` lightning`,
+  };
+}
+
+/** SDXL's UNet at half of its usual size, or that of Stable Diffusion 2 at 512 pixels. */
+function isShapedAsTurbo(config: PipelineComponent['config'] = {}): boolean {
+  const { sample_size: side, cross_attention_dim: columns } = config;
+  return side === 64 && (columns === 2048 || columns === 1024);
 }

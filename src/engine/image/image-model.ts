@@ -105,6 +105,8 @@ export type ImageEvent =
       type: 'resolved';
       values: ResolvedImageRequest;
       sources: Readonly<Record<keyof ResolvedImageRequest, ValueSource>>;
+      /** By what a model tells a value that none of its files states. */
+      reasons: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
     }
   /** Words of the prompt that the model never saw, where it ships a list of those it knows. */
   | { type: 'unknown-words'; words: string[] }

@@ -43,6 +43,7 @@ export async function openParts(
   onEvent: (event: OpenEvent) => void,
 ): Promise<Parts> {
   const family = familyOf(pipeline, options.modelId ?? nameOf(options.model));
+  if (family.hint !== undefined) onEvent({ type: 'note', message: family.hint });
   const plain = options.backend === 'generic' || pipeline.composedFrom !== null;
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
@@ -110,6 +111,7 @@ async function partsOf(
     steps,
     guidance,
     ...own.defaults,
+    toldBy: reasonsOf(family, own.defaults),
   };
   const context: ResolveContext = {
     family,
@@ -128,6 +130,14 @@ async function partsOf(
   };
   const info = describe(pipeline, options.model, components, context, own);
   return { device, components, autoencoder, runner, planner, own, plain, context, info };
+}
+
+/** What values of the model's are taken from, where neither its svc.json nor its family alone says them. */
+function reasonsOf({ defaults, toldBy }: Family, own: Partial<ModelDefaults>): ModelDefaults['toldBy'] {
+  if (toldBy === undefined) return {};
+  const { size, ...others } = defaults;
+  const keys = [...Object.keys(others), ...(size === undefined ? [] : ['width', 'height'])];
+  return Object.fromEntries(keys.filter((key) => !(key in own)).map((key) => [key, toldBy]));
 }
 
 function describe(

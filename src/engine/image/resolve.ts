@@ -16,6 +16,8 @@ export interface ModelDefaults {
   steps?: number | undefined;
   guidance?: number | undefined;
   negativePrompt?: string | undefined;
+  /** What was taken from something that only hints at it, and from what. */
+  toldBy?: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
 }
 
 export interface ResolveContext {
@@ -115,7 +117,11 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   }
   const request = { ...named, ...given };
   checkFlow(request, context);
-  return { event: { type: 'resolved', values, sources }, request, call };
+  const reasons = Object.entries(defaults.toldBy ?? {}).filter(
+    ([key]) => sources[key as keyof typeof sources] === 'model',
+  );
+  const event = { type: 'resolved', values, sources, reasons: Object.fromEntries(reasons) } as const;
+  return { event, request, call };
 }
 
 /** A model's own steps, or as many as leave one to take from a picture: turbo models have a single one. */

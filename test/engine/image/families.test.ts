@@ -41,6 +41,8 @@ describe('components', () => {
   const euler = 'EulerDiscreteScheduler';
   const trailing = { timestep_spacing: 'trailing' };
   const turbo = scheduler('EulerAncestralDiscreteScheduler', { ...trailing, prediction_type: 'epsilon' });
+  const small = unet({ sample_size: 64, cross_attention_dim: 2048 });
+  const usual = unet({ sample_size: 128, cross_attention_dim: 2048 });
   const guided = unet({ time_cond_proj_dim: 256 });
   const lcm = scheduler('LCMScheduler');
 
@@ -52,12 +54,16 @@ describe('components', () => {
       { steps: 4, guidance: 1 },
     ],
     ["TCD's schedule", { scheduler: scheduler('TCDScheduler') }, { steps: 4, guidance: 0 }],
-    ['trailing steps that predict noise', { scheduler: turbo }, { steps: 4, guidance: 0 }],
-    ['the same of Lightning', { scheduler: scheduler(euler, trailing) }, { steps: 4, guidance: 0 }],
+    [
+      "trailing steps that predict noise in Turbo's UNet",
+      { unet: small, scheduler: turbo },
+      { steps: 4, guidance: 0 },
+    ],
+    ['the same in an ordinary one', { unet: usual, scheduler: scheduler(euler, trailing) }, { guidance: 5 }],
     ['Playground v2.5', { scheduler: scheduler('EDMDPMSolverMultistepScheduler') }, { guidance: 3 }],
     [
       'trailing steps that predict velocity',
-      { scheduler: scheduler(euler, { ...trailing, prediction_type: 'v_prediction' }) },
+      { unet: small, scheduler: scheduler(euler, { ...trailing, prediction_type: 'v_prediction' }) },
       { guidance: 5 },
     ],
     [
@@ -75,7 +81,24 @@ describe('components', () => {
     const model = { ...plain, family: 'stable-diffusion-xl' } as const;
     const of = (components: object) =>
       familyOf({ ...model, components: { ...components } }, 'a/sdxl-turbo').defaults;
-    expect(of({ scheduler: turbo })).toEqual({ steps: 1, guidance: 0, size: 512 });
+    expect(of({ unet: small, scheduler: turbo })).toEqual({ steps: 1, guidance: 0, size: 512 });
     expect(of({ scheduler: lcm })).toEqual({ steps: 4, guidance: 1 });
+  });
+
+  it('and names say by what they tell it, or leave it to the user', () => {
+    const model = { ...plain, family: 'stable-diffusion-xl' } as const;
+    const told = (name: string, components: object = {}) => {
+      const { toldBy, hint } = familyOf({ ...model, components: { ...components } }, name);
+      return { toldBy, hint };
+    };
+    expect(told('a/b')).toEqual({});
+    expect(told('a/my-Lightning-mix').toldBy).toBe('"Lightning" in its name');
+    expect(told('a/b', { scheduler: lcm }).toldBy).toBe('its LCMScheduler');
+    expect(told('a/b', { unet: small, scheduler: turbo }).toldBy).toMatch(
+      /^trailing timesteps that predict noise, and/,
+    );
+    const unsure = { unet: usual, scheduler: scheduler(euler, trailing) };
+    expect(told('a/b', unsure).hint).toContain('give `steps` 4 and `guidance` 0, or `modelId` lightning');
+    expect(told('a/lightning', unsure)).toEqual({ toldBy: '"lightning" in its name' });
   });
 });

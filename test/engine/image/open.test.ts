@@ -116,6 +116,16 @@ it('notes what a request asks for in vain', async () => {
   await model.close();
 });
 
+it('says by what a model tells a value that its files do not state', async () => {
+  const { model } = await open({ modelId: 'sd-turbo' });
+  const { prompt, seed } = REQUEST;
+  const { values, sources, reasons } = await model.resolve({ prompt, seed, guidance: 2 });
+  expect([values.steps, sources.steps, values.width]).toEqual([1, 'model', 512]);
+  const by = '"sd-turbo" in its name';
+  expect(reasons).toEqual({ steps: by, width: by, height: by });
+  await model.close();
+});
+
 it('says of an id that it tells nothing', async () => {
   const { model, notes } = await open({ modelId: 'nonsense/x' });
   expect(notes).toEqual(['`modelId` nonsense/x tells no family of models, and changes nothing']);
