@@ -10,10 +10,17 @@ const MOST_FORM_PARTS = 256;
 
 export async function readForm(request: Request, table: FieldTable): Promise<Record<string, unknown>> {
   const type = request.headers.get('content-type') ?? 'none';
-  if (!/^multipart\/form-data *;/i.test(type)) {
+  if (!/^multipart\/form-data *(;|$)/i.test(type)) {
     throw new RequestError(
       'invalid_content_type',
       `the body must come as content-type multipart/form-data, got ${type}`,
+    );
+  }
+  // What comes of setting the header by hand.
+  if (!/; *boundary *=/i.test(type)) {
+    throw new RequestError(
+      'invalid_content_type',
+      `content-type ${type} names no boundary; leave the header to the client, which sets it with the form`,
     );
   }
   const bytes = await readBytes(request);

@@ -119,6 +119,13 @@ describe('what only the model knows is wrong comes under the client’s name', (
     expect(json.error).toMatchObject({ code: 'invalid_content_type' });
     const cut = await readReply(await send('multipart/form-data; boundary=x'));
     expect(cut.error).toMatchObject({ code: 'invalid_form' });
+    for (const type of ['multipart/form-data', 'multipart/form-data; charset=utf-8']) {
+      const { error } = await readReply(await send(type));
+      expect(error).toMatchObject({
+        code: 'invalid_content_type',
+        message: expect.stringContaining('names no boundary'),
+      });
+    }
   });
 
   it('lists names that nobody knows', async () => {
