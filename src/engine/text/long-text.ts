@@ -1,5 +1,6 @@
-// What would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar. Texts have a
-// thread of their own, which opens the same checkpoint's tokenizer at the first long one. Grammars have one for each length of
+// What would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar or large stop
+// expressions. Texts have a thread of their own, which opens the same checkpoint's tokenizer at the first long one, and so have stop
+// expressions. Grammars have one for each length of
 // time: what is not compiled within the first one's goes on to the next, so that quick ones never wait behind long ones. Each
 // thread starts at its first use.
 
@@ -14,6 +15,7 @@ import type { GrammarSource } from './grammar/front-end.ts';
 import { LONGEST } from './grammar/dfa.ts';
 import { compileProgram, type CompileProgram } from './grammar/grammars.ts';
 import type { Program } from './grammar/program.ts';
+import { stopTables, type StopTable } from './stops/stop-table.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;
@@ -23,6 +25,8 @@ export const SLICES: readonly number[] = [200, 1000, LONGEST];
 
 export interface LongTextEncoder {
   encode(text: string, addSpecialTokens: boolean): Promise<number[]>;
+  /** See stopTables. */
+  stops(patterns: readonly string[]): Promise<StopTable[]>;
 }
 
 export interface TextThread extends LongTextEncoder {
@@ -32,6 +36,7 @@ export interface TextThread extends LongTextEncoder {
 
 type Task =
   | { kind: 'encode'; path: string; text: string; addSpecialTokens: boolean }
+  | { kind: 'stops'; patterns: readonly string[] }
   | {
       kind: 'compile';
       constraint: GrammarSource;
@@ -64,7 +69,8 @@ export function serveTokenizer(
       await checkpoint.close();
     }
   };
-  const run = async (task: Task): Promise<number[] | Program> => {
+  const run = async (task: Task): Promise<number[] | Program | StopTable[]> => {
+    if (task.kind === 'stops') return stopTables(task.patterns);
     if (task.kind === 'compile') return compileProgram(task.constraint, task.available, task);
     const { path, text, addSpecialTokens } = task;
     let tokenizer = tokenizers.get(path);
@@ -86,10 +92,12 @@ export function serveTokenizer(
 /** The near side. `connect` starts a thread. */
 export function connectTokenizer(path: string, connect: () => Port): TextThread {
   const texts = createThread(connect);
+  const stops = createThread(connect);
   const grammars = SLICES.map((milliseconds) => ({ milliseconds, thread: createThread(connect) }));
   return {
     encode: (text, addSpecialTokens) =>
       texts.ask({ kind: 'encode', path, text, addSpecialTokens }) as Promise<number[]>,
+    stops: (patterns) => stops.ask({ kind: 'stops', patterns }) as Promise<StopTable[]>,
     async compile(constraint, available, signal) {
       const stop = new Int32Array(new SharedArrayBuffer(4));
       signal.addEventListener('abort', () => Atomics.store(stop, 0, 1), { once: true });

@@ -16,6 +16,7 @@ import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
 import { planReply } from './output/reply.ts';
 import { grammarOfReply } from './output/reply-constraint.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
+import { stopsOf } from './stops/request-stops.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
@@ -75,6 +76,7 @@ export function createTextModel({
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
       const queue = createEventQueue(mergeEvents);
       await checkWgsl(request, context.checkProcessor);
+      const stops = await stopsOf(request, context.longText?.stops ?? null);
       const plan = planReply(withThinkingBudget(request), context);
       const { ids, begins, said } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);
@@ -86,7 +88,7 @@ export function createTextModel({
       let open = request.n ?? 1;
       let failure: EngineError | null = null;
       const heldArguments = held?.grammar ?? null;
-      const reply = { plan, begins, said, grammar: found?.grammar ?? null, heldArguments, adapter };
+      const reply = { plan, begins, said, grammar: found?.grammar ?? null, heldArguments, stops, adapter };
       const sequences = createSequences(request, ids, reply, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;

@@ -20,8 +20,7 @@ import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
 import { createRecorder, type Recording } from './recorder.ts';
 import type { Sequence, SequenceSampling } from './sequence.ts';
 import { createPrefix } from './cache/sequence-pages.ts';
-import { stopPattern } from './stops/stop-automaton.ts';
-import { stopText } from './stops/stop-text.ts';
+import type { StopAutomata } from './stops/stop-automaton.ts';
 import { createStopMatcher } from './stops/stops.ts';
 import type { ChatMessage, SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt } from './text-rules.ts';
@@ -107,6 +106,7 @@ export interface Reply {
   grammar: Grammar | null;
   /** See held-calls.ts; null: calls are free. */
   heldArguments: Grammar | null;
+  stops: readonly StopAutomata[];
   adapter: Adapter | null;
 }
 
@@ -114,7 +114,7 @@ export interface Reply {
 export function createSequences(
   request: TextRequest,
   ids: number[],
-  { plan, begins, said, grammar, heldArguments, adapter }: Reply,
+  { plan, begins, said, grammar, heldArguments, stops, adapter }: Reply,
   context: RequestContext,
   emit: Sequence['emit'],
 ): Sequence[] {
@@ -148,10 +148,6 @@ export function createSequences(
     prompt: ids,
     opens: !continues,
   });
-  const stops = [
-    ...(request.stop ?? []).map(stopText),
-    ...(request.stopRegex ?? []).map((pattern, i) => stopPattern(pattern, `stopRegex.${i}`)),
-  ];
   const holding = (constraint: Constraint | null): Constraint | null => {
     if (heldArguments === null) return constraint;
     const read = () => ({

@@ -90,7 +90,9 @@ export const GENERATION_FIELDS = {
       upToStops,
       `Up to ${LIMITS.stops} regular expressions that end a choice, matched in linear time.`,
       undefined,
-      { stricter: `at most ${LIMITS.stops}, without look-around, back-references and flags` },
+      {
+        stricter: `at most ${LIMITS.stops}, of 4,000 places and 65,536 characters together, without look-around, back-references and flags`,
+      },
     ),
   }),
   ...by('engine/text/sequence.ts', {

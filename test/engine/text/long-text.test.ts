@@ -112,3 +112,13 @@ it('a thread compiles what it is asked for, and nothing that nobody waits for', 
   client.abort();
   await expect(left).rejects.toMatchObject({ code: 'cancelled' });
 });
+
+it('stop expressions have a thread of their own', async () => {
+  const { started, compile, stops } = threads();
+  const { signal } = new AbortController();
+  void compile(source, available, signal);
+  const tables = stops(['a{3000}']);
+  expect(started.map(({ asked }) => asked.map(({ kind }) => kind))).toEqual([['compile'], ['stops']]);
+  await started[1]!.answer([]);
+  expect(await tables).toEqual([]);
+});

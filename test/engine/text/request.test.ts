@@ -45,7 +45,7 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const asked: TextRequest = { prompt: { ids }, ...request };
   checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
-  const nothing = { grammar: null, heldArguments: null, adapter: null };
+  const nothing = { grammar: null, heldArguments: null, stops: [], adapter: null };
   const reply = { plan, begins: 'undecided', said: '', ...nothing } as const;
   return createSequences(asked, ids, reply, context, () => {});
 }
@@ -219,6 +219,7 @@ describe('prompts', () => {
   it('a long text goes to where it holds nobody up', async () => {
     const asked: [number, boolean][] = [];
     const longText: RequestContext['longText'] = {
+      stops: () => Promise.resolve([]),
       encode(text, addSpecialTokens) {
         asked.push([text.length, addSpecialTokens]);
         return Promise.resolve([1]);
@@ -240,7 +241,7 @@ it('the leading space of the first token is cut where it opens a text, and kept 
   const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
   const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
-    const nothing = { grammar: null, heldArguments: null, adapter: null };
+    const nothing = { grammar: null, heldArguments: null, stops: [], adapter: null };
     const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
     const [{ pieces, constraint }] = createSequences(asked, [5], reply, spaced, () => {}) as [Sequence];
     return [pieces.of(id!).text, constraint!.bars!(id!)];

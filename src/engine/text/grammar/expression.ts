@@ -91,7 +91,11 @@ export function nfaOf(expression: Expression, most = MOST_STATES): Nfa {
   };
   const addRepeat = (part: Expression, min: number, max: number, from: number): number => {
     let at = from;
-    for (let i = 0; i < min; i++) at = add(part, at);
+    for (let i = 0; i < min; i++) {
+      const before = at;
+      at = add(part, before);
+      if (at === before) break; // however often, it is nothing
+    }
     const to = state();
     if (max === Infinity) {
       const loop = state();
@@ -102,7 +106,9 @@ export function nfaOf(expression: Expression, most = MOST_STATES): Nfa {
     }
     for (let i = min; i < max; i++) {
       skip(at, to);
-      at = add(part, at);
+      const before = at;
+      at = add(part, before);
+      if (at === before) break;
     }
     skip(at, to);
     return to;
