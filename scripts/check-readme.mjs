@@ -18,6 +18,7 @@ const table = (head, rows) =>
 function optionValue(option) {
   if (option.kind === 'choice') return option.value ?? option.choices.join(', ');
   if (option.kind === 'bytes') return 'size, as 6GB or 512MiB';
+  if (option.kind === 'integers') return 'integer, or several with commas';
   return option.value ?? (option.kind === 'texts' ? 'text, repeatable' : option.kind);
 }
 

@@ -93,9 +93,10 @@ export function isMapOption(option: Option | undefined): boolean {
   return option?.kind === 'json' && option.isMap === true;
 }
 
-/** Lists and maps that are given again add to what was given. */
+/** Lists of texts and maps that are given again add to what was given. */
 export function joined(before: unknown, value: unknown, option: Option | undefined): unknown {
-  if (Array.isArray(value)) return [...((before as string[] | undefined) ?? []), ...value];
+  if (Array.isArray(value) && option?.kind !== 'integers')
+    return [...((before as string[] | undefined) ?? []), ...value];
   return isMapOption(option) ? { ...(before as object | undefined), ...(value as object) } : value;
 }
 

@@ -1,6 +1,6 @@
 // What `svc generate` tells: lines and bars on standard error for people; on standard output the path of each picture, or with --json
 // one object a line. Its `type` is that of an event of the engine, with everything but pixels, or one of
-//   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}
+//   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}, of a list: all
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
 //   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
 //   error {code, message}                    what ended the run before it was finished, or went wrong after it
@@ -30,7 +30,7 @@ export interface Report {
   opened(info: ImageModelInfo, milliseconds: number): void;
   options(options: Record<string, ResolvedValue>): void;
   note(message: string): void;
-  prompt(index: number, count: number, prompt: string, seed: number): void;
+  prompt(index: number, count: number, prompt: string, seeds: readonly number[]): void;
   event(event: ImageEvent): void;
   preview(path: string, sample: number, step: number): void;
   saved(picture: SavedPicture): void;
@@ -105,11 +105,11 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       log.info(message);
       emit('note', { message });
     },
-    prompt(index, count, prompt, seed) {
+    prompt(index, count, prompt, seeds) {
       where = `Prompt ${index + 1}/${count}`;
       const shown = prompt.length > LONGEST_PROMPT ? `${prompt.slice(0, LONGEST_PROMPT)}…` : prompt;
-      log.info(`${where}: ${shown} (seed ${seed})`);
-      emit('prompt', { index, count, prompt, seed });
+      log.info(`${where}: ${shown} (seed ${seeds.join(', ')})`);
+      emit('prompt', { index, count, prompt, seed: seeds.length > 1 ? seeds : seeds[0] });
     },
     event(heard) {
       if (heard.type === 'image' || heard.type === 'preview') return;

@@ -32,7 +32,8 @@ export interface Plan {
   given: Given;
   model: string;
   prompts: string[];
-  seed: number;
+  /** One, from which the samples of a prompt count on, or one for each of them. */
+  seeds: [number, ...number[]];
   names: NamePattern;
 }
 
@@ -63,18 +64,20 @@ export async function makePlan(given: Given): Promise<Plan> {
   checkModelPath(given, model);
   checkDenoiserPath(given);
   checkFolders(given);
+  const [first = randomInt(2 ** 32), ...others] = options.seed ?? [];
+  const seeds: Plan['seeds'] = [first, ...others];
   const names = namePattern({
     nameOf,
     fileName: options['output-file-name'],
     template: options['output-template'],
-    pictures: prompts.length * (options['num-samples'] ?? 1),
+    pictures: prompts.length * Math.max(seeds.length, options['num-samples'] ?? 1),
   });
   if ((options['output-quality'] ?? USUAL_QUALITY) !== USUAL_QUALITY && names.format === 'png') {
     throw new UsageError(
       `${nameOf('output-quality')} is for JPEG and WebP, and these pictures are PNG: name them .jpg or .webp, or leave it out`,
     );
   }
-  return { given, model, prompts, seed: options.seed ?? randomInt(2 ** 32), names };
+  return { given, model, prompts, seeds, names };
 }
 
 function checkTogether({ options, nameOf }: Given): void {
@@ -106,6 +109,7 @@ function checkTogether({ options, nameOf }: Given): void {
       `${nameOf('generic-kwargs')} is for the generic backend, and ${nameOf('backend')} is svc: leave one of them out`,
     );
   }
+  checkSeeds({ options, nameOf });
   const paths = Object.entries(options['component-paths'] ?? {});
   const wrong = paths.find(([, path]) => typeof path !== 'string' || path === '');
   if (wrong !== undefined) {
@@ -113,6 +117,20 @@ function checkTogether({ options, nameOf }: Given): void {
       `${nameOf('component-paths')} maps components to folders or hub ids, got ${JSON.stringify(wrong[1])} for ${wrong[0]}`,
     );
   }
+}
+
+/** A list has one for each picture. */
+function checkSeeds({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): void {
+  const count = options.seed?.length ?? 1;
+  const { 'num-samples': samples, 'generic-kwargs': kwargs = {} } = options;
+  const [asked, name] =
+    samples === undefined
+      ? [kwargs['num_images_per_prompt'], `num_images_per_prompt in ${nameOf('generic-kwargs')}`]
+      : [samples, nameOf('num-samples')];
+  if (count === 1 || asked === undefined || asked === count) return;
+  throw new UsageError(
+    `${nameOf('seed')} has ${count} entries, and ${name} is ${JSON.stringify(asked)}: give one for each picture, or a single one to count from`,
+  );
 }
 
 /** null: none were given. */
@@ -229,14 +247,31 @@ export interface Sources {
   mask?: Pixels;
 }
 
+/** All pictures of a prompt. */
 export function toImageRequest(plan: Plan, prompt: string, sources: Sources): ImageRequest {
-  const { options } = plan.given;
+  const {
+    seeds,
+    given: { options },
+  } = plan;
   const fields = Object.entries(REQUEST_FIELDS).map(([name, field]) => [
     field,
     options[name as keyof typeof REQUEST_FIELDS],
   ]);
   const given = withoutMissing(Object.fromEntries(fields) as Partial<ImageRequest>);
-  return { prompt, seed: plan.seed, ...given, ...(options.preview && { previews: Infinity }), ...sources };
+  return {
+    prompt,
+    seed: seeds[0],
+    ...given,
+    ...(seeds.length > 1 && { samples: seeds.length }),
+    ...(options.preview && { previews: Infinity }),
+    ...sources,
+  };
+}
+
+/** The same as what the engine is asked: each seed of a list is asked for by itself. */
+export function toImageRequests(plan: Plan, prompt: string, sources: Sources): ImageRequest[] {
+  const whole = toImageRequest(plan, prompt, sources);
+  return plan.seeds.length === 1 ? [whole] : plan.seeds.map((seed) => ({ ...whole, seed, samples: 1 }));
 }
 
 function withoutMissing<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -29,7 +29,7 @@ export function resolvedOptions(
   plan: Plan,
   { values, sources, reasons }: ResolvedEvent,
 ): Record<string, ResolvedValue> {
-  const { given, model, seed } = plan;
+  const { given, model, seeds } = plan;
   const from = (name: string) => given.origin(name) ?? 'default';
   const resolved: Record<string, ResolvedValue> = {
     'model-path': { value: model, source: from('model-path') },
@@ -46,7 +46,8 @@ export function resolvedOptions(
       ...(by !== undefined && { by }),
     };
   }
-  resolved['seed'] = { value: seed, source: given.origin('seed') ?? 'drawn' };
+  resolved['seed'] = { value: seeds.length > 1 ? seeds : seeds[0], source: given.origin('seed') ?? 'drawn' };
+  if (seeds.length > 1) resolved['num-samples'] = { value: seeds.length, source: from('seed') };
   resolved['backend'] = { value: values.backend, source: from('backend') };
   for (const name of Object.keys(GENERATE_OPTIONS)) {
     const value = given.options[name as keyof GenerateOptions];

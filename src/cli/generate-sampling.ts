@@ -50,11 +50,11 @@ export const SAMPLING_OPTIONS = {
     otherwise: "the model's own",
   },
   seed: {
-    kind: 'integer',
+    kind: 'integers',
     min: 0,
     max: Number.MAX_SAFE_INTEGER - LIMITS.samples,
     group: SAMPLING,
-    help: 'The same seed draws the same picture; sample i uses seed + i.',
+    help: 'The same seed draws the same picture; sample i uses seed + i, or entry i of a list.',
     otherwise: 'drawn at random, and printed',
   },
   'num-samples': {

@@ -1,39 +1,27 @@
-// svc generate: pictures from prompts, into files. Everything is checked before the model is opened; a prompt that fails does not stop
-// the others, nor does a picture that cannot be saved.
+// svc generate: pictures from prompts, into files. Everything is checked before the model is opened.
 
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { CommandDef } from 'citty';
-import {
-  encodeImage,
-  EngineError,
-  type ImageEvent,
-  type ImageModel,
-  type ImageModelInfo,
-  type ImageModelOptions,
-  type OpenEvent,
-} from '../index.ts';
+import type { ImageModel, ImageModelOptions, OpenEvent } from '../index.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
+import { drawPrompts, type Run } from './generate-draw.ts';
 import { fitSources, readSources } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
-import { createReport, type Report, tellError } from './generate-report.ts';
+import { createReport, tellError } from './generate-report.ts';
 import {
-  PREVIEW,
   type Given,
   makePlan,
-  type Plan,
   readGiven,
   type Sources,
   toImageModelOptions,
   toImageRequest,
 } from './generate-request.ts';
-import { pictureParameters, type ResolvedEvent, resolvedOptions } from './generate-resolved.ts';
-import { type Interrupt, untilInterrupted } from './interrupt.ts';
-import { createPerf, type Perf, writePerf } from './perf-dump.ts';
-import { makeFolder, removeLeftovers, saveOver } from './picture-file.ts';
-import { saveNumbered } from './picture-names.ts';
+import { resolvedOptions } from './generate-resolved.ts';
+import { untilInterrupted } from './interrupt.ts';
+import { createPerf, writePerf } from './perf-dump.ts';
+import { makeFolder, removeLeftovers } from './picture-file.ts';
 
 export type OpenImageModel = (
   options: ImageModelOptions,
@@ -67,15 +55,6 @@ export function createGenerate(open: OpenImageModel): CommandDef {
       if (last === '--json' || last === '--json=true') tellError(error);
     },
   });
-}
-
-/** What the parts of one run share. */
-interface Run {
-  plan: Plan;
-  model: ImageModel;
-  report: Report;
-  perf: Perf;
-  interrupt: Interrupt;
 }
 
 async function generate(open: OpenImageModel, given: Given): Promise<number> {
@@ -146,117 +125,4 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
     }
   }
   return failed > 0 || !isDumped ? EXIT.failed : EXIT.ok;
-}
-
-/** Returns how many prompts failed. */
-async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
-  const { plan, report } = run;
-  let failed = 0;
-  for (const [index, prompt] of plan.prompts.entries()) {
-    report.prompt(index, plan.prompts.length, prompt, plan.seed);
-    try {
-      if (!(await drawPrompt(run, { index, prompt, resolved, sources }))) failed += 1;
-    } catch (error) {
-      if (endsTheRun(error)) throw error;
-      tellFailure(run, index, asTyped(error, plan.given));
-      failed += 1;
-    }
-  }
-  return failed;
-}
-
-function tellFailure({ report, perf }: Run, prompt: number, error: unknown): void {
-  const code = error instanceof EngineError ? error.code : 'internal';
-  const message = error instanceof Error ? error.message : String(error);
-  report.failed(prompt, code, message);
-  perf.failed({ prompt, code, message });
-}
-
-/** The next prompt would end the same way, or nobody waits for it. */
-function endsTheRun(error: unknown): boolean {
-  return (
-    error instanceof EngineError &&
-    ['bad_checkpoint', 'cancelled', 'out_of_memory', 'no_adapter'].includes(error.code)
-  );
-}
-
-interface Task {
-  index: number;
-  prompt: string;
-  resolved: ResolvedEvent;
-  sources: Sources;
-}
-
-/** Whether all of its pictures were saved; one that was not has been told of. */
-async function drawPrompt(run: Run, task: Task): Promise<boolean> {
-  const { plan, model, report, perf } = run;
-  const { signal } = run.interrupt;
-  const { options } = plan.given;
-  const request = toImageRequest(plan, task.prompt, task.sources);
-  const profile = options['perf-dump-path'] !== undefined;
-  let isSaved = true;
-  let previews = true;
-  for await (const event of model.generate(request, { signal, profile })) {
-    perf.event(task.index, event);
-    report.event(event);
-    if (event.type === 'image') {
-      await savePicture(run, task, event).catch((error: unknown) => {
-        tellFailure(run, task.index, error);
-        isSaved = false;
-      });
-    }
-    if (event.type === 'preview' && previews) previews = await savePreview(run, event);
-  }
-  return isSaved;
-}
-
-/** Whether it was saved; one that was not is not worth a picture. */
-async function savePreview(
-  { plan, report }: Run,
-  { image, sample, step }: Extract<ImageEvent, { type: 'preview' }>,
-): Promise<boolean> {
-  const path = join(plan.given.options['output-path'], PREVIEW);
-  try {
-    await saveOver(path, await encodeImage(image, { format: 'png' }));
-    report.preview(path, sample, step);
-    return true;
-  } catch (error) {
-    report.warn(error instanceof Error ? error.message : String(error));
-    return false;
-  }
-}
-
-async function savePicture(
-  run: Run,
-  task: Task,
-  event: Extract<ImageEvent, { type: 'image' }>,
-): Promise<void> {
-  const { plan, model, report, perf } = run;
-  const { options } = plan.given;
-  const { index: prompt, resolved } = task;
-  const { seed, sample, image } = event;
-  const started = performance.now();
-  const about = { info: model.info, values: resolved.values };
-  const quality = options['output-quality'];
-  const bytes = await encodeImage(image, {
-    format: plan.names.format,
-    ...(quality !== undefined && { quality }),
-    parameters: pictureParameters(plan, about, { prompt: task.prompt, seed }),
-  });
-  const names = nameValues(model.info, resolved, { prompt: task.prompt, seed, sample });
-  const path = await saveNumbered(options['output-path'], plan.names, names, bytes);
-  perf.saved({ path, prompt, sample, seed }, performance.now() - started);
-  report.saved({ path, prompt, sample, seed, width: image.width, height: image.height });
-}
-
-function nameValues(
-  { name: model }: ImageModelInfo,
-  { values: { width, height, steps } }: ResolvedEvent,
-  picture: { prompt: string; seed: number; sample: number },
-) {
-  const now = new Date();
-  const two = (value: number) => String(value).padStart(2, '0');
-  const date = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
-  const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
-  return { ...picture, model, width, height, steps, date, time };
 }

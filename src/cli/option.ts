@@ -40,6 +40,8 @@ export type Option = OptionBase &
         /** Words that stand for numbers. */
         words?: Readonly<Record<string, number>>;
       }
+    /** Whole numbers: one, or several with commas between them. */
+    | { kind: 'integers'; min?: number; max?: number }
     /** A number with a unit, as 6GB or 512MiB; its value is bytes. */
     | { kind: 'bytes'; default?: number }
     | {
@@ -63,13 +65,15 @@ type Value<O extends Option> = O extends { kind: 'boolean' }
   ? boolean
   : O extends { kind: 'integer' | 'number' | 'bytes' }
     ? number
-    : O extends { kind: 'list' | 'texts' }
-      ? string[]
-      : O extends { kind: 'json' }
-        ? Record<string, unknown>
-        : O extends { kind: 'choice'; choices: readonly (infer C)[] }
-          ? C
-          : string;
+    : O extends { kind: 'integers' }
+      ? number[]
+      : O extends { kind: 'list' | 'texts' }
+        ? string[]
+        : O extends { kind: 'json' }
+          ? Record<string, unknown>
+          : O extends { kind: 'choice'; choices: readonly (infer C)[] }
+            ? C
+            : string;
 
 /** Values by name: options without a default may be missing. */
 export type Values<T extends OptionTable> = {
@@ -123,6 +127,8 @@ export function readText(name: string, option: Option, text: string): unknown {
       if (option.choices.includes(chosen)) return chosen;
       throw new UsageError(`${name} is one of ${option.choices.join(', ')}, got "${text}"`);
     }
+    case 'integers':
+      return text.split(',').map((one) => readNumber(name, { ...option, kind: 'integer' }, one.trim()));
     case 'bytes':
       return readBytes(name, text);
     case 'json':
@@ -144,6 +150,12 @@ export function readValue(name: string, option: Option, value: unknown): unknown
     return option.kind === 'list' ? texts.flatMap((text) => text.split(',')).filter(Boolean) : texts;
   }
   if (option.kind === 'json' && isObject(value)) return value;
+  if (option.kind === 'integers') {
+    const numbers: unknown[] = Array.isArray(value) ? value : [value];
+    const isList = numbers.length > 0 && numbers.every((one) => typeof one === 'number');
+    if (!isList) throw wrong(`${boundsText({ ...option, kind: 'integer' })}, or a list of them`);
+    return readText(name, option, numbers.join());
+  }
   if (option.kind === 'boolean' && typeof value !== 'boolean') throw wrong('true or false');
   if (option.kind === 'string' && typeof value !== 'string') throw wrong('a text');
   const isSingle = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
@@ -221,6 +233,7 @@ export function valueText(option: Option): string {
     string: 'text',
     boolean: '',
     integer: 'n',
+    integers: 'n,...',
     number: 'x',
     bytes: 'size',
     list: 'name,...',

@@ -1,8 +1,9 @@
 // Precedence, and configuration files.
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { configOfPicture } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';
 
@@ -60,6 +61,34 @@ describe('a value comes from', () => {
     const { code, fake } = await draw('--config', config);
     expect(code).toBe(0);
     expect(fake.opened[0]).toMatchObject({ componentPaths: { vae: 'a/vae', unet: 'b' } });
+  });
+
+  it.each([
+    ['of the file', ['--config'], 'seed [7,3] (config file), num-samples 2 (config file)'],
+    [
+      'that is typed',
+      ['--seed', '7,3', '--config'],
+      'seed [7,3] (command line), num-samples 2 (command line)',
+    ],
+  ])('a list %s: one seed for each picture of a prompt', async (_, args, shown) => {
+    const list = args.length > 1 ? {} : { seed: [7, 3] };
+    const config = await file('seeds.json', { model_path: 'm', prompt: ['a house', 'a boat'], ...list });
+    const out = join(folder, `seeds-${args.length}`);
+    const { code, err, fake, out: paths } = await draw(...args, config, '--output-path', out);
+    expect(code).toBe(0);
+    for (const part of shown.split(', ')) expect(err).toContain(part);
+    expect(err).toContain('Prompt 2/2: a boat (seed 7, 3)');
+    expect(fake.requests.map(({ prompt, seed, samples }) => [prompt, seed, samples])).toEqual([
+      ['a house', 7, 1],
+      ['a house', 3, 1],
+      ['a boat', 7, 1],
+      ['a boat', 3, 1],
+    ]);
+    const kept = paths
+      .trimEnd()
+      .split('\n')
+      .map(async (path) => configOfPicture(await readFile(path))?.['seed']);
+    expect(await Promise.all(kept)).toEqual([7, 3, 7, 3]);
   });
 
   it.each(['prompt', 'prompt-path'])('a typed --%s in place of any prompts of the file', async (option) => {

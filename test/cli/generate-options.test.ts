@@ -28,6 +28,7 @@ describe('a value is read', () => {
     [['--num-samples', '3'], { samples: 3 }],
     [['--num-outputs-per-prompt', '3'], { samples: 3 }],
     [['--seed', '17'], { seed: 17 }],
+    [['--seed', '17', '--seed', '18'], { seed: 18 }],
     [['--scheduler', 'EulerDiscrete'], { scheduler: 'EulerDiscrete' }],
     [['--generator-device', 'cuda'], { generatorDevice: 'cuda' }],
     [['--clip-skip', '2'], { clipSkip: 2 }],

@@ -128,6 +128,15 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       ['--output-template', '{index}', '--output-file-name', 'x'],
       '--output-file-name and --output-template both name the pictures',
     ],
+    [['--seed', '1,x'], '--seed is a whole number from 0 to '],
+    [
+      ['--seed', '1,2', '--num-samples', '3'],
+      '--seed has 2 entries, and --num-samples is 3: give one for each picture, or a single one to count from',
+    ],
+    [
+      ['--seed', '1,2', '--generic-kwargs', '{"num_images_per_prompt": 3}'],
+      '--seed has 2 entries, and num_images_per_prompt in --generic-kwargs is 3',
+    ],
     [['--output-quality', '80'], '--output-quality is for JPEG and WebP, and these pictures are PNG'],
   ])('%j', (args, message) => refused([...BASE, ...args], message));
 
@@ -173,13 +182,14 @@ describe('is refused with exit code 2, before a model is opened:', () => {
 
   /** Just outside each bound that the table states. */
   const outside = Object.entries<Option>(GENERATE_OPTIONS).flatMap(([name, option]) => {
-    if (option.kind !== 'integer' && option.kind !== 'number') return [];
-    const { kind, min, max, above } = option;
+    if (option.kind !== 'integer' && option.kind !== 'integers' && option.kind !== 'number') return [];
+    const { kind, min, max } = option;
+    const above = 'above' in option ? option.above : undefined;
     const beyond = [
       min === undefined ? [] : min - 1,
       above ?? [],
       max === undefined ? [] : max + 1,
-      kind === 'integer' ? 1.5 : [],
+      kind === 'number' ? [] : 1.5,
     ];
     return [...beyond.flat().map(String), 'NaN', 'Infinity', '1x'].map((value) => [name, value]);
   });

@@ -78,8 +78,9 @@ export function familyOf(
 function toldByName({ name: family }: Family, className: string, name: string): Told | null {
   for (const [which, families, defaults] of NAMED) {
     if (!families.includes(family)) continue;
-    const [word = which.exec(className)?.[0]] = which.exec(name) ?? [];
+    const [word] = which.exec(name) ?? [];
     if (word !== undefined) return { defaults, by: `"${word}" in its name` };
+    if (which.test(className)) return { defaults, by: `the class ${className}` };
   }
   return null;
 }
