@@ -1,25 +1,31 @@
 // A configuration file: JSON, YAML, or a picture that holds how it was drawn. Its keys are the options of a table with underscores
-// for hyphens; what it says is checked like arguments. A relative path of something to read is looked for beside the file first, then where
-// the command runs; what is written goes where the command runs.
+// for hyphens; what it says is checked like arguments. What is to be read is looked for as config-paths.ts says; what is written goes where
+// the command runs.
 
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
 import { isMapOption, joined, nearest } from './arguments.ts';
+import { placed } from './config-paths.ts';
 import { UsageError } from './exit.ts';
 import { findMember, findOption, namesIn, readValue, type OptionTable } from './option.ts';
 import { textOf } from './text-file.ts';
 
-/** Values by option name. Keys with null say nothing. */
-export async function readConfigFile(path: string, table: OptionTable): Promise<Record<string, unknown>> {
+/** Values by option name. Keys with null say nothing; what is `typed` as well is checked and no more. */
+export async function readConfigFile(
+  path: string,
+  table: OptionTable,
+  typed: ReadonlySet<string>,
+): Promise<Record<string, unknown>> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
     throw new UsageError(`the configuration file ${path} ${reason}: give a .json, .yaml or .yml file`);
   });
   const values: Record<string, unknown> = {};
-  for (const [key, given] of Object.entries(parse(path, bytes))) {
+  const config = parse(path, bytes);
+  const digests = digestsIn(path, config, table);
+  for (const [key, given] of Object.entries(config)) {
+    if (digests.has(key)) continue;
     const name = key.includes('-') ? '' : key.replaceAll('_', '-');
     const part = findMember(name, table);
     const found = findOption(part?.map ?? name, table);
@@ -31,19 +37,27 @@ export async function readConfigFile(path: string, table: OptionTable): Promise<
     }
     const value = part ? { [part.member]: given } : given;
     const read = readValue(`${key} in ${path}`, found.option, value);
-    values[found.name] = joined(before, found.option.isInput ? beside(path, read) : read, found.option);
+    const digest = digests.get(found.option.digestKey ?? '');
+    const isSought = found.option.isInput === true && !typed.has(found.name);
+    const sought = isSought ? placed({ file: path, key, option: found.name, digest }, read) : read;
+    values[found.name] = joined(before, sought, found.option);
   }
   return values;
 }
 
-/** A path, or each of a map's. */
-function beside(file: string, value: unknown): unknown {
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, path]) => [key, beside(file, path)]));
-  }
-  if (typeof value !== 'string' || value === '' || isAbsolute(value)) return value;
-  const place = join(dirname(file), value);
-  return existsSync(place) ? place : value;
+/** Digests of what is to be read, by their keys. */
+function digestsIn(path: string, config: Record<string, unknown>, table: OptionTable): Map<string, string> {
+  const keys = Object.values(table).flatMap(({ digestKey }) => digestKey ?? []);
+  const found = keys.filter((key) => (config[key] ?? null) !== null);
+  return new Map(
+    found.map((key) => {
+      const value = config[key];
+      if (typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)) return [key, value];
+      throw new UsageError(
+        `${key} in ${path} is the first 16 digits of a sha256, got ${JSON.stringify(value)}: leave it out`,
+      );
+    }),
+  );
 }
 
 /** What an option is called in a configuration file. */

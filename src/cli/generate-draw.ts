@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { encodeImage, EngineError, type ImageEvent, type ImageModel, type ImageModelInfo } from '../index.ts';
+import type { Digests } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import type { Report } from './generate-report.ts';
 import { PREVIEW, type Plan, type Sources, toImageRequests } from './generate-request.ts';
@@ -15,6 +16,8 @@ import { saveNumbered } from './picture-names.ts';
 /** What the parts of one run share. */
 export interface Run {
   plan: Plan;
+  /** Of what it draws from. */
+  digests: Digests;
   model: ImageModel;
   report: Report;
   perf: Perf;
@@ -110,12 +113,12 @@ async function savePicture(
   task: Task,
   event: Extract<ImageEvent, { type: 'image' }>,
 ): Promise<void> {
-  const { plan, model, report, perf } = run;
+  const { plan, digests, model, report, perf } = run;
   const { options } = plan.given;
   const { index: prompt, resolved } = task;
   const { seed, sample, image } = event;
   const started = performance.now();
-  const about = { info: model.info, values: resolved.values };
+  const about = { info: model.info, values: resolved.values, digests };
   const quality = options['output-quality'];
   const bytes = await encodeImage(image, {
     format: plan.names.format,

@@ -6,24 +6,38 @@ import {
   decodeImage,
   decodeMask,
   type ImageRequest,
+  type Pixels,
   type ResolvedImageRequest,
   sameProportions,
 } from '../index.ts';
+import { digestOf } from './config-paths.ts';
 import { UsageError } from './exit.ts';
+import { GENERATE_OPTIONS } from './generate-options.ts';
 import type { Given, Sources } from './generate-request.ts';
 
-export async function readSources({ options, nameOf }: Given): Promise<Sources> {
-  const { 'image-path': imagePath, 'mask-path': maskPath } = options;
-  if (imagePath === undefined) return {};
-  const image = await decodeImage(await read(imagePath, nameOf('image-path')), imagePath);
-  if (maskPath === undefined) return { image };
-  const mask = await decodeMask(await read(maskPath, nameOf('mask-path')), maskPath);
+/** By the keys of a configuration, of the files that were read. */
+export type Digests = Readonly<Record<string, string>>;
+
+export async function readSources(given: Given): Promise<{ sources: Sources; digests: Digests }> {
+  const { 'image-path': imagePath, 'mask-path': maskPath } = given.options;
+  const { 'image-path': imageOption, 'mask-path': maskOption } = GENERATE_OPTIONS;
+  if (imagePath === undefined) return { sources: {}, digests: {} };
+  const imageBytes = await read(imagePath, given.nameOf('image-path'));
+  const image = await decodeImage(imageBytes, imagePath);
+  const digests = { [imageOption.digestKey]: digestOf(imageBytes) };
+  if (maskPath === undefined) return { sources: { image }, digests };
+  const maskBytes = await read(maskPath, given.nameOf('mask-path'));
+  const mask = await decodeMask(maskBytes, maskPath);
+  assertSameProportions(mask, image, given);
+  return { sources: { image, mask }, digests: { ...digests, [maskOption.digestKey]: digestOf(maskBytes) } };
+}
+
+function assertSameProportions(mask: Pixels, image: Pixels, { nameOf }: Given): void {
   if (!sameProportions(mask, image)) {
     throw new UsageError(
       `${nameOf('mask-path')} has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}: give both the same proportions`,
     );
   }
-  return { image, mask };
 }
 
 async function read(path: string, name: string): Promise<Buffer> {

@@ -41,7 +41,7 @@ export interface Plan {
 export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OPTIONS>): Promise<Given> {
   const file = options.config;
   const config: Record<string, unknown> =
-    file === undefined ? {} : await readConfigFile(file, GENERATE_OPTIONS);
+    file === undefined ? {} : await readConfigFile(file, GENERATE_OPTIONS, typed);
   // Prompts come from one place.
   const dropped = typed.has('prompt') || typed.has('prompt-path') ? ['prompt', 'prompt-path'] : [];
   const kept = Object.entries(config).filter(([name]) => !typed.has(name) && !dropped.includes(name));

@@ -1,7 +1,7 @@
 // The values that a run uses, once the model has had its say: each with its source, as a line for people, as an entry of the
 // performance file, and as the configuration that draws one picture again.
 
-import { basename, isAbsolute, relative, resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import {
   type ImageEvent,
   type ImageModelInfo,
@@ -10,6 +10,8 @@ import {
   type ValueSource,
 } from '../index.ts';
 import { keyOf } from './config-file.ts';
+import { UNTOLD, withoutPlace } from './config-paths.ts';
+import type { Digests } from './generate-input.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
 import { REQUEST_FIELDS } from './generate-names.ts';
 import type { Origin, Plan } from './generate-request.ts';
@@ -86,7 +88,7 @@ const KEPT = [
 
 export function pictureParameters(
   plan: Plan,
-  { info, values }: { info: ImageModelInfo; values: ResolvedEvent['values'] },
+  { info, values, digests }: { info: ImageModelInfo; values: ResolvedEvent['values']; digests: Digests },
   picture: { prompt: string; seed: number },
 ): PictureParameters {
   const { options } = plan.given;
@@ -99,6 +101,7 @@ export function pictureParameters(
     model_path: modelName(plan.model, info),
     prompt,
     ...Object.fromEntries([...kept, ...resolved]),
+    ...digests,
     seed,
     num_samples: 1,
     backend: values.backend,
@@ -125,19 +128,11 @@ export function pictureParameters(
   };
 }
 
-/** Pictures travel: what they say of this machine's folders is what was typed, or a path from where it was typed. */
-function withoutPlace(value: unknown): unknown {
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutPlace(one)]));
-  }
-  if (typeof value !== 'string' || !isAbsolute(value)) return value;
-  const fromHere = relative('.', value);
-  return fromHere === '' || /^\.\.|:/.test(fromHere) ? basename(value) : fromHere;
-}
-
-function modelName(model: string, { name }: ImageModelInfo): unknown {
+/** As one names it to have the picture drawn again, wherever that is. */
+function modelName(model: string, { name }: ImageModelInfo): string {
+  if (resolve(model) === shippedImageModelPath()) return name;
   if (!isAbsolute(model)) return model;
-  const shown = resolve(model) === shippedImageModelPath() ? name : withoutPlace(model);
+  const shown = withoutPlace(model) as string;
   // In the hub's cache a folder's own name tells nobody anything.
-  return shown === basename(model) ? name : shown;
+  return shown.startsWith(UNTOLD) ? `${UNTOLD}${name}` : shown;
 }

@@ -103,6 +103,7 @@ export const INPUT_OPTIONS = {
   'image-path': {
     kind: 'string',
     isInput: true,
+    digestKey: 'image_sha256',
     isOne: true,
     elsewhere: ['image', 'init-image', 'init-img'],
     group: INPUT,
@@ -120,6 +121,7 @@ export const INPUT_OPTIONS = {
   'mask-path': {
     kind: 'string',
     isInput: true,
+    digestKey: 'mask_sha256',
     isOne: true,
     elsewhere: ['mask', 'mask-image'],
     group: INPUT,

@@ -59,7 +59,7 @@ export function createGenerate(open: OpenImageModel): CommandDef {
 
 async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const plan = await makePlan(given);
-  const sources = await readSources(given);
+  const { sources, digests } = await readSources(given);
   const { options } = given;
   const report = createReport(options);
   const perf = createPerf(plan.prompts, randomUUID());
@@ -74,7 +74,7 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
     try {
       perf.loaded(model.info, performance.now() - started);
       report.opened(model.info, performance.now() - started);
-      return await drawAll({ plan, model, report, perf, interrupt }, sources);
+      return await drawAll({ plan, digests, model, report, perf, interrupt }, sources);
     } finally {
       await model.close();
     }

@@ -18,6 +18,8 @@ interface OptionBase {
   otherwise?: string;
   /** Names what is read, a file, a folder or a model: a configuration file may mean one beside itself. */
   isInput?: true;
+  /** The key by which a configuration tells the digest of what is read. */
+  digestKey?: string;
   /** Given again it does not replace what was given, as others do, but is refused: elsewhere it takes several. */
   isOne?: true;
   /** "" is a value. */

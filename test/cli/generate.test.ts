@@ -141,8 +141,9 @@ describe('a picture', () => {
     await writeFile(image, await encodeImage({ width: 32, height: 24, data }, { format: 'png' }));
     const snapshot = '/home/somebody/.cache/hub/models--acme--fake-scenes/snapshots/0123abcd';
     for (const [model, shown] of [
-      ['/home/somebody/fake-scenes', 'fake-scenes'],
-      [snapshot, 'fake-scenes'],
+      ['/home/somebody/fake-scenes', '…/fake-scenes'],
+      [snapshot, '…/fake-scenes'],
+      [join('models', 'svc-scenes-mini'), 'fake-scenes'],
       [join(process.cwd(), 'models', 'scenes'), join('models', 'scenes')],
       ['acme/scenes', 'acme/scenes'],
       ['./scenes', './scenes'],
@@ -154,8 +155,8 @@ describe('a picture', () => {
       const bytes = await readFile(out.trimEnd());
       expect(configOfPicture(bytes)).toMatchObject({
         model_path: shown,
-        image_path: 'start.png',
-        component_paths: { vae: 'vae' },
+        image_path: '…/start.png',
+        component_paths: { vae: '…/vae' },
       });
       for (const secret of ['somebody', folder, process.cwd()]) {
         expect(bytes.includes(secret), `${model}: ${secret}`).toBe(false);

@@ -1,0 +1,76 @@
+// Where a configuration's paths lead. A path of something to read is looked for beside the file first, then where the command runs. Pictures
+// travel, and their names repeat: of a picture it is looked for where the command runs, then beside the picture and in the folders above,
+// never taken for the picture itself; and what was drawn from is known by its digest, so that no other takes its place.
+
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { imageFormatOf } from '../index.ts';
+import { UsageError } from './exit.ts';
+
+/** Begins a path whose folders are not told. */
+export const UNTOLD = '…/';
+
+/** Pictures travel: what they say of this machine's folders is what was typed, or a path from where it was typed. */
+export function withoutPlace(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutPlace(one)]));
+  }
+  if (typeof value !== 'string' || !isAbsolute(value)) return value;
+  const fromHere = relative('.', value);
+  return fromHere === '' || /^\.\.|:/.test(fromHere) ? `${UNTOLD}${basename(value)}` : fromHere;
+}
+
+/** By which a picture that was drawn from is known again. */
+export function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+}
+
+/** A path that a configuration holds. */
+export interface Named {
+  /** The configuration. */
+  file: string;
+  key: string;
+  /** The option that gives it. */
+  option: string;
+  digest?: string | undefined;
+}
+
+/** A path, or each of a map's, as it leads from here. */
+export function placed(named: Named, value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, path]) => [key, placed(named, path)]));
+  }
+  if (typeof value !== 'string' || value === '') return value;
+  const { file, key, option, digest } = named;
+  const isUntold = value.startsWith(UNTOLD);
+  if (isUntold && digest === undefined) {
+    throw new UsageError(
+      `${key} in ${file} is ${value}, whose folders pictures do not tell: give --${option} with its whole path as well`,
+    );
+  }
+  const places = placesOf(file, isUntold ? value.slice(UNTOLD.length) : value);
+  if (digest === undefined) return places[0] ?? value;
+  const known = places.find((place) => statSync(place).isFile() && digestOf(readFileSync(place)) === digest);
+  if (known !== undefined) return known;
+  const [other] = places;
+  throw new UsageError(
+    other === undefined
+      ? `${value}, which ${key} in ${file} names, is not found here or beside it: give --${option} with its whole path as well`
+      : `${other} is not what ${key} in ${file} names, for its content is another: give --${option} with the path of the one meant as well`,
+  );
+}
+
+/** What is there by that path, in the order in which it counts. */
+function placesOf(file: string, value: string): string[] {
+  if (isAbsolute(value)) return existsSync(value) ? [value] : [];
+  const beside = join(dirname(file), value);
+  const above = foldersAbove(resolve(file)).map((folder) => join(folder, value));
+  const places = imageFormatOf(file) === null ? [beside, value] : [value, beside, ...above];
+  return places.filter((place) => existsSync(place) && realpathSync(place) !== realpathSync(file));
+}
+
+function foldersAbove(path: string): string[] {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...foldersAbove(folder)];
+}

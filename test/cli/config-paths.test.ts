@@ -1,0 +1,94 @@
+// A picture's own configuration draws it again, from the same things or not at all.
+
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { encodeImage } from '../../src/index.ts';
+import { temporaryFolders } from '../files/folders.ts';
+import { generate, type Outcome } from './generate-harness.ts';
+
+const NAME = 'generated_image_0.png';
+const folderOf = temporaryFolders();
+
+async function grey(path: string, value: number): Promise<string> {
+  const data = new Uint8Array(3 * 32 * 24).fill(value);
+  await writeFile(path, await encodeImage({ width: 32, height: 24, data }, { format: 'png' }));
+  return path;
+}
+
+const sourceOf = ({ fake }: Outcome): number | undefined => fake.requests.at(-1)?.image?.data[0];
+
+describe('a picture drawn from another of the same name', () => {
+  let folder: string;
+  let drawn: string;
+  const again = (...args: string[]): Promise<Outcome> =>
+    generate('--config', drawn, '--output-path', join(folder, 'again'), ...args);
+  const draw = async (...inputs: string[]): Promise<void> => {
+    const common = ['--model-path', 'm', '--prompt', 'x', '--seed', '1'];
+    const { out, err } = await generate(...common, '--output-path', join(folder, 'out'), ...inputs);
+    expect(err).not.toContain('UsageError');
+    drawn = out.trimEnd();
+  };
+  beforeAll(async () => {
+    folder = await folderOf({});
+    const [image, mask] = [await grey(join(folder, NAME), 90), await grey(join(folder, 'mask.png'), 255)];
+    await draw('--image-path', image, '--mask-path', mask);
+    expect(drawn).toBe(join(folder, 'out', NAME));
+  });
+
+  it('is drawn from that one again, not from itself', async () => {
+    const outcome = await again();
+    expect(outcome.code).toBe(0);
+    expect(sourceOf(outcome)).toBe(90);
+    const [first, second] = [outcome.fake.requests[0]?.mask?.data[0], outcome.out.trimEnd()];
+    expect(first).toBe(255);
+    // Nor does it matter that it was told of by another path.
+    const third = await generate('--config', second, '--output-path', join(folder, 'third'));
+    expect(sourceOf(third)).toBe(90);
+  });
+
+  it('and where only another is there, from none', async () => {
+    await mkdir(join(folder, 'lone', 'out'), { recursive: true });
+    const lone = join(folder, 'lone', 'out', 'picture.png');
+    await copyFile(drawn, lone);
+    // What lies above by the same name is another picture now.
+    await grey(join(folder, NAME), 10);
+    const { code, err, fake } = await generate('--config', lone, '--output-path', join(folder, 'x'));
+    expect({ code, opened: fake.opened.length }).toEqual({ code: 2, opened: 0 });
+    expect(err).toContain(`${NAME} is not what image_path in ${lone} names, for its content is another:`);
+    expect(err).toContain('give --image-path with the path of the one meant as well');
+    const meant = await grey(join(folder, 'elsewhere.png'), 90);
+    expect(sourceOf(await again('--image-path', meant))).toBe(90);
+  });
+});
+
+describe('a model of another place', () => {
+  it('is not told with its folders, and asked for', async () => {
+    const folder = await folderOf({});
+    const model = join(folder, 'sd1');
+    const common = ['--prompt', 'x', '--seed', '1', '--output-path', join(folder, 'out')];
+    const { out } = await generate('--model-path', model, ...common);
+    const { code, err, fake } = await generate('--config', out.trimEnd());
+    expect({ code, opened: fake.opened.length }).toEqual({ code: 2, opened: 0 });
+    expect(err).toContain('model_path in ');
+    expect(err).toContain('is …/fake-scenes, whose folders pictures do not tell: give --model-path with');
+    const again = await generate('--config', out.trimEnd(), '--model-path', model, ...common.slice(4));
+    expect(again.code).toBe(0);
+  });
+
+  it('is found above the picture by the path that was typed', async () => {
+    const folder = await folderOf({ 'models/tiny/model_index.json': '{}', 'start.png': 'x' });
+    const config = join(folder, 'out', 'a.png');
+    const made = await generate(
+      '--model-path',
+      'models/tiny',
+      '--prompt',
+      'x',
+      '--output-path',
+      join(folder, 'out'),
+    );
+    await copyFile(made.out.trimEnd(), config);
+    const { fake } = await generate('--config', config, '--output-path', join(folder, 'again'));
+    expect(fake.opened[0]?.model).toBe(join(folder, 'models/tiny'));
+  });
+});
