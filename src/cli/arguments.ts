@@ -120,7 +120,7 @@ function readOption(token: OptionToken, table: OptionTable): ReadOption {
   if (negated?.option.kind === 'boolean' && value === undefined) return { name: negated.name, value: false };
   const found = findOption(token.name, table);
   if (!found) {
-    const near = findElsewhere(token.name, table) ?? nearest(token.name, namesIn(table));
+    const near = meantBy(token.name, table);
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
   const { name, option } = found;
@@ -155,6 +155,19 @@ function checkPositionals(given: string[], positionals: Positional[]): void {
   }
   const missing = positionals[given.length];
   if (missing?.required) throw new UsageError(`the ${missing.name} is missing: give ${missing.help}`);
+}
+
+/** The option that somebody may have meant who wrote `typed`, here or for another program; null where none is much like it. */
+export function meantBy(typed: string, table: OptionTable): string | null {
+  const written = typed.replaceAll('_', '-');
+  const known = findElsewhere(typed, table) ?? findElsewhere(written, table);
+  if (known !== null) return known;
+  // Of a letter or two anything is much like something.
+  const others = Object.values(table).flatMap(({ elsewhere = [] }) =>
+    elsewhere.filter((name) => name.length > 2),
+  );
+  const near = nearest(written, [...namesIn(table), ...others]);
+  return near === null || findOption(near, table) ? near : findElsewhere(near, table);
 }
 
 /** The name most like what was typed, by the letters and pairs of letters they share; null where none is much like it. */

@@ -5,10 +5,10 @@
 import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
-import { isMapOption, joined, nearest } from './arguments.ts';
+import { isMapOption, joined, meantBy } from './arguments.ts';
 import { placed } from './config-paths.ts';
 import { UsageError } from './exit.ts';
-import { findMember, findOption, namesIn, readValue, type OptionTable } from './option.ts';
+import { findMember, findOption, readValue, type OptionTable } from './option.ts';
 import { textOf } from './text-file.ts';
 
 /** Values by option name. Keys with null say nothing; what is `typed` as well is checked and no more. */
@@ -101,8 +101,8 @@ function parseYaml(path: string, text: string): unknown {
 }
 
 function unknownKey(key: string, path: string, table: OptionTable): UsageError {
-  const near = nearest(key, namesIn(table).map(keyOf));
+  const near = meantBy(key, table);
   return new UsageError(
-    `${path} has the key ${JSON.stringify(key)}, which is no option${near === null ? '' : `; did you mean ${near}?`}`,
+    `${path} has the key ${JSON.stringify(key)}, which is no option${near === null ? '' : `; did you mean ${keyOf(near)}?`}`,
   );
 }

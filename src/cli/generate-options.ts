@@ -17,13 +17,14 @@ const REQUIRED_OPTIONS = {
   'model-path': {
     kind: 'string',
     isInput: true,
-    elsewhere: ['model', 'pretrained-model-name-or-path'],
+    elsewhere: ['model', 'm', 'ckpt', 'checkpoint', 'diffusion-model', 'pretrained-model-name-or-path'],
     group: REQUIRED,
     value: 'folder|id',
     help: 'Folder of a diffusers pipeline, or its id on the hub (the second hub with SVC_USE_MODELHUB=1).',
   },
   prompt: {
     kind: 'texts',
+    elsewhere: ['p', 'positive', 'positive-prompt'],
     group: REQUIRED,
     help: 'What to draw; repeat it for several prompts, drawn one after another.',
   },
@@ -75,7 +76,11 @@ const WEIGHT_OPTIONS = {
     value: 'path',
     help: "Weights for the denoiser in place of the model's: a .safetensors file or a folder, not quantized.",
   },
-  quantization: { ...ENGINE_OPTIONS.quantization, group: WEIGHTS },
+  quantization: {
+    ...ENGINE_OPTIONS.quantization,
+    elsewhere: ['type', 'dtype', 'torch-dtype'],
+    group: WEIGHTS,
+  },
 } as const satisfies OptionTable;
 
 const PERFORMANCE_OPTIONS = {
@@ -111,9 +116,10 @@ const PERFORMANCE_OPTIONS = {
     help: 'Encode and decode in strips: the same picture in less memory.',
     otherwise: 'false',
   },
-  adapter: { ...ENGINE_OPTIONS.adapter, group: PERFORMANCE },
+  adapter: { ...ENGINE_OPTIONS.adapter, elsewhere: ['device', 'gpu', 'device-id'], group: PERFORMANCE },
   'memory-budget': {
     ...ENGINE_OPTIONS['memory-budget'],
+    elsewhere: ['lowvram', 'medvram', 'vram', 'max-vram'],
     group: PERFORMANCE,
     help: 'Memory for weights and activations together.',
   },
@@ -138,7 +144,7 @@ const OUTPUT_OPTIONS = {
   'output-path': {
     kind: 'string',
     default: 'outputs/',
-    elsewhere: ['output', 'output-dir', 'outdir'],
+    elsewhere: ['output', 'o', 'output-dir', 'outdir'],
     group: OUTPUT,
     value: 'folder',
     help: 'Folder for the pictures, made where there is none.',
@@ -199,6 +205,7 @@ const OUTPUT_OPTIONS = {
   'component-paths': {
     kind: 'json',
     isMap: true,
+    elsewhere: ['vae', 'taesd', 'unet'],
     members: COMPONENTS,
     isInput: true,
     group: OUTPUT,

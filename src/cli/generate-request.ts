@@ -193,7 +193,7 @@ function checkFolders({ options, nameOf }: Given): void {
   const dump = options['perf-dump-path'];
   if (dump === undefined) return;
   checkFolder(dirname(dump), nameOf('perf-dump-path'));
-  if (statSync(dump, { throwIfNoEntry: false })?.isDirectory()) {
+  if (/[/\\]$/.test(dump) || statSync(dump, { throwIfNoEntry: false })?.isDirectory()) {
     throw new UsageError(`${nameOf('perf-dump-path')} names a file, and ${dump} is a folder`);
   }
 }

@@ -117,7 +117,7 @@ export function pictureParameters(
       Seed: seed,
       Size: `${values.width}x${values.height}`,
       Model: info.name,
-      ...(values.clipSkip > 0 && { 'Clip skip': values.clipSkip }),
+      ...(values.clipSkip > 0 && { 'Clip skip': values.clipSkip + usualClipSkip(info) }),
       ...(values.strength !== null && { 'Denoising strength': values.strength }),
       RNG: values.generatorDevice.toUpperCase(),
       Version: `svc-engine ${packageVersion()}`,
@@ -126,6 +126,11 @@ export function pictureParameters(
       Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
     ),
   };
+}
+
+/** What other programs count where nothing is left out: from the last layer, of which SDXL never reads the last. */
+function usualClipSkip({ pipeline }: ImageModelInfo): number {
+  return pipeline.startsWith('StableDiffusionXL') ? 2 : 1;
 }
 
 /** As one names it to have the picture drawn again, wherever that is. */

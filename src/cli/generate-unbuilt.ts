@@ -105,6 +105,7 @@ const WEIGHTS = 'Adapters and quantization';
 export const LORA = {
   'lora-path': {
     kind: 'string',
+    elsewhere: ['lora', 'lora-dir', 'lora-model-dir'],
     group: WEIGHTS,
     value: 'path',
     help: 'Adapter weights.',

@@ -14,6 +14,8 @@ interface OptionBase {
   elsewhere?: readonly string[];
   /** Stands for the value in the help. */
   value?: string;
+  /** What to do instead, for who gives a value that cannot be. */
+  instead?: string;
   /** What the help says where there is no `default`. */
   otherwise?: string;
   /** Names what is read, a file, a folder or a model: a configuration file may mean one beside itself. */
@@ -177,7 +179,8 @@ function readNumber(name: string, option: NumberOption, text: string): number {
   const { kind, min = -Infinity, max = Infinity, above = -Infinity } = option;
   const fits = Number.isFinite(value) && value >= min && value <= max && value > above;
   if (!fits || (kind === 'integer' && !Number.isSafeInteger(value))) {
-    throw new UsageError(`${name} is ${boundsText(option)}, got "${text}"`);
+    const instead = option.instead === undefined ? '' : `: ${option.instead}`;
+    throw new UsageError(`${name} is ${boundsText(option)}, got "${text}"${instead}`);
   }
   return value;
 }

@@ -92,6 +92,14 @@ function checkTemplate(template: string, option: string): void {
 
 function withEnding(name: string, option: string): { name: string; format: ImageFormat } {
   const format = imageFormatOf(name);
+  const stem = name
+    .slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
+    .replace(/\.[a-z]+$/i, '');
+  if (stem.trim() === '') {
+    throw new UsageError(
+      `${option} "${name}" has no name before its ending: give one, as picture${format === null ? '.png' : name.slice(name.lastIndexOf('.'))}`,
+    );
+  }
   if (format !== null) return { name, format };
   const ending = /\.([a-z]{2,5})$/i.exec(name)?.[0];
   if (ending === undefined) return { name: `${name}.png`, format: 'png' };

@@ -163,6 +163,7 @@ describe('a value comes from', () => {
     ['x.png', 'no picture', 'x.png does not say how it was drawn'],
     ['a.json', { num_inference_step: 4 }, 'has the key "num_inference_step", which is no option'],
     ['a.json', { num_inference_step: 4 }, '; did you mean num_inference_steps?'],
+    ['a.json', { cfg_scale: 4 }, 'has the key "cfg_scale", which is no option; did you mean guidance_scale?'],
     ['a.json', { 'num-samples': 4 }, 'has the key "num-samples", which is no option'],
     ['a.json', { config: 'b.json' }, 'has the key "config", which is no option'],
     ['a.json', { zzz: 4 }, 'a.json'],

@@ -97,6 +97,11 @@ describe('streams', () => {
   });
 });
 
+it('a picture says what was left out of its text encoder as A1111 counts it', async () => {
+  const { out } = await draw('--prompt', 'a house', '--clip-skip', '1');
+  expect(await readFile(out.trimEnd(), 'latin1')).toContain('Clip skip: 2');
+});
+
 describe('what ends a run before it is finished', () => {
   it.each<[string[], number, string, string]>([
     [['--prompt', 'x', '--wibble'], 2, 'bad_request', 'there is no option --wibble'],

@@ -21,6 +21,7 @@ import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
+import { isEmpty } from './mask-crop.ts';
 import { promptNotes } from './prompt-notes.ts';
 import { createTuner } from './tuner.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
@@ -129,7 +130,10 @@ function notesOn({ request, event: { values } }: Resolved, { planner, context }:
   const weighs = context.family.name !== 'z-image';
   const left = planner.leavesOut(values.scheduler);
   const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
-  return [...(left === null ? [] : [left]), ...new Set(notes)];
+  if (left !== null) notes.unshift(left);
+  if (request.mask && isEmpty(request.mask))
+    notes.push('the mask is black throughout, and only what is white is drawn anew');
+  return [...new Set(notes)];
 }
 
 async function drawOn(

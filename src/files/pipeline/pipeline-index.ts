@@ -144,9 +144,17 @@ async function openComponents(
     needed,
     componentPaths = {},
     find = (path) => Promise.resolve(path),
+    pipelineClassName,
   }: { pairs: Pair[]; needed: readonly string[] } & PipelineOptions,
 ): Promise<Record<string, PipelineComponent>> {
   const missing = needed.find((name) => !pairs.some((pair) => pair.name === name));
+  if (missing !== undefined && pipelineClassName !== undefined) {
+    throw new EngineError(
+      'bad_request',
+      `pipelineClassName ${pipelineClassName} needs a ${missing}, and ${INDEX} in ${root.path} names none: leave it out, or give a model of that class`,
+      { param: 'pipelineClassName' },
+    );
+  }
   if (missing !== undefined) {
     throw new EngineError(
       'bad_checkpoint',

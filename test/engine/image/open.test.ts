@@ -113,6 +113,12 @@ it('notes what a request asks for in vain', async () => {
     expect.stringContaining('scheduler lms does not know "rescale_betas_zero_snr": true'),
     expect.stringContaining('<lora:x:1> in the prompt is read as words'),
   ]);
+  const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };
+  const masked = await listen(model, { ...REQUEST, image, mask: image });
+  expect(masked).toContainEqual({
+    type: 'note',
+    message: 'the mask is black throughout, and only what is white is drawn anew',
+  });
   await model.close();
 });
 

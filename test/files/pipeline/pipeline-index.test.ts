@@ -198,6 +198,8 @@ describe('is refused:', () => {
       /x\.safetensors is a single-file checkpoint, which this version does not read: give a folder/,
     ],
     ['x.ckpt', /x\.ckpt is a Python pickle \(x\.ckpt\)/],
+    ['x.png', /x\.png is a picture, not a model: give a folder or hub id in the diffusers layout/],
+    ['x.jpg', /x\.jpg is a picture, not a model/],
   ])('the file %s', async (name, message) => {
     const error = await refusal(join(await folderOf({ [name]: '' }), name));
     expect(error).toMatchObject({ code: 'unsupported' });
@@ -258,14 +260,6 @@ describe('is refused:', () => {
     });
   });
 
-  it.each(['x.png', 'x.jpg', 'x.webp'])('the picture %s', async (name) => {
-    const error = await refusal(join(await folderOf({ [name]: '' }), name));
-    expect(error.code).toBe('unsupported');
-    expect(error.message).toMatch(
-      /is a picture, not a model: give a folder or hub id in the diffusers layout/,
-    );
-  });
-
   it.each([
     ['scheduler', 'scheduler_config.json'],
     ['text_encoder', 'config.json'],
@@ -285,6 +279,15 @@ describe('is refused:', () => {
     expect(error.message).toBe(
       'componentPaths names transformer, which is no component of this pipeline: it has safety_checker, scheduler, text_encoder, tokenizer, unet, vae',
     );
+  });
+
+  it('a pipeline class that was asked for and has other components', async () => {
+    const path = await folderOf(PIPELINE);
+    expect(await refusal(path, { pipelineClassName: 'ZImagePipeline' })).toMatchObject({
+      code: 'bad_request',
+      param: 'pipelineClassName',
+      message: `pipelineClassName ZImagePipeline needs a transformer, and model_index.json in ${path} names none: leave it out, or give a model of that class`,
+    });
   });
 
   it('a pipeline class nobody knows', async () => {

@@ -93,12 +93,27 @@ const REFUSED: Readonly<Record<string, string>> = {
   restart: 'diffusers has no class for it; take heun',
 };
 
+/** What ComfyUI and others ask for beside a method. */
+const SPACINGS = [
+  'normal',
+  'simple',
+  'karras',
+  'exponential',
+  'sgmuniform',
+  'ddimuniform',
+  'beta',
+  'linearquadratic',
+  'kloptimal',
+];
+
 /** What other programs say for a word of a name. */
 const SPELLINGS: readonly [RegExp, string][] = [
   [/^k_/, ''],
   [/dpmpp/, 'dpm++'],
   [/ancestral$/, 'a'],
   [/^(sample_)?plms$/, 'pndm'],
+  [/_gpu$/, ''],
+  [/^uni_pc_bh2$/, 'unipc'],
 ];
 
 const KINDS: Readonly<Record<ScheduleFamily, string>> = {
@@ -174,7 +189,11 @@ function check(name: string, family: ScheduleFamily): void {
   if (names.includes(name)) return;
   const of = NAMES[name]?.family ?? CLASS_FAMILIES[name];
   const other = of === 'both' ? 'noise-predicting and flow-matching' : of && KINDS[of];
-  const why = other ? `is for ${other} models, which this is not` : 'is unknown';
+  const why = other
+    ? `is for ${other} models, which this is not`
+    : SPACINGS.includes(bare(name))
+      ? 'is a spacing of steps, and goes with a method, as in euler-karras'
+      : 'is unknown';
   throw new EngineError('bad_request', `scheduler ${name} ${why}; take one of ${names.join(', ')}.`, {
     param: 'scheduler',
   });

@@ -41,6 +41,18 @@ test('a name sets its method and leaves the checkpoint its betas, prediction and
   expect(chooseSchedule('flow-euler', unipc).plan(request)).toEqual(openSchedule(FLOW).plan(request));
 });
 
+test('a spacing of steps is told from a method', () => {
+  for (const name of ['karras', 'sgm_uniform', 'normal'])
+    expect(() => scheduleName(name, SD)).toThrow(
+      `scheduler ${name} is a spacing of steps, and goes with a method, as in euler-karras; take one of`,
+    );
+});
+
+test.each([
+  ['dpmpp_2m_sde_gpu', 'dpm++2m-sde'],
+  ['uni_pc_bh2', 'unipc'],
+])('%s of ComfyUI is %s', (theirs, ours) => expect(scheduleName(theirs, SD)).toBe(ours));
+
 test('a schedule that is not here can be replaced by one that is', () => {
   const own = { ...SD, _class_name: 'SASolverScheduler' };
   expect(() => openSchedule(own)).toThrow(
