@@ -26,6 +26,11 @@ export interface TapeOptions {
   rowAdapters?: Readonly<Record<string, Region>> | null;
 }
 
+interface ReplayOptions {
+  submitEvery?: number;
+  last?: (encoder: GPUCommandEncoder) => void;
+}
+
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
@@ -134,10 +139,13 @@ export class Tape {
   }
 
   /** Replays all segments. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
-  run(
-    sizes: Sizes,
-    options: { submitEvery?: number; last?: (encoder: GPUCommandEncoder) => void } = {},
-  ): void {
+  run(sizes: Sizes, options: ReplayOptions = {}): void {
+    const submits = this.submits(sizes, options);
+    while (submits.next().done !== true) continue;
+  }
+
+  /** The same, and stops behind each submit but the last: who does not go on leaves the rest out. */
+  *submits(sizes: Sizes, options: ReplayOptions): Generator<void, void, void> {
     this.#prepare();
     this.#checkSizes(sizes);
     const every = options.submitEvery ?? this.#cuts.length;
@@ -152,6 +160,7 @@ export class Tape {
       if (isLast) options.last?.(encoder);
       this.device.gpu.queue.submit([encoder.finish()]);
       if (isLast) return;
+      yield;
       from = to;
     }
   }

@@ -19,6 +19,8 @@ export interface ComputeOptions {
   onNotFinite?: ((what: string) => void) | undefined;
   /** Kernels are compiled, and nothing is computed. */
   compileOnly?: boolean;
+  /** Gives a single run up between two segments. */
+  signal?: AbortSignal | undefined;
   /** Finds the fastest variants of what will be replayed many times, before it is recorded. */
   tune?: ((record: Recorded) => Promise<void>) | undefined;
 }
@@ -44,9 +46,16 @@ export function freeTensors(device: Device, tensors: Iterable<Tensor | null | un
   for (const tensor of tensors) if (tensor?.region) device.free(tensor.region.buffer);
 }
 
+/** Segments of a single run that are on their way at most: a decoder alone may take seconds, and who has left waits for none of it. */
+const AHEAD = 3;
+/** Milliseconds from which on a segment is long: the next one then waits for it, which the device does not notice. */
+const LONG = 20;
+
 /** A tape recorded once and replayed until it is destroyed. */
 export interface Recording {
   run(): void;
+  /** Runs no further than to what is under way when `signal` aborts. Throws cancelled. */
+  runUnless(signal: AbortSignal | undefined): Promise<void>;
   /** Runs once more, kernel by kernel. */
   times(): Promise<KernelTime[]>;
   destroy(): void;
@@ -75,23 +84,35 @@ export async function recordTape(
     tape.destroy();
     throw error;
   }
+  const last = (encoder: GPUCommandEncoder): void =>
+    results.forEach((result, i) => {
+      const source = tape.region(result);
+      const target = into[i]!.region!;
+      if (source.buffer === target.buffer) return; // computed in place
+      const bytes = Math.min(source.size, target.size);
+      encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
+    });
+  const replay = { submitEvery: 1, last };
   return {
     run() {
+      if (!compileOnly) tape.run({}, replay);
+    },
+    async runUnless(signal) {
       if (compileOnly) return;
-      tape.run(
-        {},
-        {
-          submitEvery: 1,
-          last: (encoder) =>
-            results.forEach((result, i) => {
-              const source = tape.region(result);
-              const target = into[i]!.region!;
-              if (source.buffer === target.buffer) return; // computed in place
-              const bytes = Math.min(source.size, target.size);
-              encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
-            }),
-        },
-      );
+      const { queue } = device.gpu;
+      const under: Promise<unknown>[] = [];
+      const submits = tape.submits({}, replay);
+      let isLong = false;
+      let doneAt = performance.now();
+      while (submits.next().done !== true) {
+        under.push(queue.onSubmittedWorkDone().catch(() => {})); // a loss is told at the end
+        while (under.length >= (isLong ? 1 : AHEAD)) {
+          await under.shift();
+          isLong = performance.now() - doneAt > LONG;
+          doneAt = performance.now();
+        }
+        if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+      }
     },
     times: () => profile(device, tape, {}),
     destroy: () => tape.destroy(),
@@ -114,7 +135,7 @@ export async function compute(device: Device, options: ComputeOptions, record: R
       into,
     );
     try {
-      recording.run();
+      await recording.runUnless(options.signal);
       await device.gpu.queue.onSubmittedWorkDone();
       await options.profiler?.add(recording.times);
     } finally {

@@ -171,6 +171,7 @@ async function drawOn(
     options: {
       plain,
       compileOnly,
+      signal,
       profiler,
       onKernels,
       tune: tune ? createTuner(device, platform, tell.note, onKernels) : undefined,
