@@ -221,6 +221,15 @@ CHECKPOINTS = {
         ),
     ),  # fmt: skip
     'unet-lcm': Checkpoint({'': unet(14, block_out_channels=(16, 24), time_cond_proj_dim=16, **levels('cp'))}),
+    'unet-sdxl-inpaint': Checkpoint(
+        {
+            '': unet(
+                19, in_channels=9, block_out_channels=(8, 16), attention_head_dim=[1, 2], transformer_layers_per_block=[1, 1],
+                use_linear_projection=True, cross_attention_dim=128, addition_embed_type='text_time',
+                addition_time_embed_dim=8, projection_class_embeddings_input_dim=48 + 6 * 8, **levels('pc'),
+            )
+        }
+    ),
     'unet-narrow': Checkpoint(
         {'': unet(15, block_out_channels=(8, 40), attention_head_dim=1, **levels('cp'))}
     ),

@@ -19,6 +19,7 @@ class Pipeline:
     picture: bool = False
     mask: bool = False
     noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
+    emphasis: dict[str, list] = field(default_factory=dict)  # what the texts mean, by image_emphasis.py
     brief: bool = False  # only the last latents and the pixels are kept
 
 

@@ -2,8 +2,10 @@
 
 from image_pipeline_case import Pipeline, brief, call
 from image_pipeline_cases_xl import XL
+from image_tokenizer import PROMPTS
 
 SD, IMG2IMG, INPAINT = 'StableDiffusionPipeline', 'StableDiffusionImg2ImgPipeline', 'StableDiffusionInpaintPipeline'
+SEA = ' '.join(PROMPTS[15].split()[:36])  # more than half a window
 PIPELINES = XL | {
     'pipeline-sd1': Pipeline(
         SD, 'sd1', 'PNDM: three calls in two steps; two pictures, seeds 0 and 1', call(), seeds=(0, 1)
@@ -180,5 +182,62 @@ PIPELINES = XL | {
         call(0, None, steps=4, guidance=0.0, height=None, strength=0.6),
         29,
         picture=True,
+    ),
+    'pipeline-z-image-masked': brief(
+        'ZImageInpaintPipeline',
+        'z-image',
+        'inpainting, strength 0.6 of 4 steps: what is kept is mixed with noise and put back at each step',
+        call(0, None, steps=4, guidance=0.0, strength=0.6),
+        45,
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-z-image-truncated': brief(
+        'ZImagePipeline',
+        'z-image',
+        'guidance up to a fifth of the way, its result no longer than the prediction that it began from',
+        call(2, 'blurry', steps=4, guidance=4.0, height=32, width=40, cfg_normalization=True, cfg_truncation=0.2),
+        46,
+    ),
+    'pipeline-sd2-masked': brief(
+        INPAINT,
+        'sd2',
+        'inpainting with v-prediction and trailing timesteps',
+        call(1, steps=4, guidance=5.0, strength=0.75),
+        47,
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd2-inpaint': brief(
+        INPAINT,
+        'sd2',
+        'inpainting with a nine-channel UNet and v-prediction, from noise alone',
+        call(4, steps=3, guidance=5.0, strength=1.0),
+        48,
+        components={'unet': 'sd1-inpaint/unet'},
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd1-inpaint-ancestral': brief(
+        INPAINT,
+        'sd1-inpaint',
+        'inpainting with a nine-channel UNet from noised latents of the picture, with noise in each step',
+        call(5, steps=4, strength=0.6),
+        49,
+        scheduler='EulerAncestralDiscreteScheduler',
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sd1-emphasis': brief(
+        SD,
+        'sd1',
+        'a prompt of more than a window, whose weights reach across the border; what is not wanted is filled up',
+        call(height=24, width=32)
+        | {'prompt': f'a (red:1.5) house, {SEA} (by {SEA}:0.6)', 'negative_prompt': '[blurry], text'},
+        50,
+        emphasis={
+            'prompt': [[('a ', 1), ('red', 1.5), (f' house, {SEA} ', 1), (f'by {SEA}', 0.6)]],
+            'negative_prompt': [[('blurry', 1 / 1.1), (', text', 1)]],
+        },
     ),
 }

@@ -147,4 +147,36 @@ XL = {
         components=EDM,
         picture=True,
     ),
+    'pipeline-sdxl-rescale': brief(
+        SDXL,
+        'sdxl',
+        'guidance_rescale and clip_skip, which leaves out a layer of the prompt alone',
+        call(3, guidance=7.5, height=24, width=32, guidance_rescale=0.7, clip_skip=1),
+        42,
+    ),
+    'pipeline-sdxl-inpaint': brief(
+        'StableDiffusionXLInpaintPipeline',
+        'sdxl',
+        'inpainting with a nine-channel UNet, which the mask and the picture without what is drawn anew are told',
+        call(2, steps=4, guidance=5.0, strength=0.75),
+        43,
+        components={'unet': 'unet-sdxl-inpaint'},
+        picture=True,
+        mask=True,
+    ),
+    'pipeline-sdxl-emphasis': brief(
+        SDXL,
+        'sdxl',
+        'weights and a second window for both text models, of the prompt and of what is not wanted',
+        call(guidance=5.0, height=24, width=32)
+        | {'prompt': 'two (boats:1.4) on a [calm] lake BREAK morning ((fog))', 'negative_prompt': '(blurry:0.5), text'},
+        44,
+        emphasis={
+            'prompt': [
+                [('two ', 1), ('boats', 1.4), (' on a ', 1), ('calm', 1 / 1.1), (' lake', 1)],
+                [('morning ', 1), ('fog', 1.21)],
+            ],
+            'negative_prompt': [[('blurry', 0.5), (', text', 1)]],
+        },
+    ),
 }

@@ -6,7 +6,7 @@ seeds (one generator a picture, on the CPU) and the schedule. inputs.safetensors
 (`denoiser_…`, the unconditional half first, in Z-Image the conditional one; text once a prompt), `latents_k` after step
 k, `image` f32 [pictures, 3, height, width] in 0..1 and `pixels` u8 [pictures, height, width, 3].
 Brief cases keep the last latents and the pixels alone. With `noise` cuda the first latents are those of torch's CUDA
-generator, from noise.py. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
+generator, from noise.py. With `emphasis` the texts have weights and windows, which image_emphasis.py makes states of. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
 """
 
 import json
@@ -19,6 +19,7 @@ from PIL import Image
 from transformers import CLIPTokenizer
 
 from image_checkpoints import FOLDERS
+from image_emphasis import embeddings
 from image_golden import distance, loaded, write_case
 from image_pipeline_cases import PIPELINES
 from noise import cuda
@@ -115,11 +116,13 @@ def run(case):
         given['mask_image'] = Image.fromarray(mask())
     if case.noise == 'cuda':
         given['latents'] = cuda_latents(pipe, case)
+    texts = embeddings(pipe, case.emphasis) if case.emphasis else {}
+    others = {key: value for key, value in case.arguments.items() if key not in case.emphasis}
     generators = [torch.Generator('cpu').manual_seed(seed) for seed in case.seeds]
     count = {'num_images_per_prompt': len(generators)}
     # Only pictures are laid back into the one they were cut out of.
     kind = 'pil' if 'padding_mask_crop' in case.arguments else 'np'
-    out = pipe(**case.arguments, **given, **count, generator=generators, output_type=kind, callback_on_step_end=after)
+    out = pipe(**others, **texts, **given, **count, generator=generators, output_type=kind, callback_on_step_end=after)
     images = np.stack([np.asarray(one) / 255.0 for one in out.images]) if kind == 'pil' else out.images
     kept['image'] = torch.from_numpy(images).permute(0, 3, 1, 2)
     kept['pixels'] = torch.from_numpy((images * 255).round().astype(np.uint8))
@@ -141,6 +144,7 @@ def make(name):
         'arguments': case.arguments,
         'seeds': case.seeds,
         **({} if case.noise == 'cpu' else {'noise': case.noise}),
+        **({'emphasis': case.emphasis} if case.emphasis else {}),
         **({'brief': True} if case.brief else {}),
         'scheduler': {'class': type(pipe.scheduler).__name__, 'replaces': bool(case.scheduler)},
         'timesteps': timesteps,

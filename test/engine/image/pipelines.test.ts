@@ -116,8 +116,13 @@ describe('tuned', { timeout: PATIENCE }, () => {
   });
 });
 
+/** Brief cases of a task, a family or a way of reading that no other case has. */
+const ALSO_GENERIC =
+  /-(lcm|sd1-(emphasis|inpaint-ancestral)|sd2-(image|inpaint|masked)|sdxl-(emphasis|image|inpaint|masked|refiner|rescale)|z-image-.+)$/;
+const JUDGED = PIPELINE_GOLDENS.filter((name) => !isBrief(name) || ALSO_GENERIC.test(name));
+
 describe('generic', { timeout: PATIENCE }, () => {
-  it.each(PIPELINE_GOLDENS.filter((name) => !isBrief(name)))('%s', async (name) => {
+  it.each(JUDGED)('%s', async (name) => {
     const { model, request } = await openPipelineGolden(name, { backend: 'generic' });
     const events = await listen(model, request);
     await model.close();
