@@ -12,6 +12,7 @@ import {
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
+import { inOptions } from '../server/option-names.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './engine-options.ts';
 import { showOpening } from './progress.ts';
 import { pipedQuestions, terminalQuestions } from './questions.ts';
@@ -177,7 +178,7 @@ async function exchange(
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const remedy = error.code === 'context_length_exceeded' ? '; /reset starts anew' : '';
-    createLog().error(`${error.message}${remedy}`);
+    createLog().error(`${inOptions(error.message)}${remedy}`);
     return history;
   }
 }

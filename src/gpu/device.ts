@@ -177,14 +177,14 @@ export class Device {
       throw new EngineError(
         'out_of_memory',
         `${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.memoryBudget)} only ` +
-          `${bytesText(Math.max(0, free))} are free: raise --memory-budget, ask for less (a shorter --context-length, a smaller picture) or choose --quantization int4`,
+          `${bytesText(Math.max(0, free))} are free: raise \`memoryBudget\`, ask for less (a shorter context, a smaller picture) or choose \`quantization\` int4`,
       );
     }
     if (size > this.capabilities.maxBufferSize) {
       throw new EngineError(
         'out_of_memory',
         `${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(this.capabilities.maxBufferSize)}: ` +
-          `choose a smaller model or --quantization int4`,
+          'choose a smaller model or `quantization` int4',
       );
     }
     const buffer = this.gpu.createBuffer({ label, size, usage: STORAGE });
@@ -290,7 +290,7 @@ function toEngineError(error: GPUError): EngineError {
   return error instanceof GPUOutOfMemoryError
     ? new EngineError(
         'out_of_memory',
-        `the GPU is out of memory (${error.message}): lower --memory-budget, or choose --quantization int4`,
+        `the GPU is out of memory (${error.message}): lower \`memoryBudget\`, or choose \`quantization\` int4`,
       )
     : new EngineError('internal', `the GPU layer reported: ${error.message}`);
 }

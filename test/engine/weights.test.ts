@@ -224,14 +224,14 @@ describe('memory', () => {
   it('--quantization auto refuses a budget that nothing fits', async () => {
     const { code, message } = await refusal({ quantization: 'auto', memoryBudget: 8 * MiB });
     expect(code).toBe('out_of_memory');
-    expect(message).toMatch(/7\.5 MiB.* 8 MiB.*--memory-budget/);
+    expect(message).toMatch(/7\.5 MiB.* 8 MiB.*`memoryBudget`/);
   });
 
   it('says what was asked for, what is free and what to change', async () => {
     const { code, message } = await refusal({ memoryBudget: 12 * MiB });
     expect(code).toBe('out_of_memory');
     expect(message).toMatch(
-      /needs [\d.]+ MiB, .*budget of 12 MiB .*only [\d.]+ MiB are free: raise --memory-budget/,
+      /needs [\d.]+ MiB, .*budget of 12 MiB .*only [\d.]+ MiB are free: raise `memoryBudget`/,
     );
   });
 

@@ -97,13 +97,13 @@ export async function chooseQuantization(
       const budget = bytesText(device.memoryBudget);
       return {
         quantization,
-        note: `--quantization auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`,
+        note: `\`quantization\` auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`,
       };
     }
   }
   throw new EngineError(
     'out_of_memory',
-    `the weights need ${bytesText(weightBytes(checkpoint, 'int4'))} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise --memory-budget or choose a smaller model`,
+    `the weights need ${bytesText(weightBytes(checkpoint, 'int4'))} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
   );
 }
 

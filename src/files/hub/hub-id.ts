@@ -59,6 +59,6 @@ function writtenAsId(given: string): string | null {
   }
   if (/\.gguf$/i.test(given)) return GGUF_REMEDY;
   if (/^[\w.-]+(\/[\w.-]+)?:[\w.-]+$/.test(given))
-    return 'write the id that the model has on the hub, org/name; a branch or tag goes with --revision';
+    return 'write the id that the model has on the hub, org/name; a branch or tag goes with `revision`';
   return null;
 }

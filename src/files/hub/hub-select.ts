@@ -17,7 +17,7 @@ const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
 /** The names that diffusers and transformers gave them. What is fine without is the autoencoder, for which there are others. */
 const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_model\b.*\.bin$/;
-const PICKLE_REMEDY = 'convert them, or try a --revision that has safetensors (often refs/pr/1)';
+const PICKLE_REMEDY = 'convert them, or try a `revision` that has safetensors (often refs/pr/1)';
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
 export const isWeights = (path: string): boolean => path.endsWith('.safetensors');

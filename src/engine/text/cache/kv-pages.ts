@@ -44,7 +44,7 @@ export function fittingPages(device: Device, config: LlamaConfig, format: KvForm
     throw new EngineError(
       'out_of_memory',
       `after the weights ${bytesText(Math.max(free, 0))} of the memory budget of ${bytesText(device.memoryBudget)} are left, and ` +
-        `${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((LEAST_PAGES + 1) * perPage)}: raise --memory-budget or choose --quantization int4`,
+        `${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((LEAST_PAGES + 1) * perPage)}: raise \`memoryBudget\` or choose \`quantization\` int4`,
     );
   }
   return pages;
