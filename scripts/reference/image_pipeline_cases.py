@@ -137,6 +137,14 @@ PIPELINES = XL | {
         23,
         picture=True,
     ),
+    'pipeline-sd1-tcd': brief(
+        SD,
+        'sd1',
+        "TCD by the pipeline's own eta, which is 0: the scheduler's own would draw noise",
+        call(2, None, steps=3, height=24, width=32),
+        52,
+        scheduler='TCDScheduler',
+    ),
     'pipeline-lcm': brief(
         'LatentConsistencyModelPipeline',
         'sd1',

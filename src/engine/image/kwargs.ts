@@ -5,7 +5,7 @@ import type { ImageRequest } from './image-model.ts';
 
 /** What only diffusers' names reach. */
 export interface CallArguments {
-  /** Share of fresh noise in DDIM and TCD steps. */
+  /** Share of fresh noise in DDIM and TCD steps; left out: 0. */
   eta?: number;
   /** LCM: timesteps of its distillation. */
   originalSteps?: number;

@@ -58,7 +58,9 @@ export function createPlanner(
       // The flow-matching classes and the solvers name it differently.
       const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
       const schedule = open(values.scheduler, shift === undefined ? {} : shifted);
-      const { eta, originalSteps, timesteps } = call;
+      const { originalSteps, timesteps } = call;
+      // diffusers' pipelines hand their own default to the schedule, so that TCD's is not asked.
+      const eta = call.eta ?? (schedule.takes.includes('eta') ? 0 : undefined);
       const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? flow?.sigmas(steps) : undefined);
       const request: PlanRequest = {
         steps,
