@@ -119,8 +119,12 @@ export function createReport({ json = false, quiet = false }: { json?: boolean; 
       if (event.type === 'note' && !warned.has(event.message)) log.warn(event.message);
       if (event.type === 'note') warned.add(event.message);
       if (event.type === 'unknown-words') {
+        const { words, known = {} } = event;
+        const named = words.map((word) =>
+          Object.hasOwn(known, word) ? `${word} (it knows ${known[word]})` : word,
+        );
         log.warn(
-          `The model does not know: ${event.words.join(', ')}; a larger model, given with --model-path, knows more words.`,
+          `The model does not know: ${named.join(', ')}; a larger model, given with --model-path, knows more words.`,
         );
       }
       emit(event.type, event);

@@ -27,6 +27,7 @@ export const SAMPLING_OPTIONS = {
   'guidance-scale': {
     kind: 'number',
     min: 0,
+    max: LIMITS.guidance,
     elsewhere: ['cfg-scale', 'cfg', 'guidance', 'scale'],
     group: SAMPLING,
     help: 'Classifier-free guidance; higher follows the prompt more closely.',

@@ -22,6 +22,7 @@ import { resolvedOptions } from './generate-resolved.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { createPerf, writePerf } from './perf-dump.ts';
 import { makeFolder, removeLeftovers } from './picture-file.ts';
+import { outliveReader } from './terminal.ts';
 
 export type OpenImageModel = (
   options: ImageModelOptions,
@@ -39,6 +40,7 @@ export function createGenerate(open: OpenImageModel): CommandDef {
       'Exit codes: 0 all saved, 1 a prompt failed, 2 wrong usage, 3 model not found, out of reach or refused, 4 out of memory, 130 interrupted.',
     async run(typed) {
       let { json } = typed.options;
+      outliveReader();
       try {
         const given = await readGiven(typed);
         json = given.options.json;

@@ -7,7 +7,7 @@ import { nearest } from './arguments.ts';
 import { asksForHelp, columns } from './command.ts';
 import { EXIT, exitCodeOf, UsageError } from './exit.ts';
 import { packageVersion } from './package.ts';
-import { createLog, writeLine } from './terminal.ts';
+import { createLog, endsWithReader, writeLine } from './terminal.ts';
 
 interface CommandEntry {
   summary: string;
@@ -22,10 +22,11 @@ const LINGER = 1000;
 
 /** Sets the process's exit code and lets it end. */
 export async function run(args: string[], commands: Commands): Promise<void> {
-  // A reader that has seen enough, as `head` has, is not an error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failed),
-  );
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that has seen enough, as `head` has, is not an error.
+    if (error.code !== 'EPIPE') process.exit(EXIT.failed);
+    if (endsWithReader()) process.exit(EXIT.ok);
+  });
   await dispatch(args, commands).catch((error: unknown) => report(error, args[0], commands));
   setTimeout(() => process.exit(), LINGER).unref();
 }

@@ -35,6 +35,16 @@ export function setBar(text: string): void {
   process.stderr.write(`\r\x1b[2K${bar}`);
 }
 
+let outlives = false;
+
+/** Whether a command is over when nobody reads its standard output any more. */
+export const endsWithReader = (): boolean => !outlives;
+
+/** What the command is for is not what it prints. */
+export function outliveReader(): void {
+  outlives = true;
+}
+
 export function writeLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }

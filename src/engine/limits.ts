@@ -25,9 +25,11 @@ export const LIMITS = {
   bannedWordBytes: 8192,
   /** Of a request for embeddings. */
   inputs: 2048,
-  /** Of a request for pictures: steps, pixels a side, pictures of one prompt. */
+  /** Of a request for pictures: steps, pixels a side, guidance, pictures of one prompt. */
   steps: 1000,
   side: 16384,
+  /** Far beyond what a picture stands, and far from where f32 ends. */
+  guidance: 1000,
   samples: 1000,
 } as const;
 

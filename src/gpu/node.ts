@@ -173,7 +173,8 @@ function choose(found: Found[], wanted: string | undefined): Found {
   const names = found
     .map(({ summary }) => `${summary.index}: ${summary.description || summary.device}`)
     .join('; ');
-  throw new EngineError('no_adapter', `no adapter matches ${wanted}: choose one of ${names}`);
+  const message = `adapter ${wanted} matches none of this machine: choose one of ${names}`;
+  throw new EngineError('bad_request', message, { param: 'adapter' });
 }
 
 const shaderCache = new Map<string, string>();

@@ -3,7 +3,7 @@
 //   "refuse C"  `resolve` fails with C
 //   "crash"     it throws something nobody foresaw
 //   "hang"      after the first step it says nothing until it is aborted
-//   "knows X"   it does not know X
+//   "knows X"   it does not know X; where that is a plural, it knows the singular
 
 import {
   EngineError,
@@ -89,7 +89,8 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
   const { values } = event;
   const [command, argument = ''] = request.prompt.split(' ');
   yield event;
-  if (command === 'knows') yield { type: 'unknown-words', words: [argument] };
+  const known = argument.endsWith('s') && { known: { [argument]: argument.slice(0, -1) } };
+  if (command === 'knows') yield { type: 'unknown-words', words: [argument], ...known };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
   const { width, height, steps } = values;
   const each = (width * height) / 64;

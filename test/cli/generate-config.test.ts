@@ -174,7 +174,7 @@ describe('a value comes from', () => {
     ],
     ['a.json', { num_inference_steps: '4' }, 'a.json is a whole number from 1 to 1000, got "4"'],
     ['a.json', { num_inference_steps: 0 }, 'num_inference_steps in '],
-    ['a.json', { guidance_scale: true }, 'a.json is a number of at least 0, got true'],
+    ['a.json', { guidance_scale: true }, 'a.json is a number from 0 to 1000, got true'],
     ['a.json', { warmup: 'yes' }, 'a.json is true or false, got "yes"'],
     ['a.json', { prompt: 3 }, 'a.json is a text or a list of texts, got 3'],
     ['a.json', { negative_prompt: ['x'] }, 'a.json is a text, got ["x"]'],

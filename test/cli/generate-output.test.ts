@@ -39,10 +39,10 @@ describe('streams', () => {
   });
 
   it('with --quiet standard error carries warnings and errors only', async () => {
-    const { out, err } = await draw('--prompt', 'knows cat', '--prompt', 'crash', '--quiet');
+    const { out, err } = await draw('--prompt', 'knows cats', '--prompt', 'crash', '--quiet');
     expect(out.split('\n')).toHaveLength(2);
     expect(err.trimEnd().split('\n')).toEqual([
-      expect.stringContaining('does not know: cat'),
+      expect.stringContaining('does not know: cats (it knows cat); a larger model'),
       expect.stringContaining('Prompt 2/2 failed: nobody foresaw this'),
     ]);
   });

@@ -55,6 +55,13 @@ it('runs at the same time never share a name', async () => {
   expect(await pictures()).toHaveLength(20);
 });
 
+it('goes on when nobody reads the paths any more, and only then says that all are saved', async () => {
+  const { child, ended } = launch('--prompt', 'a house', '--num-samples', '40');
+  child.stdout.once('data', () => child.stdout.destroy());
+  expect((await ended).code).toBe(0);
+  expect(await pictures()).toHaveLength(40);
+});
+
 it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is drawn', async (signal) => {
   const { child, seen, ended } = launch('--prompt', 'a house', '--prompt', 'hang');
   await expect.poll(() => seen.err, PATIENCE).toContain('Prompt 2/2: step 1/20');

@@ -38,11 +38,11 @@ describe('adapters', () => {
   it('that are not there are answered with those that are', async () => {
     const [first] = await listAdapters();
     const refusal = openDevice({ adapter: 'Voodoo 2' });
-    await expect(refusal).rejects.toMatchObject({ code: 'no_adapter' });
+    await expect(refusal).rejects.toMatchObject({ code: 'bad_request', param: 'adapter' });
     await expect(refusal).rejects.toThrow(
-      `no adapter matches Voodoo 2: choose one of 0: ${first!.description}`,
+      `adapter Voodoo 2 matches none of this machine: choose one of 0: ${first!.description}`,
     );
-    await expect(openDevice({ adapter: '99' })).rejects.toThrow('no adapter matches 99');
+    await expect(openDevice({ adapter: '99' })).rejects.toThrow('adapter 99 matches none');
   });
 
   it('lend lanes only where subgroups are surely large enough', () => {

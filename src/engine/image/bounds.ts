@@ -19,5 +19,6 @@ export function wholeProblem(value: number, least: number, most: number): string
 export const stepsProblem = (value: number): string | null => wholeProblem(value, 1, LIMITS.steps);
 
 export function guidanceProblem(value: number): string | null {
-  return Number.isFinite(value) && value >= 0 ? null : `is ${value}; it is a number of at least 0`;
+  const fits = value >= 0 && value <= LIMITS.guidance;
+  return fits ? null : `is ${value}; it is a number from 0 to ${LIMITS.guidance}`;
 }

@@ -108,8 +108,8 @@ export type ImageEvent =
       /** By what a model tells a value that none of its files states. */
       reasons: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
     }
-  /** Words of the prompt that the model never saw, where it ships a list of those it knows. */
-  | { type: 'unknown-words'; words: string[] }
+  /** Words of the prompts that the model never saw, where it ships a list of those it knows; `known`: the singulars it does, of plurals. */
+  | { type: 'unknown-words'; words: string[]; known?: Record<string, string> }
   | { type: 'note'; message: string }
   /** What the denoiser is told: tokens of the prompt, those of the picture it starts from, those of each picture it makes. */
   | { type: 'tokens'; text: number; image: number; each: number }

@@ -125,6 +125,12 @@ async function giveBack({ components, device }: Parts): Promise<void> {
   }
 }
 
+/** What its user wants, and does not. */
+function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved): string[] {
+  const isOwn = sources.negativePrompt === 'request' || sources.negativePrompt === 'kwargs';
+  return isOwn ? [prompt, values.negativePrompt] : [prompt];
+}
+
 /** What one should know of a request that is drawn as it is all the same. */
 function notesOn({ request, event: { values } }: Resolved, { planner, context }: Parts): string[] {
   const weighs = context.family.name !== 'z-image';
@@ -151,9 +157,8 @@ async function drawOn(
   }: DrawOptions & { tell: Telling },
 ): Promise<void> {
   const { device, components, runner, autoencoder, planner, own, plain } = parts;
-  const { request } = resolved;
-  const words = own.words ? unknownWords(request.prompt, own.words) : [];
-  if (words.length > 0) emit({ type: 'unknown-words', words });
+  const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
+  if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   for (const message of notesOn(resolved, parts)) emit({ type: 'note', message });
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';

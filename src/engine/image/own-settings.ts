@@ -3,6 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { readJson, readText, type Folder } from '../../files/source.ts';
+import { parseEmphasis } from './prompt.ts';
 import { guidanceProblem, sideProblem, stepsProblem } from './bounds.ts';
 import type { ModelDefaults } from './resolve.ts';
 
@@ -58,8 +59,35 @@ function problemOf(field: keyof typeof NUMBERS, value: number, sizeMultiple: num
   return field === 'guidance' ? guidanceProblem(value) : sideProblem(value, sizeMultiple);
 }
 
-/** Words of a prompt that are not among those known, in order, each once. */
-export function unknownWords(prompt: string, known: ReadonlySet<string>): string[] {
-  const words = prompt.toLowerCase().match(/\p{L}[\p{L}\p{M}'-]*/gu) ?? [];
-  return [...new Set(words)].filter((word) => !known.has(word));
+/** Words of prompts that are not among those known, in order, each once; `known`: of those that are plurals of known ones, these. */
+export function unknownWords(
+  prompts: readonly string[],
+  known: ReadonlySet<string>,
+): { words: string[]; known?: Record<string, string> } {
+  const all = prompts.flatMap(
+    (prompt) =>
+      wordsIn(prompt)
+        .toLowerCase()
+        .match(/\p{L}[\p{L}\p{M}'-]*/gu) ?? [],
+  );
+  const words = [...new Set(all)].filter((word) => !known.has(word));
+  const singulars = words.flatMap((word) => {
+    const one = PLURALS.map(([ending, other]) => word.replace(ending, other)).find((other) =>
+      known.has(other),
+    );
+    return one === undefined ? [] : [[word, one]];
+  });
+  return { words, ...(singulars.length > 0 && { known: Object.fromEntries(singulars) }) };
+}
+
+const PLURALS: readonly [RegExp, string][] = [
+  [/s$/, ''],
+  [/es$/, ''],
+  [/ies$/, 'y'],
+];
+
+/** A prompt without its syntax. */
+function wordsIn(prompt: string): string {
+  const sections = parseEmphasis(prompt).map((section) => section.map(({ text }) => text).join(''));
+  return sections.join(' ');
 }

@@ -28,7 +28,7 @@ export interface ClipTokens {
 }
 
 const STEP = 1.1;
-const TOKEN = /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*\)|BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;
+const TOKEN = /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*\)|(?<!\w)BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;
 
 /** Pieces between BREAKs. */
 export function parseEmphasis(prompt: string): Emphasis[][] {

@@ -56,7 +56,7 @@ export const IMAGE_FIELDS = {
     DEFAULTS.steps,
   ),
   guidance_scale: sampling(
-    z.number().min(0),
+    z.number().min(0).max(LIMITS.guidance),
     'Classifier-free guidance; higher follows the prompt more closely.',
     DEFAULTS.guidance,
   ),

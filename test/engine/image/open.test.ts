@@ -85,7 +85,11 @@ it("takes the model's own defaults and names words it was never told of", async 
   );
   writeFileSync(join(folder, 'words.txt'), 'a\nred\nhouse\n');
   const { model } = await open({ model: folder });
-  const events = await listen(model, { prompt: 'A red cat on a sofa', seed: 1 });
+  const events = await listen(model, {
+    prompt: 'A red cat on a sofa BREAK',
+    negativePrompt: 'red houses',
+    seed: 1,
+  });
   expect(events.find(({ type }) => type === 'resolved')).toMatchObject({
     values: { width: 40, height: 24, steps: 3, guidance: 2 },
     sources: { width: 'model', steps: 'model', guidance: 'model', samples: 'contract' },
@@ -99,7 +103,8 @@ it("takes the model's own defaults and names words it was never told of", async 
   });
   expect(events.find(({ type }) => type === 'unknown-words')).toEqual({
     type: 'unknown-words',
-    words: ['cat', 'on', 'sofa'],
+    words: ['cat', 'on', 'sofa', 'houses'],
+    known: { houses: 'house' },
   });
   await model.close();
 });

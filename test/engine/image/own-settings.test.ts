@@ -1,7 +1,7 @@
 // What a model says of itself in svc.json, and what is refused there, by the file.
 
 import { describe, expect, it } from 'vitest';
-import { ownSettings } from '../../../src/engine/image/own-settings.ts';
+import { ownSettings, unknownWords } from '../../../src/engine/image/own-settings.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { temporaryFolders } from '../../files/folders.ts';
 
@@ -30,7 +30,7 @@ describe('is refused by its file:', () => {
     [{ width: 131 }, 'width', 'is 131, which is no multiple of 8; the nearest are 128 and 136'],
     [{ height: 0 }, 'height', 'is 0; it is an integer from 8 to 16384'],
     [{ num_inference_steps: 0.5 }, 'num_inference_steps', 'is 0.5; it is an integer from 1 to 1000'],
-    [{ guidance_scale: -1 }, 'guidance_scale', 'is -1; it is a number of at least 0'],
+    [{ guidance_scale: -1 }, 'guidance_scale', 'is -1; it is a number from 0 to 1000'],
     [{ guidance_scale: '5' }, 'guidance_scale', 'is "5", which is no number'],
     [{ negative_prompt: 3 }, 'negative_prompt', 'is 3, which is no text'],
     [
@@ -42,4 +42,15 @@ describe('is refused by its file:', () => {
     const { path, settings } = await read(said);
     expect(settings).toBe(`EngineError: ${key} in svc.json of ${path} ${problem}: correct it there`);
   });
+});
+
+it.each<[string, string[], Record<string, string>?]>([
+  ['a house BREAK snow', []],
+  ['a (house:1.2) [snow]', []],
+  ['snow (a BREAK)', ['break']],
+  ['trees, ladies and a box of trees', ['trees', 'ladies'], { trees: 'tree', ladies: 'lady' }],
+  ['constructors', ['constructors']],
+])('of "%s" it does not know %j', (prompt, words, known) => {
+  const all = new Set(['a', 'and', 'house', 'snow', 'tree', 'lady', 'box', 'of']);
+  expect(unknownWords([prompt], all)).toEqual({ words, ...(known && { known }) });
 });

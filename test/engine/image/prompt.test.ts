@@ -93,6 +93,7 @@ describe('emphasis', () => {
     ['closed) cat]', [[['closed) cat]', 1]]]],
     ['smile :) ratio 4:3)', [[['smile :) ratio 4:3)', 1]]]],
     ['Big BREAK Breakfast', [[['Big ', 1]], [[' Breakfast', 1]]]],
+    ['an OUTBREAK', [[['an OUTBREAK', 1]]]],
     ['(a:-.5)', [[['a', -0.5]]]],
     ['', [[]]],
   ])('%s', (prompt, wanted) => {

@@ -25,6 +25,7 @@ describe('what cannot be done is refused under its name', () => {
     [{ width: 7 }, 'width', 'invalid_value', /at least 8/],
     [{ num_inference_steps: 0 }, 'num_inference_steps', 'invalid_value', /at least 1/],
     [{ guidance_scale: -1 }, 'guidance_scale', 'invalid_value', /at least 0/],
+    [{ guidance_scale: 1e39 }, 'guidance_scale', 'invalid_value', /at most 1000/],
     [{ seed: -1 }, 'seed', 'invalid_value', /at least 0/],
     [{ seed: [] }, 'seed', 'invalid_value', /at least 1 entry/],
     [{ seed: [1, 2], n: 3 }, 'seed', 'invalid_value', /2 entries, and n is 3/],
