@@ -117,11 +117,20 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   }
   const request = { ...named, ...given };
   checkFlow(request, context);
-  const reasons = Object.entries(defaults.toldBy ?? {}).filter(
-    ([key]) => sources[key as keyof typeof sources] === 'model',
-  );
-  const event = { type: 'resolved', values, sources, reasons: Object.fromEntries(reasons) } as const;
-  return { event, request, call };
+  const reasons = reasonsOf(values, sources, defaults);
+  return { event: { type: 'resolved', values, sources, reasons }, request, call };
+}
+
+/** By what the model's values came to be, where not by a statement of its own. */
+function reasonsOf(
+  values: ResolvedImageRequest,
+  sources: Resolved['event']['sources'],
+  { toldBy = {}, steps }: ModelDefaults,
+): Resolved['event']['reasons'] {
+  const isRaised = sources.steps === 'model' && values.steps !== steps;
+  const raised = { steps: `its ${steps}, raised to leave one at strength ${values.strength}` };
+  const told = Object.entries({ ...toldBy, ...(isRaised ? raised : {}) });
+  return Object.fromEntries(told.filter(([key]) => sources[key as keyof typeof sources] === 'model'));
 }
 
 /** A model's own steps, or as many as leave one to take from a picture: turbo models have a single one. */

@@ -132,6 +132,30 @@ it('a size says that it comes from the picture to start from, where it does', ()
   expect(sizes({})).toEqual(['model', 'model']);
 });
 
+it('a size that is refused says that it comes from the picture, where nobody gave it', () => {
+  const thin = { width: 3000, height: 3, data: new Uint8Array(3 * 9000) };
+  expect(() => resolved(SD, { image: thin, height: 64 })).toThrow(
+    expect.objectContaining({
+      param: 'width',
+      message:
+        "width by the picture's proportions is 64000; it is an integer from 8 to 16384: give `width` and `height`",
+    }),
+  );
+  expect(() => resolved(SD, { image: thin, width: 64004 })).toThrow(/^width is 64004;/);
+});
+
+it("a model's own steps that were raised say so", () => {
+  const of = (request: Partial<ImageRequest>) =>
+    resolved(SD, { image, strength: 0.1, ...request }, false, 4).event;
+  expect(of({})).toMatchObject({
+    values: { steps: 10 },
+    sources: { steps: 'model' },
+    reasons: { steps: 'its 4, raised to leave one at strength 0.1' },
+  });
+  expect(of({ strength: 0.8 }).reasons).toEqual({});
+  expect(of({ steps: 20 }).reasons).toEqual({});
+});
+
 it('a mask that a crop goes by has white in it', () => {
   const request = { kwargs: { padding_mask_crop: 8 }, image };
   expect(() => resolved(SD, { ...request, mask: image })).toThrow(
