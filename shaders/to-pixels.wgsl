@@ -3,8 +3,8 @@
 const WORKGROUP = 64u;
 
 struct Args {
-  first: u32,    // pixels before this strip
-  pixels: u32,   // in it
+  first: u32,    // pixels before these in this piece of the picture
+  pixels: u32,
   width: u32,
   x_stride: u32, // columns from one pixel to the next
   y_stride: u32, // words from one row of the picture to the next

@@ -1,7 +1,7 @@
 // Bytes to pictures: red, green and blue of a word a pixel.
 
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
-import { stripsOf } from './row-strips.ts';
+import { bandsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;
 
@@ -9,18 +9,17 @@ const WORKGROUP = 64;
 export function fromPixels(x: Tensor): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape, 3]);
-  for (const strip of stripsOf(tape, [y])) {
-    const pixels = strip.count(tape.capacity);
+  for (const { first, pixels, picture, perPixel } of bandsOf(tape, x, y)) {
     const quads = (pixels * y.stride) / 4;
     tape.dispatch('from-pixels.wgsl', {
       args: {
-        first: strip.firstRow,
+        first,
         pixels,
         width: x.columns,
         x_stride: x.stride,
         y_quads: y.stride / 4,
       },
-      bind: { x, y: strip.of(y) },
+      bind: { x: picture, y: perPixel },
       groups: () => [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
     });
   }

@@ -41,3 +41,35 @@ export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1):
     };
   });
 }
+
+/** Pixels that one binding takes, of a picture and of the tensor that has a row for each of its pixels. */
+export interface Band {
+  /** Pixels before it in its piece of the picture, which begins with a row. */
+  first: number;
+  pixels: number;
+  picture: Operand;
+  perPixel: Operand;
+}
+
+/** picture [items, height, width] and perPixel [items, height, width, channels] in pieces. */
+export function bandsOf(tape: Tape, picture: Tensor, perPixel: Tensor): Band[] {
+  const width = picture.columns;
+  const all = perPixel.rows(tape.capacity);
+  const most = mostRows(tape, perPixel);
+  const bands = stripsOf(tape, [picture], Infinity);
+  if (bands.length === 1 && all <= most) return [{ first: 0, pixels: all, picture, perPixel }];
+  return bands.flatMap((band) => {
+    const from = band.firstRow * width;
+    const count = Math.min(band.rows * width, all - from);
+    return Array.from({ length: Math.ceil(count / most) }, (_, i): Band => {
+      const first = i * most;
+      const pixels = Math.min(most, count - first);
+      const rows = { tensor: perPixel, firstRow: from + first, rows: pixels };
+      return { first, pixels, picture: band.of(picture), perPixel: rows };
+    });
+  });
+}
+
+function mostRows(tape: Tape, tensor: Tensor): number {
+  return Math.floor(tape.device.capabilities.bindingLimit / (tensor.stride * 4) / STEP) * STEP;
+}

@@ -2,7 +2,7 @@
 
 import type { Operand } from '../gpu/tape.ts';
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
-import { stripsOf } from './row-strips.ts';
+import { bandsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;
 
@@ -14,11 +14,10 @@ export function toPixels(x: Tensor, notFinite: Operand): Tensor {
   const tape = tapeOf(x);
   if (x.columns !== 3) throw new Error(`toPixels: [${x.shape.join(', ')}] has not three channels`);
   const y = tape.tensor(x.shape.slice(0, -1), 'u32');
-  for (const strip of stripsOf(tape, [x])) {
-    const pixels = strip.count(tape.capacity);
+  for (const { first, pixels, picture, perPixel } of bandsOf(tape, y, x)) {
     tape.dispatch('to-pixels.wgsl', {
-      args: { first: strip.firstRow, pixels, width: y.columns, x_stride: x.stride, y_stride: y.stride },
-      bind: { x: strip.of(x), y, not_finite: notFinite },
+      args: { first, pixels, width: y.columns, x_stride: x.stride, y_stride: y.stride },
+      bind: { x: perPixel, y: picture, not_finite: notFinite },
       groups: () => [Math.min(Math.ceil(pixels / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
     });
   }

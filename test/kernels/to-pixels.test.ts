@@ -38,6 +38,7 @@ describe.each([
     [1, 1, 1],
     [2, 5, 33],
     [1, 61, 64],
+    [1, 300, 250],
   ] as const)('%i × %i × %i', async (items, height, width) => {
     const on = limit === undefined ? device : disguise(device, { bindingLimit: limit });
     const random = new Random(width);
