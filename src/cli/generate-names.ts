@@ -53,5 +53,7 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
   const key = name === 'num-samples' ? 'num_images_per_prompt' : keyOf(name ?? param);
   const isTyped = name !== undefined && origin(name) !== null;
   if (key in kwargs && !isTyped) return said.underName(`${key} in ${nameOf('generic-kwargs')}`);
-  return isTyped ? said.underName(nameOf(name)) : said;
+  if (isTyped) return said.underName(nameOf(name));
+  // As the options that are printed call it.
+  return name !== undefined && said.message.startsWith(`${param} `) ? said.underName(name) : said;
 }

@@ -100,6 +100,7 @@ async function partsOf(
     flow: runner.flow,
     className: pipeline.className,
     factor: autoencoder.factor,
+    path: components.get('scheduler').folder.path,
   });
   const sizeMultiple = autoencoder.factor * family.patch;
   const own = await ownSettings(await platform.openFolder(pipeline.path), sizeMultiple);

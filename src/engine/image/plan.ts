@@ -28,16 +28,23 @@ interface PlannerOptions {
   className: string;
   /** Pixels along a side of one latent. */
   factor: number;
+  /** Of the scheduler's folder. */
+  path: string;
 }
 
 /** `config`: scheduler_config.json. */
 export function createPlanner(
   config: Readonly<Record<string, unknown>>,
-  { flow, className, factor }: PlannerOptions,
+  { flow, className, factor, path }: PlannerOptions,
 ): Planner {
   const own = String(config['_class_name']);
-  const open = (name: string, sets: object = {}): Schedule =>
-    chooseSchedule(name === own ? null : name, { ...config, ...sets });
+  const open = (name: string, sets: object = {}): Schedule => {
+    try {
+      return chooseSchedule(name === own ? null : name, { ...config, ...sets });
+    } catch (error) {
+      throw error instanceof EngineError ? inFile(error, name === own, path) : error;
+    }
+  };
   return {
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
     nameOf: (scheduler) => (scheduler === own ? own : scheduleName(scheduler, config)),
@@ -81,6 +88,16 @@ export function createPlanner(
       return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
     },
   };
+}
+
+/** What the checkpoint's file is to blame for, by its path; what was asked for as it is. */
+function inFile(error: EngineError, isOwn: boolean, path: string): EngineError {
+  const { code, message, param, cause } = error;
+  const [file, place] = ['scheduler_config.json', `${path}/scheduler_config.json`];
+  const begins = message.startsWith(file);
+  if (!begins && !isOwn) return error;
+  const said = begins ? message.replace(file, place) : `${place}: ${message}`;
+  return new EngineError(code, said, { param: param ?? file, cause });
 }
 
 /** The timestep at which a share of the way to a picture is done. */

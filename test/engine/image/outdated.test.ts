@@ -10,7 +10,7 @@ const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear
 
 function timesteps(schedulerClass: string, config: object, pipeline: string): number[] {
   const component = { className: schedulerClass, config: { ...config } };
-  const options = { flow: null, className: pipeline, factor: 8 };
+  const options = { flow: null, className: pipeline, factor: 8, path: '' };
   const planner = createPlanner(schedulerConfig(component, pipeline), options);
   const values = { scheduler: planner.names[0], steps: 4, strength: null, width: 64, height: 64 };
   const plan = planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);

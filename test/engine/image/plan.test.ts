@@ -22,7 +22,7 @@ function timesteps(
   const flow = className.startsWith('ZImage')
     ? { tokens: () => 64, sigmas: () => [1, 0.75, 0.5, 0.25] }
     : null;
-  const planner = createPlanner({ ...config }, { flow, className, factor: 8 });
+  const planner = createPlanner({ ...config }, { flow, className, factor: 8, path: '/m/scheduler' });
   const values = { scheduler: planner.names[0], steps, strength, width: 64, height: 64 };
   const plan = planner.plan({ event: { values }, request, call } as unknown as Resolved);
   return plan.steps.map(({ timestep }) => Math.round(timestep));
@@ -70,10 +70,10 @@ it('of a list of timesteps Heun’s calls are counted as if they were steps, as 
 
 it('a list of sigmas is as many steps, or one less where the run ends at the last', () => {
   const of = (name: string) =>
-    createPlanner({ _class_name: name }, { flow: null, className: '', factor: 8 }).stepsOf(
-      { sigmas: [1, 0.5, 0.2] },
-      name,
-    );
+    createPlanner(
+      { _class_name: name },
+      { flow: null, className: '', factor: 8, path: '/m/scheduler' },
+    ).stepsOf({ sigmas: [1, 0.5, 0.2] }, name);
   expect(of('FlowMatchEulerDiscreteScheduler')).toBe(3);
   expect(of('EulerDiscreteScheduler')).toBe(2);
 });
@@ -137,9 +137,10 @@ it('a strength that leaves no step is refused', () => {
 describe('a schedule that is chosen', () => {
   const ZERO = { ...DDIM, rescale_betas_zero_snr: true, timestep_spacing: 'trailing' };
   const leavesOut = (config: object, scheduler: string) =>
-    createPlanner({ ...config }, { flow: null, className: 'StableDiffusionPipeline', factor: 8 }).leavesOut(
-      scheduler,
-    );
+    createPlanner(
+      { ...config },
+      { flow: null, className: 'StableDiffusionPipeline', factor: 8, path: '/m/scheduler' },
+    ).leavesOut(scheduler);
 
   it('says what it leaves out of what the model says of itself, and who heeds it', () => {
     expect(leavesOut(ZERO, 'lms')).toMatch(
@@ -163,4 +164,23 @@ describe('a schedule that is chosen', () => {
   ])('needs no word: %j and %s', (config, scheduler) =>
     expect(leavesOut({ _class_name: 'DDIMScheduler', ...config }, scheduler)).toBeNull(),
   );
+});
+
+it('what the file of a schedule is to blame for is said by its path', () => {
+  const of = (config: object, scheduler?: string) => () => {
+    const planner = createPlanner(
+      { ...SD, _class_name: 'DDIMScheduler', ...config },
+      { flow: null, className: 'StableDiffusionPipeline', factor: 8, path: '/m/scheduler' },
+    );
+    planner.stepsOf({ sigmas: [1, 0] }, scheduler ?? planner.names[0]!);
+  };
+  const file = '/m/scheduler/scheduler_config.json';
+  expect(of({ beta_start: 'a' })).toThrow(
+    `${file} has "beta_start": "a" for DDIMScheduler, which takes a number.`,
+  );
+  expect(of({ frobnicate: 3 }, 'euler')).toThrow(`${file} has "frobnicate": 3, which no schedule here knows`);
+  expect(of({ _class_name: 'WowScheduler' })).toThrow(
+    `${file}: There is no schedule WowScheduler here; take one of`,
+  );
+  expect(of({}, 'wow')).toThrow(/^scheduler wow is unknown/);
 });

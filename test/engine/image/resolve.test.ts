@@ -18,7 +18,7 @@ function resolved(
   const { family } = PIPELINES[className]!;
   const planner = createPlanner(
     { _class_name: 'EulerDiscreteScheduler' },
-    { flow: null, className, factor: 8 },
+    { flow: null, className, factor: 8, path: '/m/scheduler' },
   );
   return resolveRequest(
     { prompt: 'a house', seed: 1, ...request },
