@@ -118,7 +118,7 @@ function expectRight(of: Problem, y: Float32Array[]): void {
   expect(worst.filter((error) => !(error < TOLERANCE))).toEqual([]);
 }
 
-const HEADS = [4, 8, 12, 24, 32, 40, 64, 72, 80, 96, 120, 128, 160];
+const HEADS = [4, 8, 12, 24, 32, 40, 64, 72, 80, 96, 120, 128, 160, 192, 256, 320];
 
 describe.each([
   { name: 'the adapter as it is', as: {} },
@@ -184,6 +184,7 @@ it('several teams of eight lanes a workgroup', async () => {
   for (const { dims, causal } of [
     { dims: 40, causal: false },
     { dims: 40, causal: true },
+    { dims: 192, causal: false },
     { dims: 512, causal: false },
   ]) {
     const of = problem({ items: 2, queries: 75, keys: 75, heads: 1, dims, causal });
