@@ -13,11 +13,10 @@ import type {
 } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { SMALL_BUDGET } from './drawing.ts';
 import { listen, picturesOf, tinyPipeline } from './pipeline-golden.ts';
 
 const PATIENCE = 300_000;
-/** Bytes: above what a stage needs, below eight times the weights, so that none stay. */
-const SMALL_BUDGET = 8e6;
 const BASE: ImageRequest = { prompt: 'a red balloon', seed: 7, width: 56, height: 40, steps: 3, guidance: 5 };
 
 const openTiny = (options: Partial<ImageModelOptions> = {}): Promise<ImageModel> =>

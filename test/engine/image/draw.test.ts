@@ -1,94 +1,40 @@
-// What a drawing leaves behind on the device, whenever it ends, and what of its picture it begins from.
+// What a drawing leaves behind on the device, whenever it ends, what of its picture it begins from, and the passes of its steps.
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { encodeClip } from '../../../src/engine/image/clip-text.ts';
-import type { Components } from '../../../src/engine/image/components.ts';
-import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
-import { draw, type Drawing } from '../../../src/engine/image/draw.ts';
-import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
-import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
-import { resolveRequest } from '../../../src/engine/image/resolve.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { Runner } from '../../../src/engine/image/runner.ts';
+import { stableDiffusion } from '../../../src/engine/image/stable-diffusion.ts';
+import { zImageRunner } from '../../../src/engine/image/z-image.ts';
 import { EngineError } from '../../../src/files/error.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import type { Device } from '../../../src/gpu/device.ts';
 import { Tape } from '../../../src/gpu/tape.ts';
-import { type Region, type Tensor, tapeOf } from '../../../src/gpu/tensor.ts';
-import { scaleRows } from '../../../src/kernels/scale-rows.ts';
-import type { ClipForward } from '../../../src/models/clip.ts';
 import type { Tiling } from '../../../src/models/autoencoder-kl.ts';
+import type { UNet } from '../../../src/models/unet.ts';
+import type { ZImage } from '../../../src/models/z-image.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
-import { picturesOf, tinyPipeline } from './pipeline-golden.ts';
+import { drawOn, grey, openTiny, withPage, type Drawn } from './drawing.ts';
+import { picturesOf } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-const model = tinyPipeline('sd1');
-const openOn = async (device: Device): Promise<Parts> =>
-  openParts(device, nodePlatform, await openPipeline(model, openDiskFolder), { model }, () => {});
-
 let parts: Parts;
-beforeAll(async () => void (parts = await openOn(await openTestDevice())));
+beforeAll(async () => void (parts = await openTiny(await openTestDevice())));
 afterAll(async () => {
   await parts.components.close();
   parts.device.destroy();
 });
 
-const [WIDTH, HEIGHT] = [32, 24];
-const grey = (level: number): Pixels => ({
-  width: WIDTH,
-  height: HEIGHT,
-  data: new Uint8Array(3 * WIDTH * HEIGHT).fill(level),
-});
-const REQUEST: ImageRequest = {
-  prompt: 'a house',
-  seed: 3,
-  width: WIDTH,
-  height: HEIGHT,
-  steps: 4,
-  scheduler: 'euler',
-};
-
-/** Everything that is heard; ended by `ends` as soon as it is told of an event for which that is true. */
-async function drawing(
-  request: Partial<ImageRequest>,
-  ends: (event: ImageEvent) => boolean = () => false,
-  {
-    parts: { components, runner, planner, context, autoencoder } = parts,
-    options = {},
-    with: other = {},
-  }: { parts?: Parts; options?: Partial<ComputeOptions>; with?: Partial<Drawing> } = {},
-): Promise<ImageEvent[]> {
-  const resolved = resolveRequest({ ...REQUEST, ...request }, context);
-  const abort = new AbortController();
-  const events: ImageEvent[] = [];
-  await draw({
-    components,
-    runner,
-    autoencoder,
-    plan: planner.plan(resolved),
-    resolved,
-    image: request.image ?? null,
-    mask: request.mask ?? null,
-    signal: abort.signal,
-    options: { plain: false, ...options },
-    emit(event) {
-      events.push(event);
-      if (ends(event)) abort.abort();
-    },
-    ...other,
-  });
-  return events;
-}
+const drawing = (request: Partial<ImageRequest>, more?: Drawn): Promise<ImageEvent[]> =>
+  drawOn(parts, request, more);
 
 it.each(['text-encoding', 'image-encoding', 'step', 'denoising'])(
   'gives back all it held when it is ended after %s',
   async (moment) => {
     const request = { image: grey(90), mask: grey(255), samples: 2 };
-    const ended = drawing(request, (event) =>
-      event.type === 'stage' ? event.name === moment : event.type === moment,
-    );
+    const ends = (event: ImageEvent): boolean =>
+      event.type === 'stage' ? event.name === moment : event.type === moment;
+    const ended = drawing(request, { ends });
     await expect(ended).rejects.toMatchObject({ code: 'cancelled' });
     expect(parts.device.memory()).toMatchObject({ step: 0, arena: 0 });
   },
@@ -127,11 +73,10 @@ it('compiles what a picture needs without drawing it, and then no more', async (
   // A way of drawing that no other test takes.
   const request = { guidance: 4, guidanceRescale: 0.5, scheduler: 'unipc', steps: 3 };
   const device = await openTestDevice();
-  const before = parts;
-  parts = await openOn(device);
+  const fresh = await openTiny(device);
   try {
     const run = vi.spyOn(Tape.prototype, 'run');
-    await drawing(request, undefined, { options: { ...options, compileOnly: true } });
+    await drawOn(fresh, request, { options: { ...options, compileOnly: true } });
     // Tapes that bring weights have nothing to copy at their end.
     expect(run.mock.calls.filter(([, last]) => last !== undefined)).toEqual([]);
     run.mockRestore();
@@ -143,108 +88,17 @@ it('compiles what a picture needs without drawing it, and then no more', async (
         if (done > 0) throw new EngineError('cancelled', 'enough');
       },
     };
-    const other = drawing({ ...request, image: grey(90) }, undefined, { options: stops });
+    const other = drawOn(fresh, { ...request, image: grey(90) }, { options: stops });
     await expect(other).rejects.toMatchObject({ code: 'cancelled' });
     expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
-    const drawn = picturesOf(await drawing(request, undefined, { options }))[0];
+    const drawn = picturesOf(await drawOn(fresh, request, { options }))[0];
     expect(heard).toEqual([]);
     expect(new Set(drawn?.data).size).toBeGreaterThan(3);
     expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
   } finally {
-    await parts.components.close();
+    await fresh.components.close();
     device.destroy();
-    parts = before;
   }
-});
-
-describe('what is no finite number', () => {
-  /** Infinite on tuned kernels, as it is on plain ones. */
-  const spoils: Tensor[] = [];
-  afterEach(() => {
-    freeTensors(parts.device, spoils.splice(0));
-  });
-  const spoiled = (x: Tensor): Tensor => {
-    const tape = tapeOf(x);
-    if (tape.plain) return x;
-    const rows = x.rows({});
-    const infinite = tape.device.tensor('step', 'infinite', [rows], new Float32Array(rows).fill(Infinity));
-    spoils.push(infinite);
-    return scaleRows(x, infinite.region!);
-  };
-  const notes = () => {
-    const heard: string[] = [];
-    return { heard, options: { onNotFinite: (what: string) => void heard.push(what) } };
-  };
-
-  it('is decoded again by plain kernels', async () => {
-    const { autoencoder } = parts;
-    const decoder: Drawing['autoencoder']['decoder'] = (weights) => {
-      const decode = autoencoder.decoder(weights);
-      return (latents, tiling) => spoiled(decode(latents, tiling));
-    };
-    const right = picturesOf(await drawing({}))[0]!;
-    const { heard, options } = notes();
-    // A page stays with its weights: this one's are its own.
-    const { components } = await openOn(parts.device);
-    const drawn = picturesOf(
-      await drawing({}, undefined, {
-        options,
-        with: { components, autoencoder: { ...autoencoder, decoder } },
-      }),
-    )[0]!;
-    await components.close();
-    expect(heard).toEqual(['the decoder']);
-    drawn.data.forEach((value, i) => expect(Math.abs(value - right.data[i]!)).toBeLessThanOrEqual(1));
-  });
-
-  it('is encoded again by plain kernels', async () => {
-    const { components, device } = parts;
-    const wrapped: Components = {
-      ...components,
-      use: (name, part, build, body) =>
-        components.use(name, part, build, (page) => {
-          const forward = page as ClipForward;
-          const other: ClipForward = (...given) => {
-            const { states, pooled } = forward(...given);
-            return { states: spoiled(states), pooled };
-          };
-          return body(other as typeof page);
-        }),
-    };
-    const { heard, options } = notes();
-    const request = { prompt: 'a house', negative: '', clipSkip: 0, zeroNegative: false };
-    const encode = (given: Components) =>
-      encodeClip(given, false, { ...request, options: { plain: false, ...options } });
-    const [right, again] = [await encode(components), await encode(wrapped)];
-    expect(heard).toEqual(['the text encoder', 'the text encoder']);
-    // Rows behind the last are whatever was there.
-    const [a, b] = await Promise.all(
-      [right, again].map(async ({ states }) =>
-        new Float32Array(await device.read(states.region!)).subarray(0, states.rows({}) * states.stride),
-      ),
-    );
-    const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
-    expect(dot(a!, b!) / Math.sqrt(dot(a!, a!) * dot(b!, b!))).toBeGreaterThan(0.999);
-    freeTensors(device, [right.states, again.states]);
-  });
-
-  it('on plain kernels too is an error, and nothing stays behind', async () => {
-    const { device } = parts;
-    const made: Tensor[] = [];
-    const run = async (_: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-      device.gpu.queue.writeBuffer(notFinite.buffer, 0, Uint32Array.of(1));
-      made.push(device.tensor('step', 'made', [1], Float32Array.of(NaN)));
-      return made.at(-1)!;
-    };
-    const before = device.memory().step;
-    const refused = finitely(device, { plain: false }, 'it', run, (one) => freeTensors(device, [one]));
-    await expect(refused).rejects.toMatchObject({
-      code: 'internal',
-      message: expect.stringContaining('not finite numbers'),
-    });
-    expect(made).toHaveLength(2);
-    expect(device.memory().step).toBe(before);
-  });
 });
 
 it('gives back all it held when it is done', async () => {
@@ -253,7 +107,7 @@ it('gives back all it held when it is done', async () => {
 });
 
 it('encodes and decodes in strips: the same picture', async () => {
-  const other = await openOn(parts.device);
+  const other = await openTiny(parts.device);
   const { autoencoder } = other;
   const [width, height] = [32, 96];
   const image = { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => i % 251) };
@@ -273,9 +127,7 @@ it('encodes and decodes in strips: the same picture', async () => {
     },
   };
   const of = async (tiling: boolean) =>
-    picturesOf(
-      await drawing({ image, width, height, steps: 1, strength: 1, tiling }, undefined, { parts: heard }),
-    )[0];
+    picturesOf(await drawOn(heard, { image, width, height, steps: 1, strength: 1, tiling }))[0];
   const inStrips = await of(true);
   expect(strips.length).toBeGreaterThan(1);
   expect(new Set(strips)).toEqual(new Set([32]));
@@ -291,4 +143,37 @@ it('begins from the picture at strength 1 too, with a mask from noise alone', as
   expect(await of({ image: grey(0) })).not.toEqual(await of({ image: grey(255) }));
   const mask = grey(255);
   expect(await of({ image: grey(0), mask })).toEqual(await of({ image: grey(255), mask }));
+});
+
+it('passes without the prompt are computed where they count: in guidance above 1, of Z-Image above 0', async () => {
+  /** Texts that each pass is told, a pass each. */
+  const passes: number[] = [];
+  const unet = withPage<UNet>(parts, 'unet', (page) => ({
+    ...page,
+    forward(x, time, given) {
+      passes.push(...given.keyValues.slice(0, 1).map(({ shape }) => shape[0] as number));
+      expect(x.shape[0]).toBe(passes.at(-1));
+      return page.forward(x, time, given);
+    },
+  }));
+  const whole = await openTiny(parts.device, 'z-image');
+  const transformer = withPage<ZImage>(whole, 'transformer', (page) => ({
+    ...page,
+    forward(...given) {
+      passes.push(given[0].shape[0] as number);
+      return page.forward(...given);
+    },
+  }));
+  const of = async (on: Parts, runner: Runner, guidance: number): Promise<number[]> => {
+    passes.length = 0;
+    await drawOn(on, { guidance, negativePrompt: 'snow', steps: 1 }, { with: { runner } });
+    return [...passes];
+  };
+  const sd = stableDiffusion(unet, false, {});
+  for (const guidance of [0, 0.5, 1]) expect(await of(parts, sd, guidance)).toEqual([1]);
+  for (const guidance of [1.01, 7.5]) expect(await of(parts, sd, guidance)).toEqual([2]);
+  const flow = zImageRunner(transformer);
+  expect(await of(whole, flow, 0)).toEqual([1]);
+  for (const guidance of [0.01, 3]) expect(await of(whole, flow, guidance)).toEqual([1, 1]);
+  await whole.components.close();
 });

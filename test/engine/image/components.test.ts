@@ -1,0 +1,69 @@
+// Weights that are too many to stay: each stage has its own on the device, and no others.
+
+import { statSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { StageName } from '../../../src/engine/image/image-model.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
+import { drawOn, grey, openTiny, SMALL_BUDGET } from './drawing.ts';
+import { picturesOf, tinyPipeline } from './pipeline-golden.ts';
+
+/** Cold shader caches on a busy machine. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+let resident: Parts;
+let moving: Parts;
+beforeAll(async () => {
+  resident = await openTiny(await openTestDevice());
+  moving = await openTiny(await openTestDevice({ memoryBudget: SMALL_BUDGET }));
+});
+afterAll(async () => {
+  for (const { components, device } of [resident, moving]) {
+    await components.close();
+    device.destroy();
+  }
+});
+
+const storedBytes = (file: string): number => statSync(`${tinyPipeline('sd1')}/${file}.safetensors`).size;
+const TEXT = storedBytes('text_encoder/model');
+const UNET = storedBytes('unet/diffusion_pytorch_model');
+
+interface Watched {
+  /** Of each stage at most. */
+  peaks: Partial<Record<StageName, number>>;
+  /** Of weights behind each stage. */
+  left: number[];
+  /** Of weights after each step. */
+  inSteps: number[];
+}
+
+async function watch(parts: Parts, request: Parameters<typeof drawOn>[1]): Promise<Watched> {
+  const [peaks, left, inSteps]: [Watched['peaks'], number[], number[]] = [{}, [], []];
+  const events = await drawOn(parts, request, {
+    ends(event) {
+      const { weights } = parts.device.memory();
+      if (event.type === 'step') inSteps.push(weights);
+      if (event.type !== 'stage') return false;
+      peaks[event.name] = event.peakBytes;
+      left.push(weights);
+      return false;
+    },
+  });
+  expect(picturesOf(events)).not.toEqual([]);
+  return { peaks, left, inSteps };
+}
+
+it('weights leave the device with the stage that needs them', async () => {
+  expect([resident.components.resident, moving.components.resident]).toEqual([true, false]);
+  const { left, inSteps } = await watch(moving, { image: grey(90), steps: 2 });
+  expect(left).toEqual([0, 0, 0, 0]);
+  for (const weights of inSteps) expect(weights).toBeGreaterThan(0.8 * UNET);
+});
+
+it('the peak is the largest stage, not the sum', async () => {
+  const [all, one] = [await watch(resident, {}), await watch(moving, {})];
+  const more = (stage: StageName): number => all.peaks[stage]! - one.peaks[stage]!;
+  expect(Math.abs(more('text-encoding'))).toBeLessThan(0.1 * TEXT);
+  expect(more('denoising')).toBeGreaterThan(0.8 * TEXT);
+  expect(more('decoding')).toBeGreaterThan(0.8 * (TEXT + UNET));
+});

@@ -1,0 +1,77 @@
+// Pictures drawn on parts of a tiny pipeline, any of which a test may replace.
+
+import type { Components } from '../../../src/engine/image/components.ts';
+import type { ComputeOptions } from '../../../src/engine/image/compute.ts';
+import { draw, type Drawing } from '../../../src/engine/image/draw.ts';
+import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
+import { resolveRequest } from '../../../src/engine/image/resolve.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+
+/** Bytes: above what a stage needs, below eight times the weights, so that none of a tiny pipeline's stay. */
+export const SMALL_BUDGET = 8e6;
+
+export async function openTiny(device: Device, name = 'sd1'): Promise<Parts> {
+  const model = tinyPipeline(name);
+  return openParts(device, nodePlatform, await openPipeline(model, openDiskFolder), { model }, () => {});
+}
+
+/** Components of which one's page is another. */
+export function withPage<P>({ components }: Parts, component: string, change: (page: P) => P): Components {
+  return {
+    ...components,
+    use: (name, part, build, body) =>
+      components.use(name, part, build, (page) =>
+        body(name === component ? (change(page as never) as unknown as typeof page) : page),
+      ),
+  };
+}
+
+const [WIDTH, HEIGHT] = [32, 24];
+const REQUEST: ImageRequest = { prompt: 'a house', seed: 3, width: WIDTH, height: HEIGHT, steps: 4 };
+
+export const grey = (level: number): Pixels => ({
+  width: WIDTH,
+  height: HEIGHT,
+  data: new Uint8Array(3 * WIDTH * HEIGHT).fill(level),
+});
+
+export interface Drawn {
+  /** Ends the drawing as soon as it is told of an event for which it is true. */
+  ends?: (event: ImageEvent) => boolean;
+  options?: Partial<ComputeOptions>;
+  with?: Partial<Drawing>;
+}
+
+/** Everything that is heard. */
+export async function drawOn(
+  { components, runner, planner, context, autoencoder }: Parts,
+  request: Partial<ImageRequest>,
+  { ends = () => false, options = {}, with: other = {} }: Drawn = {},
+): Promise<ImageEvent[]> {
+  const own = context.family.name === 'z-image' ? {} : { scheduler: 'euler' };
+  const resolved = resolveRequest({ ...REQUEST, ...own, ...request }, context);
+  const abort = new AbortController();
+  const events: ImageEvent[] = [];
+  await draw({
+    components,
+    runner,
+    autoencoder,
+    plan: planner.plan(resolved),
+    resolved,
+    image: request.image ?? null,
+    mask: request.mask ?? null,
+    signal: abort.signal,
+    options: { plain: false, ...options },
+    emit(event) {
+      events.push(event);
+      if (ends(event)) abort.abort();
+    },
+    ...other,
+  });
+  return events;
+}

@@ -1,0 +1,218 @@
+// What a model computes that is no finite number is computed again by plain kernels: the same picture, and nothing left behind.
+
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { encodeClip } from '../../../src/engine/image/clip-text.ts';
+import type { Components } from '../../../src/engine/image/components.ts';
+import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
+import type { Drawing } from '../../../src/engine/image/draw.ts';
+import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { Runner } from '../../../src/engine/image/runner.ts';
+import { stableDiffusion } from '../../../src/engine/image/stable-diffusion.ts';
+import { zImageRunner } from '../../../src/engine/image/z-image.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { type Region, type Tensor, tapeOf } from '../../../src/gpu/tensor.ts';
+import { linearCombination } from '../../../src/kernels/linear-combination.ts';
+import type { ClipForward } from '../../../src/models/clip.ts';
+import type { TextForward } from '../../../src/models/llama.ts';
+import type { UNet } from '../../../src/models/unet.ts';
+import type { ZImage } from '../../../src/models/z-image.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
+import { drawOn, grey, openTiny, withPage } from './drawing.ts';
+import { picturesOf } from './pipeline-golden.ts';
+
+/** Cold shader caches on a busy machine. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+let device: Device;
+let parts: Parts;
+let zImage: Parts;
+/** A flag that nobody reads. */
+let unheard: Tensor;
+beforeAll(async () => {
+  device = await openTestDevice();
+  factor = device.tensor('weights', 'factor', [1], Float32Array.of(1));
+  unheard = device.tensor('weights', 'unheard', [1], Uint32Array.of(0));
+  parts = await openTiny(device);
+  zImage = await openTiny(device, 'z-image');
+});
+afterAll(async () => {
+  await parts.components.close();
+  await zImage.components.close();
+  device.destroy();
+});
+
+/** What `spoiled` multiplies by. */
+let factor: Tensor;
+const multiplyBy = (value: number): void =>
+  device.gpu.queue.writeBuffer(factor.region!.buffer, 0, Float32Array.of(value));
+beforeEach(() => multiplyBy(Infinity));
+
+function spoiled(x: Tensor, way: 'tuned' | 'any' = 'tuned'): Tensor {
+  if (way === 'tuned' && tapeOf(x).plain) return x;
+  return linearCombination([x], factor.region!, unheard.region!);
+}
+
+const notes = () => {
+  const heard: string[] = [];
+  return { heard, options: { onNotFinite: (what: string) => void heard.push(what) } };
+};
+const notesIn = (events: readonly ImageEvent[]): string[] =>
+  events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+
+function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
+  expect(found).toHaveLength(wanted.length);
+  for (const [i, { data }] of wanted.entries()) {
+    expect(new Set(data).size).toBeGreaterThan(8);
+    data.forEach((value, at) => expect(Math.abs(value - found[i]!.data[at]!)).toBeLessThanOrEqual(1));
+  }
+}
+
+const runsUNet = (change: (page: UNet) => UNet): Runner =>
+  stableDiffusion(withPage(parts, 'unet', change), false, {});
+const runsZImage = (change: (page: ZImage) => ZImage): Runner =>
+  zImageRunner(withPage(zImage, 'transformer', change));
+
+const LATENTS: [string, () => Parts, () => Runner, Partial<ImageRequest>][] = [
+  [
+    'Stable Diffusion',
+    () => parts,
+    () => runsUNet((page) => ({ ...page, forward: (...given) => spoiled(page.forward(...given)) })),
+    // The noise of each step is that of the first time.
+    { scheduler: 'euler-a', guidance: 3 },
+  ],
+  [
+    'Z-Image',
+    () => zImage,
+    () => runsZImage((page) => ({ ...page, forward: (...given) => spoiled(page.forward(...given)) })),
+    { guidance: 2 },
+  ],
+];
+
+it.each(LATENTS)('a picture of %s is drawn again from its first step on', async (_, whole, runner, more) => {
+  const request = { ...more, samples: 2, steps: 3 };
+  const right = picturesOf(await drawOn(whole(), request));
+  multiplyBy(1);
+  const events = await drawOn(whole(), request, {
+    with: { runner: runner() },
+    ends(event) {
+      if (event.type === 'step') multiplyBy(event.step < 2 ? 1 : Infinity);
+      return false;
+    },
+  });
+  const message = 'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
+  expect(notesIn(events)).toEqual([message, message]);
+  const steps = events.flatMap((event) => (event.type === 'step' ? [`${event.sample}.${event.step}`] : []));
+  expect(steps.slice(0, 5)).toEqual(['0.1', '0.2', '0.1', '0.2', '0.3']);
+  expectSame(picturesOf(events), right);
+});
+
+it('a step that plain kernels cannot compute either is an error, and nothing stays behind', async () => {
+  const runner = runsUNet((page) => ({
+    ...page,
+    forward: (...given) => spoiled(page.forward(...given), 'any'),
+  }));
+  await expect(drawOn(parts, { guidance: 1 }, { with: { runner } })).rejects.toMatchObject({
+    code: 'internal',
+    message: expect.stringContaining('not finite numbers'),
+  });
+  expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
+});
+
+it('a picture is decoded again', async () => {
+  const { autoencoder } = parts;
+  const decoder: Drawing['autoencoder']['decoder'] = (weights) => {
+    const decode = autoencoder.decoder(weights);
+    return (latents, tiling) => spoiled(decode(latents, tiling));
+  };
+  const right = picturesOf(await drawOn(parts, {}));
+  const { heard, options } = notes();
+  // A page stays with its weights: this one's are its own.
+  const { components } = await openTiny(device);
+  const events = await drawOn(
+    parts,
+    {},
+    {
+      options,
+      with: { components, autoencoder: { ...autoencoder, decoder } },
+    },
+  );
+  await components.close();
+  expect(heard).toEqual(['the decoder']);
+  expectSame(picturesOf(events), right);
+});
+
+it('the picture to start from is encoded again', async () => {
+  const { autoencoder } = parts;
+  const encoder: Drawing['autoencoder']['encoder'] = (weights) => {
+    const encode = autoencoder.encoder(weights);
+    return (picture, tiling) => spoiled(encode(picture, tiling));
+  };
+  const request = { image: grey(90), strength: 0.5 };
+  const right = picturesOf(await drawOn(parts, request));
+  const { heard, options } = notes();
+  const { components } = await openTiny(device);
+  const events = await drawOn(parts, request, {
+    options,
+    with: { components, autoencoder: { ...autoencoder, encoder } },
+  });
+  await components.close();
+  expect(heard).toEqual(['the encoder']);
+  expectSame(picturesOf(events), right);
+});
+
+it('a text is encoded again', async () => {
+  const { components } = parts;
+  const wrapped = withPage<ClipForward>(parts, 'text_encoder', (forward) => (...given) => {
+    const { states, pooled } = forward(...given);
+    return { states: spoiled(states), pooled };
+  });
+  const { heard, options } = notes();
+  const request = { prompt: 'a house', negative: '', clipSkip: 0, zeroNegative: false };
+  const encode = (given: Components) =>
+    encodeClip(given, false, { ...request, options: { plain: false, ...options } });
+  const [right, again] = [await encode(components), await encode(wrapped)];
+  expect(heard).toEqual(['the text encoder', 'the text encoder']);
+  // Rows behind the last are whatever was there.
+  const [a, b] = await Promise.all(
+    [right, again].map(async ({ states }) =>
+      new Float32Array(await device.read(states.region!)).subarray(0, states.rows({}) * states.stride),
+    ),
+  );
+  const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
+  expect(dot(a!, b!) / Math.sqrt(dot(a!, a!) * dot(b!, b!))).toBeGreaterThan(0.999);
+  freeTensors(device, [right.states, again.states]);
+});
+
+it('a caption of Z-Image is encoded again', async () => {
+  const request = { guidance: 2, negativePrompt: 'fog', steps: 2 };
+  const right = picturesOf(await drawOn(zImage, request));
+  const wrapped = withPage<TextForward>(
+    zImage,
+    'text_encoder',
+    (forward) =>
+      (...given) =>
+        spoiled(forward(...given)),
+  );
+  const { heard, options } = notes();
+  const events = await drawOn(zImage, request, { options, with: { runner: zImageRunner(wrapped) } });
+  expect(heard).toEqual(['the text encoder', 'the text encoder']);
+  expectSame(picturesOf(events), right);
+});
+
+it('what plain kernels cannot compute either is an error, and nothing stays behind', async () => {
+  const made: Tensor[] = [];
+  const run = async (_: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+    device.gpu.queue.writeBuffer(notFinite.buffer, 0, Uint32Array.of(1));
+    made.push(device.tensor('step', 'made', [1], Float32Array.of(NaN)));
+    return made.at(-1)!;
+  };
+  const before = device.memory().step;
+  const refused = finitely(device, { plain: false }, 'it', run, (one) => freeTensors(device, [one]));
+  await expect(refused).rejects.toMatchObject({
+    code: 'internal',
+    message: expect.stringContaining('not finite numbers'),
+  });
+  expect(made).toHaveLength(2);
+  expect(device.memory().step).toBe(before);
+});
