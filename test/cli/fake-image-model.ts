@@ -4,6 +4,7 @@
 //   "crash"     it throws something nobody foresaw
 //   "hang"      after the first step it says nothing until it is aborted
 //   "knows X"   it does not know X; where that is a plural, it knows the singular
+//   "note X"    it notes X
 
 import {
   EngineError,
@@ -90,6 +91,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
   const [command, argument = ''] = request.prompt.split(' ');
   yield event;
   const known = argument.endsWith('s') && { known: { [argument]: argument.slice(0, -1) } };
+  if (command === 'note') yield { type: 'note', message: argument };
   if (command === 'knows') yield { type: 'unknown-words', words: [argument], ...known };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
   const { width, height, steps } = values;

@@ -38,6 +38,11 @@ describe('streams', () => {
     }
   });
 
+  it('a note that several prompts share is said once, under the names of options', async () => {
+    const { err } = await draw('--prompt', 'note `steps`', '--prompt', 'note `steps`', '--quiet');
+    expect(err.trimEnd().split('\n')).toEqual([expect.stringMatching(/--num-inference-steps$/)]);
+  });
+
   it('with --quiet standard error carries warnings and errors only', async () => {
     const { out, err } = await draw('--prompt', 'knows cats', '--prompt', 'crash', '--quiet');
     expect(out.split('\n')).toHaveLength(2);
