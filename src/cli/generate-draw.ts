@@ -2,7 +2,14 @@
 // that cannot be saved.
 
 import { join } from 'node:path';
-import { encodeImage, EngineError, type ImageEvent, type ImageModel, type ImageModelInfo } from '../index.ts';
+import {
+  coverImage,
+  encodeImage,
+  EngineError,
+  type ImageEvent,
+  type ImageModel,
+  type ImageModelInfo,
+} from '../index.ts';
 import type { Digests } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import type { Report } from './generate-report.ts';
@@ -77,7 +84,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
         isSaved = false;
       });
     }
-    if (event.type === 'preview' && previews) previews = await savePreview(run, event);
+    if (event.type === 'preview' && previews) previews = await savePreview(run, task.resolved.values, event);
   }
   return isSaved;
 }
@@ -92,14 +99,15 @@ async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): 
   }
 }
 
-/** Whether it was saved; one that was not is not worth a picture. */
+/** Whether it was saved, as large as the picture will be; one that was not is not worth a picture. */
 async function savePreview(
   { plan, report }: Run,
+  { width, height }: ResolvedEvent['values'],
   { image, sample, step }: Extract<ImageEvent, { type: 'preview' }>,
 ): Promise<boolean> {
   const path = join(plan.given.options['output-path'], PREVIEW);
   try {
-    await saveOver(path, await encodeImage(image, { format: 'png' }));
+    await saveOver(path, await encodeImage(await coverImage(image, width, height), { format: 'png' }));
     report.preview(path, sample, step);
     return true;
   } catch (error) {

@@ -97,10 +97,10 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
   const { width, height, steps } = values;
   const each = (width * height) / 64;
   yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
-  const picture = (seed: number) => ({
-    width,
-    height,
-    data: new Uint8Array(3 * width * height).fill(seed % 256),
+  const picture = (seed: number, shrunk = 1) => ({
+    width: width / shrunk,
+    height: height / shrunk,
+    data: new Uint8Array((3 * width * height) / shrunk ** 2).fill(seed % 256),
   });
   for (let sample = 0; sample < values.samples; sample += 1) {
     for (let step = 1; step <= steps; step += 1) {
@@ -110,7 +110,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
       if (step > 1 && command === 'hang') await untilAborted(signal);
       if (signal?.aborted) throw new EngineError('cancelled', 'cancelled');
       yield { type: 'step', sample, step, steps, milliseconds: 10 };
-      if (request.previews) yield { type: 'preview', sample, step, image: picture(step) };
+      if (request.previews) yield { type: 'preview', sample, step, image: picture(step, 4) };
     }
   }
   yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20 };

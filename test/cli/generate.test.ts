@@ -199,7 +199,7 @@ describe('a picture', () => {
     const { out } = await draw('--prompt', 'x', '--preview', '--json');
     expect(await names()).toEqual(['generated_image_0.png', 'preview.png']);
     const preview = await decodeImage(await readFile(join(folder, 'out', 'preview.png')), 'preview');
-    expect(preview.data[0]).toBe(20);
+    expect([preview.width, preview.height, preview.data[0]]).toEqual([32, 24, 20]);
     const events = out
       .trimEnd()
       .split('\n')

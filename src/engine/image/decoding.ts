@@ -10,14 +10,13 @@ import { tilingOf } from './decoder-room.ts';
 import type { Drawing } from './draw.ts';
 import { createHeld } from './held.ts';
 import type { Pixels } from './image-model.ts';
-import { colourFactors } from './latent-colours.ts';
 import { readPicture, type Autoencoder } from './pictures.ts';
 
-/** Shows a step's clean latents: decoded where weights stay on the device, else as colours of single latents. */
+/** Shows a step's clean latents: by a linear map where one is known, or by a decoder that stays on the device. */
 export function preview(drawing: Drawing, sample: number) {
-  const { components, autoencoder, options, emit } = drawing;
+  const { components, colours = null, options, emit } = drawing;
   const { device } = components;
-  if (components.resident) {
+  if (colours === null && components.resident) {
     return async (estimate: Tensor, step: number): Promise<void> => {
       const image = await decoderOf(
         drawing,
@@ -27,21 +26,21 @@ export function preview(drawing: Drawing, sample: number) {
       emit({ type: 'preview', sample, step, image });
     };
   }
-  const factors = colourFactors(autoencoder.latentChannels, autoencoder.scales);
-  if (!factors) {
+  if (colours === null) {
     const message =
       'there are no previews of this model: its latents have no known colours, and its decoder waits its turn';
     emit({ type: 'note', message });
     return null;
   }
+  const { factors, side } = colours;
   return async (estimate: Tensor, step: number): Promise<void> => {
     const [, height, width] = estimate.shape as number[];
     const held = createHeld(device);
     try {
       const table = held.hold(device.tensor('step', 'colours', [factors.length], factors));
       const unread = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-      const image = await picture(drawing, options, width!, height!, (tape) =>
-        toPixels(latentColours(estimate.on(tape), table.region!), unread.region!),
+      const image = await picture(drawing, options, side * width!, side * height!, (tape) =>
+        toPixels(latentColours(estimate.on(tape), table.region!, side), unread.region!),
       );
       emit({ type: 'preview', sample, step, image });
     } finally {

@@ -9,6 +9,7 @@ import { compute, finitely, freeTensors, NotFiniteError, type ComputeOptions } f
 import type { Components } from './components.ts';
 import type { GivenPictures } from './given-pictures.ts';
 import { createHeld, orFree } from './held.ts';
+import type { ColourMap } from './latent-colours.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
 import type { Tiling } from '../../models/autoencoder-kl.ts';
 import { foreseeTiling } from './decoder-room.ts';
@@ -24,6 +25,8 @@ export interface Drawing extends GivenPictures {
   components: Components;
   runner: Runner;
   autoencoder: Autoencoder;
+  /** What previews are made with; without one the decoder, where it stays on the device. */
+  colours?: ColourMap | null;
   plan: Plan;
   resolved: Resolved;
   signal: AbortSignal | undefined;

@@ -1,6 +1,10 @@
-// Linear maps from latents to colours, for previews while the decoder is not on the device. The numbers are fits to each
-// autoencoder that circulate with ComfyUI and diffusers; each row is a channel, the last one the offset.
+// Linear maps from latents to colours, for previews. The numbers are fits to each autoencoder that circulate with ComfyUI and diffusers; each
+// row is a channel, the last one the offset. A model made for this engine brings its own, previews.safetensors, with a patch of pixels for
+// each latent: `patches` f32 [channels + 1, side, side, 3].
 
+import { openShards } from '../../files/checkpoint/shards.ts';
+import { EngineError } from '../../files/error.ts';
+import type { Folder } from '../../files/source.ts';
 import type { LatentScales } from '../../kernels/latents.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
@@ -48,10 +52,53 @@ const SPACES: readonly [channels: number, scale: number, colours: readonly Colou
   [16, 0.3611, FLUX],
 ];
 
-/** Factors as the kernel takes them; null for a latent space nobody has fitted. */
-export function colourFactors(channels: number, scales: LatentScales): Float32Array | null {
+/** As the kernel takes it. */
+export interface ColourMap {
+  factors: Float32Array;
+  /** Pixels along a side of what a latent becomes. */
+  side: number;
+}
+
+/** null for a latent space nobody has fitted. */
+export function colourMap(channels: number, scales: LatentScales): ColourMap | null {
   const [all, ...others] = scales;
   if (!all || others.length > 0) return null;
   const space = SPACES.find(([count, own]) => count === channels && Math.abs(own - all.scale) < 1e-6);
-  return space ? Float32Array.from(space[2].flatMap((colour) => [...colour, 0])) : null;
+  return space ? { factors: inQuads(space[2].flat()), side: 1 } : null;
+}
+
+const FILE = 'previews.safetensors';
+
+/** The map that a model brings, null where it brings none. Throws bad_checkpoint for one that does not fit its latents. */
+export async function ownColourMap(
+  folder: Folder,
+  { latentChannels, factor }: { latentChannels: number; factor: number },
+): Promise<ColourMap | null> {
+  const names = await folder.names();
+  if (!names.includes(FILE)) return null;
+  const { tensors, sources, path } = await openShards(folder, names, FILE);
+  try {
+    const { patches } = Object.fromEntries(tensors);
+    const [rows, side = 0, columns, colours] = patches?.shape ?? [];
+    const fits =
+      rows === latentChannels + 1 && side === columns && side >= 1 && side <= factor && colours === 3;
+    if (!patches || patches.dtype !== 'F32' || !fits) {
+      throw new EngineError(
+        'bad_checkpoint',
+        `${path} is no map of ${latentChannels} channels to colours: leave it out, or fetch it again`,
+        { param: FILE },
+      );
+    }
+    const { buffer } = await patches.source.read(patches.offset, patches.bytes);
+    return { factors: inQuads([...new Float32Array(buffer)]), side };
+  } finally {
+    await Promise.all(sources.map((source) => source.close()));
+  }
+}
+
+/** Each colour with a fourth value beside it. */
+function inQuads(colours: readonly number[]): Float32Array {
+  return Float32Array.from({ length: (colours.length / 3) * 4 }, (_, i) =>
+    i % 4 === 3 ? 0 : colours[Math.floor(i / 4) * 3 + (i % 4)]!,
+  );
 }

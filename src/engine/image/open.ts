@@ -156,7 +156,7 @@ async function drawOn(
     tell,
   }: DrawOptions & { tell: Telling },
 ): Promise<void> {
-  const { device, components, runner, autoencoder, planner, own, plain } = parts;
+  const { device, components, runner, autoencoder, colours, planner, own, plain } = parts;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   for (const message of notesOn(resolved, parts)) emit({ type: 'note', message });
@@ -172,6 +172,7 @@ async function drawOn(
     components,
     runner,
     autoencoder,
+    colours,
     plan: { ...plan, steps: plan.steps.slice(0, mostSteps) },
     options: {
       plain,

@@ -10,6 +10,7 @@ import { openComponents, orClose, type Components } from './components.ts';
 import { familyOf, type Family } from './families.ts';
 import type { OpenEvent } from '../open-event.ts';
 import type { ImageModelInfo, ImageModelOptions } from './image-model.ts';
+import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
 import { schedulerConfig } from './outdated.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import { readAutoencoder, type Autoencoder } from './pictures.ts';
@@ -26,6 +27,7 @@ export interface Parts {
   device: Device;
   components: Components;
   autoencoder: Autoencoder;
+  colours: ColourMap | null;
   runner: Runner;
   planner: Planner;
   own: OwnSettings;
@@ -103,7 +105,10 @@ async function partsOf(
     path: components.get('scheduler').folder.path,
   });
   const sizeMultiple = autoencoder.factor * family.patch;
-  const own = await ownSettings(await platform.openFolder(pipeline.path), sizeMultiple);
+  const folder = await platform.openFolder(pipeline.path);
+  const own = await ownSettings(folder, sizeMultiple);
+  const { latentChannels, scales } = autoencoder;
+  const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
   const { steps, guidance, size } = family.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
@@ -130,7 +135,7 @@ async function partsOf(
     zerosNegative: runner.zerosNegative,
   };
   const info = describe(pipeline, options.model, components, context, own);
-  return { device, components, autoencoder, runner, planner, own, plain, context, info };
+  return { device, components, autoencoder, colours, runner, planner, own, plain, context, info };
 }
 
 /** What values of the model's are taken from, where neither its svc.json nor its family alone says them. */

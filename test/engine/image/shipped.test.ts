@@ -33,6 +33,26 @@ it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
   expect(far.length).toBeLessThanOrEqual(data.length / 1000);
 });
 
+it('previews it by a linear map, also where its decoder waits its turn', async () => {
+  const options = { model: inRoot(path), memoryBudget: 64 << 20 };
+  const small = await openImageModelInline(nodePlatform, options);
+  const events = await listen(small, { prompt, seed: Number(seed), previews: 4 });
+  await small.close();
+  expect(events.filter(({ type }) => type === 'note')).toEqual([]);
+  const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
+  expect(previews.length).toBe(4);
+  const [picture] = picturesOf(events);
+  const away = previews.map(({ width, height, data }) => {
+    expect([width, height]).toEqual([picture!.width, picture!.height]);
+    return data.reduce((sum, value, i) => sum + Math.abs(value - picture!.data[i]!), 0) / data.length;
+  });
+  expect(away).toEqual(away.toSorted((a, b) => b - a));
+  expect(away.at(-1)).toBeLessThan(12);
+  // What stays on the device is previewed the same way.
+  const others = await listen(model, { prompt, seed: Number(seed), previews: 4 });
+  expect(others.flatMap((event) => (event.type === 'preview' ? [event.image] : []))).toEqual(previews);
+});
+
 it('names the words that it does not know before it draws', async () => {
   for await (const event of model.generate({ prompt: 'a red cat on a sofa', seed: 1, steps: 1 })) {
     if (event.type === 'resolved') continue;
