@@ -21,8 +21,7 @@ import { createImageModel, type DrawOptions } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
-import { isEmpty } from './mask-crop.ts';
-import { promptNotes } from './prompt-notes.ts';
+import { notesOn } from './request-notes.ts';
 import { createTuner } from './tuner.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
 
@@ -131,17 +130,6 @@ function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved
   return isOwn ? [prompt, values.negativePrompt] : [prompt];
 }
 
-/** What one should know of a request that is drawn as it is all the same. */
-function notesOn({ request, event: { values } }: Resolved, { planner, context }: Parts): string[] {
-  const weighs = context.family.name !== 'z-image';
-  const left = planner.leavesOut(values.scheduler);
-  const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
-  if (left !== null) notes.unshift(left);
-  if (request.mask && isEmpty(request.mask))
-    notes.push('the mask is black throughout, and only what is white is drawn anew');
-  return [...new Set(notes)];
-}
-
 async function drawOn(
   parts: Parts,
   platform: Platform,
@@ -167,6 +155,8 @@ async function drawOn(
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
     tell.kernels(stage, done, total);
   };
+  if (tune && plain)
+    tell.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(resolved);
   const drawing: Omit<Drawing, 'tiling'> = {
     components,
@@ -180,7 +170,7 @@ async function drawOn(
       signal,
       profiler,
       onKernels,
-      tune: tune ? createTuner(device, platform, tell.note, onKernels) : undefined,
+      tune: tune && !plain ? createTuner(device, platform, tell.note, onKernels) : undefined,
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         emit({ type: 'note', message });

@@ -45,6 +45,8 @@ export interface Runner {
   mostClipSkip: number;
   /** Nothing is unwanted where nothing is said, not the empty text. */
   zerosNegative: boolean;
+  /** Whether a pass without the prompt is made, to guide by. */
+  guides(guidance: number): boolean;
   /** What flow schedules go by: a picture's tokens, and sigmas before the shift; null for others. */
   flow: { tokens(height: number, width: number): number; sigmas(steps: number): number[] } | null;
   /** Throws bad_checkpoint where weights are not those that the configurations ask for, or a tokenizer is broken. */

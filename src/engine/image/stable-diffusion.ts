@@ -29,8 +29,7 @@ export function stableDiffusion(
   const encoder = components.has('text_encoder') ? 'text_encoder' : 'text_encoder_2';
   const { className, config: textJson } = components.get(encoder);
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
-  const guided = ({ guidance }: { guidance: number }): boolean =>
-    guidance > 1 && config.guidanceDims === null;
+  const guides = (guidance: number): boolean => guidance > 1 && config.guidanceDims === null;
   const zerosNegative = xl && settings['force_zeros_for_empty_prompt'] !== false;
 
   return {
@@ -39,6 +38,7 @@ export function stableDiffusion(
     sampleSize: xl ? config.sampleSize : sampleSizeOf(json, config.sampleSize),
     mostClipSkip: layers - (xl ? 2 : 1),
     zerosNegative,
+    guides,
     flow: null,
     async checkFiles() {
       checkContext(config, await checkEncoders(components));
@@ -48,7 +48,7 @@ export function stableDiffusion(
       const { values, sources, prompt, call, options } = request;
       const text = await encodeClip(components, xl, {
         prompt,
-        negative: guided(values) ? values.negativePrompt : null,
+        negative: guides(values.guidance) ? values.negativePrompt : null,
         prompt2: call.prompt2,
         negative2: call.negativePrompt2,
         clipSkip: values.clipSkip,

@@ -35,6 +35,8 @@ const PATCH = 2;
 const MOST_TOKENS = 512;
 const TRAINED_STEPS = 1000;
 
+const guides = (guidance: number): boolean => guidance > 0;
+
 export function zImageRunner(components: Components): Runner {
   const { device } = components;
   const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
@@ -46,6 +48,7 @@ export function zImageRunner(components: Components): Runner {
     sampleSize: null,
     mostClipSkip: 0,
     zerosNegative: false,
+    guides,
     flow: { tokens: (height, width) => (height / PATCH) * (width / PATCH), sigmas: plainSigmas },
     async checkFiles() {
       await openTemplate(components);
@@ -106,7 +109,7 @@ async function encodeCaptions(
   const { device } = components;
   const config = encoderConfig(components);
   const { tokenizer, template } = await openTemplate(components);
-  const texts = values.guidance > 0 ? [prompt, values.negativePrompt] : [prompt];
+  const texts = guides(values.guidance) ? [prompt, values.negativePrompt] : [prompt];
   const one = device.tensor('step', 'one', [1], Float32Array.of(1));
   const encoded = components.use(
     'text_encoder',

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { OpenEvent } from '../../../src/engine/open-event.ts';
+import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
@@ -124,6 +125,18 @@ it('notes what a request asks for in vain', async () => {
     type: 'note',
     message: 'the mask is black throughout, and only what is white is drawn anew',
   });
+  await model.close();
+});
+
+it('notes what changes nothing where guidance is off', async () => {
+  const { model } = await open();
+  const heard = async (more: Partial<ImageRequest>) => {
+    const events = await listen(model, { ...REQUEST, negativePrompt: 'rain', guidanceRescale: 0.7, ...more });
+    return events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+  };
+  const why = 'changes nothing: at `guidance` 1 this model makes no pass without the prompt';
+  expect(await heard({ guidance: 1 })).toEqual([`\`negativePrompt\` ${why}`, `\`guidanceRescale\` ${why}`]);
+  expect(await heard({ guidance: 2 })).toEqual([]);
   await model.close();
 });
 

@@ -51,6 +51,18 @@ it('says what it found, and keeps it for the adapter', async ({ skip }) => {
   expect(notes).toHaveLength(1);
 });
 
+it('says that plain kernels are not tuned', { timeout: 300_000 }, async () => {
+  const notes: string[] = [];
+  const options = { model: tinyPipeline('sd1'), backend: 'generic' } as const;
+  await using model = await openImageModelInline(nodePlatform, options, (event) => {
+    if (event.type === 'note') notes.push(event.message);
+  });
+  await model.warmUp(REQUEST, 0, { tune: true });
+  expect(notes).toEqual([
+    'nothing is tuned: the generic backend has one kernel of each kind, and they are compiled',
+  ]);
+});
+
 it('says where nothing can be told apart, and compiles', { timeout: 300_000 }, async () => {
   const platform: Platform = {
     ...nodePlatform,

@@ -1,0 +1,34 @@
+// What is said of a request before it is drawn: what has no meaning here, and what changes nothing.
+
+import { isEmpty } from './mask-crop.ts';
+import type { Parts } from './parts.ts';
+import { promptNotes } from './prompt-notes.ts';
+import type { Resolved } from './resolve.ts';
+
+/** What one should know of a request that is drawn as it is all the same. */
+export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): string[] {
+  const {
+    request,
+    event: { values },
+  } = resolved;
+  const { planner, context } = parts;
+  const weighs = context.family.name !== 'z-image';
+  const left = planner.leavesOut(values.scheduler);
+  const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
+  if (left !== null) notes.unshift(left);
+  if (request.mask && isEmpty(request.mask))
+    notes.push('the mask is black throughout, and only what is white is drawn anew');
+  return [...new Set([...notes, ...unheard(resolved, parts)])];
+}
+
+/** What was asked for and changes nothing. */
+function unheard({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): string[] {
+  if (runner.guides(values.guidance)) return [];
+  const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
+  const asked = [
+    ...(isAsked('negativePrompt') && values.negativePrompt !== '' ? ['`negativePrompt`'] : []),
+    ...(isAsked('guidanceRescale') && values.guidanceRescale > 0 ? ['`guidanceRescale`'] : []),
+  ];
+  const why = `at \`guidance\` ${values.guidance} this model makes no pass without the prompt`;
+  return asked.map((name) => `${name} changes nothing: ${why}`);
+}
