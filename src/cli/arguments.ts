@@ -10,6 +10,7 @@ import {
   namesIn,
   readText,
   valueText,
+  wordsOf,
   type Option,
   type OptionTable,
   type Values,
@@ -60,8 +61,9 @@ export function readArguments<T extends OptionTable>(
     values[name] = joined(values[name], value, table[name]);
     // --x true and --x false, in two words.
     const next = tokens[at + 1];
-    if (isSwitch && next?.kind === 'positional' && /^(true|false)$/.test(next.value)) {
-      values[name] = next.value === 'true';
+    const words = isSwitch && table[name]?.kind === 'boolean' ? wordsOf(table[name]) : {};
+    if (next?.kind === 'positional' && Object.hasOwn(words, next.value)) {
+      values[name] = words[next.value];
       tokens.splice(at + 1, 1);
     }
   }

@@ -33,14 +33,17 @@ export interface Run {
 
 /** Returns how many prompts failed. */
 export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
-  const { plan, report } = run;
+  const { plan, report, perf } = run;
   let failed = 0;
   for (const [index, prompt] of plan.prompts.entries()) {
     report.prompt(index, plan.prompts.length, prompt, plan.seeds);
     try {
       if (!(await drawPrompt(run, { index, prompt, resolved, sources }))) failed += 1;
     } catch (error) {
-      if (endsTheRun(error)) throw error;
+      if (endsTheRun(error)) {
+        if (!isCancelled(error)) perf.failed(failureOf(index, asTyped(error, plan.given)));
+        throw error;
+      }
       tellFailure(run, index, asTyped(error, plan.given));
       failed += 1;
     }
@@ -49,10 +52,18 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
 }
 
 function tellFailure({ report, perf }: Run, prompt: number, error: unknown): void {
+  const failure = failureOf(prompt, error);
+  report.failed(prompt, failure.code, failure.message);
+  perf.failed(failure);
+}
+
+function failureOf(prompt: number, error: unknown): { prompt: number; code: string; message: string } {
   const code = error instanceof EngineError ? error.code : 'internal';
-  const message = error instanceof Error ? error.message : String(error);
-  report.failed(prompt, code, message);
-  perf.failed({ prompt, code, message });
+  return { prompt, code, message: error instanceof Error ? error.message : String(error) };
+}
+
+function isCancelled(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'cancelled';
 }
 
 /** The next prompt would end the same way, or nobody waits for it. */

@@ -19,6 +19,8 @@ export const REQUEST_FIELDS = {
   scheduler: 'scheduler',
   'clip-skip': 'clipSkip',
   strength: 'strength',
+  'max-sequence-length': 'maxSequenceLength',
+  'flow-shift': 'flowShift',
   'vae-tiling': 'tiling',
   'generic-kwargs': 'kwargs',
 } as const satisfies Partial<Record<keyof GenerateOptions, keyof ImageRequest>>;

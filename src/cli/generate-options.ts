@@ -92,6 +92,8 @@ const PERFORMANCE_OPTIONS = {
   },
   warmup: {
     kind: 'boolean',
+    aliases: ['warmup-mode'],
+    words: { off: false, request: true, server: true },
     group: PERFORMANCE,
     help: 'Draw some steps before the first prompt, and count time after them.',
     otherwise: 'false',
@@ -166,6 +168,7 @@ const OUTPUT_OPTIONS = {
     kind: 'integer',
     min: 1,
     max: 100,
+    aliases: ['output-compression'],
     words: { default: USUAL_QUALITY, low: 35, medium: 55, high: 90, maximum: 100 },
     group: OUTPUT,
     value: 'n|word',

@@ -28,7 +28,7 @@ export const SAMPLING_OPTIONS = {
     kind: 'number',
     min: 0,
     max: LIMITS.guidance,
-    elsewhere: ['cfg-scale', 'cfg', 'guidance', 'scale'],
+    elsewhere: ['cfg-scale', 'cfg', 'guidance', 'scale', 'true-cfg-scale'],
     group: SAMPLING,
     help: 'Classifier-free guidance; higher follows the prompt more closely.',
     otherwise: `${DEFAULTS.guidance}, or the model's own`,
@@ -101,6 +101,20 @@ export const SAMPLING_OPTIONS = {
     group: SAMPLING,
     help: "How far a guided prediction keeps the conditional one's spread.",
     otherwise: '0',
+  },
+  'max-sequence-length': {
+    kind: 'integer',
+    min: 1,
+    group: SAMPLING,
+    help: 'Tokens of a prompt that Z-Image reads.',
+    otherwise: '512',
+  },
+  'flow-shift': {
+    kind: 'number',
+    above: 0,
+    group: SAMPLING,
+    help: 'Shift of the noise schedule of Z-Image.',
+    otherwise: "the model's own",
   },
 } as const satisfies OptionTable;
 

@@ -142,7 +142,7 @@ export const LORA = {
   'quantizer-config': {
     kind: 'string',
     group: WEIGHTS,
-    aliases: ['nunchaku-config'],
+    aliases: ['nunchaku-config', 'quantization-precision', 'quantization-rank'],
     help: 'Settings for low-rank quantization.',
     unbuilt: { neutral: [], because: NO_LOW_RANK },
   },

@@ -112,19 +112,28 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
     report.note(`Warmed up in ${((performance.now() - started) / 1000).toFixed(2)} s`);
   }
   const started = performance.now();
-  const failed = await drawPrompts(run, resolved, fitted);
+  const failed = await drawPrompts(run, resolved, fitted).catch(async (error: unknown) => {
+    // What was drawn until then was drawn.
+    perf.finished(performance.now() - started);
+    await dumpPerf(run);
+    throw error;
+  });
   perf.finished(performance.now() - started);
   report.finished(perf.dump.outputs.length, failed, performance.now() - started);
-  const place = options['perf-dump-path'];
-  let isDumped = true;
-  if (place !== undefined) {
-    try {
-      await writePerf(place, perf.dump);
-      report.note(`Wrote what it took to ${place}`);
-    } catch (error) {
-      isDumped = false;
-      report.error(error);
-    }
-  }
+  const isDumped = await dumpPerf(run);
   return failed > 0 || !isDumped ? EXIT.failed : EXIT.ok;
+}
+
+/** Whether all that was asked to be written of it was. */
+async function dumpPerf({ plan, report, perf }: Run): Promise<boolean> {
+  const place = plan.given.options['perf-dump-path'];
+  if (place === undefined) return true;
+  try {
+    await writePerf(place, perf.dump);
+    report.note(`Wrote what it took to ${place}`);
+    return true;
+  } catch (error) {
+    report.error(error);
+    return false;
+  }
 }

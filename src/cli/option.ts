@@ -33,7 +33,8 @@ interface OptionBase {
 export type Option = OptionBase &
   (
     | { kind: 'string'; default?: string }
-    | { kind: 'boolean' }
+    /** `words` stand for on and off, besides true and false. */
+    | { kind: 'boolean'; words?: Readonly<Record<string, boolean>> }
     | {
         kind: 'integer' | 'number';
         default?: number;
@@ -114,6 +115,11 @@ export function namesIn(table: OptionTable): string[] {
   return Object.entries(table).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
 }
 
+/** What turns a switch on and off. */
+export function wordsOf({ words }: Extract<Option, { kind: 'boolean' }>): Readonly<Record<string, boolean>> {
+  return { true: true, false: false, ...words };
+}
+
 /** The value that an argument's text says; `name` is for messages. */
 export function readText(name: string, option: Option, text: string): unknown {
   switch (option.kind) {
@@ -124,8 +130,12 @@ export function readText(name: string, option: Option, text: string): unknown {
     case 'list':
       return text.split(',').filter((part) => part !== '');
     case 'boolean':
-      if (text === 'true' || text === 'false') return text === 'true';
-      throw new UsageError(`${name} is on or off and takes no value but true and false, got "${text}"`);
+      if (Object.hasOwn(wordsOf(option), text)) return wordsOf(option)[text];
+      throw new UsageError(
+        `${name} is on or off and takes no value but ${Object.keys(wordsOf(option))
+          .join(', ')
+          .replace(/, ([^,]*)$/, ' and $1')}, got "${text}"`,
+      );
     case 'choice': {
       const chosen = option.words?.[text] ?? text;
       if (option.choices.includes(chosen)) return chosen;
@@ -160,11 +170,11 @@ export function readValue(name: string, option: Option, value: unknown): unknown
     if (!isList) throw wrong(`${boundsText({ ...option, kind: 'integer' })}, or a list of them`);
     return readText(name, option, numbers.join());
   }
-  if (option.kind === 'boolean' && typeof value !== 'boolean') throw wrong('true or false');
+  const isWord = typeof value === 'string' && 'words' in option && Object.hasOwn(option.words ?? {}, value);
+  if (option.kind === 'boolean' && typeof value !== 'boolean' && !isWord) throw wrong('true or false');
   if (option.kind === 'string' && typeof value !== 'string') throw wrong('a text');
   const isSingle = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   if (!isSingle) throw wrong(option.kind === 'json' ? 'an object' : 'a single value');
-  const isWord = typeof value === 'string' && 'words' in option && Object.hasOwn(option.words ?? {}, value);
   const needsNumber = option.kind === 'integer' || option.kind === 'number';
   if (needsNumber && typeof value !== 'number' && !isWord) throw wrong(boundsText(option));
   return readText(name, option, String(value));

@@ -92,3 +92,13 @@ describe('a model of another place', () => {
     expect(fake.opened[0]?.model).toBe(join(folder, 'models/tiny'));
   });
 });
+
+it('what decides the last bits is kept where it was given: the budget, what Z-Image reads, how its noise is shifted', async () => {
+  const folder = await folderOf({});
+  const given = ['--memory-budget', '2GB', '--max-sequence-length', '40', '--flow-shift', '2.5'];
+  const common = ['--prompt', 'x', '--seed', '1', '--output-path', join(folder, 'out')];
+  const { out } = await generate('--model-path', 'm', ...common, ...given);
+  const { fake } = await generate('--config', out.trimEnd(), ...common.slice(4));
+  expect(fake.opened[0]?.memoryBudget).toBe(2e9);
+  expect(fake.requests[0]).toMatchObject({ maxSequenceLength: 40, flowShift: 2.5 });
+});

@@ -101,7 +101,7 @@ describe('a value comes from', () => {
   it.each<[string, string | object]>([
     [
       'a.json',
-      { model_path: 'm', prompt: 'x', guidance_scale: 2, num_samples: 2, warmup: false, seed: null },
+      { model_path: 'm', prompt: 'x', guidance_scale: 2, num_samples: 2, warmup_mode: 'off', seed: null },
     ],
     ['a.yaml', 'model_path: m\nprompt: x\nguidance_scale: 2 # low\nnum_samples: 2\nseed:\n'],
     ['a.yml', 'model_path: m\nprompt: [x]\nguidance_scale: 2\nnum_samples: 2\n'],

@@ -38,6 +38,7 @@ describe('a value is read', () => {
     [['--vae-tiling', 'false'], { tiling: false }],
     [['--vae-tiling=false'], { tiling: false }],
     [['--no-vae-tiling'], { tiling: false }],
+    [['--max-sequence-length', '40', '--flow-shift', '2.5'], { maxSequenceLength: 40, flowShift: 2.5 }],
     [['--preview'], { previews: Infinity }],
     [['--generic-kwargs', '{"eta": 0.5}'], { kwargs: { eta: 0.5 } }],
     [['--diffusers-kwargs', '{"eta": 0.5}'], { kwargs: { eta: 0.5 } }],
@@ -93,6 +94,9 @@ describe('a value is read', () => {
     [['--enable-torch-compile'], [{ steps: 0, tune: true }]],
     [['--enable-torch-compile', '--warmup'], [{ steps: 1, tune: true }]],
     [['--warmup', 'false'], []],
+    [['--warmup-mode', 'request', '--warmup-steps', '2'], [{ steps: 2, tune: false }]],
+    [['--warmup-mode=off'], []],
+    [['--warmup-mode', 'off'], []],
   ])('%j warms up', async (args, warmUps) => {
     const { fake, err } = await draw(...BASE, ...args);
     expect(fake.warmUps).toEqual(warmUps);

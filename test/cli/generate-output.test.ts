@@ -175,6 +175,21 @@ describe('exit codes', () => {
 });
 
 describe('the performance file', () => {
+  it.each([
+    ['out_of_memory', 4, [{ prompt: 1, code: 'out_of_memory', message: 'failed with out_of_memory' }]],
+    ['cancelled', 130, []],
+  ])('is also written where a run ends early, by %s', async (ends, exit, failures) => {
+    const place = join(folder, 'perf.json');
+    const { code, out } = await draw(
+      ...['--prompt', 'a house', '--prompt', `fail ${ends}`, '--prompt', 'a boat', '--perf-dump-path', place],
+    );
+    expect(code).toBe(exit);
+    const dump = JSON.parse(await readFile(place, 'utf8')) as PerfDump;
+    expect(dump.outputs.map(({ path }) => path)).toEqual([out.trimEnd()]);
+    expect(dump.failures).toEqual(failures);
+    expect(dump.total_duration_ms).toBeGreaterThan(0);
+  });
+
   it('says what the run took, by the schema in perf-dump.ts', async () => {
     const place = join(folder, 'deep', 'perf.json');
     const { code, out } = await draw(

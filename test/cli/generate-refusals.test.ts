@@ -245,6 +245,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ['--lora-nickname x', LORA],
     ['--lora-scale 0.5', LORA],
     ['--lora-target-modules to_q,to_k', LORA],
+    ['--quantization-rank 32', '--quantizer-config 32 is not built yet: low-rank quantized'],
     ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
     [
       '--quantizer-config x',
