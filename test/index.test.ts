@@ -48,7 +48,7 @@ it('an adapter that is not there is named with those that are', async () => {
   expect(result.ok).toBe(false);
   expect(result.problem).toContain('no such adapter');
   const opening = face.openTextModel({ model: face.shippedModelPath(), adapter: '17' });
-  await expect(opening).rejects.toMatchObject({ code: 'no_adapter' });
+  await expect(opening).rejects.toMatchObject({ code: 'bad_request', param: 'adapter' });
 });
 
 it('the model that ships is where it says, and resolves to itself', async () => {
