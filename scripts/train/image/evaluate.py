@@ -1,4 +1,4 @@
-"""Draws 200 held-out captions and 40 prompts written by hand, reads the pictures, and prints pass rates.
+"""Draws 200 held-out captions once and 40 prompts written by hand from eight seeds each, reads the pictures, and prints pass rates.
 
     python evaluate.py --model ../../../models/svc-scenes-mini --state state/ --out evaluation/
 
@@ -46,6 +46,7 @@ def judge(prompt: Prompt, reading: Reading) -> dict[str, list[bool]]:
     for thing in prompt.things:
         colour, place = reading.things.get(thing.kind, (None, None))
         met["object"].append(colour is not None)
+        met["once"].append(colour is not None and thing.kind not in reading.twice)
         if thing.colour:
             met["colour"].append(colour == thing.colour)
         if thing.place:
@@ -71,7 +72,7 @@ def rates(prompts: list[Prompt], judged: list[dict[str, list[bool]]]) -> dict[st
 def report(name: str, table: dict[str, dict[str, str]]) -> None:
     columns = ("0", "1", "2", "3", "all")
     print(f"\n{name:<16}" + "".join(f"{c + ' things' if c != 'all' else c:>16}" for c in columns))
-    for attribute in ("object", "colour", "place", *FIELDS, "whole picture"):
+    for attribute in ("object", "once", "colour", "place", *FIELDS, "whole picture"):
         if attribute in table:
             print(f"{attribute:<16}" + "".join(f"{table[attribute].get(c, '–'):>16}" for c in columns))
 
@@ -82,6 +83,7 @@ def main() -> None:
     parser.add_argument("--state", type=Path, required=True, help="folder of the reader")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--held-out", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=8, help="pictures of each prompt written by hand")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--guidance", type=float)
     parser.add_argument("--batch", type=int, default=20)
@@ -91,7 +93,7 @@ def main() -> None:
     reader, tables = load(args.state), {}
     held_out = held_out_prompts(args.held_out)
     for name, file, prompts in (
-        ("by hand", "sheet.png", hand_written()),
+        ("by hand", "sheet.png", hand_written() * args.seeds),
         ("held out", "held-out.png", [p for p, _ in held_out]),
     ):
         if args.drawn and name == "by hand":

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 import torch
-from diffusers import DDIMScheduler, StableDiffusionPipeline
+from diffusers import DDPMScheduler, StableDiffusionPipeline
 from safetensors.torch import load_file, save_file
 from transformers import CLIPTextModel, CLIPTokenizer
 
@@ -33,7 +33,7 @@ def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline,
         text_encoder=text,
         tokenizer=CLIPTokenizer.from_pretrained(tokenizer_folder),
         unet=unet,
-        scheduler=DDIMScheduler(**SCHEDULE),
+        scheduler=DDPMScheduler(**SCHEDULE),
         safety_checker=None,
         feature_extractor=None,
         requires_safety_checker=False,

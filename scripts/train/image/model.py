@@ -1,7 +1,7 @@
-"""The denoiser and its noise schedule: diffusers' UNet2DConditionModel and DDIMScheduler."""
+"""The denoiser and its noise schedule: diffusers' UNet2DConditionModel and DDPMScheduler."""
 
 import torch
-from diffusers import DDIMScheduler, UNet2DConditionModel
+from diffusers import DDPMScheduler, UNet2DConditionModel
 
 WIDTHS = [64, 128]
 HEAD = 32
@@ -15,7 +15,6 @@ SCHEDULE = {
     "rescale_betas_zero_snr": True,
     "timestep_spacing": "trailing",
     "clip_sample": False,
-    "set_alpha_to_one": True,
     "steps_offset": 1,
 }
 """The last step is pure noise (zero SNR, trailing), or night skies come out grey."""
@@ -41,7 +40,7 @@ class Noise:
     """Noised latents and their v targets."""
 
     def __init__(self, device: str) -> None:
-        self.scheduler = DDIMScheduler(**SCHEDULE)
+        self.scheduler = DDPMScheduler(**SCHEDULE)
         self.alphas = self.scheduler.alphas_cumprod.to(device)
 
     def add(self, x: torch.Tensor, t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -29,9 +29,11 @@ NOWHERE = -100  # cross_entropy's own word for "no label"
 class Reading:
     fields: dict[str, str]
     things: dict[str, tuple[str, str]]  # kind → colour, place
+    twice: set[str]  # kinds that stand in two places
 
 
 CELLS = 8
+SECOND = -2  # a peak's logit apart from the first: of the painter's own things, each drawn once, 1.5 % have one
 
 
 class Reader(nn.Module):
@@ -113,6 +115,14 @@ def place_of(where: Tensor) -> str:
     return PLACES[0] if x < 0.36 else PLACES[2] if x > 0.64 else PLACES[1]
 
 
+def second_peak(where: Tensor) -> float:
+    """Of one kind's cells [8, 8]: the largest that does not touch the largest of all."""
+    top = int(where.argmax())
+    rows, columns = torch.meshgrid(torch.arange(CELLS), torch.arange(CELLS), indexing="ij")
+    apart = torch.maximum((rows - top // CELLS).abs(), (columns - top % CELLS).abs()) >= 2
+    return float(where[apart].max())
+
+
 @torch.no_grad()
 def read(reader: Reader, pictures: list[np.ndarray]) -> list[Reading]:
     """Of pictures [128, 128, 3] u8."""
@@ -126,7 +136,8 @@ def read(reader: Reader, pictures: list[np.ndarray]) -> list[Reading]:
             for k, kind in enumerate(KINDS)
             if where[k].max() > 0
         }
-        readings.append(Reading(fields, things))
+        twice = {kind for k, kind in enumerate(KINDS) if kind in things and second_peak(where[k]) > SECOND}
+        readings.append(Reading(fields, things, twice))
     return readings
 
 
