@@ -32,6 +32,6 @@ export function plainLobby(most: number): Lobby {
 export function overloaded(waiting: number): EngineError {
   return new EngineError(
     'overloaded',
-    `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that --max-queued-requests allows: try again later`,
+    `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that \`maxQueuedRequests\` allows: try again later`,
   );
 }

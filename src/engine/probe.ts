@@ -31,7 +31,7 @@ async function check(open: () => Promise<Device>): Promise<string | null> {
     const worst = expected.reduce((most, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0);
     return worst < 1e-4
       ? null
-      : `a matmul is off by ${worst}: the driver miscomputes, update it or try another --adapter`;
+      : `a matmul is off by ${worst}: the driver miscomputes, update it or try another \`adapter\``;
   } finally {
     device.destroy();
   }

@@ -248,9 +248,7 @@ describe('memory', () => {
     const { info, notes, pages } = await open({ maxTotalTokens: 1000 });
     expect(pages).toBe(32);
     expect(info.contextLength).toBe(1024);
-    expect(notes).toEqual([
-      expect.stringMatching('from 65536 to 1024 tokens to fit --max-total-tokens 1000'),
-    ]);
+    expect(notes).toEqual([expect.stringMatching('from 65536 to 1024 tokens to fit `maxTotalTokens` 1000')]);
   });
 });
 

@@ -75,7 +75,7 @@ export function createAdapters(
     await file.close();
     throw new EngineError(
       'bad_request',
-      `${path} has rank ${file.rank}, --max-lora-rank allows ${maxLoraRank}: raise it`,
+      `${path} has rank ${file.rank}, \`maxLoraRank\` allows ${maxLoraRank}: raise it`,
       { param: 'maxLoraRank' },
     );
   };
@@ -130,7 +130,7 @@ export function createAdapters(
     if (!idle) {
       throw new EngineError(
         'overloaded',
-        `${countText(maxLoras, 'adapter')} ${maxLoras === 1 ? 'is' : 'are'} loaded, the most that --max-loras allows: unload one, or raise it`,
+        `${countText(maxLoras, 'adapter')} ${maxLoras === 1 ? 'is' : 'are'} loaded, the most that \`maxLoras\` allows: unload one, or raise it`,
         { param: 'lora' },
       );
     }
@@ -170,9 +170,9 @@ export function createAdapters(
     const refuse = (problem: string): EngineError =>
       new EngineError('bad_request', `lora ${JSON.stringify(lora)} ${problem}`, { param: 'lora' });
     if (isPath && allowed.length === 0)
-      throw refuse('is a path, and none is allowed: start with --lora-dir or --lora-paths');
+      throw refuse('is a path, and none is allowed: start with `loraDir` or `loraPaths`');
     const found = await platform.folderWithin(lora, allowed);
-    if (found === 'outside') throw refuse('lies outside the folders that --lora-dir and --lora-paths allow');
+    if (found === 'outside') throw refuse('lies outside the folders that `loraDir` and `loraPaths` allow');
     if (found !== 'missing') return found.path;
     throw unknown(lora, 'lora');
   };

@@ -127,7 +127,7 @@ export function stepRows(
   if (tile(slots) > mostSlots) {
     throw new EngineError(
       'bad_request',
-      `${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower --max-running-requests to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
+      `${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower \`maxRunningRequests\` to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
       { param: 'maxRunningRequests' },
     );
   }
@@ -153,13 +153,13 @@ export function contextNotes(
   const wanted = Math.min(contextLength ?? modelContext, modelContext);
   if (contextLength !== undefined && contextLength > modelContext) {
     notes.push(
-      `--context-length ${contextLength} is beyond the ${modelContext} tokens the model was made for; using those`,
+      `\`contextLength\` ${contextLength} is beyond the ${modelContext} tokens the model was made for; using those`,
     );
   }
   if (inForce < wanted) {
     const limit =
       inForce >= maxTotalTokens
-        ? `--max-total-tokens ${maxTotalTokens}`
+        ? `\`maxTotalTokens\` ${maxTotalTokens}`
         : `the memory budget of ${bytesText(device.memoryBudget)}`;
     notes.push(`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
   }

@@ -111,13 +111,13 @@ export function gaveWay(): EngineError {
 function waitedTooLong(ms: number): EngineError {
   return new EngineError(
     'timed_out',
-    `the request waited ${ms} ms for a place, the most it may: try again later, or raise --queue-timeout`,
+    `the request waited ${ms} ms for a place, the most it may: try again later, or raise \`queueTimeout\``,
   );
 }
 
 function tookTooLong(ms: number): EngineError {
   return new EngineError(
     'timed_out',
-    `the request took ${ms} ms, the most it may: ask for fewer tokens, or raise --request-timeout`,
+    `the request took ${ms} ms, the most it may: ask for fewer tokens, or raise \`totalTimeout\``,
   );
 }

@@ -247,7 +247,7 @@ function noToken({ processor }: Sequence): EngineError {
 function notNumbers(): EngineError {
   return new EngineError(
     'internal',
-    'the logits are not numbers: the weights or their precision do not fit this adapter; try --quantization none',
+    'the logits are not numbers: the weights or their precision do not fit this adapter; try `quantization` none',
   );
 }
 

@@ -171,7 +171,7 @@ export async function checkWgsl(
   if (check === null) {
     throw new EngineError(
       'bad_request',
-      'processors has a function in WGSL, which this model does not take: open it with --enable-custom-logit-processor',
+      'processors has a function in WGSL, which this model does not take: open it with `customLogitProcessors`',
       { param: 'processors' },
     );
   }

@@ -86,12 +86,11 @@ function checkRequest(
     throw new EngineError('bad_request', `${param} ${problem}`, { param });
   };
   if (hiddenStates !== undefined && !recording.hiddenStates)
-    refuse('hiddenStates', 'is off: start with --enable-return-hidden-states (enableHiddenStates)');
+    refuse('hiddenStates', 'is off: open the model with `enableHiddenStates`');
   if (routedExperts === undefined) return;
   if (!recording.experts)
     refuse('routedExperts', 'is for models with experts, which this is not: leave it out');
-  if (!recording.routedExperts)
-    refuse('routedExperts', 'is off: start with --enable-return-routed-experts (enableRoutedExperts)');
+  if (!recording.routedExperts) refuse('routedExperts', 'is off: open the model with `enableRoutedExperts`');
   if (routedExperts.from > promptTokens)
     refuse(
       'routedExperts.from',

@@ -227,15 +227,15 @@ export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   const useless = (param: string, why: string): never => {
-    throw new EngineError('bad_request', `${param} has no effect ${why}`, { param });
+    throw new EngineError('bad_request', `\`${param}\` has no effect ${why}`, { param });
   };
-  const off = 'where prefixCache is false (--disable-radix-cache): leave one of them out';
+  const off = 'where the prefix cache is off: leave one of them out';
   if (!prefixCache && hostCache !== undefined) useless('hostCache', off);
   if (!prefixCache && storageCache !== undefined) useless('storageCache', off);
   if (storageCacheBytes === undefined) return;
-  if (storageCache === undefined) useless('storageCacheBytes', 'without storageCache: set that too');
+  if (storageCache === undefined) useless('storageCacheBytes', 'without `storageCache`: set that too');
   if (/^rediss?:/.test(String(storageCache)))
-    useless('storageCacheBytes', 'where storageCache is a redis:// address: set maxmemory in that server');
+    useless('storageCacheBytes', 'where `storageCache` is a redis:// address: set maxmemory in that server');
 }
 
 /** The same for a request; `vocabulary` bounds the token ids it names. */

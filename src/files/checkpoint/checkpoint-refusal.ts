@@ -85,7 +85,7 @@ export function refuseQuantized(path: string, config: Record<string, unknown>): 
   const method = typeof named === 'string' ? named : isBitsAndBytes ? 'bitsandbytes' : 'an unnamed method';
   throw new EngineError(
     'unsupported',
-    `${path} is quantized with ${method} (quantization_config), which is not read: take the original checkpoint, and --quantization int4 for its size`,
+    `${path} is quantized with ${method} (quantization_config), which is not read: take the original checkpoint, and \`quantization\` int4 for its size`,
     { param: 'config.json' },
   );
 }

@@ -17,7 +17,7 @@ export async function openRedisStore(url: string, onTrouble: (message: string) =
   const { Redis: Client } = await import('ioredis').catch((cause: unknown) => {
     throw new EngineError(
       'unsupported',
-      '--storage-cache with a redis:// address needs the package ioredis: run npm install ioredis',
+      '`storageCache` with a redis:// address needs the package ioredis: run npm install ioredis',
       { param: 'storageCache', cause },
     );
   });

@@ -217,7 +217,7 @@ test('without folders a path is refused by the options that allow some', async (
   await expect(ids(model, [5, 6], '/some/folder')).rejects.toMatchObject({
     code: 'bad_request',
     param: 'lora',
-    message: expect.stringContaining('--lora-dir or --lora-paths') as string,
+    message: expect.stringContaining('`loraDir` or `loraPaths`') as string,
   });
   await expect(ids(model, [5, 6], 'name')).rejects.toMatchObject({ code: 'model_not_found' });
   await model.close();

@@ -75,7 +75,7 @@ describe('weights packed elsewhere', () => {
     });
     expect(code).toBe('unsupported');
     expect(message).toContain(`quantized with ${name} (`);
-    expect(message).toContain('--quantization int4');
+    expect(message).toContain('`quantization` int4');
   });
 });
 

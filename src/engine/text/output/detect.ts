@@ -104,8 +104,8 @@ export function outputFormat(
     reasoning: reasoningFormat(reasoning) ?? null,
     channels: [tools, reasoning].includes(HARMONY.name) ? HARMONY : null,
   };
-  if (chosen.tools === null) checkName(tools, '--tool-call-parser', TOOL_CALL_FORMATS);
-  if (chosen.reasoning === null) checkName(reasoning, '--reasoning-parser', REASONING_FORMATS);
+  if (chosen.tools === null) checkName(tools, 'toolCallParser', TOOL_CALL_FORMATS);
+  if (chosen.reasoning === null) checkName(reasoning, 'reasoningParser', REASONING_FORMATS);
   return chosen.channels === null ? chosen : { ...chosen, tools: null, reasoning: null };
 }
 
@@ -113,7 +113,7 @@ function checkName(name: string, option: string, names: readonly string[]): void
   if (names.includes(name)) return;
   throw new EngineError(
     'bad_request',
-    `${option} ${name} is no known format: it is one of ${names.join(', ')}`,
+    `\`${option}\` ${name} is no known format: it is one of ${names.join(', ')}`,
     {
       param: option,
     },

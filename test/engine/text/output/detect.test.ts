@@ -70,7 +70,7 @@ describe('a format by name', () => {
   });
 
   it('that nobody knows is refused with those that are', () => {
-    expect(() => named('hermess')).toThrow(/--tool-call-parser hermess .*hermes, .*kimi_k2.*none/);
-    expect(() => named(undefined, 'thinking')).toThrow(/--reasoning-parser thinking .*deepseek_r1/);
+    expect(() => named('hermess')).toThrow(/`toolCallParser` hermess .*hermes, .*kimi_k2.*none/);
+    expect(() => named(undefined, 'thinking')).toThrow(/`reasoningParser` thinking .*deepseek_r1/);
   });
 });

@@ -99,7 +99,7 @@ describe('what is not recorded is refused by the option that records it', () => 
     await expect(done(model, { ...greedy(ids, 2), hiddenStates: 'all' })).rejects.toMatchObject({
       code: 'bad_request',
       param: 'hiddenStates',
-      message: expect.stringContaining('--enable-return-hidden-states') as string,
+      message: expect.stringContaining('`enableHiddenStates`') as string,
     });
     await expect(done(model, { ...greedy(ids, 2), routedExperts: { from: 0 } })).rejects.toMatchObject({
       code: 'bad_request',
@@ -111,7 +111,7 @@ describe('what is not recorded is refused by the option that records it', () => 
   test('and a beginning behind the prompt', async () => {
     const closed = await openGolden('olmoe', { maxRunningRequests: 1 });
     await expect(done(closed, { ...greedy([5], 2), routedExperts: { from: 0 } })).rejects.toThrow(
-      '--enable-return-routed-experts',
+      '`enableRoutedExperts`',
     );
     await closed.close();
     const open = await openGolden('olmoe', { maxRunningRequests: 1, enableRoutedExperts: true });

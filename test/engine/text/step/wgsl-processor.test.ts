@@ -130,6 +130,6 @@ test('a model that was not opened for them takes none', async () => {
     ...greedy([5], 2),
     processors: [{ name: 'wgsl' as const, source: written('return logit;') }],
   };
-  await expect(collect(model.generate(asked))).rejects.toThrow('--enable-custom-logit-processor');
+  await expect(collect(model.generate(asked))).rejects.toThrow('`customLogitProcessors`');
   await model.close();
 });
