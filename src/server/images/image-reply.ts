@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import {
+  coverImage,
   encodeImage,
   type ImageEvent,
   type ImageFormat,
@@ -19,6 +20,8 @@ export interface ImageReply {
   format: ImageFormat;
   /** Of JPEG and WebP: 1 to 100. */
   quality: number;
+  width: number;
+  height: number;
   size: string;
   /** Where pictures are kept instead of being sent, and where that is. */
   keep: { store: PictureStore; origin: string } | null;
@@ -45,6 +48,8 @@ export function startImageReply(
     created: Math.floor(Date.now() / 1000),
     format: body.output_format ?? 'png',
     quality: Math.max(1, body.output_compression ?? wordQuality(body.output_quality)),
+    width,
+    height,
     size: `${width}x${height}`,
     keep: body.response_format === 'url' ? kept : null,
     data: [],
@@ -83,7 +88,12 @@ async function pictureEntry(
   return { url: `${keep.origin}/v1/images/${name}/content`, ...about };
 }
 
-export async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise<string> {
+/** A preview, as large as the picture will be. */
+export async function previewOf(reply: ImageReply, image: Pixels): Promise<string> {
+  return toBase64(reply, await coverImage(image, reply.width, reply.height));
+}
+
+async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise<string> {
   return Buffer.from(await encodeImage(image, { format, quality })).toString('base64');
 }
 

@@ -3,7 +3,7 @@
 
 import type { ImageEvent } from '../../index.ts';
 import { isUnforeseen, toErrorReply } from '../errors.ts';
-import { applyImageEvent, type ImageReply, toBase64, usageOf } from './image-reply.ts';
+import { applyImageEvent, type ImageReply, previewOf, usageOf } from './image-reply.ts';
 import type { Log } from '../service.ts';
 import { createEventStream } from '../sse.ts';
 
@@ -53,7 +53,7 @@ export function streamImages(
         const index = shown.get(event.sample) ?? 0;
         if (index >= previews || !stream.room()) continue;
         shown.set(event.sample, index + 1);
-        const b64_json = await toBase64(reply, event.image);
+        const b64_json = await previewOf(reply, event.image);
         send('partial_image', { b64_json, partial_image_index: index, image_index: event.sample });
       } else if (event.type === 'step' && stream.room()) {
         stream.comment(`picture ${event.sample + 1}, step ${event.step} of ${event.steps}`);

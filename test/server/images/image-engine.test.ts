@@ -57,6 +57,8 @@ it('streams previews that come closer, then the picture', async () => {
     'image_generation.completed',
   ]);
   expect(new Set(events.map(({ b64_json }) => b64_json)).size).toBe(3);
+  // A pixel a latent, enlarged.
+  for (const { b64_json } of events) expect(await look(b64_json)).toMatchObject({ width: 56, height: 40 });
 });
 
 it('draws a part of a picture anew', async () => {
