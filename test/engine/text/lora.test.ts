@@ -176,10 +176,10 @@ describe('named by requests', () => {
 
   test.each([
     ['nothing', 'model_not_found', 'there is no adapter "nothing" here'],
-    ['../outside', 'bad_request', '--lora-dir'],
-    [join(home, 'outside'), 'bad_request', '--lora-dir'],
-    ['link', 'bad_request', '--lora-dir'],
-    ['/nowhere', 'bad_request', '--lora-dir'],
+    ['../outside', 'bad_request', '`loraDir`'],
+    [join(home, 'outside'), 'bad_request', '`loraDir`'],
+    ['link', 'bad_request', '`loraDir`'],
+    ['/nowhere', 'bad_request', '`loraDir`'],
     ['bare', 'bad_request', 'no adapter_config.json'],
     ['foreign', 'bad_request', 'trained on another model'],
   ])('%s is %s', async (lora, code, message) => {
@@ -191,7 +191,7 @@ describe('named by requests', () => {
   });
 
   test('a rank above the option is refused by its name', async () => {
-    await expect(model.loadAdapter('all', folderOf('llama-all'))).rejects.toThrow(/rank 33.*--max-lora-rank/);
+    await expect(model.loadAdapter('all', folderOf('llama-all'))).rejects.toThrow(/rank 33.*`maxLoraRank`/);
   });
 
   test('what was trained on another model is refused', async () => {

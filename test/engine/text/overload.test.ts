@@ -14,7 +14,7 @@ test('of a burst as many requests are taken as may run and wait, and the others 
     expect(refused).toHaveLength(5);
     for (const { code, message } of refused) {
       expect(code).toBe('overloaded');
-      expect(message).toContain('--max-queued-requests');
+      expect(message).toContain('`maxQueuedRequests`');
     }
     for (const outcome of outcomes.slice(0, 5)) expect(outcome).toMatchObject({ ids: [{ length: 20 }] });
   }
