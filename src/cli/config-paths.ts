@@ -13,6 +13,7 @@ export const UNTOLD = '…/';
 
 /** Pictures travel: what they say of this machine's folders is what was typed, or a path from where it was typed. */
 export function withoutPlace(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPlace);
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutPlace(one)]));
   }
@@ -38,6 +39,7 @@ export interface Named {
 
 /** A path, or each of a map's, as it leads from here. */
 export function placed(named: Named, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((path) => placed(named, path));
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, path]) => [key, placed(named, path)]));
   }

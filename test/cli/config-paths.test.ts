@@ -3,6 +3,7 @@
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { placed, withoutPlace } from '../../src/cli/config-paths.ts';
 import { encodeImage } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';
@@ -101,4 +102,11 @@ it('what decides the last bits is kept where it was given: the budget, what Z-Im
   const { fake } = await generate('--config', out.trimEnd(), ...common.slice(4));
   expect(fake.opened[0]?.memoryBudget).toBe(2e9);
   expect(fake.requests[0]).toMatchObject({ maxSequenceLength: 40, flowShift: 2.5 });
+});
+
+it('lists among the call arguments stay lists', () => {
+  const kwargs = { timesteps: [999, 700, 400, 100], size: [8, join('/', 'elsewhere')] };
+  expect(withoutPlace(kwargs)).toEqual({ timesteps: kwargs.timesteps, size: [8, '…/elsewhere'] });
+  const named = { file: 'x.json', key: 'generic_kwargs', option: 'generic-kwargs' };
+  expect(placed(named, { timesteps: kwargs.timesteps })).toEqual({ timesteps: kwargs.timesteps });
 });

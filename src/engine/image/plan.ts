@@ -45,6 +45,14 @@ export function createPlanner(
       throw error instanceof EngineError ? inFile(error, name === own, path) : error;
     }
   };
+  /** null: it refuses what the model's settings say. */
+  const opens = (name: string): Schedule | null => {
+    try {
+      return open(name);
+    } catch {
+      return null;
+    }
+  };
   return {
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
     nameOf: (scheduler) => (scheduler === own ? own : scheduleName(scheduler, config)),
@@ -56,7 +64,7 @@ export function createPlanner(
       const all = scheduleNames(scheduleFamily(config)).filter(
         (name) => /^[a-z]/.test(name) && !name.endsWith('-karras'),
       );
-      const others = all.filter((name) => open(name).leavesOut.length === 0);
+      const others = all.filter((name) => opens(name)?.leavesOut.length === 0);
       const remedy = others.length === 0 ? '' : `; ${others.join(', ')} heed what it says`;
       return `scheduler ${scheduler} does not know ${left.join(', ')} of this model's scheduler_config.json, and draws without it${remedy}`;
     },

@@ -50,7 +50,11 @@ describe('options of a model', () => {
     [{ model: 'm', maxRunningRequests: 257 }, 'maxRunningRequests', 'from 1 to 256'],
     [{ model: 'm', inline: 'yes' }, 'inline', 'true or false'],
     [{ model: 'm', hostCache: 1, prefixCache: false }, 'hostCache', 'where the prefix cache is off'],
-    [{ model: 'm', storageCache: 'file', prefixCache: false }, 'storageCache', 'where the prefix cache is off'],
+    [
+      { model: 'm', storageCache: 'file', prefixCache: false },
+      'storageCache',
+      'where the prefix cache is off',
+    ],
     [{ model: 'm', storageCacheBytes: 1 }, 'storageCacheBytes', 'without `storageCache`'],
     [
       { model: 'm', storageCache: 'rediss://a', storageCacheBytes: 1 },

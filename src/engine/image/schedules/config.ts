@@ -126,3 +126,14 @@ export function refuseClipping(config: ConfigReader, clipsByDefault: boolean | n
   if (clipsByDefault !== null) config.neutral('clip_sample', clipsByDefault, remedy);
   config.neutral('thresholding', false, remedy);
 }
+
+/** A variance that is fixed is DDPM's own affair: other classes read past it, as in diffusers. */
+export function refuseLearnedVariance(config: ConfigReader): void {
+  config.choice('variance_type', 'fixed', [
+    'fixed',
+    'fixed_small',
+    'fixed_small_log',
+    'fixed_large',
+    'fixed_large_log',
+  ]);
+}

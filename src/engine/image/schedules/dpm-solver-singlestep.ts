@@ -1,7 +1,7 @@
 // DPMSolverSinglestepScheduler: DPM-Solver in groups of up to three calls, each of which integrates anew from where the group
 // began, over the estimates of the group alone.
 
-import type { ConfigReader } from './config.ts';
+import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, lambdaOf, type Expansion, type Point } from './dpm-step.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
@@ -24,7 +24,7 @@ export function dpmSolverSinglestep(config: ConfigReader): Planner {
   const rule = { clean, sde: algorithm.startsWith('sde'), heun: solver === 'heun' };
   const highest = config.choice('solver_order', 2, [1, 2, 3]);
   const lowerFinal = config.flag('lower_order_final', false) || toZero;
-  config.neutral('variance_type', null, 'the model must predict no variance');
+  refuseLearnedVariance(config);
   config.neutral(
     'thresholding',
     false,

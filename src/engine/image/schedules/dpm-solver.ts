@@ -1,7 +1,7 @@
 // DPMSolverMultistepScheduler (arXiv 2206.00927, 2211.01095): exponential integrators in λ = ln(α / σ) over up to three
 // estimates, of the clean latents (++) or of the noise, as an ODE or with fresh noise at every step (SDE).
 
-import type { ConfigReader } from './config.ts';
+import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, backward, type Point, type Rule } from './dpm-step.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
@@ -23,7 +23,7 @@ export function dpmSolver(config: ConfigReader): Planner {
   const sde = algorithm.startsWith('sde');
   const orders = algorithm === 'sde-dpmsolver' ? [1, 2] : [1, 2, 3];
   const method = readMultistep(config, { clean, sde, orders, toZero: table.toZero });
-  config.neutral('variance_type', null, 'the model must predict no variance');
+  refuseLearnedVariance(config);
   if (!clean && prediction === 'flow_prediction')
     throw config.refusal('prediction_type', prediction, `"${algorithm}" knows no flow`);
   if (!clean && table.toZero)

@@ -119,3 +119,10 @@ test.each([
 ])('refused: the name %s', (name, config, message) => {
   expect(() => chooseSchedule(name, config)).toThrow(message);
 });
+
+test('the model that ships opens with every schedule', () => {
+  const file = new URL('../../../../models/svc-scenes-mini/scheduler/scheduler_config.json', import.meta.url);
+  const config = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  for (const name of scheduleNames('diffusion'))
+    expect(chooseSchedule(name, config).plan({ steps: 4 }).steps.length, name).toBeGreaterThan(0);
+});

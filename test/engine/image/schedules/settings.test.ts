@@ -25,6 +25,13 @@ test.each([
     999,
   ],
   [
+    'a model that names a DDPM of fixed variance',
+    { ...SD, _class_name: 'DPMSolverMultistepScheduler', variance_type: 'fixed_small' },
+    { steps: 25 },
+    25,
+    999,
+  ],
+  [
     'a model that names DEIS',
     { ...SD, _class_name: 'DEISMultistepScheduler', algorithm_type: 'deis', timestep_spacing: 'leading' },
     { steps: 25 },
@@ -126,6 +133,12 @@ const CONFIGS: [what: string, config: Record<string, unknown>, code: string, mes
     { ...SD, prediction_type: 'sample' },
     'unsupported',
     'it takes "epsilon", "v_prediction"',
+  ],
+  [
+    'a learned variance of a solver',
+    { ...SD, _class_name: 'DPMSolverMultistepScheduler', variance_type: 'learned_range' },
+    'unsupported',
+    '"variance_type": "learned_range"',
   ],
   [
     'a learned variance',
