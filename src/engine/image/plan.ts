@@ -157,5 +157,5 @@ function beginning(
   const taken = count * strength;
   const first = flow ? Math.trunc(count - taken) : count - Math.trunc(taken);
   if (first < steps) return { first };
-  throw leavesNoStep('strength', strength, steps, 'raise it, or `steps`');
+  throw leavesNoStep('strength', strength, steps, 'raise it, or take more steps');
 }
