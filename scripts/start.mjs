@@ -14,7 +14,8 @@ const QUESTIONS = [
   'What is the capital of France?',
   'What is my name?',
 ];
-const PICTURE = 'a red balloon over snowy mountains at sunset';
+/** The README's first picture. */
+const PICTURE = { prompt: 'a red balloon over snowy mountains at sunset', seed: 3 };
 const FOLDER = 'outputs';
 const FIRST_PORT = 30000;
 
@@ -93,11 +94,9 @@ async function kindsServed(base) {
 
 /** Has one picture drawn and prints its path. */
 async function draw(base) {
-  process.stdout.write(`\n> Draw ${PICTURE}\n`);
+  process.stdout.write(`\n> Draw ${PICTURE.prompt}\n`);
   const started = performance.now();
-  const { data, unknown_words: unknown = [] } = await call(base, '/v1/images/generations', {
-    prompt: PICTURE,
-  });
+  const { data, unknown_words: unknown = [] } = await call(base, '/v1/images/generations', PICTURE);
   const path = await saveNew(Buffer.from(data[0].b64_json, 'base64'));
   if (unknown.length > 0) console.log(`(the model does not know: ${unknown.join(', ')})`);
   console.log(`${path} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
