@@ -1,7 +1,7 @@
 // Ctrl-C: the first signal asks for an end, the second one is one.
 
 import { EngineError } from '../index.ts';
-import { EXIT } from './exit.ts';
+import { endBy } from '../server/end-process.ts';
 
 export interface Interrupt {
   signal: AbortSignal;
@@ -14,8 +14,8 @@ export interface Interrupt {
 export function untilInterrupted(): Interrupt {
   const controller = new AbortController();
   const { signal } = controller;
-  const interrupt = () => {
-    if (signal.aborted) process.exit(EXIT.interrupted);
+  const interrupt = (received: NodeJS.Signals) => {
+    if (signal.aborted) return endBy(received === 'SIGTERM' ? 'SIGTERM' : 'SIGINT');
     controller.abort();
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);

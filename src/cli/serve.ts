@@ -1,6 +1,8 @@
 // svc serve: models behind one HTTP address. The port answers from the start, with 503 until they are ready.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandDef } from 'citty';
+import { endBy } from '../server/end-process.ts';
 import { DRAIN_TIME, startServer, untilSignal } from '../server/lifecycle.ts';
 import type { ServableModel, ServerOptions } from '../server/service.ts';
 import type { Arguments } from './arguments.ts';
@@ -79,9 +81,17 @@ async function serve(
     leaving.abort();
     progress.end();
     await server.close();
-    await Promise.all([...opened].map((model) => model.close()));
+    const closed = Promise.all([...opened].map((model) => model.close())).then(() => true);
+    const isClosed = await Promise.race([closed, sleep(CLOSE_TIME, false, { ref: false })]);
+    if (!isClosed) {
+      log.warn('A step of a model still runs: it is left where it is.');
+      endBy('SIGTERM');
+    }
   }
 }
+
+/** Milliseconds that models have to give their device back, once nothing runs. */
+const CLOSE_TIME = 10_000;
 
 function lastWords(running: number): string {
   if (running === 0) return 'nothing runs; leaving.';

@@ -3,6 +3,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serve } from 'h3';
+import { endBy } from './end-process.ts';
 import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
@@ -136,7 +137,7 @@ export function untilSignal(): Promise<'SIGINT' | 'SIGTERM'> {
     let first = true;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {
-        if (!first) process.exit(signal === 'SIGINT' ? 130 : 143);
+        if (!first) return endBy(signal);
         first = false;
         resolve(signal);
       });

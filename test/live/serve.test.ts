@@ -177,7 +177,7 @@ describe('the end', () => {
     expect(await server.ended).toEqual([0, null]);
   });
 
-  it('a second SIGINT stops at once, with 130, whatever is being computed', async () => {
+  it('a second SIGINT ends it at once, as SIGINT does what does not listen, whatever is being computed', async () => {
     const server = await serve([]);
     const stream = await connect(server.url).chat.completions.create({
       ...ask('Tell me a story.', { ignore_eos: true, max_tokens: 3000 }),
@@ -189,7 +189,7 @@ describe('the end', () => {
     })().catch(() => {});
     while (!server.log().includes('SIGINT')) await sleep(10);
     server.child.kill('SIGINT');
-    expect(await server.ended).toEqual([130, null]);
+    expect(await server.ended).toEqual([null, 'SIGINT']);
     await reading;
   });
 
