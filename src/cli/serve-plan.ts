@@ -1,6 +1,6 @@
 // Which models one `svc serve` is to open: their folders or ids, names and kinds, before anything is opened.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { shippedImageModelPath, shippedModelPath } from '../index.ts';
 import type { Kind } from '../server/service.ts';
@@ -10,7 +10,7 @@ export interface PlannedModel {
   path: string;
   /** Left out: the model's own. */
   names?: string[];
-  /** null: on the hub, which tells once it is fetched. */
+  /** null: known once the model is fetched and its config.json is read. */
   kind: Kind | null;
   /** Nobody asked for it: the others are served without it. */
   optional: boolean;
@@ -45,23 +45,10 @@ function plannedModel(path: string): PlannedModel {
   return { path, kind: kindOf(path), optional: false, ...(!existsSync(path) && { names: [path] }) };
 }
 
-/** By the files of a folder; null: it is none, or what it holds is seen once it is opened. */
+/** By the files of a folder; null where only its opening can tell. */
 function kindOf(path: string): Kind | null {
-  const has = (name: string) => existsSync(join(path, name));
-  if (has('model_index.json')) return 'image';
-  if (has('modules.json')) return 'embedding';
-  if (!has('config.json')) return null;
-  return isEncoder(join(path, 'config.json')) ? 'embedding' : 'text';
-}
-
-/** Whether a model has no head that says words. */
-function isEncoder(file: string): boolean {
-  try {
-    const { architectures } = JSON.parse(readFileSync(file, 'utf8')) as { architectures?: unknown };
-    return Array.isArray(architectures) && /^(Bert|Roberta|XLMRoberta)Model$/.test(String(architectures[0]));
-  } catch {
-    return false; // what is wrong with it, its opening says
-  }
+  if (existsSync(join(path, 'model_index.json'))) return 'image';
+  return existsSync(join(path, 'modules.json')) ? 'embedding' : null;
 }
 
 function shippedModels(): PlannedModel[] {

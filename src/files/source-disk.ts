@@ -1,16 +1,19 @@
 // Folders and files of the local disk. Reads are positional, so one handle serves any number of readers at once. One call
 // to the system may do less than it was asked for: both directions go on until all is done.
 
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { EngineError } from './error.ts';
 import { GGUF_REMEDY, isGguf } from './checkpoint/gguf-sniff.ts';
-import { assertRange, type ByteSource, type Folder } from './source.ts';
+import { assertRange, readJson, type ByteSource, type Folder } from './source.ts';
 
 export async function openDiskFolder(path: string): Promise<Folder> {
   const root = resolve(path);
-  const info = await stat(root).catch(() => null);
+  const info = await stat(root).catch((cause: unknown) => {
+    if (codeOf(cause) === 'ENOENT') return null;
+    throw unreadableError(root, cause);
+  });
   if (info === null) {
     throw new EngineError(
       'model_not_found',
@@ -32,10 +35,12 @@ export async function openDiskFolder(path: string): Promise<Folder> {
   }
   return {
     path: root,
-    names: async () =>
-      (await readdir(root, { withFileTypes: true }))
-        .filter((entry) => !entry.isDirectory())
-        .map((entry) => entry.name),
+    names: async () => {
+      const entries = await readdir(root, { withFileTypes: true }).catch((cause: unknown) => {
+        throw unreadableError(root, cause);
+      });
+      return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
+    },
     open: (name) => openDiskSource(join(root, name)),
   };
 }
@@ -65,12 +70,23 @@ export async function folderWithin(
   return isOutside ? 'outside' : 'missing';
 }
 
+/** Opens a regular file. Devices, pipes and sockets are refused without waiting for them. */
 export async function openDiskSource(path: string): Promise<ByteSource> {
   const name = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
-  const file = await open(path, constants.O_RDONLY).catch((cause: unknown) => {
-    throw unreadable(path, cause);
-  });
-  const { size } = await file.stat();
+  const unreadable = (cause: unknown): never => {
+    throw unreadableError(path, cause);
+  };
+  // Looked at before it is opened, for opening a device can do something; and afterwards, for the name may stand for another file
+  // by then: a pipe without a writer opens at once with O_NONBLOCK, and is refused.
+  const before = await stat(path).catch(unreadable);
+  if (!before.isFile()) throw notRegular(path, before);
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(unreadable);
+  const opened = await file.stat();
+  if (!opened.isFile()) {
+    await file.close();
+    throw notRegular(path, opened);
+  }
+  const { size } = opened;
   const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
     assertRange({ name, size }, offset, target.length);
     let filled = 0;
@@ -106,16 +122,54 @@ export async function writeAll(file: FileHandle, bytes: Uint8Array, position: nu
   }
 }
 
-/** A dangling link is what an interrupted or pruned hub cache leaves. */
-function unreadable(path: string, cause: unknown): EngineError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-  return code === 'ENOENT'
-    ? new EngineError('bad_checkpoint', `${path} is missing: fetch the checkpoint again`, {
-        param: path,
-        cause,
-      })
-    : new EngineError('bad_checkpoint', `${path} cannot be read (${code}): check its permissions`, {
-        param: path,
-        cause,
-      });
+/** A JSON object on the disk. Throws bad_checkpoint. */
+export async function readDiskJson(path: string): Promise<Record<string, unknown>> {
+  return readJson(
+    { path: dirname(path), names: async () => [], open: () => openDiskSource(path) },
+    basename(path),
+  );
+}
+
+function notRegular(path: string, stats: Stats): EngineError {
+  const kinds: [boolean, string][] = [
+    [stats.isDirectory(), 'a folder'],
+    [stats.isFIFO(), 'a named pipe'],
+    [stats.isSocket(), 'a socket'],
+    [stats.isCharacterDevice() || stats.isBlockDevice(), 'a device'],
+  ];
+  const kind = kinds.find(([is]) => is)?.[1] ?? 'not a regular file';
+  return new EngineError(
+    'bad_checkpoint',
+    `${path} is ${kind}, and a file is needed: put the published file in its place`,
+    {
+      param: path,
+    },
+  );
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'you may not read it: change its permissions, or those of the folders above it',
+  EPERM: 'you may not read it: change its permissions, or those of the folders above it',
+  ELOOP: 'its symbolic links lead in a circle: put the file itself in their place',
+  ENOTDIR: 'a part of its path is a file and not a folder: check the path',
+  ENAMETOOLONG: 'the file system takes no name as long as that: move the model to a shorter path',
+  EMFILE: 'this process has too many open files: raise the limit with `ulimit -n`',
+  ENFILE: 'the system has too many open files: close some programs',
+  EIO: 'the disk or the network folder fails: copy the model to another place',
+  ESTALE: 'the network folder it lies in is gone: mount it again',
+};
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+}
+
+/** What stands in the way of a file or folder, with the remedy. */
+function unreadableError(path: string, cause: unknown): EngineError {
+  const code = codeOf(cause);
+  // A dangling link is what an interrupted or pruned hub cache leaves.
+  const problem =
+    code === 'ENOENT'
+      ? 'is missing: fetch the checkpoint again'
+      : `cannot be read (${code}): ${Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : 'check the disk and the permissions'}`;
+  return new EngineError('bad_checkpoint', `${path} ${problem}`, { param: path, cause });
 }

@@ -1,6 +1,7 @@
 // Where bytes come from. A checkpoint is a folder of sources; a disk, a browser's File or a test's array may stand behind it.
 
 import { EngineError } from './error.ts';
+import { parseJson } from './json.ts';
 
 export interface ByteSource {
   /** File name, for messages. */
@@ -40,9 +41,19 @@ export function assertRange(source: { name: string; size: number }, offset: numb
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** Bytes of a text file; the largest tokenizer.json published has about 35 MB. */
+export const MOST_TEXT_BYTES = 2 ** 27;
+
 export async function readText(folder: Folder, name: string): Promise<string> {
   const source = await folder.open(name);
   try {
+    if (source.size > MOST_TEXT_BYTES) {
+      throw new EngineError(
+        'bad_checkpoint',
+        `${name} in ${folder.path} has ${source.size} bytes, and a text file may have ${MOST_TEXT_BYTES}: put the published file in its place`,
+        { param: name },
+      );
+    }
     return utf8.decode(await source.read(0, source.size));
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
@@ -59,17 +70,11 @@ export async function readText(folder: Folder, name: string): Promise<string> {
   }
 }
 
-/** The file as a JSON object. */
-/** JSON as Python also writes it: numbers that are not finite, which JSON does not know, become null. */
-export function parseJson(text: string): unknown {
-  return JSON.parse(text.replaceAll(/(:\s*)(?:-?Infinity|NaN)\b/g, '$1null'));
-}
-
-export async function readJson(folder: Folder, name: string): Promise<Record<string, unknown>> {
+/** The value in a JSON file, of any kind. */
+export async function readJsonValue(folder: Folder, name: string): Promise<unknown> {
   const text = await readText(folder, name);
-  let value: unknown;
   try {
-    value = parseJson(text);
+    return parseJson(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
@@ -81,16 +86,19 @@ export async function readJson(folder: Folder, name: string): Promise<Record<str
       },
     );
   }
-  if (!isRecord(value)) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `${name} in ${folder.path} must hold a JSON object: fetch the file again`,
-      {
-        param: name,
-      },
-    );
-  }
-  return value;
+}
+
+/** The object in a JSON file. */
+export async function readJson(folder: Folder, name: string): Promise<Record<string, unknown>> {
+  const value = await readJsonValue(folder, name);
+  if (isRecord(value)) return value;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${name} in ${folder.path} must hold a JSON object: fetch the file again`,
+    {
+      param: name,
+    },
+  );
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -33,9 +33,9 @@ describe('what is served', () => {
     expect(planModels([])[0]).toEqual({ path: shippedModelPath(), kind: 'text', optional: false });
   });
 
-  it('is told apart by its files, and an id once it is fetched', () => {
+  it('is told apart by its files; a folder without a list of modules or components, and an id, once it is opened', () => {
     expect(planModels([chat, scenes, 'org/name'])).toEqual([
-      { path: chat, kind: 'text', optional: false },
+      { path: chat, kind: null, optional: false },
       { path: scenes, kind: 'image', optional: false },
       { path: 'org/name', names: ['org/name'], kind: null, optional: false },
     ]);
@@ -122,21 +122,15 @@ describe('models in one server', () => {
     expect(data[0]).toHaveProperty('pooling');
   });
 
-  it('embedding models are seen by their files, and get their options', async () => {
-    const golden = (name: string) => fileURLToPath(new URL(`../golden/embedding/${name}`, import.meta.url));
-    const bare = join(home, 'bare');
-    mkdirSync(bare);
-    writeFileSync(join(bare, 'config.json'), '{"architectures":["BertModel"]}');
-    expect(planModels([golden('qwen3'), bare, chat]).map(({ kind }) => kind)).toEqual([
-      'embedding',
-      'embedding',
-      'text',
-    ]);
+  it('embedding models get their options, seen by their modules or once their opening as text is refused', async () => {
+    const golden = fileURLToPath(new URL('../golden/embedding/qwen3', import.meta.url));
+    expect(planModels([golden])[0]?.kind).toBe('embedding');
     const given: object[] = [];
-    await keep([bare], {
+    await keep([chat], {
+      text: () => Promise.reject(new EngineError('unsupported', 'embeddings', { param: 'modules.json' })),
       embedding: async (options) => (given.push(options), createFakeEmbeddingModel()),
     });
-    await expect.poll(() => given).toEqual([{ model: bare, quantization: 'int8' }]);
+    await expect.poll(() => given).toEqual([{ model: chat, quantization: 'int8' }]);
   });
 
   it('one that ends is opened again, and takes no other with it', async () => {

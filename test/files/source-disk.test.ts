@@ -1,9 +1,12 @@
-import { mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDiskFolder, openDiskSource } from '../../src/files/source-disk.ts';
-import { readJson, readText } from '../../src/files/source.ts';
+import { MOST_TEXT_BYTES, readJson, readText } from '../../src/files/source.ts';
 import { memorySource } from './memory-source.ts';
 
 let root: string;
@@ -79,6 +82,61 @@ describe('text and JSON', () => {
     );
     await expect(readText(folderOf(new Uint8Array([0xff])), 'merges.txt')).rejects.toThrow(
       /merges\.txt in \/m is not UTF-8/,
+    );
+  });
+});
+
+describe('what is not a regular file', () => {
+  const refused = (name: string) => openDiskSource(join(root, name)).catch((error: unknown) => error);
+  const message = (text: RegExp) => ({ code: 'bad_checkpoint', message: expect.stringMatching(text) });
+
+  it.skipIf(process.platform === 'win32')('is refused at once, by name', async () => {
+    execFileSync('mkfifo', [join(root, 'config.json')]);
+    await symlink('/dev/zero', join(root, 'model.safetensors'));
+    await mkdir(join(root, 'tokenizer.json'));
+    const server = createServer().listen(join(root, 'socket'));
+    await once(server, 'listening');
+    expect(await refused('config.json')).toMatchObject(
+      message(/config\.json is a named pipe, and a file is needed/),
+    );
+    expect(await refused('model.safetensors')).toMatchObject(message(/model\.safetensors is a device/));
+    expect(await refused('tokenizer.json')).toMatchObject(message(/tokenizer\.json is a folder/));
+    expect(await refused('socket')).toMatchObject(message(/socket is a socket/));
+    server.close();
+  });
+
+  it('cannot be read for a reason that is named', async () => {
+    await symlink('loop', join(root, 'loop'));
+    await writeFile(join(root, 'file'), '');
+    expect(await refused('loop')).toMatchObject(
+      message(/loop cannot be read \(ELOOP\): its symbolic links lead in a circle/),
+    );
+    expect(await refused('file/config.json')).toMatchObject(
+      message(/\(ENOTDIR\): a part of its path is a file/),
+    );
+    expect(await refused('x'.repeat(300))).toMatchObject(message(/\(ENAMETOOLONG\)/));
+    await expect(openDiskFolder(join(root, 'file', 'sub'))).rejects.toMatchObject(message(/\(ENOTDIR\)/));
+  });
+
+  it.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
+    'or may not be read, is told with its permissions',
+    async () => {
+      await writeFile(join(root, 'config.json'), '{}', { mode: 0 });
+      expect(await refused('config.json')).toMatchObject(message(/\(EACCES\): you may not read it/));
+      await mkdir(join(root, 'closed'), { mode: 0 });
+      const folder = await openDiskFolder(join(root, 'closed'));
+      await expect(folder.names()).rejects.toMatchObject(message(/closed cannot be read \(EACCES\)/));
+    },
+  );
+
+  it('and a text beyond the bound is not read', async () => {
+    const folder = {
+      path: '/m',
+      names: async () => [],
+      open: async (name: string) => ({ ...memorySource(name, new Uint8Array()), size: MOST_TEXT_BYTES + 1 }),
+    };
+    await expect(readText(folder, 'config.json')).rejects.toThrow(
+      'config.json in /m has 134217729 bytes, and a text file may have 134217728',
     );
   });
 });

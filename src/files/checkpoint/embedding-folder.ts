@@ -2,7 +2,7 @@
 // how long a text may be.
 
 import { EngineError } from '../error.ts';
-import { isRecord, parseJson, readJson, readText, type Folder } from '../source.ts';
+import { isRecord, readJson, readJsonValue, type Folder } from '../source.ts';
 
 export type Pooling = 'cls' | 'mean' | 'last';
 
@@ -50,27 +50,28 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
 }
 
 async function readModules(folder: Folder): Promise<{ kind: string; path: string }[]> {
-  const value = parseModules(await readText(folder, MODULES));
-  if (value) return value;
-  const message = `${MODULES} in ${folder.path} is no list of modules: fetch the file again`;
-  throw new EngineError('bad_checkpoint', message, { param: MODULES });
-}
-
-/** null: it is none. */
-function parseModules(text: string): { kind: string; path: string }[] | null {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    return null;
-  }
-  if (!Array.isArray(value)) return null;
-  return value.flatMap((entry: unknown) => {
-    if (!isRecord(entry) || typeof entry['type'] !== 'string') return [];
-    const { type, path } = entry;
-    return [{ kind: type.split('.').at(-1)!, path: typeof path === 'string' ? path : '' }];
+  const value = await readJsonValue(folder, MODULES);
+  const wrong = (problem: string): EngineError =>
+    new EngineError(
+      'bad_checkpoint',
+      `${MODULES} in ${folder.path} ${problem}: put the published file in its place`,
+      {
+        param: MODULES,
+      },
+    );
+  if (!Array.isArray(value)) throw wrong('is not a list of modules');
+  return value.map((entry: unknown, at) => {
+    const { type, path = '' } = isRecord(entry) ? entry : {};
+    if (typeof type !== 'string') throw wrong(`gives module ${at} no type`);
+    if (typeof path !== 'string' || !isInside(path))
+      throw wrong(`gives module ${at} the path ${JSON.stringify(path)}, which is not in the folder`);
+    return { kind: type.split('.').at(-1)!, path };
   });
 }
+
+/** Whether a relative path stays below where it begins. */
+const isInside = (path: string): boolean =>
+  !/^[/\\]|^[A-Za-z]:/.test(path) && !path.split(/[/\\]/).includes('..');
 
 /** One flag a mode in older files, a name in newer ones. */
 async function readPooling(folder: Folder, name: string): Promise<Pooling> {

@@ -3,6 +3,7 @@
 // read other tensors' bytes or allocate without bound.
 
 import { EngineError } from '../error.ts';
+import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
 import { isRecord, type ByteSource } from '../source.ts';
 
@@ -81,7 +82,7 @@ async function readHeader(source: ByteSource): Promise<{ text: string; dataStart
 function parseHeader(source: ByteSource, text: string): Record<string, unknown> {
   let header: unknown;
   try {
-    header = JSON.parse(text);
+    header = parseJson(text);
   } catch (cause) {
     throw lie(
       source,

@@ -18,6 +18,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, posix, relative } from 'node:path';
+import { isRecord } from '../source.ts';
+import { readDiskJson } from '../source-disk.ts';
 import { UNUSED_COMPONENTS } from './hub-select.ts';
 
 export interface RepoCache {
@@ -118,8 +120,10 @@ export async function snapshotGaps(dir: string): Promise<string[]> {
   for (const path of present) {
     if (path.endsWith('.safetensors.index.json')) {
       const index = await readJson(join(dir, path));
-      const shards = new Set(Object.values((index['weight_map'] ?? {}) as Record<string, string>));
+      const map = index['weight_map'];
+      const shards = new Set(isRecord(map) ? Object.values(map) : []);
       for (const shard of shards) {
+        if (typeof shard !== 'string') continue;
         const shardPath = posix.join(posix.dirname(path), shard);
         if (!present.has(shardPath)) gaps.push(shardPath);
       }
@@ -136,14 +140,8 @@ export async function snapshotGaps(dir: string): Promise<string[]> {
   return [...new Set(gaps)];
 }
 
-async function readJson(path: string): Promise<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
+/** {} where the file cannot be read: its opening says why. */
+const readJson = (path: string): Promise<Record<string, unknown>> => readDiskJson(path).catch(() => ({}));
 
 /** The snapshot a branch, tag or commit stands for, where it can be used as it is, or where it is a pipeline, this component of it. */
 export async function cachedSnapshot(

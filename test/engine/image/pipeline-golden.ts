@@ -14,7 +14,7 @@ import type {
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
-import { parseJson } from '../../../src/files/source.ts';
+import { parseJson } from '../../../src/files/json.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));

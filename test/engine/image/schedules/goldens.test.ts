@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openSchedule, SCHEDULE_CLASSES } from '../../../../src/engine/image/schedules/classes.ts';
-import { parseJson } from '../../../../src/files/source.ts';
+import { parseJson } from '../../../../src/files/json.ts';
 import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { runPlan } from './run-plan.ts';
 

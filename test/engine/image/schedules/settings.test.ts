@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { openSchedule } from '../../../../src/engine/image/schedules/classes.ts';
-import { parseJson } from '../../../../src/files/source.ts';
+import { parseJson } from '../../../../src/files/json.ts';
 import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
 import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { EDM, FLOW, SD } from './published.ts';
