@@ -255,9 +255,13 @@ export function connectModel<Info, Request, Event, M extends Model<Info, Request
         return onEvent(message.event);
       case 'opened':
         return opened(() => opening.resolve(open(message.info as Info)));
-      case 'failed':
-        if (!gone) void onClosed();
-        return opened(() => opening.reject(fromWire(message.error)));
+      case 'failed': {
+        const ends = !gone;
+        opened(() => opening.reject(fromWire(message.error)));
+        // Last, since ending a thread holds the process until it has ended.
+        if (ends) void onClosed();
+        return;
+      }
       case 'left':
         return void onClosed();
       case 'lost':

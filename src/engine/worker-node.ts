@@ -70,7 +70,12 @@ function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
   const port = portOf(worker);
   engines.add(port);
   worker.once('exit', () => engines.delete(port));
-  return { port, stop: async () => void (await worker.terminate()) };
+  const stop = async (): Promise<void> => {
+    // A terminated thread reads no more messages: the process would wait in vain for its answer.
+    engines.delete(port);
+    await worker.terminate();
+  };
+  return { port, stop };
 }
 
 /** Engines in threads of this one. Where process.exit() came while one computes, its thread would take the process down. */

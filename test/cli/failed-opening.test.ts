@@ -1,0 +1,37 @@
+// Processes whose model does not open end as soon as they have said why: nothing waits for the engine's thread.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+
+const script = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const MAIN = script('../../src/cli/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'svc-empty-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Milliseconds between the message and the end: a wait for a thread that answers no more took 5,000. */
+const LIMIT = 2500;
+
+it.each([
+  ['svc serve', 3, [MAIN, 'serve', '--port', '0', '--model-path', folder]],
+  ['svc chat', 3, [MAIN, 'chat', folder]],
+  ['svc generate', 3, [MAIN, 'generate', '--model-path', folder, '--prompt', 'x']],
+  ['a program', 0, [script('../engine/open-nothing.ts'), folder]],
+])('%s ends at once', { timeout: 60_000 }, async (_, code, args) => {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  let saidAt = 0;
+  child.stderr.on('data', (bytes) => {
+    said += String(bytes);
+    saidAt = performance.now();
+  });
+  expect(await once(child, 'close'), said).toEqual([code, null]);
+  expect(said).toMatch(/config\.json|model_index\.json|model_not_found|bad_checkpoint/);
+  expect(performance.now() - saidAt).toBeLessThan(LIMIT);
+});
