@@ -1,6 +1,6 @@
 // A token as text: what stop strings are looked for in, and what the parser of reasoning and tool calls reads.
 
-import { createDetokenizer } from '../../files/tokenizer/detokenizer.ts';
+import { createDetokenizer, type DetokenizerOptions } from '../../files/tokenizer/detokenizer.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { TokenLogprob } from './text-model.ts';
 
@@ -26,7 +26,7 @@ export interface Pieces {
 
 export function createPieces(
   tokenizer: Tokenizer,
-  options: { skipSpecialTokens: boolean; continues?: boolean },
+  options: DetokenizerOptions & { skipSpecialTokens: boolean },
 ): Pieces {
   const { skipSpecialTokens } = options;
   const detokenizer = createDetokenizer(tokenizer, options);

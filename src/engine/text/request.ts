@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
+import { opensText } from '../../files/tokenizer/detokenizer.ts';
 import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
@@ -140,19 +141,21 @@ export function createSequences(
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
   const counts =
     frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
-  /** The first token's leading space is part of the text, which begins in the prompt. */
-  const continues = begins === 'answer' || 'text' in request.prompt;
+  /** What the reply's text goes on with: an answer that has begun, and any prompt but a conversation, whose answer is a text of its own. */
+  const after = begins === 'answer' || !('messages' in request.prompt) ? ids : [];
+  const reading = { skipSpecialTokens: request.skipSpecialTokens ?? true, after };
+  const opens = opensText(tokenizer, reading);
   const allowed = allowedTokens(processors, context.vocabulary);
   const processed = withProcessors(processors, {
     vocabulary: grammars.vocabulary,
     prompt: ids,
-    opens: !continues,
+    opens,
   });
   const holding = (constraint: Constraint | null): Constraint | null => {
     if (heldArguments === null) return constraint;
     const read = () => ({
       output: createOutput(plan, begins, context),
-      pieces: createPieces(tokenizer, { skipSpecialTokens: true, continues }),
+      pieces: createPieces(tokenizer, { ...reading, skipSpecialTokens: true }),
     });
     return withHeldCalls(constraint, holdCalls({ grammar: heldArguments, read }));
   };
@@ -186,13 +189,13 @@ export function createSequences(
     minTokens: request.minTokens ?? 0,
     keepStop: request.noStopTrim ?? false,
     constraint: processed(
-      holding(createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: !continues })),
+      holding(createReplyConstraint(plan, begins, grammar, { ...context, matched, opens })),
     ),
     forced: [],
     allowed,
     processor,
     counts: counts ? createTokenCounts() : null,
-    pieces: createPieces(tokenizer, { skipSpecialTokens: request.skipSpecialTokens ?? true, continues }),
+    pieces: createPieces(tokenizer, reading),
     stops: createStopMatcher({
       stops: stops.map((stop) => stop.begin()),
       keep: request.noStopTrim ?? false,

@@ -18,17 +18,35 @@ export interface TokenPieces {
 
 export interface DetokenizerOptions {
   skipSpecialTokens?: boolean;
-  /** The first text goes on with another: its leading space belongs to it. */
-  continues?: boolean;
+  /** Tokens of the text that this one goes on with; none: it opens a text, and loses the space that only stands there. */
+  after?: readonly number[];
+}
+
+/** A character has four bytes at most, and a token one at least. */
+const LONGEST_CHARACTER = 4;
+
+/** Whether the first token behind `after` opens its text: what is skipped before it leaves no trace in a decoded text. */
+export function opensText(
+  { specialIds }: TokenPieces,
+  { skipSpecialTokens = true, after = [] }: DetokenizerOptions,
+): boolean {
+  return skipSpecialTokens ? after.every((id) => specialIds.has(id)) : after.length === 0;
 }
 
 export function createDetokenizer(
   tokenizer: TokenPieces,
-  { skipSpecialTokens = true, continues = false }: DetokenizerOptions = {},
+  { skipSpecialTokens = true, after = [] }: DetokenizerOptions = {},
 ): Detokenizer {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let first = !continues;
-  let spacesToCut = continues ? 0 : tokenizer.leadingSpaces;
+  let first = opensText(tokenizer, { skipSpecialTokens, after });
+  let spacesToCut = first ? tokenizer.leadingSpaces : 0;
+  // The text before may end within a character, which this one completes.
+  if (!first) {
+    for (const id of after.slice(-LONGEST_CHARACTER)) {
+      if (skipSpecialTokens && tokenizer.specialIds.has(id)) continue;
+      decoder.decode(tokenizer.tokenBytes(id), { stream: true });
+    }
+  }
 
   const cut = (text: string): string => {
     let at = 0;

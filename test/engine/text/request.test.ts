@@ -243,12 +243,14 @@ it('the leading space of the first token is cut where it opens a text, and kept 
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
     const nothing = { grammar: null, heldArguments: null, stops: [], adapter: null };
     const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
-    const [{ pieces, constraint }] = createSequences(asked, [5], reply, spaced, () => {}) as [Sequence];
+    const ids = 'ids' in prompt ? prompt.ids : [5];
+    const [{ pieces, constraint }] = createSequences(asked, ids, reply, spaced, () => {}) as [Sequence];
     return [pieces.of(id!).text, constraint!.bars!(id!)];
   };
   const messages = [{ role: 'user' as const, content: 'a' }];
   expect(first({ messages }, 'undecided')).toEqual(['hi', false]);
-  expect(first({ ids: [5] }, 'undecided')).toEqual(['hi', false]);
   expect(first({ messages }, 'answer')).toEqual([' hi', true]);
   expect(first({ text: 'a' }, 'undecided')).toEqual([' hi', true]);
+  expect(first({ ids: [5] }, 'undecided')).toEqual([' hi', true]);
+  expect(first({ ids: [1] }, 'undecided')).toEqual(['hi', false]);
 });

@@ -99,3 +99,29 @@ describe('the leading space', () => {
     expect([stream.push(id('▁hi')), stream.flush(), stream.push(id('▁hi'))]).toEqual(['hi', '', 'hi']);
   });
 });
+
+describe.each(families)('%s behind another text', (name, tokenizer) => {
+  it('is what decoding both leaves behind the first', () => {
+    const random = randoms(11);
+    const some = (most: number) =>
+      Array.from({ length: Math.floor(random() * most) }, () => Math.floor(random() * tokenizer.vocabSize));
+    for (let round = 0; round < 500; round++) {
+      const [after, ids] = [some(8), some(12)];
+      for (const skipSpecialTokens of [true, false]) {
+        const before = tokenizer.decode(after, { skipSpecialTokens });
+        // Half a character at the end belongs to the text behind.
+        if (before.endsWith('\ufffd')) continue;
+        const stream = createDetokenizer(tokenizer, { skipSpecialTokens, after });
+        const text = ids.map((id) => stream.push(id)).join('') + stream.flush();
+        expect(before + text).toBe(tokenizer.decode([...after, ...ids], { skipSpecialTokens }));
+      }
+    }
+  });
+
+  it('completes the character that the text before ends within', () => {
+    if (name === 'metaspace') return;
+    const at = name === 'byte-level' ? 0 : 3;
+    const stream = createDetokenizer(tokenizer, { after: [0x41, 0xf0, 0x9f].map((byte) => byte + at) });
+    expect([0x98, 0x80, 0x42].map((byte) => stream.push(byte + at))).toEqual(['', '😀', 'B']);
+  });
+});
