@@ -105,9 +105,9 @@ export function stringTexts(rule: Rule): StringRule | null {
   return target ? stringTexts(target) : null;
 }
 
-/** A string as it stands, up to `end`. */
-export function bareString({ dfa, longest }: StringRule, end: string): Rule {
-  const free = textWithout([end]);
+/** A string as it stands, without any of `ends`. */
+export function bareString({ dfa, longest }: StringRule, ends: readonly string[]): Rule {
+  const free = textWithout(ends);
   const { dfa: texts, ...rest } = bounded(dfa ? intersect(dfa, free) : free, longest ?? Infinity, limits());
   return regular(texts, rest.longest);
 }

@@ -29,6 +29,8 @@ export interface CallContext {
   parts: Parts;
   /** Where a call without a closing tag of its own ends. */
   ends: readonly Marker[];
+  /** What begins each call. */
+  opener: Marker | null;
   namesAreIds: boolean;
 }
 
@@ -139,8 +141,8 @@ function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
   for (let nth = 0; ; nth++) {
     yield* space(reader);
     if (!(yield* match(reader, keys))) break;
-    let key = '';
-    if (!(yield* until(reader, marker(body.key.end), (text) => void (key += text)))) return true;
+    const key = yield* taggedKey(context, body);
+    if (key === null) return true;
     parts.arguments(`${nth > 0 ? ', ' : ''}${JSON.stringify(key.trim())}: `);
     if (!(yield* taggedValue(context, body, kindsOf(parameters, key.trim())))) return true;
   }
@@ -148,6 +150,32 @@ function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
   if ((yield* peek(reader)) !== null) parts.arguments('}');
   if (body.close !== undefined) yield* match(reader, closing);
   return true;
+}
+
+/** null: the reply was over within it. */
+function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: TaggedBody): Parse<string | null> {
+  let name = '';
+  if (!mayLackEnds) {
+    return (yield* until(reader, marker(key.end), (text) => void (name += text))) ? name : null;
+  }
+  name = yield* run(reader, /[^\r\n<>]/);
+  if ((yield* peek(reader)) === null) return null;
+  yield* match(reader, [marker(key.end)]);
+  return name;
+}
+
+/** Whether a value without its end tag ends here: before the next key, and where the call does. */
+function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: TaggedBody): Parse<boolean> {
+  if (yield* sees(reader, [marker(body.key.begin)])) return true;
+  const from = reader.at;
+  const closes = body.close === undefined ? [] : [marker(body.close)];
+  const ended = yield* match(reader, [...closes, ...ends]);
+  // What only looks like an end is followed by more of the value.
+  yield* space(reader);
+  const follow = [marker(body.name.begin), ...(opener ? [opener] : []), ...ends];
+  const certain = ended !== null && ((yield* peek(reader)) === null || (yield* sees(reader, follow)));
+  reader.at = from;
+  return certain;
 }
 
 const STRING: Kinds = new Set(['string'] as const);
@@ -174,14 +202,16 @@ function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Par
     held = body.newlines && all.endsWith('\n') ? '\n' : '';
     return all.slice(0, all.length - held.length);
   };
+  const unclosed = body.mayLackEnds ? () => endsUnclosed(context, body) : undefined;
   if (!isText(wanted)) {
     let text = '';
-    const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)));
+    const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)), unclosed);
     parts.arguments(toJson(whole ? text : text + held, wanted));
     return whole;
   }
   parts.arguments('"');
-  const whole = yield* until(reader, end, (text) => parts.arguments(escapeJson(unlessLast(text))));
+  const take = (text: string): void => parts.arguments(escapeJson(unlessLast(text)));
+  const whole = yield* until(reader, end, take, unclosed);
   parts.arguments(whole ? '"' : escapeJson(held));
   return whole;
 }

@@ -82,13 +82,20 @@ function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext):
   );
 }
 
+/** What ends a value that is bare text, where the format has no more than its tags to tell. */
+function valueEnds(body: TaggedBody, end: string, { call, section }: ToolFormat): string[] {
+  const others = [body.key.begin, body.close, call?.end, section?.end];
+  return [end, ...(body.mayLackEnds ? others : [])].flatMap((text) => text || []);
+}
+
 function taggedParameter(
-  { key, value, newlines }: TaggedBody,
+  body: TaggedBody,
   { name, schema, path }: Parameter,
   strict: boolean,
   line: string,
-  { mark, schemaRule }: BodyContext,
+  { format, mark, schemaRule }: BodyContext,
 ): Rule {
+  const { key, value, newlines } = body;
   const json = schemaRule(schema, path, strict) ?? anyJson;
   const texts = stringTexts(json);
   const reads = texts === null ? ['json', 'schema'] : ['text', 'schema'];
@@ -96,7 +103,7 @@ function taggedParameter(
   const edge = newlines ? '\n' : '';
   return sequence(
     mark(`${key.begin}${name}${key.end}${begin.startsWith('<') ? line : ''}${begin}${edge}`),
-    texts === null ? json : bareString(texts, end),
+    texts === null ? json : bareString(texts, valueEnds(body, end, format)),
     mark(`${edge}${end}${line}`),
   );
 }

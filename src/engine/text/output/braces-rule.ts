@@ -59,7 +59,7 @@ function valueRule(schema: Record<string, unknown>, path: string, syntax: Syntax
   if (isPlain || Array.isArray(schema['enum'])) {
     const json = schemaRule(schema, path, strict) ?? anyValue(syntax);
     const texts = stringTexts(json);
-    if (texts !== null) return sequence(quote, bareString(texts, quoteText), quote);
+    if (texts !== null) return sequence(quote, bareString(texts, [quoteText]), quote);
     if (isPlain) return json;
   }
   if (strict && Object.keys(schema).length > 0) {
@@ -89,7 +89,7 @@ function anyValue({ quote, quoteText }: Syntax): Rule {
   return scope(
     {
       value: choice(
-        sequence(quote, bareString({ type: 'string' }, quoteText), quote),
+        sequence(quote, bareString({ type: 'string' }, [quoteText]), quote),
         scalar,
         sequence(text('{'), list(member), text('}')),
         sequence(text('['), list(value), text(']')),

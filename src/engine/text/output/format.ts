@@ -38,6 +38,8 @@ export interface TaggedBody {
   close?: string;
   /** A line break of its own stands at both ends of each value. */
   newlines?: boolean;
+  /** A value without its end tag ends before the next key and where the call does; a key without its end at the line's. */
+  mayLackEnds?: boolean;
 }
 
 /** `name(key=value, …)` with Python's literals. */

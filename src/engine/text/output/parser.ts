@@ -135,6 +135,7 @@ function callsOptions(
     knownOnly: options.listedOnly,
     namesAreIds: format.namesAreIds ?? false,
     ends: ends.map(marker),
+    opener: call ? marker(call.begin) : null,
   };
 }
 

@@ -120,14 +120,25 @@ export function* run(reader: Reader, belongs: RegExp, most = Infinity): Parse<st
   return text;
 }
 
-/** Consumes everything up to the marker and the marker itself; false: the reply was over first. */
-export function* until(reader: Reader, marker: Marker, take: (text: string) => void): Parse<boolean> {
+/**
+ * Consumes everything up to the marker and the marker itself; false: the reply was over first. `stopsHere` is asked where the marker's
+ * first character stands, and ends it without consuming anything.
+ */
+export function* until(
+  reader: Reader,
+  marker: Marker,
+  take: (text: string) => void,
+  stopsHere?: () => Parse<boolean>,
+): Parse<boolean> {
   const markers = [marker];
   const stops = firsts(markers);
   for (;;) {
     const next = yield* peek(reader);
     if (next === null) return false;
-    if (isOneOf(next, stops) && (yield* match(reader, markers))) return true;
+    if (isOneOf(next, stops)) {
+      if (yield* match(reader, markers)) return true;
+      if (stopsHere && (yield* stopsHere())) return true;
+    }
     take(textUntil(reader, stops));
   }
 }

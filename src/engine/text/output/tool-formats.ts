@@ -16,6 +16,7 @@ const FUNCTION_TAGS: TaggedBody = {
   value: { begins: [{ text: '', reads: 'schema' }], end: '</parameter>' },
   close: '</function>',
   newlines: true,
+  mayLackEnds: true,
 };
 
 const ARGUMENT_TAGS: TaggedBody = {

@@ -69,3 +69,13 @@ test('nor where parameters are written one by one', () => {
   expect(accepts(grammar, wrapped('[1, 2]'))).toBe(true);
   expect(accepts(grammar, wrapped('"Paris"'))).toBe(false);
 });
+
+test('a string that stands bare holds nothing that would end it', () => {
+  const parameters = { type: 'object', properties: { s: { type: 'string' } }, required: ['s'] };
+  const grammar = grammarOf('qwen3_coder', { parameters });
+  const call = (s: string): string =>
+    `<tool_call>\n<function=f>\n<parameter=s>\n${s}\n</parameter>\n</function>\n</tool_call>`;
+  expect(accepts(grammar, call('a <b> </param>'))).toBe(true);
+  for (const end of ['<parameter=t>', '</function>', '</tool_call>'])
+    expect(accepts(grammar, call(`a ${end}`)), end).toBe(false);
+});

@@ -89,6 +89,19 @@ const JSON_AND_PYTHON: Reply[] = [
     told: [{ name: 'search', arguments: '{"query": "half a\\n' }],
   },
   {
+    name: 'qwen3_coder: values and keys without their ends',
+    tools: 'qwen3_coder',
+    text: '<tool_call>\n<function=get_weather>\n<parameter=city>\nBern\n<parameter=days>\n3\n<parameter=note>\nsay </function> twice\n</function>\n</tool_call>\n<tool_call>\n<function=search>\n<parameter=query\n1 <2\n</parameter>\n<parameter=limit>5</tool_call>\n<tool_call>\n<function=ping>\n</function>\n</tool_call>',
+    told: [
+      {
+        name: 'get_weather',
+        arguments: '{"city": "Bern", "days": 3, "note": "say </function> twice"}',
+      },
+      { name: 'search', arguments: '{"query": "1 <2", "limit": 5}' },
+      { name: 'ping', arguments: '{}' },
+    ],
+  },
+  {
     name: 'mimo: line breaks belong to a value',
     tools: 'mimo',
     text: '<tool_call>\n<function=search>\n<parameter=query>\npwd &amp;&amp; ls\n</parameter>\n<parameter=limit>3</parameter>\n</function>\n</tool_call>',
