@@ -39,8 +39,13 @@ export function readAutoencoderTinyConfig(json: Json, file = 'config.json'): Aut
   };
 }
 
-function readStages(file: string, config: ConfigReader, side: string, usual: number[]): TinyStages {
-  const key = `${side}_block_out_channels`;
+function readStages(
+  file: string,
+  config: ConfigReader,
+  side: 'encoder' | 'decoder',
+  usual: number[],
+): TinyStages {
+  const key = `${side}_block_out_channels` as const;
   const widths = config.list(key, [64, 64, 64, 64]);
   const blocks = config.list(`num_${side}_blocks`, usual);
   if (widths.length !== blocks.length || widths.some((width) => width !== widths[0])) {

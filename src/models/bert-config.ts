@@ -37,7 +37,7 @@ export function readBertConfig(json: Json, architecture: string, file = 'config.
   const hidden = config.count('hidden_size', 768);
   const positions = config.count('max_position_embeddings', 512);
   // RoBERTa keeps the rows up to its padding token's for padding.
-  const firstPosition = architecture === 'BertModel' ? 0 : config.count('pad_token_id', 1, 0) + 1;
+  const firstPosition = architecture === 'BertModel' ? 0 : config.count('pad_token_id', 1) + 1;
   return {
     architecture,
     vocabulary: config.count('vocab_size'),

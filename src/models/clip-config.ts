@@ -27,7 +27,7 @@ const WRONG_END = 2;
 export function readClipConfig(json: Json, architecture: string, file = 'config.json'): ClipConfig {
   const config = readConfig(file, json);
   const hidden = config.count('hidden_size', 512);
-  const end = config.count('eos_token_id', 49407, 0);
+  const end = config.count('eos_token_id', 49407);
   return {
     vocabulary: config.count('vocab_size', 49408),
     positions: config.count('max_position_embeddings', 77),

@@ -2,19 +2,22 @@
 // make other numbers than those computed here.
 
 import { EngineError } from '../files/error.ts';
+import { boundsText, COUNTS, isCount, isReal, REALS, type CountKey, type RealKey } from './config-bounds.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
+/** Every number is held to its key's bounds (config-bounds.ts); null counts as left out. */
 export interface ConfigReader {
-  /** An integer of at least `least`. */
-  count(key: string, fallback?: number, least?: number): number;
-  real(key: string, fallback?: number): number;
+  /** An integer. */
+  count(key: CountKey, fallback?: number): number;
+  real(key: RealKey, fallback?: number): number;
   flag(key: string, fallback: boolean): boolean;
   /** A list of `length` numbers; null where there is none. */
-  reals(key: string, length: number): number[] | null;
+  reals(key: RealKey, length: number): number[] | null;
   /** A list, or one value for all of `length`. */
-  each(key: string, length: number, fallback?: number): number[];
-  list(key: string, fallback?: readonly number[]): number[];
+  each(key: CountKey, length: number, fallback?: number): number[];
+  /** Integers, at least one of them. */
+  list(key: CountKey, fallback?: readonly number[]): number[];
   texts(key: string, known: readonly string[], fallback?: readonly string[]): string[];
   /** One of the values that `known` computes by. */
   choice<T>(key: string, known: Readonly<Record<string, T>>, fallback: string): T;
@@ -22,28 +25,42 @@ export interface ConfigReader {
   only(values: Readonly<Record<string, readonly unknown[]>>): void;
 }
 
+/** Entries of a list. */
+const MOST_ENTRIES = 1024;
+const MOST_SHOWN = 200;
+
+/** A value for a message: JSON, with the numbers that JSON does not have. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'missing';
+  const plain = (_: string, one: unknown): unknown =>
+    typeof one === 'number' && !Number.isFinite(one) ? String(one) : one;
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value, plain);
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+}
+
 export function readConfig(file: string, config: Json): ConfigReader {
-  const shown = (value: unknown): string => JSON.stringify(value) ?? 'missing';
+  const given = (key: string): unknown =>
+    Object.hasOwn(config, key) ? (config[key] ?? undefined) : undefined;
   const bad = (key: string, needed: string): EngineError =>
-    new EngineError('bad_checkpoint', `${file}: ${key} is ${shown(config[key])}, ${needed} is needed`);
+    new EngineError('bad_checkpoint', `${file}: ${key} is ${shown(given(key))}, ${needed} is needed`, {
+      param: key,
+    });
   const unsupported = (key: string, value: unknown, known: readonly unknown[]): EngineError =>
     new EngineError(
       'unsupported',
       `${file}: ${key} ${shown(value)} is not built; choose a checkpoint that has ${known.map(shown).join(' or ')}`,
+      { param: key },
     );
-  const isCount = (value: unknown, least: number): value is number =>
-    typeof value === 'number' && Number.isInteger(value) && value >= least;
-  const given = (key: string): unknown => config[key] ?? undefined;
 
   return {
-    count(key, fallback, least = 1) {
+    count(key, fallback) {
       const value = given(key) ?? fallback;
-      if (!isCount(value, least)) throw bad(key, least > 0 ? 'a positive integer' : 'an integer');
+      if (!isCount(value, COUNTS[key])) throw bad(key, `an integer ${boundsText(COUNTS[key])}`);
       return value;
     },
     real(key, fallback) {
       const value = given(key) ?? fallback;
-      if (typeof value !== 'number' || !Number.isFinite(value)) throw bad(key, 'a number');
+      if (!isReal(value, REALS[key])) throw bad(key, `a number ${boundsText(REALS[key])}`);
       return value;
     },
     flag(key, fallback) {
@@ -54,23 +71,23 @@ export function readConfig(file: string, config: Json): ConfigReader {
     reals(key, length) {
       const value = given(key);
       if (value === undefined) return null;
-      if (!Array.isArray(value) || value.length !== length || !value.every(Number.isFinite))
-        throw bad(key, `a list of ${length} numbers`);
-      return value as number[];
+      if (!Array.isArray(value) || value.length !== length || !value.every((one) => isReal(one, REALS[key])))
+        throw bad(key, `a list of ${length} numbers ${boundsText(REALS[key])}`);
+      return value;
     },
     each(key, length, fallback) {
       const value = given(key) ?? fallback;
       const values = Array.isArray(value) ? (value as unknown[]) : Array.from({ length }, () => value);
-      if (values.length !== length || !values.every((one) => isCount(one, 0))) {
-        throw bad(key, `an integer, or ${length} of them,`);
+      if (values.length !== length || !values.every((one) => isCount(one, COUNTS[key]))) {
+        throw bad(key, `an integer ${boundsText(COUNTS[key])}, or ${length} of them,`);
       }
       return values;
     },
     list(key, fallback) {
       const value = given(key) ?? fallback;
-      if (!Array.isArray(value) || value.length === 0 || !value.every((one) => isCount(one, 1))) {
-        throw bad(key, 'a list of positive integers');
-      }
+      const fits = Array.isArray(value) && value.length > 0 && value.length <= MOST_ENTRIES;
+      if (!fits || !value.every((one) => isCount(one, COUNTS[key])))
+        throw bad(key, `a list of integers ${boundsText(COUNTS[key])}`);
       return value;
     },
     texts(key, known, fallback) {
@@ -88,8 +105,8 @@ export function readConfig(file: string, config: Json): ConfigReader {
     },
     only(values) {
       for (const [key, known] of Object.entries(values)) {
-        const value = config[key] ?? null;
-        if (key in config && value !== null && !known.some((one) => shown(one) === shown(value))) {
+        const value = given(key);
+        if (value !== undefined && !known.some((one) => shown(one) === shown(value))) {
           throw unsupported(key, value, known);
         }
       }

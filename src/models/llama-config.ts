@@ -121,7 +121,7 @@ function readWindows(config: Json, architecture: string, layers: number): (numbe
     );
   }
   const some = isQwen && architecture !== 'Qwen3MoeForCausalLM';
-  const first = some ? readConfig('config.json', config).count('max_window_layers', 28, 0) : 0;
+  const first = some ? readConfig('config.json', config).count('max_window_layers', 28) : 0;
   return Array.from({ length: layers }, (_, i) => {
     if (Array.isArray(types)) return types[i] === 'sliding_attention' ? size : null;
     return applies && i >= first ? size : null;

@@ -1,7 +1,8 @@
 // config.json of a UNet2DConditionModel → the levels that unet.ts computes by. The only place that knows its names.
 
 import { EngineError } from '../files/error.ts';
-import { checkHeads, readConfig, type ConfigReader, type Json } from './config-values.ts';
+import { boundsText, COUNTS, isCount } from './config-bounds.ts';
+import { checkHeads, readConfig, shown, type ConfigReader, type Json } from './config-values.ts';
 
 export interface UNetAttention {
   heads: number;
@@ -182,16 +183,18 @@ function readLevels(
 
 /** Transformer blocks after each residual block of a level: one number for all, or one each. */
 type Depth = number | number[];
+type DepthsKey = 'transformer_layers_per_block' | 'reverse_transformer_layers_per_block';
 
-function readDepths(file: string, json: Json, key: string, count: number): Depth[] {
-  const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0;
+function readDepths(file: string, json: Json, key: DepthsKey, count: number): Depth[] {
+  const isDepth = (value: unknown): boolean => isCount(value, COUNTS[key]);
   const value = json[key] ?? 1;
   const depths = Array.isArray(value) ? (value as unknown[]) : Array.from({ length: count }, () => value);
-  const fits = depths.every((one) => isCount(one) || (Array.isArray(one) && one.every(isCount)));
+  const fits = depths.every((one) => isDepth(one) || (Array.isArray(one) && one.every(isDepth)));
   if (depths.length !== count || !fits) {
     throw new EngineError(
       'bad_checkpoint',
-      `${file}: ${key} is ${JSON.stringify(value)}, a number of blocks or ${count} of them are needed`,
+      `${file}: ${key} is ${shown(value)}, a number of blocks ${boundsText(COUNTS[key])} or ${count} of them are needed`,
+      { param: key },
     );
   }
   return depths as Depth[];

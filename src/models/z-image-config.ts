@@ -63,7 +63,7 @@ export function readZImageConfig(json: Json, file = 'config.json'): ZImageConfig
     dims,
     headNorm: config.flag('qk_norm', true),
     layers: config.count('n_layers', 30),
-    refiners: config.count('n_refiner_layers', 2, 0),
+    refiners: config.count('n_refiner_layers', 2),
     eps: config.real('norm_eps', 1e-5),
     captionDims: config.count('cap_feat_dim', 2560),
     timeDims: Math.min(hidden, 256),

@@ -96,8 +96,14 @@ describe('configurations', () => {
   });
 
   it.each([
-    [{ latents_mean: [0, 1] }, 'latents_mean is [0,1], a list of 4 numbers is needed'],
-    [{ latents_std: [1, 1, 'one', 1] }, 'latents_std is [1,1,"one",1], a list of 4 numbers is needed'],
+    [
+      { latents_mean: [0, 1] },
+      'latents_mean is [0,1], a list of 4 numbers from -1000000 to 1000000 is needed',
+    ],
+    [
+      { latents_std: [1, 1, 'one', 1] },
+      'latents_std is [1,1,"one",1], a list of 4 numbers from 0 to 1000000 is needed',
+    ],
     [{ latents_mean: [0, 0, 0, 0] }, 'latents_mean and latents_std are [0,0,0,0] and null'],
     [
       { latents_mean: [0, 0, 0, 0], latents_std: [1, 1, 0, 1] },

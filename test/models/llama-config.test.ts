@@ -117,11 +117,17 @@ describe('the context', () => {
 
 describe('refusals', () => {
   it.each([
-    [{ hidden_size: undefined }, 'config.json: hidden_size is missing, a positive integer is needed'],
-    [{ vocab_size: 0 }, 'config.json: vocab_size is 0, a positive integer is needed'],
-    [{ num_hidden_layers: 2.5 }, 'config.json: num_hidden_layers is 2.5, a positive integer is needed'],
-    [{ intermediate_size: '128' }, 'config.json: intermediate_size is "128", a positive integer is needed'],
-    [{ head_dim: 0 }, 'config.json: head_dim is 0, a positive integer is needed'],
+    [{ hidden_size: undefined }, 'config.json: hidden_size is missing, an integer from 1 to 65536 is needed'],
+    [{ vocab_size: 0 }, 'config.json: vocab_size is 0, an integer from 1 to 4194304 is needed'],
+    [
+      { num_hidden_layers: 2.5 },
+      'config.json: num_hidden_layers is 2.5, an integer from 1 to 1024 is needed',
+    ],
+    [
+      { intermediate_size: '128' },
+      'config.json: intermediate_size is "128", an integer from 1 to 1048576 is needed',
+    ],
+    [{ head_dim: 0 }, 'config.json: head_dim is 0, an integer from 1 to 1024 is needed'],
     [
       { num_key_value_heads: 3 },
       'config.json: 8 num_attention_heads are no multiple of 3 num_key_value_heads',

@@ -115,17 +115,20 @@ describe('refusals', () => {
       { block_out_channels: [320, 640] },
       '2 block_out_channels need as many down_block_types and up_block_types, not 4 and 4',
     ],
-    [{ block_out_channels: [] }, 'block_out_channels is [], a list of positive integers is needed'],
-    [{ in_channels: '4' }, 'in_channels is "4", a positive integer is needed'],
-    [{ sample_size: [64] }, 'sample_size is [64], an integer, or 2 of them, is needed'],
-    [{ layers_per_block: [2, 2] }, 'layers_per_block is [2,2], an integer, or 4 of them, is needed'],
+    [{ block_out_channels: [] }, 'block_out_channels is [], a list of integers from 1 to 16384 is needed'],
+    [{ in_channels: '4' }, 'in_channels is "4", an integer from 1 to 16384 is needed'],
+    [{ sample_size: [64] }, 'sample_size is [64], an integer from 0 to 16384, or 2 of them, is needed'],
+    [
+      { layers_per_block: [2, 2] },
+      'layers_per_block is [2,2], an integer from 0 to 1024, or 4 of them, is needed',
+    ],
     [
       { transformer_layers_per_block: [1, 2] },
-      'transformer_layers_per_block is [1,2], a number of blocks or 4 of them are needed',
+      'transformer_layers_per_block is [1,2], a number of blocks from 0 to 1024 or 4 of them are needed',
     ],
     [
       { addition_embed_type: 'text_time', addition_time_embed_dim: 256 },
-      'projection_class_embeddings_input_dim is missing, a positive integer is needed',
+      'projection_class_embeddings_input_dim is missing, an integer from 1 to 65536 is needed',
     ],
   ])('%j is a bad checkpoint', (config, message) => {
     expect(() => readUNetConfig(config)).toThrow(

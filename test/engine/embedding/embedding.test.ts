@@ -174,7 +174,7 @@ describe('other layouts', () => {
       /pooling by pooling_mode_max_tokens is not built/,
     ],
     [{ 'modules.json': [{ type: 'sentence_transformers.models.Dense' }] }, 'unsupported', /a Dense module/],
-    [{ 'modules.json': { no: 'list' } }, 'bad_checkpoint', /no list of modules/],
+    [{ 'modules.json': { no: 'list' } }, 'bad_checkpoint', /is not a list of modules/],
     [
       { 'config.json': { architectures: ['T5EncoderModel'] } },
       'unsupported',

@@ -1,0 +1,115 @@
+// The smallest and the largest value that each number of a foreign config may have, stated once. They are wider than everything
+// published, and keep what is computed from a number finite and its tables and loops small.
+
+/** Both ends are allowed. */
+export type Bounds = readonly [least: number, most: number];
+
+const SIZE: Bounds = [1, 2 ** 16];
+const WIDTH: Bounds = [1, 2 ** 20];
+const LAYERS: Bounds = [1, 2 ** 10];
+const HEADS: Bounds = [1, 2 ** 10];
+const EXPERTS: Bounds = [1, 2 ** 12];
+const TOKENS: Bounds = [1, 2 ** 27];
+const TOKEN_ID: Bounds = [0, 2 ** 22 - 1];
+const CHANNELS: Bounds = [1, 2 ** 14];
+const EPS: Bounds = [1e-16, 1e-2];
+const ROTATIONS: Bounds = [1e-3, 1e5];
+
+/** Integers. */
+export const COUNTS = {
+  // language and embedding models
+  vocab_size: [1, 2 ** 22],
+  type_vocab_size: SIZE,
+  hidden_size: SIZE,
+  intermediate_size: WIDTH,
+  moe_intermediate_size: WIDTH,
+  num_hidden_layers: LAYERS,
+  num_attention_heads: HEADS,
+  num_key_value_heads: HEADS,
+  head_dim: [1, 2 ** 10],
+  max_position_embeddings: TOKENS,
+  original_max_position_embeddings: TOKENS,
+  sliding_window: TOKENS,
+  max_window_layers: [0, 2 ** 10],
+  num_experts: EXPERTS,
+  num_local_experts: EXPERTS,
+  num_experts_per_tok: EXPERTS,
+  decoder_sparse_step: LAYERS,
+  mlp_only_layers: [0, 2 ** 10],
+  eos_token_id: TOKEN_ID,
+  pad_token_id: TOKEN_ID,
+  projection_dim: SIZE,
+  // components of pipelines
+  in_channels: CHANNELS,
+  out_channels: CHANNELS,
+  latent_channels: CHANNELS,
+  block_out_channels: CHANNELS,
+  encoder_block_out_channels: CHANNELS,
+  decoder_block_out_channels: CHANNELS,
+  num_encoder_blocks: LAYERS,
+  num_decoder_blocks: LAYERS,
+  layers_per_block: [0, 2 ** 10],
+  transformer_layers_per_block: [0, 2 ** 10],
+  reverse_transformer_layers_per_block: [0, 2 ** 10],
+  attention_head_dim: [0, 2 ** 10],
+  cross_attention_dim: [0, 2 ** 16],
+  norm_num_groups: CHANNELS,
+  sample_size: [0, 2 ** 14],
+  time_embedding_dim: SIZE,
+  time_cond_proj_dim: SIZE,
+  projection_class_embeddings_input_dim: SIZE,
+  addition_time_embed_dim: SIZE,
+  dim: SIZE,
+  n_heads: HEADS,
+  n_layers: LAYERS,
+  n_refiner_layers: [0, 2 ** 10],
+  axes_dims: SIZE,
+  axes_lens: SIZE,
+  cap_feat_dim: SIZE,
+  num_train_timesteps: [1, 100_000],
+} as const satisfies Readonly<Record<string, Bounds>>;
+
+/** Numbers, whole or not. */
+export const REALS = {
+  rms_norm_eps: EPS,
+  layer_norm_eps: EPS,
+  norm_eps: EPS,
+  rope_theta: [2, 1e12],
+  partial_rotary_factor: [0, 1],
+  factor: [1e-3, 1e6],
+  attention_factor: [1e-3, 1e3],
+  beta_fast: ROTATIONS,
+  beta_slow: ROTATIONS,
+  low_freq_factor: ROTATIONS,
+  high_freq_factor: ROTATIONS,
+  mscale: [0, 1e3],
+  mscale_all_dim: [0, 1e3],
+  short_factor: [1e-3, 1e6],
+  long_factor: [1e-3, 1e6],
+  freq_shift: [-1e3, 1e3],
+  scaling_factor: [1e-6, 1e6],
+  shift_factor: [-1e6, 1e6],
+  latents_mean: [-1e6, 1e6],
+  latents_std: [0, 1e6],
+  t_scale: [1e-6, 1e6],
+  beta_start: [1e-9, 1],
+  beta_end: [1e-9, 1],
+} as const satisfies Readonly<Record<string, Bounds>>;
+
+export type CountKey = keyof typeof COUNTS;
+export type RealKey = keyof typeof REALS;
+
+/** Whether a value is an integer within bounds. */
+export function isCount(value: unknown, [least, most]: Bounds): value is number {
+  return isReal(value, [least, most]) && Number.isInteger(value);
+}
+
+/** Whether a value is a number within bounds; NaN and infinities never are. */
+export function isReal(value: unknown, [least, most]: Bounds): value is number {
+  return typeof value === 'number' && value >= least && value <= most;
+}
+
+/** Bounds as messages say them. */
+export function boundsText([least, most]: Bounds): string {
+  return `from ${least} to ${most}`;
+}
