@@ -53,8 +53,8 @@ export const SERVER_OPTIONS = {
     kind: 'list',
     group: 'Server',
     value: 'origin,...',
-    help: 'Web pages that may call, besides those on this machine; * is all.',
-    otherwise: 'localhost, app://, tauri://, vscode-webview://, null',
+    help: 'Web pages that may call, besides those on this machine; null is pages of files (and any sandboxed frame), * is all.',
+    otherwise: 'localhost, app://, tauri://, vscode-webview://',
   },
   strict: {
     kind: 'boolean',

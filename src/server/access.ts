@@ -1,6 +1,8 @@
 // Who may talk to the server: names in the Host header, origins of web pages, the API key.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { show } from './body/fields.ts';
+import { isJson } from './body/json-body.ts';
 import { RequestError } from './errors.ts';
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
@@ -23,13 +25,36 @@ export function checkHost(header: string | null, listeningOn: string): void {
 /** Of Electron, Tauri and editors: what no site can have. */
 const SHELLS = /^(app|tauri|vscode-webview|vscode-file):\/\//;
 
-/** Pages on this machine and in desktop shells; `extra` adds origins, `*` all of them. */
+/**
+ * Pages on this machine and in desktop shells; `extra` adds origins, `*` all of them. The origin `null` has to be added: a page of a
+ * file has it, but so has every sandboxed frame of any site.
+ */
 export function isAllowedOrigin(origin: string, extra: string[] = []): boolean {
-  if (origin === 'null' || SHELLS.test(origin)) return true;
-  if (extra.includes('*') || extra.includes(origin)) return true;
+  if (SHELLS.test(origin) || extra.includes('*') || extra.includes(origin)) return true;
   return (
     URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && isLoopback(new URL(origin).hostname)
   );
+}
+
+/**
+ * Refuses what a page of another site can send without a preflight: a form, a beacon or an empty POST. JSON passes, since browsers
+ * send it only after a preflight that allows the origin. Clients that are no browsers send neither of the two headers.
+ */
+export function checkSite({ method, headers }: Pick<Request, 'method' | 'headers'>, extra?: string[]): void {
+  if (/^(GET|HEAD|OPTIONS)$/.test(method) || isJson(headers)) return;
+  const origin = headers.get('origin');
+  const site = headers.get('sec-fetch-site');
+  if (site === null ? origin === null : site !== 'cross-site') return;
+  if (origin !== null && (isAllowedOrigin(origin, extra) || isOwn(origin, headers.get('host')))) return;
+  throw new RequestError(
+    'forbidden_origin',
+    `this ${method} comes from a web page of another origin (${show(origin)}) and is not JSON; send it as application/json, and start the server with --cors-origins for pages of that origin`,
+  );
+}
+
+/** Whether a page was served under the name that its request is sent to. */
+function isOwn(origin: string, host: string | null): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host;
 }
 
 const EXPOSED = 'x-request-id, x-svc-ignored, retry-after, retry-after-ms';
@@ -45,8 +70,10 @@ export function corsHeaders(request: Headers, extra?: string[]): Record<string, 
   };
 }
 
-/** What a preflight adds. The names asked for are repeated: `*` would not cover `authorization`. */
-export function preflightHeaders(request: Headers): Record<string, string> {
+/** What a preflight adds for an allowed origin. The names asked for are repeated: `*` would not cover `authorization`. */
+export function preflightHeaders(request: Headers, extra?: string[]): Record<string, string> {
+  const origin = request.get('origin');
+  if (origin === null || !isAllowedOrigin(origin, extra)) return {};
   return {
     'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
     'access-control-allow-headers': request.get('access-control-request-headers') ?? '*',

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { H3, type H3Event, onDispose } from 'h3';
-import { checkHost, checkKey, corsHeaders, keysFor, preflightHeaders } from './access.ts';
+import { checkHost, checkKey, checkSite, corsHeaders, keysFor, preflightHeaders } from './access.ts';
 import { takesComments } from './connections.ts';
 import {
   CutShort,
@@ -68,10 +68,11 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
   try {
     checkHost(req.headers.get('host'), service.options.host);
     if (req.method === 'OPTIONS') {
-      setHeaders(event, preflightHeaders(req.headers));
+      setHeaders(event, preflightHeaders(req.headers, service.options.corsOrigins));
       call.status = res.status = 204;
       return null;
     }
+    checkSite(req, service.options.corsOrigins);
     const access = routeOf(req.method, url.pathname)?.access ?? 'key';
     if (access !== 'open') checkKey(req.headers, keysFor(access, service.options), access);
     const value = await next();

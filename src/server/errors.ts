@@ -18,6 +18,7 @@ export type RequestErrorCode =
   | 'request_too_large'
   | 'invalid_api_key'
   | 'forbidden_host'
+  | 'forbidden_origin'
   | 'not_found'
   | 'method_not_allowed'
   | 'no_websockets'
@@ -87,6 +88,7 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   context_length_exceeded: { status: 400 },
   invalid_api_key: { status: 401, headers: { 'www-authenticate': 'Bearer' } },
   forbidden_host: { status: 403 },
+  forbidden_origin: { status: 403 },
   not_found: { status: 404 },
   model_not_found: { status: 404 },
   busy: { status: 400 },

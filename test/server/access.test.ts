@@ -49,7 +49,7 @@ describe('origins', () => {
     ['tauri://localhost', true],
     ['vscode-webview://0a1b', true],
     ['chrome-extension://abc', false],
-    ['null', true],
+    ['null', false],
     ['https://example.com', false],
     ['http://localhost.example.com', false],
     ['not an origin', false],
@@ -91,9 +91,90 @@ describe('origins', () => {
       (await fetch(`${url}/v1/models`, { headers: { origin } })).headers.get('access-control-allow-origin');
     expect(await allowed('https://chat.example')).toBe('https://chat.example');
     expect(await allowed('https://evil.example')).toBeNull();
+    expect(await allowed('null')).toBeNull();
+    const { url: files } = await start({ corsOrigins: ['null'] });
+    const page = await fetch(`${files}/v1/models`, { headers: { origin: 'null' } });
+    expect(page.headers.get('access-control-allow-origin')).toBe('null');
     const { url: open } = await start({ corsOrigins: ['*'] });
     const response = await fetch(`${open}/v1/models`, { headers: { origin: 'https://any.example' } });
     expect(response.headers.get('access-control-allow-origin')).toBe('https://any.example');
+  });
+});
+
+describe('a POST or DELETE of a web page', () => {
+  const EVIL = 'https://evil.example';
+  const JSON_TYPE = { 'content-type': 'application/json' };
+
+  it.each<[Record<string, string>, number]>([
+    [{}, 200],
+    [{ origin: 'http://localhost:5173' }, 200],
+    [{ origin: 'http://localhost:5173', 'sec-fetch-site': 'cross-site' }, 200],
+    [{ origin: 'app://main', 'sec-fetch-site': 'cross-site' }, 200],
+    [{ origin: 'https://chat.example', 'sec-fetch-site': 'cross-site' }, 200],
+    [{ origin: 'https://box.example', 'sec-fetch-site': 'same-origin' }, 200],
+    [{ origin: 'https://box.example', 'sec-fetch-site': 'same-site' }, 200],
+    [{ 'sec-fetch-site': 'none' }, 200],
+    [{ origin: EVIL }, 403],
+    [{ origin: 'null' }, 403],
+    [{ origin: EVIL, 'sec-fetch-site': 'cross-site' }, 403],
+    [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ origin: EVIL, 'content-type': 'text/plain' }, 403],
+    [{ origin: EVIL, 'content-type': 'application/x-www-form-urlencoded' }, 403],
+    [{ origin: EVIL, 'content-type': 'text/plain; application/json' }, 403],
+  ])('that carries no JSON, with %j, gets %d', async (headers, status) => {
+    const { url, model } = await start({ corsOrigins: ['https://chat.example'] });
+    let flushes = 0;
+    model.flushCache = async () => (flushes++, true);
+    const response = await fetch(`${url}/flush_cache`, { method: 'POST', headers });
+    expect(response.status).toBe(status);
+    expect(flushes).toBe(status === 200 ? 1 : 0);
+    if (status === 403)
+      expect(await response.json()).toMatchObject({
+        error: { code: 'forbidden_origin', type: 'permission_error', param: null },
+      });
+  });
+
+  it('passes as JSON: a browser has asked before, and was told no', async () => {
+    const { url, post } = await start();
+    const asked = { 'access-control-request-private-network': 'true', origin: EVIL };
+    const preflight = await fetch(`${url}/v1/chat/completions`, { method: 'OPTIONS', headers: asked });
+    const names = [...preflight.headers.keys()].filter((name) => name.startsWith('access-control'));
+    expect(names).toEqual([]);
+    expect((await post(ask('hi'), { headers: { ...JSON_TYPE, origin: EVIL } })).status).toBe(200);
+  });
+
+  it('passes from a page that was served under the name it asks', async () => {
+    const { server } = await start({ host: '0.0.0.0' });
+    const url = server.url.replace('0.0.0.0', '127.0.0.1');
+    const flush = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { host, origin: 'https://box.example' };
+        request(`${url}/flush_cache`, { method: 'POST', headers }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        })
+          .on('error', reject)
+          .end();
+      });
+    expect(await flush('box.example')).toBe(200);
+    expect(await flush('other.example')).toBe(403);
+  });
+
+  it.each([
+    ['POST', '/api/chat'],
+    ['POST', '/v1/images/edits'],
+    ['POST', '/v1/responses/resp_1/cancel'],
+    ['DELETE', '/v1/responses/resp_1'],
+    ['POST', '/v1/messages'],
+  ])('is refused by every route: %s %s', async (method, path) => {
+    const { url } = await start();
+    const response = await fetch(url + path, {
+      method,
+      headers: { origin: EVIL, ...(method === 'POST' && { 'content-type': 'text/plain' }) },
+      ...(method === 'POST' && { body: '{}' }),
+    });
+    expect(response.status).toBe(403);
   });
 });
 

@@ -4,23 +4,24 @@ import { readBytes } from './body-bytes.ts';
 import { RequestError } from '../errors.ts';
 import { parseJson } from './json-text.ts';
 
-/** Also as `curl -d` sends it, under another type; not from web pages, which could then call without a preflight. */
-export async function readUntypedJson(request: Request): Promise<unknown> {
-  return request.headers.has('origin') ? readJson(request) : parseBody(request);
+/** Whether the body comes under a type that browsers send to other origins only after a preflight. */
+export function isJson(headers: Headers): boolean {
+  return /^application\/([\w.+-]+\+)?json *(;|$)/i.test(headers.get('content-type') ?? '');
 }
 
 export async function readJson(request: Request): Promise<unknown> {
-  const type = request.headers.get('content-type');
-  if (!/^application\/([\w.+-]+\+)?json *(;|$)/i.test(type ?? '')) {
+  if (!isJson(request.headers)) {
+    const type = request.headers.get('content-type') ?? 'none';
     throw new RequestError(
       'invalid_content_type',
-      `the body must come as content-type application/json, got ${type ?? 'none'}`,
+      `the body must come as content-type application/json, got ${type}`,
     );
   }
-  return parseBody(request);
+  return readUntypedJson(request);
 }
 
-async function parseBody(request: Request): Promise<unknown> {
+/** Also as `curl -d` sends it, under another type; such a request of a page of another site was refused before (checkSite). */
+export async function readUntypedJson(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) throw new RequestError('invalid_json', 'the body is empty; send a JSON object');
   return parseJson(bytes, 'the body');
