@@ -2,7 +2,10 @@
 //   npm run soak -- --minutes 10             how long the mixed load at the end lasts (default 10; 0 leaves it out)
 //   npm run soak -- --short                  a few seconds of each, as npm test runs it
 //   npm run soak -- --only-mixed             without the loads before it
-//   npm run soak -- --seed 7                 the same random requests again (default: drawn, and printed)
+//   npm run soak -- --only-mutations         damaged checkpoints alone, which need no server
+//   npm run soak -- --mutations 2000         how many of them (default 500)
+//   npm run soak -- --mutation 17            only number 17 of the seed; several with commas
+//   npm run soak -- --seed 7                 the same random requests and checkpoints again (default: drawn, and printed)
 //   npm run soak -- --model-path <folder>    another model than the shipped one
 
 import { spawnSync } from 'node:child_process';
@@ -16,6 +19,7 @@ import { root } from './setup/packages.mjs';
 import { createClient } from './soak/client.mjs';
 import { MALFORMED, malformedBody } from './soak/fuzz.mjs';
 import { mixedLoad } from './soak/mixed.mjs';
+import { mutationLoad } from './soak/mutate.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -23,6 +27,9 @@ const { values: options } = parseArgs({
     minutes: { type: 'string' },
     seed: { type: 'string' },
     'only-mixed': { type: 'boolean', default: false },
+    'only-mutations': { type: 'boolean', default: false },
+    mutations: { type: 'string', default: '500' },
+    mutation: { type: 'string' },
     'model-path': { type: 'string' },
   },
 });
@@ -49,6 +56,10 @@ const requestFor = (i) => ({
 let base = '';
 let failures = 0;
 const singles = [];
+
+if (options['only-mutations'] || options.mutation || (!short && !options['only-mixed']))
+  await load('mutated checkpoints', mutated);
+if (options['only-mutations'] || options.mutation) process.exit(failures > 0 ? 1 : 0);
 
 const port = await freePort('127.0.0.1', 31000);
 base = `http://127.0.0.1:${port}`;
@@ -180,6 +191,12 @@ async function livezDuring(work) {
 function mixed() {
   const answers = singles.map((text, i) => ({ text, body: requestFor(i) }));
   return mixedLoad({ base, server, minutes, clients: CLIENTS, seed, singles: answers });
+}
+
+async function mutated() {
+  const only = options.mutation?.split(',').map(Number) ?? null;
+  const tell = options['only-mutations'] || only ? (line) => console.log(line) : undefined;
+  return `seed ${seed}: ${await mutationLoad({ seed, count: Number(options.mutations), only, tell })}`;
 }
 
 async function allMalformed() {

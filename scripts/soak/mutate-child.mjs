@@ -1,0 +1,86 @@
+// Opens checkpoints and computes a little with each, for mutate-lane: one job a message, one reply a job. A process of its own, since
+// a damaged checkpoint may end or hang it.
+
+import { EngineError, openEmbeddingModel, openImageModel, openTextModel } from '../../dist/index.js';
+
+const PROMPT = 'Hello there, 12 cats';
+const MESSAGES = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: PROMPT },
+];
+const BUDGET = 2 ** 29;
+
+process.on('message', async ({ kind, path, adapter, size, quantization }) => {
+  const options = { model: path, inline: true, memoryBudget: BUDGET, quantization };
+  const result = await attempt(() => COMPUTE[kind]({ options, adapter, size }));
+  process.send({ ...result, rss: process.memoryUsage.rss() });
+});
+
+const COMPUTE = { text: computeText, embedding: computeEmbedding, image: computeImage };
+
+/** The value, or the error as data. `isOurs`: thrown on purpose. */
+async function attempt(run) {
+  try {
+    return { output: await run() };
+  } catch (error) {
+    const isOurs = error instanceof EngineError;
+    const message = isOurs ? error.message : String(error?.stack ?? error);
+    return { error: { isOurs, code: error?.code ?? null, message: message.slice(0, 5000) } };
+  }
+}
+
+async function computeText({ options, adapter }) {
+  const model = await openTextModel({
+    ...options,
+    contextLength: 128,
+    maxRunningRequests: 1,
+    ...(adapter && { loraPaths: [`a=${adapter}`] }),
+  });
+  const ask = { prompt: { text: PROMPT }, ...(adapter && { lora: 'a' }) };
+  try {
+    return {
+      greedy: await collectText(model, { ...ask, temperature: 0, maxTokens: 8, logprobs: 1 }),
+      sampled: await collectText(model, { ...ask, seed: 1, maxTokens: 6 }),
+      chat: await attempt(() => model.renderPrompt({ messages: MESSAGES })),
+    };
+  } finally {
+    await model.close();
+  }
+}
+
+async function collectText(model, request) {
+  const ids = [];
+  const numbers = [];
+  let text = '';
+  for await (const event of model.generate(request)) {
+    if (event.text) text += event.text;
+    if (event.ids) ids.push(...event.ids);
+    if (event.logprobs) numbers.push(...event.logprobs.map(({ logprob }) => logprob));
+  }
+  return { ids, text, numbers };
+}
+
+async function computeEmbedding({ options }) {
+  const model = await openEmbeddingModel(options);
+  try {
+    const vectors = [];
+    for await (const event of model.generate({ inputs: [PROMPT, 'a'] }))
+      if (event.type === 'embedding') vectors[event.index] = [...event.values];
+    return { vectors: { numbers: vectors.flat() } };
+  } finally {
+    await model.close();
+  }
+}
+
+async function computeImage({ options, size }) {
+  const model = await openImageModel(options);
+  try {
+    const pixels = [];
+    const request = { prompt: 'a red balloon', width: size, height: size, steps: 2, guidance: 4, seed: 1 };
+    for await (const event of model.generate(request))
+      if (event.type === 'image') pixels.push(...event.image.data);
+    return { image: { numbers: pixels } };
+  } finally {
+    await model.close();
+  }
+}

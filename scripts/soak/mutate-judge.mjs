@@ -1,0 +1,83 @@
+// What a mutated checkpoint's outcome is worth: refused in words that help, harmless, or one of the things that must not be.
+
+import { basename } from 'node:path';
+
+/** Codes that blame a checkpoint. A broken template stops conversations alone: they are refused as requests. */
+const CODES = new Set([
+  'bad_checkpoint',
+  'unsupported',
+  'model_not_found',
+  'out_of_memory',
+  'context_length_exceeded',
+]);
+const LONGEST = 1000;
+/** Largest difference between two outputs that are the same: of a log probability or a vector's value, of a pixel's byte. */
+const TOLERANCE = { text: 2e-3, embedding: 1e-3, image: 2 };
+
+/** What a message never says: it is for people who have the files before them. */
+const OUR_WORDS =
+  /internal|undefined|\[object |TypeError|RangeError|SyntaxError|is not a function|not iterable|Cannot (read|convert|destructure)|Maximum call stack|\n\s+at /;
+
+/** Changes of a sound value for another sound one: outputs may differ. `value` is the JSON text; left out: any, and the key's absence. */
+const SOUND = [];
+
+/** `{ verdict, why }`; verdicts that begin with a capital are defects. */
+export function judge({ base, mutant, sound, result }) {
+  if (result.failed)
+    return { verdict: { hang: 'HANG', crash: 'CRASH', memory: 'MEMORY' }[result.failed], why: result.why };
+  if (result.error) return refusal(mutant, result.error);
+  const chat = result.output.chat?.error;
+  if (chat && !sound.output.chat.error) return refusal(mutant, chat, ['bad_request']);
+  const difference = differs(base, sound.output, result.output, mutant);
+  if (difference === null) return { verdict: 'harmless', why: '' };
+  if (!mutant.isLegal && isSound(base, mutant)) return { verdict: 'sound', why: difference };
+  return { verdict: 'DIFFERENT', why: difference };
+}
+
+function refusal(mutant, error, more = []) {
+  const { isOurs, code, message } = error;
+  const bad = (why) => ({ verdict: 'BAD REFUSAL', why: `${why}: ${code}: ${message.slice(0, 700)}` });
+  if (!isOurs) return bad('not an error of ours');
+  if (mutant.isLegal) return { verdict: 'REFUSED', why: `${code}: ${message.slice(0, 700)}` };
+  if (!CODES.has(code) && !more.includes(code)) return bad('its code blames no checkpoint');
+  if (message.length > LONGEST) return bad(`${message.length} characters`);
+  const words = OUR_WORDS.exec(message.replaceAll(mutant.key ?? '\0', ''));
+  if (words) return bad(`it says ${JSON.stringify(words[0])}`);
+  if (!names(mutant).some((name) => message.includes(name)))
+    return bad(`it names none of ${names(mutant).join(', ')}`);
+  return { verdict: 'refused', why: `${code}: ${message}` };
+}
+
+/** Any of which leads to the damage. */
+function names({ file, key = '' }) {
+  const folder = file.includes('/') ? file.split('/')[0] : null;
+  return [basename(file), ...key.split('.').filter((part) => !/^\d+$/.test(part)), folder].filter(Boolean);
+}
+
+function isSound({ kind }, { file, key, value, isRemoved }) {
+  return SOUND.some(
+    (row) =>
+      (row.kind ?? kind) === kind &&
+      row.file.test(file) &&
+      row.key.test(key ?? '') &&
+      (isRemoved ? row.absent : row.value?.test(value ?? '')),
+  );
+}
+
+/** The first part that differs, in words; null where none does. */
+function differs({ kind }, sound, other, { keepsGreedyOnly, isTemplate }) {
+  for (const part of Object.keys(sound)) {
+    if ((keepsGreedyOnly && part === 'sampled') || (isTemplate && part === 'chat')) continue;
+    const [expected, got] = [sound[part], other[part]];
+    if (JSON.stringify({ ...expected, numbers: 0 }) !== JSON.stringify({ ...got, numbers: 0 }))
+      return `${part}: ${JSON.stringify(got).slice(0, 150)}, the base's is ${JSON.stringify(expected).slice(0, 150)}`;
+    const worst = farthest(expected.numbers ?? [], got.numbers ?? []);
+    if (!(worst <= TOLERANCE[kind])) return `${part}: a number is off by ${worst}`;
+  }
+  return null;
+}
+
+function farthest(a, b) {
+  if (a.length !== b.length) return Infinity;
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i])), 0);
+}

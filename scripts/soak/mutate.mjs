@@ -1,0 +1,154 @@
+// Seeded mutation of checkpoints: each mutant is a sound checkpoint with one thing damaged, or changed in a way that is legal. A
+// damaged one must be refused in words that lead to the damage, or give what the sound one gives; a legal one must give it. None may
+// end the process, hang it, fill memory, or leave anything in the caches.
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRandom } from './client.mjs';
+import { BASES, filesOf, writeBase } from './mutate-bases.mjs';
+import { addFile, replaceFile } from './mutate-files.mjs';
+import { cutText, lieInIndex, removeKey, replaceText, setKey } from './mutate-json.mjs';
+import { judge } from './mutate-judge.mjs';
+import { Lane } from './mutate-lane.mjs';
+import { LEGAL } from './mutate-legal.mjs';
+import { lieInTemplate, lieInTokenizer } from './mutate-speech.mjs';
+import { entryLie, oddValue, overlap, wrongHeader, wrongLength, wrongName } from './mutate-tensors.mjs';
+
+/** Of one checkpoint: opening it, eight tokens, six more, a conversation rendered; or a picture of two steps; or two vectors. */
+export const LIMITS = { milliseconds: 60_000, bytes: 3 * 2 ** 30 };
+/** Compiles kernels where the driver has not kept them. */
+const BASE_LIMITS = { milliseconds: 240_000, bytes: LIMITS.bytes };
+
+const legal = (at) => ({ ...at.random.pick(LEGAL)(at), isLegal: true });
+
+/** In turn, so that each occurs at the same rate whatever the seed. */
+const KINDS = [
+  ...[
+    setKey,
+    entryLie,
+    lieInTokenizer,
+    legal,
+    setKey,
+    oddValue,
+    replaceFile,
+    lieInTemplate,
+    setKey,
+    wrongName,
+  ],
+  ...[removeKey, legal, setKey, lieInTokenizer, wrongLength, setKey, cutText, replaceText, legal, setKey],
+  ...[wrongHeader, addFile, setKey, overlap, lieInIndex, legal, setKey, lieInTokenizer, replaceFile, setKey],
+];
+
+/** Runs `count` mutants of a seed, or those numbered in `only`. Returns a remark; throws with a list where one is a defect. */
+export async function mutationLoad({ seed, count, only = null, tell = () => {}, lanes = 2 }) {
+  const home = mkdtempSync(join(tmpdir(), 'svc-mutants-'));
+  const bases = new Bases(home);
+  const numbers = only ?? Array.from({ length: count }, (_, n) => n);
+  const verdicts = {};
+  const defects = [];
+  const runLane = async (lane) => {
+    for (let n = numbers.shift(); n !== undefined; n = numbers.shift()) {
+      const { line, verdict } = await runMutant({ n, seed, home, bases, lane });
+      verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
+      tell(line);
+      if (verdict !== verdict.toLowerCase()) defects.push(line);
+    }
+  };
+  const all = Array.from({ length: lanes }, () => new Lane(bases.env));
+  try {
+    await Promise.all(all.map(runLane));
+  } finally {
+    for (const lane of all) lane.close();
+    rmSync(home, { recursive: true, force: true });
+  }
+  const remark = Object.entries(verdicts)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([verdict, times]) => `${times} ${verdict}`)
+    .join(', ');
+  if (defects.length > 0)
+    throw new Error(`${remark}\n${defects.join('\n')}\nAgain: --seed ${seed} --mutation <number>`);
+  return remark;
+}
+
+async function runMutant({ n, seed, home, bases, lane }) {
+  const folder = join(home, `mutant-${n}`);
+  const { name, base, mutant, quantization } = makeMutant(n, seed, folder);
+  try {
+    const sound = await bases.sound(name, quantization, lane);
+    const before = bases.cached();
+    const result = await lane.run(jobFor(base, folder, quantization), LIMITS);
+    let { verdict, why } = judge({ base, mutant, sound, result });
+    const left = result.output ? [] : bases.cached().filter((path) => !before.includes(path));
+    if (verdict === 'refused' && left.length > 0) [verdict, why] = ['GARBAGE', `left ${left.join(', ')}`];
+    const time = result.milliseconds > 3000 ? ` (${(result.milliseconds / 1000).toFixed(1)} s)` : '';
+    return {
+      verdict,
+      line: `${verdict.padEnd(11)} ${n} ${name}: ${mutant.what}${time}${why ? ` → ${why}` : ''}`,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Mutant `n` of a seed, written to `folder`. Kinds that do not fit the base drawn are drawn again. */
+function makeMutant(n, seed, folder) {
+  const random = createRandom(seed * 1_000_003 + n * 7919 + 1);
+  random.next();
+  for (;;) {
+    const name = random.pick(Object.keys(BASES));
+    const base = BASES[name];
+    writeBase(base, folder);
+    const mutant = KINDS[n % KINDS.length]({ folder, base, files: filesOf(base, folder), random });
+    const quantization = random.chance(0.15) && base.kind === 'text' ? 'int8' : 'none';
+    if (mutant?.what) return { name, base, mutant, quantization };
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function jobFor(base, path, quantization) {
+  const adapter = base.adapter ? join(path, 'adapter') : undefined;
+  return { kind: base.kind, path, adapter, size: base.size, quantization };
+}
+
+/** What the sound checkpoints give, each computed once, and the caches that all of them write to. */
+class Bases {
+  #home;
+  #sound = new Map();
+  env;
+
+  constructor(home) {
+    this.#home = home;
+    const own = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+    const cache = join(home, 'cache');
+    mkdirSync(join(cache, 'svc-engine'), { recursive: true });
+    const drivers = join(own, 'svc-engine/vulkan');
+    if (existsSync(drivers)) symlinkSync(drivers, join(cache, 'svc-engine/vulkan'));
+    this.env = {
+      ...process.env,
+      XDG_CACHE_HOME: cache,
+      MESA_SHADER_CACHE_DIR: process.env.MESA_SHADER_CACHE_DIR ?? own,
+    };
+  }
+
+  sound(name, quantization, lane) {
+    const key = `${name} ${quantization}`;
+    if (!this.#sound.has(key)) this.#sound.set(key, this.#compute(name, quantization, lane));
+    return this.#sound.get(key);
+  }
+
+  async #compute(name, quantization, lane) {
+    const folder = join(this.#home, `${name}-${quantization}`);
+    writeBase(BASES[name], folder);
+    const result = await lane.run(jobFor(BASES[name], folder, quantization), BASE_LIMITS);
+    if (!result.output) throw new Error(`the sound ${name} does not run: ${JSON.stringify(result)}`);
+    return result;
+  }
+
+  /** Files in the caches. */
+  cached() {
+    return readdirSync(join(this.#home, 'cache/svc-engine'), { recursive: true })
+      .map(String)
+      .filter((path) => !path.startsWith('vulkan'));
+  }
+}
