@@ -46,8 +46,8 @@ export async function openDiskFolder(path: string): Promise<Folder> {
 }
 
 /**
- * A folder that is, or lies in, one of those allowed; links are followed. A relative path is looked up in each of them.
- * Whether there is anything outside stays untold.
+ * A folder that is, or lies in, one of those allowed; links are followed. A relative path is looked up in each of them. The answer
+ * does not depend on what exists outside: "outside" is said of the path as it is written, and a link that leads there is "missing".
  */
 export async function folderWithin(
   path: string,
@@ -63,9 +63,9 @@ export async function folderWithin(
     const [real, realRoot] = await Promise.all(
       [candidate, root].map((one) => realpath(one).catch(() => null)),
     );
-    if (real === null || realRoot === null || !(await stat(real!)).isDirectory()) continue;
-    if (isWithin(real!, realRoot!)) return { path: candidate };
-    isOutside = true;
+    if (!real || !realRoot || !isWithin(real, realRoot)) continue;
+    const info = await stat(real).catch(() => null);
+    if (info?.isDirectory()) return { path: candidate };
   }
   return isOutside ? 'outside' : 'missing';
 }

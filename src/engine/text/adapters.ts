@@ -70,7 +70,7 @@ export function createAdapters(
     [...named.values()].map(({ name, path, rank, requests }) => ({ name, path, rank, requests }));
 
   const open = async (path: string): Promise<LoraFile> => {
-    const file = await openLora(await platform.openFolder(path));
+    const file = await openLora(await platform.openFolder(path).catch(notFound));
     if (file.rank <= maxLoraRank) return file;
     await file.close();
     throw new EngineError(
@@ -101,7 +101,6 @@ export function createAdapters(
 
   /** `param`: what named it. */
   const add = async (name: string, path: string, param: 'lora' | 'path' | 'loraPaths'): Promise<Adapter> => {
-    await makeRoom();
     try {
       return await addFile(name, await open(path), param === 'lora');
     } catch (error) {
@@ -111,6 +110,7 @@ export function createAdapters(
 
   const addFile = async (name: string, file: LoraFile, onDemand: boolean): Promise<Adapter> => {
     try {
+      await makeRoom();
       const { rank, identity } = file;
       const nobody = { number: 0, requests: 0, lost: null };
       const adapter: Adapter = { name, path: file.path, rank, identity, ...nobody, onDemand };
@@ -242,6 +242,12 @@ export function createAdapters(
       inTurn(() => remove(adapter)).catch(() => {});
     },
   };
+}
+
+/** Whatever keeps a folder from being opened, no adapter was found there. */
+function notFound(cause: unknown): never {
+  if (!(cause instanceof EngineError)) throw cause;
+  throw new EngineError('model_not_found', cause.message, { cause });
 }
 
 /** What is wrong with a folder is said of what named it; a request that names one itself is to blame. */

@@ -30,14 +30,15 @@ type Json = Readonly<Record<string, unknown>>;
 const CONFIG = 'adapter_config.json';
 const WEIGHTS = 'adapter_model.safetensors';
 
-/** Throws bad_checkpoint and unsupported; what is opened has to be closed. */
+/**
+ * What is opened has to be closed. Throws model_not_found where the folder holds no settings of an adapter, and bad_checkpoint and
+ * unsupported for what an adapter's files say.
+ */
 export async function openLora(folder: Folder): Promise<LoraFile> {
-  const names = await folder.names();
-  for (const name of [CONFIG, WEIGHTS]) {
-    if (!names.includes(name)) throw missing(folder, name, names);
-  }
-  const config = await readJson(folder, CONFIG);
+  const config = await readConfig(folder);
   refuseMore(folder.path, config);
+  const names = await folder.names();
+  if (!names.includes(WEIGHTS)) throw missingWeights(folder, names);
   const source = await folder.open(WEIGHTS);
   try {
     const { tensors } = await readSafetensors(source);
@@ -55,13 +56,26 @@ export async function openLora(folder: Folder): Promise<LoraFile> {
   }
 }
 
-function missing({ path }: Folder, name: string, names: readonly string[]): EngineError {
+/** The file is opened without a look at its folder, so that a large folder without it takes no longer than one that does not exist. */
+async function readConfig(folder: Folder): Promise<Json> {
+  try {
+    return await readJson(folder, CONFIG);
+  } catch (cause) {
+    throw new EngineError(
+      'model_not_found',
+      `${folder.path} has no ${CONFIG} that can be read: give the folder that PEFT saved the adapter in`,
+      { param: CONFIG, cause },
+    );
+  }
+}
+
+function missingWeights({ path }: Folder, names: readonly string[]): EngineError {
   const pickle = names.find((other) => /^adapter_model\.(bin|pt|pth)$/.test(other));
   const remedy =
-    name === WEIGHTS && pickle !== undefined
-      ? `only ${pickle}, a Python pickle, which can run code when it is read: convert it`
-      : 'give the folder that PEFT saved the adapter in';
-  return new EngineError('bad_checkpoint', `${path} has no ${name}: ${remedy}`, { param: name });
+    pickle === undefined
+      ? 'give the folder that PEFT saved the adapter in'
+      : `only ${pickle}, a Python pickle, which can run code when it is read: convert it`;
+  return new EngineError('bad_checkpoint', `${path} has no ${WEIGHTS}: ${remedy}`, { param: WEIGHTS });
 }
 
 /** Settings of other ways to adapt, with the values at which they do nothing. */

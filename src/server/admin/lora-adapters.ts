@@ -4,17 +4,23 @@ import type { H3Event } from 'h3';
 import { EngineError, type LoraInfo } from '../../index.ts';
 import { checkLoad, checkUnload } from './admin-schema.ts';
 import { RequestError } from '../errors.ts';
+import { show } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
 import { findModel } from '../models.ts';
-import { requireRunning, type Service } from '../service.ts';
+import { type Log, requireRunning, type Service } from '../service.ts';
 
 export async function loadAdapter(service: Service, event: H3Event) {
   requireRunning(service);
   const { body, ignored } = checkLoad(await readJson(event.req), service.options.strict);
   const { model } = findModel(service, 'text', body.model ?? 'default');
   listIgnored(event, ignored);
-  return listed(model.loadAdapter(body.lora_name, body.lora_path));
+  const { lora_name: name, lora_path: path } = body;
+  return listed(
+    model.loadAdapter(name, path).catch((error: unknown) => {
+      throw withoutReason(error, path, service.log);
+    }),
+  );
 }
 
 export async function unloadAdapter(service: Service, event: H3Event) {
@@ -33,6 +39,15 @@ async function listed(change: Promise<readonly LoraInfo[]>) {
     success: true,
     loaded_adapters: Object.fromEntries(adapters.map(({ name, path }) => [name, path])),
   };
+}
+
+/** One answer to every path without an adapter: which files and folders exist is for the log, not for who asks. */
+function withoutReason(error: unknown, path: string, log: Log): unknown {
+  if (!(error instanceof EngineError) || error.param !== 'path' || error.code !== 'model_not_found')
+    return error;
+  log.warn(`No adapter loaded: ${JSON.stringify(error.message)}`);
+  const message = `${show(path)} is no folder of a LoRA adapter that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`;
+  return new EngineError('model_not_found', message, { param: 'path', cause: error });
 }
 
 /** The folder is the caller's choice: what is wrong with it is the caller's fault, where of a model that is served it would be ours. */

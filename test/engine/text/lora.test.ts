@@ -178,9 +178,9 @@ describe('named by requests', () => {
     ['nothing', 'model_not_found', 'there is no adapter "nothing" here'],
     ['../outside', 'bad_request', '`loraDir`'],
     [join(home, 'outside'), 'bad_request', '`loraDir`'],
-    ['link', 'bad_request', '`loraDir`'],
+    ['link', 'model_not_found', 'there is no adapter "link" here'],
     ['/nowhere', 'bad_request', '`loraDir`'],
-    ['bare', 'bad_request', 'no adapter_config.json'],
+    ['bare', 'model_not_found', 'no adapter_config.json'],
     ['foreign', 'bad_request', 'trained on another model'],
   ])('%s is %s', async (lora, code, message) => {
     await expect(ids(model, [5, 6], lora)).rejects.toMatchObject({

@@ -68,11 +68,15 @@ it.each([
   await expect(openLora(await changed(config))).rejects.toThrow(message);
 });
 
-it('pickles and folders without weights say what is missing', async () => {
+it('pickles and folders without settings or weights say what is missing', async () => {
   const names = ['adapter_config.json', 'adapter_model.bin'];
   await expect(openLora(await changed({}, names))).rejects.toThrow(/only adapter_model.bin, a Python pickle/);
-  await expect(openLora(await changed({}, ['adapter_model.safetensors']))).rejects.toMatchObject({
+  await expect(openLora(await changed({}, names.slice(0, 1)))).rejects.toMatchObject({
     code: 'bad_checkpoint',
+    param: 'adapter_model.safetensors',
+  });
+  await expect(openLora(await openDiskFolder(golden('.')))).rejects.toMatchObject({
+    code: 'model_not_found',
     param: 'adapter_config.json',
   });
 });

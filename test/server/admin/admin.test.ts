@@ -1,7 +1,14 @@
 // The routes that change what is served, and who may call them.
 
-import { describe, expect, it } from 'vitest';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { createAdapters } from '../../../src/engine/text/adapters.ts';
 import { EngineError } from '../../../src/index.ts';
+import { show } from '../../../src/server/body/fields.ts';
 import type { ServerOptions } from '../../../src/server/service.ts';
 import { createFakeModel } from '../fake-model.ts';
 import { start } from '../harness.ts';
@@ -112,7 +119,6 @@ describe('LoRA adapters', () => {
   it.each([
     ['bad_checkpoint', 'path', 400, 'invalid_value', 'lora_path'],
     ['unsupported', 'path', 400, 'unsupported', 'lora_path'],
-    ['model_not_found', 'path', 404, 'model_not_found', 'lora_path'],
     ['bad_request', 'name', 400, 'invalid_value', 'lora_name'],
     ['device_lost', undefined, 503, 'device_lost', null],
   ] as const)(
@@ -127,6 +133,75 @@ describe('LoRA adapters', () => {
       });
     },
   );
+});
+
+describe('/load_lora_adapter', () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-paths-'));
+  afterAll(() => rmSync(home, { recursive: true }));
+  const golden = fileURLToPath(new URL('../../golden/lora/llama-some', import.meta.url));
+
+  /** On the real disk, without a device. */
+  async function startOnDisk() {
+    const harness = await startAdmin();
+    const adapters = createAdapters(nodePlatform, {}, () => {});
+    await adapters.attach({ add: async () => {}, remove: async () => {} });
+    harness.model.loadAdapter = (name, path) => adapters.load(name, path);
+    const load = (path: string) => harness.post('/load_lora_adapter', { lora_name: 'x', lora_path: path });
+    return { ...harness, load };
+  }
+
+  it('gives one answer to every path without an adapter, and its reason to the log', async () => {
+    const { load, lines } = await startOnDisk();
+    const at = (name: string) => join(home, name);
+    for (const name of ['bare', 'closed', 'odd', 'loop']) mkdirSync(at(name));
+    writeFileSync(at('file'), 'x');
+    writeFileSync(at('file.gguf'), 'GGUF');
+    writeFileSync(join(at('odd'), 'adapter_config.json'), '[');
+    mkdirSync(join(at('loop'), 'adapter_config.json'));
+    symlinkSync('/', at('link'));
+    symlinkSync(at('nowhere'), at('dangling'));
+    chmodSync(at('closed'), 0);
+    const names = [
+      'nowhere',
+      'bare',
+      'closed',
+      'odd',
+      'loop',
+      'file',
+      'file.gguf',
+      'file/x',
+      'link',
+      'dangling',
+    ];
+    const paths = [...names.map(at), '/', '/dev/zero', '/proc/self/mem', '.', '\u0000', 'a'.repeat(5000)];
+    for (const path of paths) {
+      const { status, body } = await load(path);
+      const { error } = body as { error: { message: string } };
+      expect([path, status]).toEqual([path, 404]);
+      expect(error).toEqual({
+        message: `${show(path)} is no folder of a LoRA adapter that this server can read; give the one that PEFT saved it in, and find the reason in the server's log`,
+        type: 'invalid_request_error',
+        param: 'lora_path',
+        code: 'model_not_found',
+      });
+    }
+    chmodSync(at('closed'), 0o700);
+    expect(lines.filter((line) => line.startsWith('warn No adapter loaded'))).toHaveLength(paths.length);
+    expect(lines.join()).toContain('file.gguf is a GGUF file');
+  });
+
+  it('says what is wrong with an adapter that is there', async () => {
+    const { load } = await startOnDisk();
+    cpSync(golden, join(home, 'dora'), { recursive: true });
+    writeFileSync(join(home, 'dora/adapter_config.json'), '{"peft_type":"LORA","use_dora":true}');
+    expect(await load(join(home, 'dora'))).toMatchObject({
+      status: 400,
+      body: {
+        error: { code: 'unsupported', param: 'lora_path', message: expect.stringContaining('use_dora true') },
+      },
+    });
+    expect(await load(golden)).toMatchObject({ status: 200, body: { loaded_adapters: { x: golden } } });
+  });
 });
 
 describe('the key', () => {
