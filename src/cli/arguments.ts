@@ -144,6 +144,7 @@ function mayBeEmpty({ kind, unbuilt, mayBeEmpty }: Option): boolean {
 }
 
 function emptyValue({ kind }: Option): unknown {
+  if (kind === 'texts') return [''];
   return kind === 'string' ? '' : kind === 'list' ? [] : {};
 }
 

@@ -26,7 +26,8 @@ const REQUIRED_OPTIONS = {
     kind: 'texts',
     elsewhere: ['p', 'positive', 'positive-prompt'],
     group: REQUIRED,
-    help: 'What to draw; repeat it for several prompts, drawn one after another.',
+    mayBeEmpty: true,
+    help: 'What to draw; "" is valid, and leaves the choice to the model; repeat it for several prompts, drawn one after another.',
   },
   'prompt-path': {
     kind: 'string',
@@ -57,7 +58,7 @@ const MODEL_OPTIONS = {
     words: { sglang: 'svc', diffusers: 'generic' },
     default: 'auto',
     group: MODEL,
-    help: 'Tuned kernels, plain f32 kernels that run every combination, or the first that can.',
+    help: 'svc: tuned kernels; generic: plain f32 kernels, which judge the tuned ones; auto: svc, wherever it runs the pipeline.',
   },
   'trust-remote-code': {
     kind: 'boolean',
@@ -203,7 +204,7 @@ const OUTPUT_OPTIONS = {
     kind: 'json',
     group: OUTPUT,
     aliases: ['diffusers-kwargs'],
-    help: "Call arguments of the diffusers pipeline, under diffusers' names; with --backend auto they choose generic.",
+    help: "Call arguments of the diffusers pipeline, under diffusers' names; every backend takes them.",
   },
   'component-paths': {
     kind: 'json',

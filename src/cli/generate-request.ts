@@ -104,11 +104,6 @@ function checkTogether({ options, nameOf }: Given): void {
       `${nameOf('prompt')} and ${nameOf('prompt-path')} both give prompts: give one of them`,
     );
   }
-  if (options['generic-kwargs'] !== undefined && options.backend === 'svc') {
-    throw new UsageError(
-      `${nameOf('generic-kwargs')} is for the generic backend, and ${nameOf('backend')} is svc: leave one of them out`,
-    );
-  }
   checkSeeds({ options, nameOf });
   const paths = Object.entries(options['component-paths'] ?? {});
   const wrong = paths.find(([, path]) => typeof path !== 'string' || path === '');
@@ -138,9 +133,6 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
   const path = options['prompt-path'];
   if (path === undefined) {
     const { prompt } = options;
-    if (prompt?.some((text) => text.trim() === '')) {
-      throw new UsageError(`${nameOf('prompt')} is empty: say what to draw`);
-    }
     return prompt === undefined || prompt.length === 0 ? null : prompt;
   }
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
@@ -220,7 +212,6 @@ function isThere(path: string): boolean {
 }
 
 export function toImageModelOptions({ given: { options }, model }: Plan): ImageModelOptions {
-  const { backend } = options;
   return {
     model,
     ...withoutMissing({
@@ -229,7 +220,7 @@ export function toImageModelOptions({ given: { options }, model }: Plan): ImageM
       adapter: options.adapter,
       memoryBudget: options['memory-budget'],
       safe: options.safe,
-      backend: backend === 'auto' && options['generic-kwargs'] !== undefined ? 'generic' : backend,
+      backend: options.backend,
       allF32: options['disable-autocast'],
       componentPaths: options['component-paths'] as Record<string, string> | undefined,
       transformerWeightsPath: options['transformer-weights-path'],

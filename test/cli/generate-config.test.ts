@@ -150,7 +150,7 @@ describe('a value comes from', () => {
     expect(fake.opened[0]).toMatchObject({
       componentPaths: { vae: 'a/b' },
       memoryBudget: 1e9,
-      backend: 'generic',
+      backend: 'auto',
     });
     expect(fake.requests[0]?.kwargs).toEqual({ eta: 1 });
   });

@@ -16,6 +16,12 @@ const BASE = ['--model-path', 'm', '--prompt', 'a house'];
 const draw = (...args: string[]): Promise<Outcome> =>
   generate('--output-path', join(folder, 'outputs'), ...args);
 
+it('draws an empty prompt', async () => {
+  const { code, fake } = await draw('--model-path', 'm', '--prompt', '', '--prompt', '  ');
+  expect(code).toBe(0);
+  expect(fake.requests.map(({ prompt }) => prompt)).toEqual(['', '  ']);
+});
+
 describe('a value is read', () => {
   it.each<[string[], object]>([
     [['--num-inference-steps', '4'], { steps: 4 }],
@@ -53,7 +59,8 @@ describe('a value is read', () => {
     [['--backend', 'generic'], { backend: 'generic' }],
     [['--backend', 'sglang'], { backend: 'svc' }],
     [['--backend', 'diffusers'], { backend: 'generic' }],
-    [['--generic-kwargs', '{"eta": 1}'], { backend: 'generic' }],
+    [['--generic-kwargs', '{"eta": 1}'], { backend: 'auto' }],
+    [['--generic-kwargs', '{"eta": 1}', '--backend', 'svc'], { backend: 'svc' }],
     [['--quantization', 'int8'], { quantization: 'int8' }],
     [['--disable-autocast'], { allF32: true }],
     [['--memory-budget', '2GB'], { memoryBudget: 2e9 }],

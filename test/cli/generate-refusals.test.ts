@@ -44,7 +44,6 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       '--prompt is missing: for example `npx svc-engine generate --model-path "my models/m" --prompt "a red balloon over snowy mountains"` draws',
     ],
     [['--prompt-path', 'p.txt'], 'the file p.txt of --prompt-path is not there'],
-    [['--model-path', 'm', '--prompt', '  '], '--prompt is empty: say what to draw'],
     [
       ['--model-path', 'm', '--prompt', 'a', 'house'],
       '"house" is one argument too many; a value of several words needs quotes',
@@ -117,10 +116,6 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ],
     [['--image-path', 'none.png'], 'the picture none.png of --image-path is not there'],
     [['--warmup-steps', '2'], '--warmup-steps needs --warmup'],
-    [
-      ['--backend', 'svc', '--generic-kwargs', '{}'],
-      '--generic-kwargs is for the generic backend, and --backend is svc',
-    ],
     [['--generic-kwargs', '[1]'], '--generic-kwargs is a JSON object such as \'{"name": 1}\', got "[1]"'],
     [['--generic-kwargs', '{eta: 1}'], '--generic-kwargs is a JSON object'],
     [['--component-paths', '{vae:C:\\vae}'], 'where the shell takes them away each is written \\"'],

@@ -7,7 +7,7 @@ import type { Quantization } from '../open-event.ts';
 
 export type { Pixels };
 
-/** `svc`: tuned kernels; `generic`: plain f32 kernels that run every combination; `auto`: the first that can. */
+/** `svc`: tuned kernels; `generic`: plain f32 kernels; `auto`: `svc`, which runs every pipeline and call argument that `generic` runs. */
 export type Backend = 'auto' | 'svc' | 'generic';
 
 export interface ImageModelOptions {
@@ -75,7 +75,7 @@ export interface ImageRequest {
   tiling?: boolean;
   /** At most so many previews of each picture, evenly over the steps that are taken; Infinity: of every step but the last. */
   previews?: number;
-  /** Call arguments of the diffusers pipeline (generic backend). */
+  /** Call arguments of the diffusers pipeline, under diffusers' names. */
   kwargs?: Readonly<Record<string, unknown>>;
 }
 

@@ -38,14 +38,13 @@ export async function openImageModelInline(
   const path = await fetchModel(platform, options, onEvent, signal);
   const pipeline = await openPipeline(path, platform.openFolder, {
     ...options,
-    compose: options.backend !== 'svc',
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
         throw error instanceof EngineError && error.param === 'model' ? asComponent(error) : error;
       }),
   });
-  if (pipeline.composedFrom !== null) {
-    const message = `${pipeline.composedFrom} is not built in, but its components are: the generic backend composes them as ${pipeline.className}`;
+  for (const [name, className] of Object.entries(pipeline.unused)) {
+    const message = `model_index.json names ${name} (${className}), which ${pipeline.className} has no use for: it is not read`;
     onEvent({ type: 'note', message });
   }
   const { modelId } = options;

@@ -12,7 +12,7 @@ export function schedulerConfig(
   { className, config }: Pick<PipelineComponent, 'className' | 'config'>,
   pipeline: string,
 ): Json {
-  const named = { _class_name: className, ...config };
+  const named = { ...config, _class_name: className };
   if (!CORRECTED.test(pipeline)) return named;
   const inpaints = pipeline.includes('Inpaint');
   return { ...named, steps_offset: 1, clip_sample: false, ...(inpaints && { skip_prk_steps: true }) };

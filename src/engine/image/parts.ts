@@ -46,7 +46,7 @@ export async function openParts(
 ): Promise<Parts> {
   const family = familyOf(pipeline, options.modelId ?? nameOf(options.model));
   if (family.hint !== undefined) onEvent({ type: 'note', message: family.hint });
-  const plain = options.backend === 'generic' || pipeline.composedFrom !== null;
+  const plain = options.backend === 'generic';
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
   if (inF32 && (quantization === 'int8' || quantization === 'int4')) {

@@ -1,53 +1,92 @@
-// The diffusers pipelines that are built in, by class, and what their components may be.
+// The diffusers pipelines that are built in, by class, and which classes their components may have.
 
 export type PipelineFamily = 'stable-diffusion' | 'stable-diffusion-xl' | 'z-image';
 
-interface PipelineClass {
-  family: PipelineFamily;
-  /** Components it cannot do without. */
-  components: readonly string[];
+export type Library = 'diffusers' | 'transformers';
+
+/** A component of a family of pipelines. */
+export interface ComponentClasses {
+  library: Library;
+  /** Classes that are built in; null: any whose name fits, for the noise schedules choose among schedulers. */
+  classes: readonly string[] | null;
+  /** The pipeline runs without it. */
+  optional?: true;
 }
 
-const SD = {
+export interface PipelineClass {
+  family: PipelineFamily;
+  components: ReadonlyMap<string, ComponentClasses>;
+}
+
+const CLIP = ['CLIPTextModel', 'CLIPTextModelWithProjection'];
+const CLIP_TOKENIZERS = ['CLIPTokenizer', 'CLIPTokenizerFast'];
+const AUTOENCODERS = ['AutoencoderKL', 'AutoencoderTiny'];
+
+const fromTransformers = (...classes: string[]): ComponentClasses => ({ library: 'transformers', classes });
+const fromDiffusers = (...classes: string[]): ComponentClasses => ({ library: 'diffusers', classes });
+
+const SCHEDULER: ComponentClasses = { library: 'diffusers', classes: null };
+const UNET_AND_VAE: [string, ComponentClasses][] = [
+  ['unet', fromDiffusers('UNet2DConditionModel')],
+  ['vae', fromDiffusers(...AUTOENCODERS)],
+  ['scheduler', SCHEDULER],
+];
+
+const SD: PipelineClass = {
   family: 'stable-diffusion',
-  components: ['text_encoder', 'tokenizer', 'unet', 'vae', 'scheduler'],
-} as const;
+  components: new Map([
+    ['text_encoder', fromTransformers(...CLIP)],
+    ['tokenizer', fromTransformers(...CLIP_TOKENIZERS)],
+    ...UNET_AND_VAE,
+  ]),
+};
 /** The refiner has only the second encoder. */
-const SDXL = {
+const SDXL: PipelineClass = {
   family: 'stable-diffusion-xl',
-  components: ['text_encoder_2', 'tokenizer_2', 'unet', 'vae', 'scheduler'],
-} as const;
-const Z_IMAGE = {
+  components: new Map([
+    ['text_encoder', { ...fromTransformers(...CLIP), optional: true }],
+    ['tokenizer', { ...fromTransformers(...CLIP_TOKENIZERS), optional: true }],
+    ['text_encoder_2', fromTransformers('CLIPTextModelWithProjection')],
+    ['tokenizer_2', fromTransformers(...CLIP_TOKENIZERS)],
+    ...UNET_AND_VAE,
+  ]),
+};
+const Z_IMAGE: PipelineClass = {
   family: 'z-image',
-  components: ['text_encoder', 'tokenizer', 'transformer', 'vae', 'scheduler'],
-} as const;
-
-export const PIPELINES: Readonly<Record<string, PipelineClass>> = {
-  StableDiffusionPipeline: SD,
-  StableDiffusionImg2ImgPipeline: SD,
-  StableDiffusionInpaintPipeline: SD,
-  LatentConsistencyModelPipeline: SD,
-  LatentConsistencyModelImg2ImgPipeline: SD,
-  StableDiffusionXLPipeline: SDXL,
-  StableDiffusionXLImg2ImgPipeline: SDXL,
-  StableDiffusionXLInpaintPipeline: SDXL,
-  ZImagePipeline: Z_IMAGE,
-  ZImageImg2ImgPipeline: Z_IMAGE,
-  ZImageInpaintPipeline: Z_IMAGE,
+  components: new Map([
+    ['text_encoder', fromTransformers('Qwen3Model', 'Qwen3ForCausalLM')],
+    ['tokenizer', fromTransformers('Qwen2Tokenizer', 'Qwen2TokenizerFast')],
+    ['transformer', fromDiffusers('ZImageTransformer2DModel')],
+    ['vae', fromDiffusers(...AUTOENCODERS)],
+    ['scheduler', SCHEDULER],
+  ]),
 };
 
-export const PIPELINE_CLASSES = Object.keys(PIPELINES);
+export const PIPELINES: ReadonlyMap<string, PipelineClass> = new Map([
+  ['StableDiffusionPipeline', SD],
+  ['StableDiffusionImg2ImgPipeline', SD],
+  ['StableDiffusionInpaintPipeline', SD],
+  ['LatentConsistencyModelPipeline', SD],
+  ['LatentConsistencyModelImg2ImgPipeline', SD],
+  ['StableDiffusionXLPipeline', SDXL],
+  ['StableDiffusionXLImg2ImgPipeline', SDXL],
+  ['StableDiffusionXLInpaintPipeline', SDXL],
+  ['ZImagePipeline', Z_IMAGE],
+  ['ZImageImg2ImgPipeline', Z_IMAGE],
+  ['ZImageInpaintPipeline', Z_IMAGE],
+]);
 
-/** Classes of a component that are built in; a scheduler's class is the noise schedules' business. */
-export const COMPONENT_CLASSES: Readonly<Record<string, readonly string[]>> = {
-  text_encoder: ['CLIPTextModel', 'CLIPTextModelWithProjection', 'Qwen3Model', 'Qwen3ForCausalLM'],
-  text_encoder_2: ['CLIPTextModelWithProjection'],
-  tokenizer: ['CLIPTokenizer', 'CLIPTokenizerFast', 'Qwen2Tokenizer', 'Qwen2TokenizerFast'],
-  tokenizer_2: ['CLIPTokenizer', 'CLIPTokenizerFast'],
-  unet: ['UNet2DConditionModel'],
-  transformer: ['ZImageTransformer2DModel'],
-  vae: ['AutoencoderKL', 'AutoencoderTiny'],
-};
+export const PIPELINE_CLASSES: readonly string[] = [...PIPELINES.keys()];
+
+/**
+ * Components of these pipelines that no image is computed with, and what their classes are called: they are not read, and a
+ * published pipeline may leave them out.
+ */
+export const UNREAD_COMPONENTS: ReadonlyMap<string, RegExp> = new Map([
+  ['safety_checker', /SafetyChecker$/],
+  ['feature_extractor', /(FeatureExtractor|Processor)(Fast|Pil)?$/],
+  ['image_encoder', /(Vision|Dino|Siglip|Image)\w*(Model|Projection|Encoder)$/],
+]);
 
 /** Words in a model's id that tell its family, for `--model-id`. */
 const FAMILY_WORDS: readonly [RegExp, string][] = [
@@ -59,26 +98,4 @@ const FAMILY_WORDS: readonly [RegExp, string][] = [
 /** The pipeline class of the family that an id names; null where it names none. */
 export function classOfModelId(id: string): string | null {
   return FAMILY_WORDS.find(([words]) => words.test(id))?.[1] ?? null;
-}
-
-const VIDEO =
-  /video|^(Wan|LTX|CogVideoX|Mochi|Latte|Allegro|AnimateDiff|I2VGenXL|Cosmos|SkyReels|StepVideo|Magi|Helios|MOVA|ConsisID|EasyAnimate|Kandinsky5[TI]2V)/i;
-
-/** Components that a picture can do without. */
-const SPARE = ['safety_checker', 'feature_extractor', 'image_encoder'];
-
-/** The pipeline class that such components make up; null where one of them is not built in, or they make up none. */
-export function classOfComponents(pairs: readonly { name: string; className: string }[]): string | null {
-  const isKnown = ({ name, className }: { name: string; className: string }): boolean =>
-    name === 'scheduler' || SPARE.includes(name) || COMPONENT_CLASSES[name]?.includes(className) === true;
-  if (!pairs.every(isKnown)) return null;
-  const has = (name: string): boolean => pairs.some((pair) => pair.name === name);
-  if (has('transformer')) return 'ZImagePipeline';
-  if (!has('unet')) return null;
-  return has('text_encoder_2') ? 'StableDiffusionXLPipeline' : 'StableDiffusionPipeline';
-}
-
-/** Pipelines that make videos. */
-export function isVideoClass(name: string): boolean {
-  return VIDEO.test(name);
 }

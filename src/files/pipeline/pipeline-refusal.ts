@@ -2,7 +2,6 @@
 
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
-import { isVideoClass, PIPELINE_CLASSES } from './pipeline-classes.ts';
 import { isRecord } from '../source.ts';
 
 const REMEDY =
@@ -51,18 +50,6 @@ export function refuseFolder(
   });
 }
 
-/** Throws for a pipeline class that is not built in. */
-export function refuseClass(path: string, className: string): never {
-  const known = `this version runs ${PIPELINE_CLASSES.join(', ')}`;
-  if (isVideoClass(className)) {
-    throw refusal(path, `makes videos (${className}), which this version does not: ${known}`);
-  }
-  throw refusal(
-    path,
-    `is a ${className}, which is not built in: ${known}; \`pipelineClassName\` runs it as one of them where its components are theirs`,
-  );
-}
-
 /** Throws for a pipeline class or a component that is Python code: `module` as the index file names it. */
 export function refuseCode(path: string, module: string, className: string): never {
   throw refusal(
@@ -71,17 +58,11 @@ export function refuseCode(path: string, module: string, className: string): nev
   );
 }
 
-/** What model_index.json says of a component: [library, class]; null where the component is left out. */
-export function readPair(value: unknown): { library: string; className: string } | null {
-  if (!Array.isArray(value) || value.length !== 2) return null;
-  const [library, className]: unknown[] = value;
-  return typeof library === 'string' && typeof className === 'string' ? { library, className } : null;
-}
-
 /** Custom classes are either named as [module, class], or by auto_map. */
 export function customModule(index: Record<string, unknown>): { module: string; className: string } | null {
-  const pair = readPair(index['_class_name']);
-  if (pair !== null) return { module: pair.library, className: pair.className };
+  const pair = index['_class_name'];
+  const [library, name]: unknown[] = Array.isArray(pair) ? pair : [];
+  if (typeof library === 'string' && typeof name === 'string') return { module: library, className: name };
   const map = index['auto_map'];
   const target = isRecord(map) ? Object.values(map).find((value) => typeof value === 'string') : undefined;
   if (typeof target !== 'string') return null;

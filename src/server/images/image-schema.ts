@@ -36,10 +36,7 @@ const dataUrl = z.string().refine((text) => /^data:[^,]*;base64,/.test(text), {
 const kwargs = record(z.unknown());
 
 export const IMAGE_FIELDS = {
-  prompt: honoured(
-    z.string().refine((text) => text.trim() !== '', { error: 'must say what to draw' }),
-    'What to draw.',
-  ),
+  prompt: honoured(z.string(), 'What to draw; "" is valid, and leaves the choice to the model.'),
   model: honoured(z.string().min(1), 'A served name, its last segment, or "default".', 'default'),
   n: honoured(z.int().min(1).max(MOST_PICTURES), 'Pictures to draw.', 1),
   size: honoured(

@@ -18,8 +18,8 @@ export function validateImage(
 ): { body: KnownBody; ignored: string[] } {
   const sent = objectOf(value);
   if (operation === 'generation') refuseEditFields(sent);
-  // A file has no members of its own, and an empty list of seeds is an error.
-  const kept = ['image', 'mask', 'seed'];
+  // An empty prompt is a prompt, a file has no members of its own, and an empty list of seeds is an error.
+  const kept = ['prompt', 'image', 'mask', 'seed'];
   const { honoured, ignored } = sortFields(sent, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, kept);
   if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
   const parsed = imageBody.safeParse(honoured);

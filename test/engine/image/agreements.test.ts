@@ -73,6 +73,35 @@ describe('the same bytes', { timeout: PATIENCE }, () => {
   });
 });
 
+it(
+  'call arguments keep the tuned kernels, and draw what the plain ones draw',
+  { timeout: PATIENCE },
+  async () => {
+    const request = { scheduler: 'ddim', kwargs: { eta: 0.5, clip_skip: 1 } };
+    const compiled: string[] = [];
+    const kernelsOf = async (options: Partial<ImageModelOptions>): Promise<Pixels> => {
+      const fresh = await openTiny(options);
+      const events = await listen(fresh, { ...BASE, ...request }, { profile: true });
+      compiled.push(
+        ...events.flatMap((event) =>
+          event.type === 'kernels' ? [Object.keys(event.milliseconds).join(' ')] : [],
+        ),
+      );
+      const [resolved] = events.flatMap((event) => (event.type === 'resolved' ? [event] : []));
+      expect(resolved?.values.backend).toBe(options.backend === 'generic' ? 'generic' : 'svc');
+      await fresh.close();
+      return picturesOf(events)[0]!;
+    };
+    const tuned = await kernelsOf({ backend: 'auto' });
+    const plain = await kernelsOf({ backend: 'generic' });
+    expect(compiled[0]).toMatch(/winograd|matmul/);
+    expect(compiled[0]).not.toContain('plain');
+    expect(compiled[1]).toContain('plain');
+    expect(largestDifference(tuned, plain)).toBeLessThanOrEqual(2);
+    expect(largestDifference(tuned, (await drawOn(model, { scheduler: 'ddim' }))[0]!)).toBeGreaterThan(8);
+  },
+);
+
 it('the plain path draws the same within f16 weights', { timeout: PATIENCE }, async () => {
   const plain = await openTiny({ backend: 'generic' });
   const [picture] = await drawOn(plain);

@@ -174,27 +174,30 @@ it('finds out where the time goes beside the stages, not in them', async () => {
 });
 
 describe('a pipeline class that is not built in', () => {
-  const folder = changed('model_index.json', { _class_name: 'StableDiffusionSafePipeline' });
+  const folder = changed('model_index.json', {
+    _class_name: 'StableDiffusionControlNetPipeline',
+    controlnet: ['diffusers', 'ControlNetModel'],
+  });
 
-  it('is composed of its components by the generic backend', async () => {
-    const { model, notes } = await open({ model: folder });
-    expect(notes.join()).toContain('StableDiffusionSafePipeline is not built in, but its components are');
-    expect(model.info).toMatchObject({ backend: 'generic', pipeline: 'StableDiffusionPipeline' });
-    expect(picturesOf(await listen(model, REQUEST)).length).toBe(1);
+  it.each(['auto', 'svc', 'generic'] as const)('is not run as another by the backend %s', async (backend) => {
+    await expect(open({ model: folder, backend })).rejects.toMatchObject({ code: 'unsupported' });
+  });
+
+  it('is run as another that the user names, with a note of what is left out', async () => {
+    const { model, notes } = await open({ model: folder, pipelineClassName: 'StableDiffusionPipeline' });
+    expect(notes).toEqual([
+      'model_index.json names controlnet (ControlNetModel), which StableDiffusionPipeline has no use for: it is not read',
+    ]);
+    expect(model.info).toMatchObject({ backend: 'svc', pipeline: 'StableDiffusionPipeline' });
     await model.close();
   });
+});
 
-  it('is refused by the tuned one', async () => {
-    await expect(open({ model: folder, backend: 'svc' })).rejects.toMatchObject({ code: 'unsupported' });
-  });
-
-  it('is refused where a component is not known', async () => {
-    const controlled = changed('model_index.json', {
-      _class_name: 'StableDiffusionControlNetPipeline',
-      controlnet: ['diffusers', 'ControlNetModel'],
-    });
-    await expect(open({ model: controlled })).rejects.toMatchObject({ code: 'unsupported' });
-  });
+it('takes the schedule that model_index.json names, and its settings from its own file', async () => {
+  const folder = changed('model_index.json', { scheduler: ['diffusers', 'EulerAncestralDiscreteScheduler'] });
+  const { model } = await open({ model: folder });
+  expect((await model.resolve(REQUEST)).values.scheduler).toBe('EulerAncestralDiscreteScheduler');
+  await model.close();
 });
 
 describe('quantization auto', () => {

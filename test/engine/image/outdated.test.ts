@@ -64,10 +64,8 @@ it.each([
 );
 
 it('an old checkpoint draws as large, and by the schedule, that its pipeline corrects it to', async () => {
-  const clipping = changed('scheduler/scheduler_config.json', {
-    _class_name: 'DDIMScheduler',
-    clip_sample: true,
-  });
+  const named = changed('model_index.json', { scheduler: ['diffusers', 'DDIMScheduler'] });
+  const clipping = changed('scheduler/scheduler_config.json', { clip_sample: true }, named);
   const drawn = await open({ model: clipping });
   expect((await drawn.model.resolve(REQUEST)).values.scheduler).toBe('DDIMScheduler');
   await drawn.model.close();

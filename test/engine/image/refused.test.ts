@@ -103,7 +103,7 @@ describe('a tokenizer is refused as the model opens', () => {
 });
 
 it("a checkpoint's schedule that is not here can be replaced, and is refused before anything is computed", async () => {
-  const folder = changed('scheduler/scheduler_config.json', { _class_name: 'DPMSolverSDEScheduler' });
+  const folder = changed('model_index.json', { scheduler: ['diffusers', 'DPMSolverSDEScheduler'] });
   const { model } = await open({ model: folder });
   await expect(model.resolve(REQUEST)).rejects.toMatchObject({ code: 'unsupported' });
   const resolved = await model.resolve({ ...REQUEST, scheduler: 'euler' });

@@ -15,7 +15,7 @@ function resolved(
   refines = false,
   steps?: number,
 ): Resolved {
-  const { family } = PIPELINES[className]!;
+  const { family } = PIPELINES.get(className)!;
   const planner = createPlanner(
     { _class_name: 'EulerDiscreteScheduler' },
     { flow: null, className, factor: 8, path: '/m/scheduler' },

@@ -79,6 +79,12 @@ describe('POST /v1/images/generations', () => {
     ]);
   });
 
+  it('draws an empty prompt', async () => {
+    const { generate, model } = await startImages();
+    expect((await generate({ prompt: '', seed: 5 })).status).toBe(200);
+    expect(model.requests).toMatchObject([{ prompt: '' }]);
+  });
+
   it('draws a random seed and tells it, and one picture for each of a list', async () => {
     const { generate, model } = await startImages();
     const [one, two] = await Promise.all([generate({}).then(readReply), generate({}).then(readReply)]);

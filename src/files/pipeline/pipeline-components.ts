@@ -1,0 +1,230 @@
+// The components of a pipeline: which model_index.json names, checked against what the pipeline's class computes with, and each
+// one's folder and configuration.
+
+import { EngineError } from '../error.ts';
+import { readJson, type Folder } from '../source.ts';
+import { UNREAD_COMPONENTS, type ComponentClasses, type PipelineClass } from './pipeline-classes.ts';
+import { refuseQuantized } from './pipeline-quantized.ts';
+import { customModule, refuseCode } from './pipeline-refusal.ts';
+import { refuseDenoiser } from './pipeline-unbuilt.ts';
+import type { OpenFolder } from './pipeline-weights.ts';
+
+export interface PipelineComponent {
+  name: string;
+  className: string;
+  folder: Folder;
+  /** config.json; scheduler_config.json of a scheduler, tokenizer_config.json of a tokenizer, which may have none: {}. */
+  config: Record<string, unknown>;
+}
+
+/** What model_index.json says of a component. */
+export interface Pair {
+  name: string;
+  library: string;
+  className: string;
+}
+
+const INDEX = 'model_index.json';
+const CONFIGS = ['config.json', 'scheduler_config.json', 'tokenizer_config.json'];
+/** Libraries whose classes need no code of the repository's; `stable_diffusion` is what old files call the safety checker's. */
+const LIBRARIES = ['diffusers', 'transformers', 'stable_diffusion'];
+
+/**
+ * The components that model_index.json names: those that the class computes with, and those that it has no use for. A component that is left out is [null, null]. Errors: bad_checkpoint, unsupported.
+ */
+export function readPairs(
+  path: string,
+  index: Readonly<Record<string, unknown>>,
+  known: PipelineClass['components'],
+  componentPaths: Readonly<Record<string, string>> = {},
+): { pairs: Pair[]; unused: Record<string, string> } {
+  const pairs: Pair[] = [];
+  const unused: [string, string][] = [];
+  for (const [name, value] of Object.entries(index)) {
+    // Another takes the place of a component that the user gives.
+    if (name.startsWith('_') || !Array.isArray(value) || Object.hasOwn(componentPaths, name)) continue;
+    const [library, className, ...rest] = value as unknown[];
+    if (library === null && className === null && rest.length === 0) continue;
+    const isPair = typeof library === 'string' && typeof className === 'string' && rest.length === 0;
+    const wanted = known.get(name);
+    if (!isPair && (wanted || UNREAD_COMPONENTS.has(name))) throw noPair(path, name, value);
+    if (!isPair) continue;
+    const pair = { name, library, className };
+    if (wanted) pairs.push(pair);
+    else if (!UNREAD_COMPONENTS.has(name)) unused.push([name, className]);
+    else if (!UNREAD_COMPONENTS.get(name)!.test(className)) throw unknownClass(path, pair);
+  }
+  return { pairs, unused: Object.fromEntries(unused) };
+}
+
+function checkPair(path: string, pair: Pair, { library, classes }: ComponentClasses): void {
+  const { name, className } = pair;
+  if (!LIBRARIES.includes(pair.library)) refuseCode(path, `${name}/${pair.library}`, className);
+  if (name === 'unet') refuseDenoiser(path, className);
+  const isBuiltIn = classes === null ? className.endsWith('Scheduler') : classes.includes(className);
+  if (!isBuiltIn) throw unknownClass(path, pair, classes ?? undefined);
+  if (pair.library === library) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${INDEX} in ${path} says that ${name} is ${className} of the library ${pair.library}, which has no such class: ${className} is a class of ${library}`,
+    { param: INDEX },
+  );
+}
+
+function noPair(path: string, name: string, value: unknown): EngineError {
+  return new EngineError(
+    'bad_checkpoint',
+    `${INDEX} in ${path} has "${name}": ${JSON.stringify(value)}; a component is ["library", "class"], or [null, null] where the pipeline has none`,
+    { param: INDEX },
+  );
+}
+
+function unknownClass(path: string, { name, className }: Pair, classes?: readonly string[]): EngineError {
+  const may = classes ? `it may be ${classes.join(', ')}, and ` : '';
+  return new EngineError(
+    'unsupported',
+    `${INDEX} in ${path} names the class ${className}, which is not built in as ${name}: ${may}\`componentPaths\` puts another in its place`,
+    { param: INDEX },
+  );
+}
+
+interface Opening {
+  known: PipelineClass['components'];
+  pairs: readonly Pair[];
+  unused: Readonly<Record<string, string>>;
+  componentPaths?: Readonly<Record<string, string>>;
+  find?: (model: string, component: string) => Promise<string>;
+  pipelineClassName?: string;
+}
+
+export async function openComponents(
+  root: Folder,
+  openFolder: OpenFolder,
+  opening: Opening,
+): Promise<Record<string, PipelineComponent>> {
+  const { known, pairs, componentPaths = {}, find = (path) => Promise.resolve(path) } = opening;
+  checkComponentPaths(opening);
+  const given = (name: string): boolean => Object.hasOwn(componentPaths, name);
+  const isThere = (name: string): boolean => given(name) || pairs.some((pair) => pair.name === name);
+  for (const [name, { optional }] of known)
+    if (!optional && !isThere(name)) throw missing(root.path, name, opening.pipelineClassName);
+  for (const pair of pairs) checkPair(root.path, pair, known.get(pair.name)!);
+  const opened = [...known]
+    .filter(([name]) => isThere(name))
+    .map(async ([name, classes]) => {
+      const pair = pairs.find((one) => one.name === name);
+      if (!given(name)) {
+        const folder = await openFolder(`${root.path}/${name}`).catch((error: unknown) => {
+          throw withoutFolder(root.path, name, pair!.className, error);
+        });
+        return [name, await openComponent(root.path, name, folder, classes, pair!.className)] as const;
+      }
+      const folder = await openElsewhere(openFolder, await find(componentPaths[name]!, name), name);
+      return [name, await openComponent(root.path, name, folder, classes, null)] as const;
+    });
+  return Object.fromEntries(await Promise.all(opened));
+}
+
+function checkComponentPaths({ known, pairs, unused, componentPaths = {} }: Opening): void {
+  const names = [...known.keys()].filter(
+    (name) => !known.get(name)!.optional || pairs.some((pair) => pair.name === name),
+  );
+  const isKnown = (name: string): boolean =>
+    known.has(name) || UNREAD_COMPONENTS.has(name) || Object.hasOwn(unused, name);
+  const unknown = Object.keys(componentPaths).find((name) => !isKnown(name));
+  if (unknown === undefined) return;
+  throw new EngineError(
+    'bad_request',
+    `componentPaths names ${unknown}, which is no component of this pipeline: it has ${names.sort().join(', ')}`,
+    { param: 'componentPaths' },
+  );
+}
+
+/** What takes a component's place: its own folder, or that of a pipeline, of which it is a part. */
+async function openElsewhere(openFolder: OpenFolder, path: string, name: string): Promise<Folder> {
+  const folder = await openFolder(path);
+  if (!(await folder.names()).includes(INDEX)) return folder;
+  return openFolder(`${folder.path}/${name}`).catch((error: unknown) => {
+    throw new EngineError(
+      'model_not_found',
+      `${path} is a pipeline that has no ${name}: give one that has it, or the folder of the component`,
+      { param: 'componentPaths', cause: error },
+    );
+  });
+}
+
+/** `named`: the class that model_index.json gives it; null: its folder stands elsewhere, and its own file says. */
+async function openComponent(
+  path: string,
+  name: string,
+  folder: Folder,
+  { classes }: ComponentClasses,
+  named: string | null,
+): Promise<PipelineComponent> {
+  const names = await folder.names();
+  const file = CONFIGS.find((one) => names.includes(one));
+  if (file === undefined && !name.startsWith('tokenizer')) throw withoutConfig(folder.path, name);
+  const config = file === undefined ? {} : await readJson(folder, file);
+  const className = classOf(name, config, named, classes);
+  const isBuiltIn = classes === null || classes.includes(className);
+  // A class that is built in needs no code, whatever auto_map says.
+  const custom = isBuiltIn ? null : customModule(config);
+  if (custom !== null) refuseCode(path, `${name}/${custom.module}`, custom.className);
+  if (name === 'unet') refuseDenoiser(folder.path, className);
+  if (!isBuiltIn) {
+    throw new EngineError(
+      'unsupported',
+      `${folder.path} is of class ${className}, which is not built in as ${name}: it may be ${classes.join(', ')}, and \`componentPaths\` puts another in its place`,
+      { param: `${name}/${file ?? INDEX}` },
+    );
+  }
+  refuseQuantized(folder.path, name, { config, file: file ?? INDEX, names });
+  return { name, className, folder, config };
+}
+
+/**
+ * The class of a component. As in diffusers, model_index.json decides for schedulers and tokenizers, of which a file serves
+ * several classes; the file of a model says which model its weights are.
+ */
+function classOf(
+  name: string,
+  config: Record<string, unknown>,
+  named: string | null,
+  classes: ComponentClasses['classes'],
+): string {
+  const { _class_name: diffusers, architectures, tokenizer_class: tokenizer } = config;
+  const value: unknown = diffusers ?? (Array.isArray(architectures) ? architectures[0] : tokenizer);
+  const own = typeof value === 'string' ? value : null;
+  if (named === null) return own ?? classes?.[0] ?? '';
+  return name === 'scheduler' || name.startsWith('tokenizer') ? named : (own ?? named);
+}
+
+function missing(path: string, name: string, pipelineClassName: string | undefined): EngineError {
+  if (pipelineClassName !== undefined) {
+    return new EngineError(
+      'bad_request',
+      `pipelineClassName ${pipelineClassName} needs a ${name}, and ${INDEX} in ${path} names none: leave it out, or give a model of that class`,
+      { param: 'pipelineClassName' },
+    );
+  }
+  return new EngineError(
+    'bad_checkpoint',
+    `${INDEX} in ${path} names no ${name}, which its pipeline class needs: give one with \`componentPaths\`, or take a whole pipeline`,
+    { param: INDEX },
+  );
+}
+
+function withoutConfig(path: string, name: string): EngineError {
+  const file = name === 'scheduler' ? 'scheduler_config.json' : 'config.json';
+  return new EngineError('bad_checkpoint', `${path} has no ${file}: fetch the pipeline again`, {
+    param: `${name}/${file}`,
+  });
+}
+
+function withoutFolder(path: string, name: string, className: string, cause: unknown): EngineError {
+  return new EngineError(
+    'bad_checkpoint',
+    `${path} has no folder ${name}, which ${INDEX} names (${className}): fetch the pipeline again`,
+    { param: INDEX, cause },
+  );
+}
