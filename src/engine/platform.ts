@@ -37,8 +37,8 @@ export interface Platform {
   packed: PackedCache | null;
   /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */
   openPageStore: ((options: PageStorageOptions) => Promise<PageStorage>) | null;
-  /** Starts a thread for long texts or for grammars; null: both are done here. */
-  tokenizerThread: (() => Port) | null;
+  /** Starts a thread for long texts or for grammars, `memory`: MiB that its heap may take; null: both are done here. */
+  tokenizerThread: ((memory?: number) => Port) | null;
 }
 
 export interface PageStorageOptions {

@@ -15,6 +15,8 @@ export interface Port {
   onLost(listener: (error: Error) => void): void;
   /** Whether something waits on the other side: while nothing does, it does not keep the process alive. */
   hold?(waits: boolean): void;
+  /** Ends the other side at once, in the middle of what it does. */
+  end?(): void;
 }
 
 /** What all models have in common. `More` is what a generation is told beside its request. */

@@ -1,18 +1,12 @@
 // The engine's threads in Node: started here, and served here when this file is what a thread runs. Only in that thread is
 // Dawn's polling throttled; the user's own threads stay as they are.
 
-import {
-  isMainThread,
-  parentPort,
-  SHARE_ENV,
-  Worker,
-  workerData,
-  type WorkerOptions,
-} from 'node:worker_threads';
-import { EngineError } from '../files/error.ts';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { destroyDevices } from '../gpu/node.ts';
 import { throttlePolling } from '../gpu/polling.ts';
 import { nodePlatform } from './platform-node.ts';
+import { portOf, startThread } from './thread-node.ts';
+import { startTokenizer } from './tokenizer-node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
 import { openEmbeddingModelInline } from './embedding/open.ts';
 import { connectEmbeddingModel, serveEmbeddingModel } from './embedding/remote.ts';
@@ -20,8 +14,6 @@ import { openImageModelInline } from './image/open.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
 import { connectImageModel, serveImageModel } from './image/remote.ts';
 import { openTextModelInline } from './text/open.ts';
-import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
-import { serveTokenizer } from './text/long-text.ts';
 import { waitUntilReleased, type Port } from './remote.ts';
 import { connectTextModel, serveTextModel } from './text/remote.ts';
 import type { OpenEvent } from './open-event.ts';
@@ -33,7 +25,6 @@ const LEAVE_TIME = 5000;
 const TEXT_THREAD = 'svc-engine text';
 const IMAGE_THREAD = 'svc-engine images';
 const EMBEDDING_THREAD = 'svc-engine embeddings';
-const TOKENIZER_THREAD = 'svc-tokenizer';
 
 /** Opens a text model in a thread of its own. */
 export function openTextModelInWorker(
@@ -66,7 +57,7 @@ export function openEmbeddingModelInWorker(
 }
 
 function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
-  const worker = startThread(kind);
+  const worker = startThread(import.meta.url, { workerData: kind });
   const port = portOf(worker);
   engines.add(port);
   worker.once('exit', () => engines.delete(port));
@@ -82,38 +73,9 @@ function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
 const engines = new Set<Port>();
 process.on('exit', () => engines.forEach((port) => waitUntilReleased(port, LEAVE_TIME)));
 
-/** The environment is shared, or a driver's settings would not reach its C code. */
-function startThread(kind: string): Worker {
-  const options: WorkerOptions = { env: SHARE_ENV, workerData: kind };
-  const url = import.meta.url;
-  if (!url.endsWith('.ts')) return new Worker(new URL(url), options);
-  // From source: Node 20 cannot load TypeScript in a thread by itself.
-  const code = `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(url)}); })`;
-  return new Worker(code, { ...options, eval: true });
-}
-
-function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
-  return {
-    post: (message) => end.postMessage(message),
-    onMessage: (listener) => void end.on('message', listener),
-    hold: (waits) => (waits ? end.ref() : end.unref()),
-    onLost(listener) {
-      if (!(end instanceof Worker)) return;
-      end.on('error', (cause) =>
-        listener(new EngineError('internal', `a thread of the engine failed: ${cause.message}`, { cause })),
-      );
-      end.on('exit', (code) =>
-        listener(
-          new EngineError('internal', `a thread of the engine ended with code ${code}: open the model again`),
-        ),
-      );
-    },
-  };
-}
-
 if (!isMainThread && parentPort) {
   const port = portOf(parentPort);
-  const platform = { ...nodePlatform, tokenizerThread: () => portOf(startThread(TOKENIZER_THREAD)) };
+  const platform = { ...nodePlatform, tokenizerThread: startTokenizer };
   if (workerData === TEXT_THREAD) {
     serveEngine(serveTextModel(port, (...given) => openTextModelInline(platform, ...given), destroyDevices));
   } else if (workerData === IMAGE_THREAD) {
@@ -124,8 +86,6 @@ if (!isMainThread && parentPort) {
     serveEngine(
       serveEmbeddingModel(port, (...given) => openEmbeddingModelInline(platform, ...given), destroyDevices),
     );
-  } else if (workerData === TOKENIZER_THREAD) {
-    serveTokenizer(port, nodePlatform.openFolder, LLAMA_ARCHITECTURES);
   }
 }
 

@@ -1,16 +1,15 @@
-// What would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar or large stop
-// expressions. Texts have a thread of their own, which opens the same checkpoint's tokenizer at the first long one, and so have stop
-// expressions. Grammars have one for each length of
-// time: what is not compiled within the first one's goes on to the next, so that quick ones never wait behind long ones. Each
-// thread starts at its first use.
+// Work that would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar or large
+// stop expressions. Long texts have a thread of their own, which opens the same checkpoint's tokenizer at the first one, and so have
+// stop expressions. Grammars go through stages with more and more time: what is not compiled within one goes on to the next, so
+// that a small grammar waits for short turns of other grammars only, never for a long one.
 
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
-import { EngineError } from '../../files/error.ts';
+import { EngineError, type ErrorCode } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Port } from '../remote.ts';
-import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
-import { fromWire, toWire, type WireError } from '../wire-error.ts';
+import { TaskThreads, type FromTaskThread, type TaskAnswer } from '../task-threads.ts';
+import { toWire } from '../wire-error.ts';
 import type { GrammarSource } from './grammar/front-end.ts';
 import { LONGEST } from './grammar/dfa.ts';
 import { compileProgram, type CompileProgram } from './grammar/grammars.ts';
@@ -20,13 +19,33 @@ import { stopTables, type StopTable } from './stops/stop-table.ts';
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;
 
-/** Milliseconds that a grammar may take, thread by thread. What the shorter ones waste is a fraction of the longest. */
-export const SLICES: readonly number[] = [200, 1000, LONGEST];
+export interface Stage {
+  /** That a grammar may take. */
+  milliseconds: number;
+  /** Grammars at once. */
+  threads: number;
+  /** MiB that the heap of a thread may take. */
+  memory: number;
+  /** Milliseconds after which a thread that is not needed is ended. Left out: it stays. */
+  idle?: number;
+}
+
+/** The time that a grammar spends in the earlier stages is a fraction of that in the last. */
+export const STAGES: readonly Stage[] = [
+  { milliseconds: 50, threads: 2, memory: 128 },
+  { milliseconds: 500, threads: 1, memory: 256, idle: 5000 },
+  { milliseconds: LONGEST, threads: 1, memory: 512, idle: 5000 },
+];
+
+/** Milliseconds that the first grammar of a thread may take in any stage. */
+const FIRST_TIME = 300;
+/** Milliseconds that the stop expressions of one request may take. */
+const STOPS_TIME = 2000;
 
 export interface LongTextEncoder {
   encode(text: string, addSpecialTokens: boolean): Promise<number[]>;
-  /** See stopTables. */
-  stops(patterns: readonly string[]): Promise<StopTable[]>;
+  /** See stopTables. Throws cancelled where `signal` aborts. */
+  stops(patterns: readonly string[], signal?: AbortSignal): Promise<StopTable[]>;
 }
 
 export interface TextThread extends LongTextEncoder {
@@ -46,14 +65,6 @@ type Task =
       stop: Int32Array;
     };
 
-type Ask = Task & { id: number };
-
-interface Answer {
-  id: number;
-  result: unknown;
-  error: WireError | null;
-}
-
 /** The far side: one tokenizer a checkpoint, kept. */
 export function serveTokenizer(
   port: Port,
@@ -61,6 +72,7 @@ export function serveTokenizer(
   architectures: readonly string[],
 ): void {
   const tokenizers = new Map<string, Promise<Tokenizer>>();
+  let isFirst = true;
   const open = async (path: string): Promise<Tokenizer> => {
     const checkpoint = await openCheckpoint(await openFolder(path), { architectures });
     try {
@@ -71,80 +83,89 @@ export function serveTokenizer(
   };
   const run = async (task: Task): Promise<number[] | Program | StopTable[]> => {
     if (task.kind === 'stops') return stopTables(task.patterns);
-    if (task.kind === 'compile') return compileProgram(task.constraint, task.available, task);
+    if (task.kind === 'compile') {
+      // The first one waits for the JavaScript engine to compile the compiler.
+      const milliseconds = Math.max(task.milliseconds, isFirst ? FIRST_TIME : 0);
+      isFirst = false;
+      return compileProgram(task.constraint, task.available, { ...task, milliseconds });
+    }
     const { path, text, addSpecialTokens } = task;
     let tokenizer = tokenizers.get(path);
     if (!tokenizer) tokenizers.set(path, (tokenizer = open(path)));
     return (await tokenizer).encode(text, { addSpecialTokens });
   };
-  const answer = async (ask: Ask): Promise<void> => {
-    const reply: Answer = { id: ask.id, result: null, error: null };
+  const answer = async (task: Task): Promise<void> => {
+    const reply: TaskAnswer = { result: null, error: null };
     try {
-      reply.result = await run(ask);
+      reply.result = await run(task);
     } catch (error) {
       reply.error = toWire(error);
     }
     port.post(reply);
   };
-  port.onMessage((message) => void answer(message as Ask));
+  port.onMessage((message) => void answer(message as Task));
+  port.post('ready' satisfies FromTaskThread);
 }
 
-/** The near side. `connect` starts a thread. */
-export function connectTokenizer(path: string, connect: () => Port): TextThread {
-  const texts = createThread(connect);
-  const stops = createThread(connect);
-  const grammars = SLICES.map((milliseconds) => ({ milliseconds, thread: createThread(connect) }));
+/** The near side. `connect` starts a thread; `memory`: MiB that its heap may take. */
+export function connectTokenizer(path: string, connect: (memory?: number) => Port): TextThread {
+  const texts = new TaskThreads(connect);
+  const stops = new TaskThreads(connect);
+  const stages = STAGES.map((stage) => ({
+    ...stage,
+    pool: new TaskThreads(() => connect(stage.memory), stage),
+  }));
   return {
     encode: (text, addSpecialTokens) =>
-      texts.ask({ kind: 'encode', path, text, addSpecialTokens }) as Promise<number[]>,
-    stops: (patterns) => stops.ask({ kind: 'stops', patterns }) as Promise<StopTable[]>,
+      texts.run({ kind: 'encode', path, text, addSpecialTokens } satisfies Task) as Promise<number[]>,
+    async stops(patterns, signal) {
+      const task: Task = { kind: 'stops', patterns };
+      try {
+        return (await stops.run(task, { milliseconds: STOPS_TIME, signal })) as StopTable[];
+      } catch (error) {
+        throw stopsRefusal(error);
+      }
+    },
     async compile(constraint, available, signal) {
-      const stop = new Int32Array(new SharedArrayBuffer(4));
-      signal.addEventListener('abort', () => Atomics.store(stop, 0, 1), { once: true });
-      for (const { milliseconds, thread } of grammars) {
-        if (signal.aborted) break;
-        const task = { kind: 'compile', constraint, available, milliseconds, stop } as const;
+      const flag = new Int32Array(new SharedArrayBuffer(4));
+      const stop = (): void => void Atomics.store(flag, 0, 1);
+      for (const { milliseconds, pool } of stages) {
+        const task: Task = { kind: 'compile', constraint, available, milliseconds, stop: flag };
         try {
-          return (await thread.ask(task)) as Program;
+          return (await pool.run(task, {
+            milliseconds,
+            first: Math.max(milliseconds, FIRST_TIME),
+            signal,
+            stop,
+          })) as Program;
         } catch (error) {
-          const isLate = error instanceof EngineError && error.code === 'timed_out';
-          if (!isLate || (milliseconds === SLICES.at(-1) && !signal.aborted)) throw error;
+          const isOver = error instanceof EngineError && TOO_MUCH.includes(error.code);
+          if (!isOver || milliseconds === STAGES.at(-1)!.milliseconds) throw refusal(error);
         }
       }
-      throw new EngineError('cancelled', 'nobody waits for the grammar any more');
+      throw new Error('there is no stage');
     },
   };
 }
 
-/** A thread that answers one task after the other. */
-function createThread(connect: () => Port): { ask(task: Task): Promise<unknown> } {
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  let port: Port | null = null;
-  let nextId = 0;
-  const start = (): Port => {
-    const started = connect();
-    started.onMessage((message) => {
-      const { id, result, error } = message as Answer;
-      const asked = waiting.get(id);
-      waiting.delete(id);
-      if (error) asked?.reject(fromWire(error));
-      else asked?.resolve(result);
-    });
-    started.onLost((error) => {
-      port = null;
-      for (const { reject } of waiting.values()) reject(error);
-      waiting.clear();
-    });
-    return started;
-  };
-  return {
-    ask(task) {
-      port ??= start();
-      const id = nextId++;
-      const asked = withResolvers<unknown>();
-      waiting.set(id, asked);
-      port.post({ ...task, id } satisfies Ask);
-      return asked.promise;
-    },
-  };
+/** A stage with more time and memory may get further. */
+const TOO_MUCH: readonly ErrorCode[] = ['timed_out', 'out_of_memory'];
+
+/** Errors of a thread that was ended in the middle say nothing of the grammar. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof EngineError) || error.param !== null) return error;
+  const { milliseconds, memory } = STAGES.at(-1)!;
+  const most = { timed_out: `${milliseconds / 1000} s`, out_of_memory: `${memory} MiB` }[
+    error.code as string
+  ];
+  if (most === undefined) return error;
+  const code = error.code === 'timed_out' ? 'timed_out' : 'bad_request';
+  const message = `the grammar takes more than ${most} to compile: make it smaller`;
+  return new EngineError(code, message, { param: 'constraint', cause: error });
+}
+
+function stopsRefusal(error: unknown): unknown {
+  if (!(error instanceof EngineError) || error.code !== 'timed_out') return error;
+  const message = `the stop expressions take more than ${STOPS_TIME / 1000} s to compile: make them shorter`;
+  return new EngineError('bad_request', message, { param: 'stopRegex', cause: error });
 }

@@ -76,7 +76,7 @@ export function createTextModel({
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
       const queue = createEventQueue(mergeEvents);
       await checkWgsl(request, context.checkProcessor);
-      const stops = await stopsOf(request, context.longText?.stops ?? null);
+      const stops = await stopsOf(request, context.longText?.stops ?? null, signal);
       const plan = planReply(withThinkingBudget(request), context);
       const { ids, begins, said } = await renderPrompt(plan.prompt, context);
       const source = grammarOfReply(request, plan, begins, context);

@@ -1,16 +1,17 @@
-// The threads for long texts and for grammars, on ports of this thread: who waits behind whom, and what is given up.
+// The threads for long texts and for grammars, on ports of this thread: which task waits for which, and which are given up.
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GrammarSource } from '../../../src/engine/text/grammar/front-end.ts';
-import { connectTokenizer, serveTokenizer, SLICES } from '../../../src/engine/text/long-text.ts';
+import { connectTokenizer, serveTokenizer, STAGES } from '../../../src/engine/text/long-text.ts';
 import type { Port } from '../../../src/engine/remote.ts';
 
 const available = new Uint8Array(256).fill(1);
 const source: GrammarSource = { type: 'regex', pattern: 'a' };
+const times = STAGES.map(({ milliseconds }) => milliseconds);
+const codeOf = (error: { code: string }): string => error.code;
 
 interface Asked {
-  id: number;
   kind: string;
   milliseconds: number;
   stop: Int32Array;
@@ -18,15 +19,21 @@ interface Asked {
 
 /** Threads that answer when the test says so. */
 function threads() {
-  const started: { asked: Asked[]; answer(result: unknown, code?: string): Promise<void> }[] = [];
-  const connect = (): Port => {
+  const started: {
+    asked: Asked[];
+    memory: number | undefined;
+    answer(result: unknown, code?: string): Promise<void>;
+  }[] = [];
+  const connect = (memory?: number): Port => {
     const asked: Asked[] = [];
     let receive: (message: unknown) => void = () => {};
     started.push({
       asked,
+      memory,
       async answer(result, code) {
-        const error = code === undefined ? null : { code, message: code, param: null };
-        receive({ id: asked.shift()!.id, result, error });
+        const error = code === undefined ? null : { code, message: code, param: 'constraint' };
+        asked.shift();
+        receive({ result, error });
         await setImmediate();
       },
     });
@@ -44,24 +51,40 @@ describe('grammars', () => {
     const { started, compile } = threads();
     const { signal } = new AbortController();
     const long = compile(source, available, signal);
-    expect(started.map(({ asked }) => asked.map(({ milliseconds }) => milliseconds))).toEqual([[SLICES[0]]]);
+    expect(started.map(({ asked }) => asked.map(({ milliseconds }) => milliseconds))).toEqual([[times[0]]]);
     await started[0]!.answer(null, 'timed_out');
-    expect(started[1]!.asked.map(({ milliseconds }) => milliseconds)).toEqual([SLICES[1]]);
+    expect(started[1]!.asked.map(({ milliseconds }) => milliseconds)).toEqual([times[1]]);
     const quick = compile(source, available, signal);
     await started[0]!.answer('quick');
     expect(await quick).toBe('quick');
-    await started[1]!.answer(null, 'timed_out');
+    await started[1]!.answer(null, 'out_of_memory');
     await started[2]!.answer('long');
     expect(await long).toBe('long');
+    expect(started.map(({ memory }) => memory)).toEqual(STAGES.map(({ memory }) => memory));
   });
 
-  it('fail with what the last thread says, or at once with what is no matter of time', async () => {
+  it('are begun several at once, each in a thread, and wait here beyond that', async () => {
+    const { started, compile } = threads();
+    const clients = Array.from({ length: 4 }, () => new AbortController());
+    const all = clients.map(({ signal }) => compile(source, available, signal).catch(codeOf));
+    expect(started.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    clients[2]!.abort();
+    expect(await all[2]).toBe('cancelled');
+    await started[0]!.answer('first');
+    expect(await all[0]).toBe('first');
+    expect(started.map(({ asked }) => asked.length)).toEqual([1, 1]);
+    await started[0]!.answer('last');
+    expect(await all[3]).toBe('last');
+    expect(started.map(({ asked }) => asked.length)).toEqual([0, 1]);
+  });
+
+  it('fail with what the last thread says, or at once where more time would not help', async () => {
     const { started, compile } = threads();
     const { signal } = new AbortController();
-    const late = compile(source, available, signal).catch((error: { code: string }) => error.code);
-    for (const at of SLICES.keys()) await started[at]!.answer(null, 'timed_out');
+    const late = compile(source, available, signal).catch(codeOf);
+    for (const at of STAGES.keys()) await started[at]!.answer(null, 'timed_out');
     expect(await late).toBe('timed_out');
-    const bad = compile(source, available, signal).catch((error: { code: string }) => error.code);
+    const bad = compile(source, available, signal).catch(codeOf);
     await started[0]!.answer(null, 'bad_request');
     expect(await bad).toBe('bad_request');
     expect(started.map(({ asked }) => asked.length)).toEqual([0, 0, 0]);
@@ -70,13 +93,13 @@ describe('grammars', () => {
   it('stop where they are compiled once nobody waits, and go on nowhere', async () => {
     const { started, compile } = threads();
     const client = new AbortController();
-    const left = compile(source, available, client.signal).catch((error: { code: string }) => error.code);
+    const left = compile(source, available, client.signal).catch(codeOf);
     const [{ stop }] = started[0]!.asked as [Asked];
     expect(stop[0]).toBe(0);
     client.abort();
     expect(stop[0]).toBe(1);
-    await started[0]!.answer(null, 'timed_out');
     expect(await left).toBe('cancelled');
+    await started[0]!.answer(null, 'timed_out');
     expect(started).toHaveLength(1);
   });
 });

@@ -1,0 +1,39 @@
+// Threads of Node: how one is started, and its two ends as ports.
+
+import { type parentPort, SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads';
+import { EngineError } from '../files/error.ts';
+import type { Port } from './remote.ts';
+
+/** Runs a file of this program, by its URL, in a thread. The environment is shared, or a driver's settings would not reach its C code. */
+export function startThread(url: string, given: WorkerOptions): Worker {
+  const options: WorkerOptions = { ...given, env: SHARE_ENV };
+  if (!url.endsWith('.ts')) return new Worker(new URL(url), options);
+  // From source: Node 20 cannot load TypeScript in a thread by itself.
+  const code = `import('tsx/esm/api').then((tsx) => { tsx.register(); return import(${JSON.stringify(url)}); })`;
+  return new Worker(code, { ...options, eval: true });
+}
+
+/** The other end of a thread, or this thread's own way to the one that started it. */
+export function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
+  return {
+    post: (message) => end.postMessage(message),
+    onMessage: (listener) => void end.on('message', listener),
+    end: () => {
+      if (end instanceof Worker) void end.terminate();
+    },
+    hold: (waits) => (waits ? end.ref() : end.unref()),
+    onLost(listener) {
+      if (!(end instanceof Worker)) return;
+      end.on('error', (cause) => {
+        const isMemory = (cause as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+        const code = isMemory ? 'out_of_memory' : 'internal';
+        listener(new EngineError(code, `a thread of the engine failed: ${cause.message}`, { cause }));
+      });
+      end.on('exit', (code) =>
+        listener(
+          new EngineError('internal', `a thread of the engine ended with code ${code}: open the model again`),
+        ),
+      );
+    },
+  };
+}

@@ -1,0 +1,20 @@
+// The threads for long texts and grammars in Node: started here, and served here where this file is what a thread runs. They load
+// nothing of the GPU, so that one that had to be ended is replaced within a fraction of a second.
+
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { openDiskFolder } from '../files/source-disk.ts';
+import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
+import type { Port } from './remote.ts';
+import { serveTokenizer } from './text/long-text.ts';
+import { portOf, startThread } from './thread-node.ts';
+
+const TOKENIZER_THREAD = 'svc-tokenizer';
+
+/** `memory`: MiB that its heap may take; left out: as much as Node gives it. */
+export function startTokenizer(memory?: number): Port {
+  const limits = memory === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: memory } };
+  return portOf(startThread(import.meta.url, { workerData: TOKENIZER_THREAD, ...limits }));
+}
+
+if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD)
+  serveTokenizer(portOf(parentPort), openDiskFolder, LLAMA_ARCHITECTURES);
