@@ -1,11 +1,14 @@
 // A checkpoint's tensors onto the device in file order, a few megabytes at a time: each chunk of rows is written into one
-// upload buffer and placed from there by a kernel, so that neither side ever holds a whole tensor.
+// upload buffer, checked and placed from there by kernels, so that neither side ever holds a whole tensor. The counters of the
+// check are read back once, behind the last tensor.
 
 import { EngineError } from '../files/error.ts';
 import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Region } from '../gpu/tensor.ts';
+import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../kernels/check-values.ts';
 import type { SourceFormat } from '../kernels/matrix.ts';
+import { refuseDamaged } from './damaged-weights.ts';
 
 export interface Wanted {
   entry: TensorEntry;
@@ -19,6 +22,7 @@ const CHUNK_BYTES = 8 * 2 ** 20;
 /** Dawn keeps a copy of what is written until the queue has taken it. */
 const BYTES_IN_FLIGHT = 64 * 2 ** 20;
 
+/** Throws bad_checkpoint for a tensor with values that no weight has, and what reading throws. */
 export async function uploadAll(
   device: Device,
   wanted: Wanted[],
@@ -28,14 +32,15 @@ export async function uploadAll(
     (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
   );
   const total = order.reduce((sum, { entry }) => sum + entry.bytes, 0);
-  const largest = Math.max(4, ...order.map(({ entry }) => Math.ceil(entry.bytes / 4) * 4));
-  const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, largest);
+  const largest = order.reduce((most, { entry }) => Math.max(most, entry.bytes), 1);
+  const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, checkedBytes(largest));
   const host = new Uint8Array(capacity);
   const raw = device.allocate('step', 'reading weights', capacity);
+  const counts = createCounters(device, order.length);
   let done = 0;
   let inFlight = 0;
   try {
-    for (const { entry, place } of order) {
+    for (const [tensor, { entry, place }] of order.entries()) {
       const rows = entry.shape.length > 1 ? entry.shape[0]! : 1;
       const rowBytes = entry.bytes / rows;
       const rowsAtOnce = evenly(Math.floor(capacity / rowBytes), rows);
@@ -49,13 +54,12 @@ export async function uploadAll(
         const count = Math.min(rowsAtOnce, rows - row);
         const bytes = host.subarray(0, count * rowBytes);
         await entry.source.readInto(entry.offset + row * rowBytes, bytes);
-        device.gpu.queue.writeBuffer(raw, 0, host, 0, Math.ceil(bytes.length / 4) * 4);
-        place({
-          raw: { buffer: raw, offset: 0, size: raw.size },
-          source: SOURCES[entry.dtype]!,
-          firstRow: row,
-          rows: count,
-        });
+        const padded = checkedBytes(bytes.length);
+        host.fill(0, bytes.length, padded);
+        device.gpu.queue.writeBuffer(raw, 0, host, 0, padded);
+        const chunk = { raw: regionOf(raw), source: SOURCES[entry.dtype]! };
+        checkValues(device, { ...chunk, bytes: padded }, { counts: regionOf(counts), tensor });
+        place({ ...chunk, firstRow: row, rows: count });
         done += bytes.length;
         inFlight += bytes.length;
         if (inFlight >= BYTES_IN_FLIGHT) {
@@ -65,10 +69,31 @@ export async function uploadAll(
         onProgress(done, total);
       }
     }
-    await device.gpu.queue.onSubmittedWorkDone();
+    refuseDamaged(
+      order.map(({ entry }) => entry),
+      await readCounts(device, regionOf(counts), order.length),
+    );
   } finally {
     device.free(raw);
+    device.free(counts);
   }
+}
+
+/** Counters of so many tensors, all zero. */
+function createCounters(device: Device, tensors: number): GPUBuffer {
+  const counts = device.allocate('step', 'checking weights', tensors * COUNTER_BYTES);
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.clearBuffer(counts);
+  device.gpu.queue.submit([encoder.finish()]);
+  return counts;
+}
+
+function regionOf(buffer: GPUBuffer): Region {
+  return { buffer, offset: 0, size: buffer.size };
+}
+
+function checkedBytes(bytes: number): number {
+  return Math.ceil(bytes / CHECKED_BYTES) * CHECKED_BYTES;
 }
 
 /** An even number of rows, so that a chunk of 16-bit values starts on a whole word. */

@@ -25,9 +25,13 @@ export interface StoredTensor {
   bytes: Uint8Array;
 }
 
-/** Rewrites a folder's model.safetensors with its tensors edited. */
-export function editTensors(path: string, edit: (tensors: Map<string, StoredTensor>) => void): void {
-  const file = join(path, 'model.safetensors');
+/** Rewrites a folder's model.safetensors, or another file of it, with its tensors edited. */
+export function editTensors(
+  path: string,
+  edit: (tensors: Map<string, StoredTensor>) => void,
+  name = 'model.safetensors',
+): void {
+  const file = join(path, name);
   const stored = readFileSync(file);
   const length = Number(stored.readBigUInt64LE(0));
   const header = JSON.parse(stored.toString('utf8', 8, 8 + length)) as Record<
@@ -51,6 +55,34 @@ export function editTensors(path: string, edit: (tensors: Map<string, StoredTens
   const specs = [...tensors].map(([name, { dtype, shape }]) => ({ name, dtype, shape }));
   const data = [...tensors.values()].map(({ bytes }) => bytes);
   writeFileSync(file, Buffer.concat([safetensorsHead(specs, {}), ...data]));
+}
+
+/** The bits of a number in f32, f16 and bf16. */
+export interface NumberBits {
+  F32: number;
+  F16: number;
+  BF16: number;
+}
+
+export const NAN: NumberBits = { F32: 0x7fc00000, F16: 0x7e00, BF16: 0x7fc0 };
+export const MINUS_INFINITY: NumberBits = { F32: 0xff800000, F16: 0xfc00, BF16: 0xff80 };
+
+/** Overwrites values of one tensor of a folder's file, each with the same number. */
+export function spoilTensor(
+  path: string,
+  name: string,
+  number: NumberBits,
+  places: readonly number[],
+  file = 'model.safetensors',
+): void {
+  const edit = (tensors: Map<string, StoredTensor>): void => {
+    const { dtype, shape, bytes } = tensors.get(name)!;
+    const copy = Uint8Array.from(bytes);
+    const values = dtype === 'F32' ? new Uint32Array(copy.buffer) : new Uint16Array(copy.buffer);
+    for (const place of places) values[place] = number[dtype as keyof NumberBits];
+    tensors.set(name, { dtype, shape, bytes: copy });
+  };
+  editTensors(path, edit, file);
 }
 
 export interface LlamaSize {

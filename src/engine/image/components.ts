@@ -123,7 +123,7 @@ export async function openComponents(
       return loaded;
     } catch (error) {
       loaded.weights.free();
-      throw error;
+      throw underFile(error, files.get(name)!.path);
     }
   };
 
@@ -145,7 +145,7 @@ export async function openComponents(
       try {
         checkWeights(tensors, build);
       } catch (error) {
-        throw error instanceof EngineError && error.code === 'bad_checkpoint' ? error.underName(path) : error;
+        throw underFile(error, path);
       }
     },
     async use(name, part, build, body) {
@@ -177,6 +177,11 @@ export async function openComponents(
     },
     close,
   };
+}
+
+/** Names the file that an error of a checkpoint is about. */
+function underFile(error: unknown, path: string): unknown {
+  return error instanceof EngineError && error.code === 'bad_checkpoint' ? error.underName(path) : error;
 }
 
 async function openTokenizer({ folder, config, className }: PipelineComponent): Promise<Tokenizer> {

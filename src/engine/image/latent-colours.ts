@@ -4,6 +4,7 @@
 
 import { openShards } from '../../files/checkpoint/shards.ts';
 import { EngineError } from '../../files/error.ts';
+import { refuseDamaged } from '../damaged-weights.ts';
 import type { Folder } from '../../files/source.ts';
 import type { LatentScales } from '../../kernels/latents.ts';
 
@@ -90,7 +91,10 @@ export async function ownColourMap(
       );
     }
     const { buffer } = await patches.source.read(patches.offset, patches.bytes);
-    return { factors: inQuads([...new Float32Array(buffer)]), side };
+    const colourValues = [...new Float32Array(buffer)];
+    const nonFinite = colourValues.filter((value) => !Number.isFinite(value)).length;
+    refuseDamaged([patches], [{ nonFinite, oversize: 0 }]);
+    return { factors: inQuads(colourValues), side };
   } finally {
     await Promise.all(sources.map((source) => source.close()));
   }

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
 import { openEmbeddingModel, openTextModel } from '../../../src/engine/open.ts';
+import { MINUS_INFINITY, spoilTensor } from '../checkpoint-folder.ts';
 import { CACHE } from '../fixture.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
@@ -191,6 +192,17 @@ describe('other layouts', () => {
   it('a decoder that pools otherwise is refused', async () => {
     const path = changed('qwen3', { '1_Pooling/config.json': { pooling_mode: 'mean' } });
     await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toThrow(/pools by mean/);
+  });
+
+  it.each(['bert', 'qwen3'])('%s with infinity in a norm is refused by tensor and count', async (name) => {
+    const path = changed(name, {});
+    const tensor = name === 'bert' ? 'embeddings.LayerNorm.weight' : 'norm.weight';
+    spoilTensor(path, tensor, MINUS_INFINITY, [7]);
+    await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      param: tensor,
+      message: expect.stringContaining(`${tensor} of model.safetensors has 1 value that is NaN`) as string,
+    });
   });
 
   it.each(['bert', 'qwen3'])('%s is no language model', async (name) => {

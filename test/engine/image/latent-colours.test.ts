@@ -42,3 +42,10 @@ it.each([
     message: expect.stringContaining('is no map of 1 channels to colours: leave it out, or fetch it again'),
   });
 });
+
+it('is refused where one of its values is NaN or infinite', async () => {
+  await expect(mapOf([2, 1, 1, 3], [0, NaN, 1, 2, -Infinity, 3])).rejects.toMatchObject({
+    code: 'bad_checkpoint',
+    message: expect.stringContaining('patches of previews.safetensors has 2 values that are NaN or infinite'),
+  });
+});

@@ -7,6 +7,7 @@ import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
+import { NAN, spoilTensor } from '../checkpoint-folder.ts';
 import { changed, open, REQUEST } from './open-model.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 
@@ -55,6 +56,21 @@ it('weights that are cut off are refused by the file that holds them', async () 
   await expect(open({ model })).rejects.toMatchObject({
     code: 'bad_checkpoint',
     message: expect.stringContaining(`safetensors in ${join(model, 'unet')} is not a sound safetensors file`),
+  });
+});
+
+it.each([
+  ['text_encoder', 'model.safetensors', 'text_model.embeddings.position_embedding.weight'],
+  ['unet', 'diffusion_pytorch_model.safetensors', 'conv_in.weight'],
+  ['vae', 'diffusion_pytorch_model.safetensors', 'decoder.conv_norm_out.bias'],
+])('NaN in a weight of the %s is refused by file, tensor and count', async (component, file, tensor) => {
+  const model = changed('model_index.json', {});
+  spoilTensor(join(model, component), tensor, NAN, [1, 2], file);
+  await expect(open({ model, prepare: true })).rejects.toMatchObject({
+    code: 'bad_checkpoint',
+    message: expect.stringContaining(
+      `${join(model, component, file)}: tensor ${tensor} of ${file} has 2 values that are NaN or infinite`,
+    ),
   });
 });
 

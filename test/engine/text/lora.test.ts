@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
 import { openTextModel } from '../../../src/index.ts';
 import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { NAN, spoilTensor } from '../checkpoint-folder.ts';
 import { collect, goldenModel, greedy, openGolden } from '../fixture.ts';
 
 import { randomInteger } from '../random.ts';
@@ -202,6 +203,24 @@ describe('named by requests', () => {
     });
     expect((await model.loadedAdapters()).map(({ name }) => name)).not.toContain('other');
   });
+});
+
+test('an adapter with NaN in a factor is refused by tensor and count, and is not loaded', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'svc-lora-'));
+  cpSync(folderOf('llama-some'), path, { recursive: true });
+  const tensor = 'base_model.model.model.layers.0.self_attn.v_proj.lora_A.weight';
+  spoilTensor(path, tensor, NAN, [3, 9], 'adapter_model.safetensors');
+  const model = await openGolden('llama');
+  await expect(model.loadAdapter('spoiled', path)).rejects.toMatchObject({
+    code: 'bad_checkpoint',
+    param: 'path',
+    message: expect.stringContaining(
+      `${tensor} of adapter_model.safetensors has 2 values that are NaN`,
+    ) as string,
+  });
+  expect(await model.loadedAdapters()).toEqual([]);
+  await model.close();
+  rmSync(path, { recursive: true });
 });
 
 test('a folder for adapters that is not there is refused as the model opens', async () => {

@@ -1,0 +1,41 @@
+// Counts what no weight can be, in the words of a checkpoint's tensor as they lie in the file: values that are NaN or infinite, and
+// finite ones that are too large to compute with. Bits are compared, never floats: WGSL may assume that no float is NaN or infinite.
+const PAIRS = false; // a word holds two 16-bit values
+const MAGNITUDE = select(0x7fffffffu, 0x7fffu, PAIRS);
+
+struct Args {
+  quads: u32,     // of words in `raw`
+  infinity: u32,  // bits of infinity
+  oversize: u32,  // bits of the smallest magnitude that is too large
+  each: u32,      // quads of a workgroup, one after the other
+  tensor: u32,    // whose counters these are
+}
+
+@group(0) @binding(0) var<storage, read> raw: array<vec4u>;
+@group(0) @binding(1) var<uniform> args: Args;
+@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>; // [tensor][non-finite, oversize]
+
+// How many of the values in four words are at least `limit` in magnitude.
+fn reaching(words: vec4u, limit: u32) -> u32 {
+  var found = select(vec4u(0u), vec4u(1u), (words & vec4u(MAGNITUDE)) >= vec4u(limit));
+  if (PAIRS) {
+    found += select(vec4u(0u), vec4u(1u), ((words >> vec4u(16u)) & vec4u(MAGNITUDE)) >= vec4u(limit));
+  }
+  return found.x + found.y + found.z + found.w;
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let end = min((workgroup.x + 1u) * args.each, args.quads);
+  var not_finite = 0u;
+  var reached = 0u;
+  for (var i = workgroup.x * args.each + local; i < end; i += 64u) {
+    let words = raw[i];
+    not_finite += reaching(words, args.infinity);
+    reached += reaching(words, args.oversize);
+  }
+  if (reached > 0u) {
+    atomicAdd(&counts[2u * args.tensor], not_finite);
+    atomicAdd(&counts[2u * args.tensor + 1u], reached - not_finite);
+  }
+}
