@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string' },
     'only-mixed': { type: 'boolean', default: false },
     'only-mutations': { type: 'boolean', default: false },
-    mutations: { type: 'string', default: '500' },
+    mutations: { type: 'string' },
     mutation: { type: 'string' },
     'model-path': { type: 'string' },
   },
@@ -57,8 +57,7 @@ let base = '';
 let failures = 0;
 const singles = [];
 
-if (options['only-mutations'] || options.mutation || (!short && !options['only-mixed']))
-  await load('mutated checkpoints', mutated);
+if (!options['only-mixed']) await load('mutated checkpoints', mutated);
 if (options['only-mutations'] || options.mutation) process.exit(failures > 0 ? 1 : 0);
 
 const port = await freePort('127.0.0.1', 31000);
@@ -193,10 +192,13 @@ function mixed() {
   return mixedLoad({ base, server, minutes, clients: CLIENTS, seed, singles: answers });
 }
 
+/** The short form opens the same few each time. */
 async function mutated() {
   const only = options.mutation?.split(',').map(Number) ?? null;
+  const count = Number(options.mutations ?? (short ? 60 : 500));
+  const drawn = short && !options.seed ? 13 : seed;
   const tell = options['only-mutations'] || only ? (line) => console.log(line) : undefined;
-  return `seed ${seed}: ${await mutationLoad({ seed, count: Number(options.mutations), only, tell })}`;
+  return `seed ${drawn}: ${await mutationLoad({ seed: drawn, count, only, few: short, tell })}`;
 }
 
 async function allMalformed() {

@@ -4,6 +4,8 @@
 import { EngineError, openEmbeddingModel, openImageModel, openTextModel } from '../../dist/index.js';
 
 const PROMPT = 'Hello there, 12 cats';
+/** What expressions that backtrack take for ever on. */
+const AWKWARD = `${'a'.repeat(40)}!`;
 const MESSAGES = [
   { role: 'system', content: 'Be brief.' },
   { role: 'user', content: PROMPT },
@@ -41,6 +43,7 @@ async function computeText({ options, adapter }) {
     return {
       greedy: await collectText(model, { ...ask, temperature: 0, maxTokens: 8, logprobs: 1 }),
       sampled: await collectText(model, { ...ask, seed: 1, maxTokens: 6 }),
+      awkward: await model.tokenize(AWKWARD),
       chat: await attempt(() => model.renderPrompt({ messages: MESSAGES })),
     };
   } finally {
@@ -64,7 +67,7 @@ async function computeEmbedding({ options }) {
   const model = await openEmbeddingModel(options);
   try {
     const vectors = [];
-    for await (const event of model.generate({ inputs: [PROMPT, 'a'] }))
+    for await (const event of model.generate({ inputs: [PROMPT, AWKWARD] }))
       if (event.type === 'embedding') vectors[event.index] = [...event.values];
     return { vectors: { numbers: vectors.flat() } };
   } finally {
@@ -76,7 +79,14 @@ async function computeImage({ options, size }) {
   const model = await openImageModel(options);
   try {
     const pixels = [];
-    const request = { prompt: 'a red balloon', width: size, height: size, steps: 2, guidance: 4, seed: 1 };
+    const request = {
+      prompt: `a red balloon ${AWKWARD}`,
+      width: size,
+      height: size,
+      steps: 2,
+      guidance: 4,
+      seed: 1,
+    };
     for await (const event of model.generate(request))
       if (event.type === 'image') pixels.push(...event.image.data);
     return { image: { numbers: pixels } };

@@ -40,7 +40,7 @@ export function replaceFile({ folder, files, random }) {
   const kind = random.pick(Object.keys(KINDS));
   rmSync(join(folder, file));
   KINDS[kind](join(folder, file));
-  return { file, isGone: kind === 'gone', what: `${file} is ${kind}` };
+  return { file, isRemoved: kind === 'gone' || kind === 'a folder', what: `${file} is ${kind}` };
 }
 
 /** Files that stand beside the sound ones and must not be opened, or make no difference. */
@@ -65,5 +65,5 @@ export function addFile({ folder, random }) {
   );
   rmSync(join(folder, file), { force: true });
   KINDS[kind](join(folder, file));
-  return { file, what: `${file} is there and is ${kind}` };
+  return { file, isRemoved: kind === 'a folder', what: `${file} is there and is ${kind}` };
 }

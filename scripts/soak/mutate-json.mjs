@@ -86,7 +86,7 @@ export function replaceText({ folder, files, random }) {
   const file = random.pick(files.filter((path) => path.endsWith('.json')));
   const name = random.pick(Object.keys(TEXTS));
   writeFileSync(join(folder, file), TEXTS[name]);
-  return { file, what: `${file} is ${name}` };
+  return { file, isRemoved: name === 'an empty object', what: `${file} is ${name}` };
 }
 
 export function cutText({ folder, files, random }) {
@@ -94,7 +94,7 @@ export function cutText({ folder, files, random }) {
   const text = readFileSync(join(folder, file));
   const length = 1 + random.int(text.length - 3);
   writeFileSync(join(folder, file), text.subarray(0, length));
-  return { file, what: `${file} ends after ${length} of ${text.length} bytes` };
+  return { file, isCut: true, what: `${file} ends after ${length} of ${text.length} bytes` };
 }
 
 const INDEX_LIES = {

@@ -19,7 +19,36 @@ const OUR_WORDS =
   /internal|undefined|\[object |TypeError|RangeError|SyntaxError|is not a function|not iterable|Cannot (read|convert|destructure)|Maximum call stack|\n\s+at /;
 
 /** Changes of a sound value for another sound one: outputs may differ. `value` is the JSON text; left out: any, and the key's absence. */
-const SOUND = [];
+const SOUND = [
+  // Each of its keys may be left out, and so may the file. (A folder of its name is no file.)
+  { kind: 'text', file: /^generation_config\.json$/, absent: true, key: /^/ },
+  // Numbers within their bounds.
+  {
+    kind: 'text',
+    file: /^generation_config\.json$/,
+    key: /^(temperature|top_p|repetition_penalty)$/,
+    value: /^(0\.5|1|null)$/,
+  },
+  {
+    kind: 'text',
+    file: /^generation_config\.json$/,
+    key: /^top_k$/,
+    value: /^(-1|0|1|1e9|2147483648|null)$/,
+  },
+  { kind: 'text', file: /^generation_config\.json$/, key: /^do_sample$/, value: /^(true|false|null)$/ },
+  { kind: 'text', file: /^config\.json$/, key: /^max_window_layers$/, absent: true, value: /^(0|1|null)$/ },
+  {
+    kind: 'text',
+    file: /^config\.json$/,
+    key: /^use_sliding_window$/,
+    absent: true,
+    value: /^(true|false|null)$/,
+  },
+  // Texts that are tokens.
+  { kind: 'image', file: /(special_tokens_map|tokenizer_config)\.json$/, key: /_token/, value: /^"/ },
+  // A shorter list of merges is one.
+  { file: /merges\.txt$/, isCut: true },
+];
 
 /** `{ verdict, why }`; verdicts that begin with a capital are defects. */
 export function judge({ base, mutant, sound, result }) {
@@ -49,19 +78,24 @@ function refusal(mutant, error, more = []) {
 }
 
 /** Any of which leads to the damage. */
-function names({ file, key = '' }) {
+function names({ file, key = '', isTemplate }) {
   const folder = file.includes('/') ? file.split('/')[0] : null;
-  return [basename(file), ...key.split('.').filter((part) => !/^\d+$/.test(part)), folder].filter(Boolean);
+  return [
+    basename(file),
+    ...key.split('.').filter((part) => !/^\d+$/.test(part)),
+    folder,
+    isTemplate && 'template',
+  ].filter(Boolean);
 }
 
-function isSound({ kind }, { file, key, value, isRemoved }) {
-  return SOUND.some(
-    (row) =>
-      (row.kind ?? kind) === kind &&
-      row.file.test(file) &&
-      row.key.test(key ?? '') &&
-      (isRemoved ? row.absent : row.value?.test(value ?? '')),
-  );
+function isSound({ kind }, mutant) {
+  if (mutant.isSound) return true;
+  return SOUND.some((row) => (row.kind ?? kind) === kind && row.file.test(mutant.file) && fits(row, mutant));
+}
+
+function fits(row, { key = '', value = '', isRemoved, isCut }) {
+  if (row.isCut) return Boolean(isCut);
+  return row.key.test(key) && Boolean(isRemoved ? row.absent : row.value?.test(value));
 }
 
 /** The first part that differs, in words; null where none does. */

@@ -2,7 +2,9 @@
 // allowed, costs one process and no other checkpoint.
 
 import { fork } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const CHILD = fileURLToPath(new URL('mutate-child.mjs', import.meta.url));
@@ -12,10 +14,25 @@ const WATCH = 100;
 export class Lane {
   #child = null;
   #stderr = '';
-  #env;
+  #caches;
+  env;
 
-  constructor(env) {
-    this.#env = env;
+  /** `cache`: a folder that does not exist yet, for caches of its own; drivers and their compiled shaders stay where they are. */
+  constructor(cache) {
+    const own = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+    this.#caches = join(cache, 'svc-engine');
+    mkdirSync(this.#caches, { recursive: true });
+    const drivers = join(own, 'svc-engine/vulkan');
+    if (existsSync(drivers)) symlinkSync(drivers, join(this.#caches, 'vulkan'));
+    const shaders = process.env.MESA_SHADER_CACHE_DIR ?? own;
+    this.env = { ...process.env, XDG_CACHE_HOME: cache, MESA_SHADER_CACHE_DIR: shaders };
+  }
+
+  /** Files in its caches. */
+  cached() {
+    return readdirSync(this.#caches, { recursive: true })
+      .map(String)
+      .filter((path) => !path.startsWith('vulkan'));
   }
 
   /** `{ output }`, `{ error }`, or `{ failed }` with what became of the process. `limits`: ms, bytes of memory. */
@@ -54,7 +71,7 @@ export class Lane {
 
   #start() {
     this.#stderr = '';
-    const child = fork(CHILD, [], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: this.#env });
+    const child = fork(CHILD, [], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env: this.env });
     child.stderr.on('data', (bytes) => {
       const said = String(bytes).replace(/^Warning: maxDynamic.*\n/gm, '');
       if (this.#child === child) this.#stderr = (this.#stderr + said).slice(-8000);

@@ -10,7 +10,9 @@ const split = (pattern) => ({
   behavior: 'Isolated',
   invert: false,
 });
-const nested = (depth, inner, wrap) => Array.from({ length: depth }).reduce((value) => wrap(value), inner);
+/** As text: JSON.stringify would not go that deep. */
+const nested = (depth, type, list) =>
+  `${`{"type": "Sequence", "${list}": [`.repeat(depth)}{"type": "${type}"}${']}'.repeat(depth)}`;
 
 /** The vocabulary's entry for one token in the middle; `null` where it is a list (Unigram). */
 function anyToken(json, random) {
@@ -31,6 +33,13 @@ const added = (member, value) => (json) =>
 const at = (path, value) => () => ({
   path,
   value: typeof value === 'string' ? value : JSON.stringify(value),
+});
+
+/** Another way to cut a text into pieces, and as good as any: outputs may differ, as long as there are any in time. */
+const otherCut = (pattern) => () => ({
+  path: ['pre_tokenizer'],
+  value: JSON.stringify(split(pattern)),
+  isSound: true,
 });
 
 /** Each returns the path and the text of a member of tokenizer.json. */
@@ -70,18 +79,15 @@ const TOKENIZER_LIES = {
   'a model of null': at(['model'], 'null'),
   'an unknown token that is not there': at(['model', 'unk_token'], '"<nowhere>"'),
   'dropout of 1': at(['model', 'dropout'], '1'),
-  'an expression that backtracks': at(['pre_tokenizer'], split('(a+)+$')),
-  'an expression that backtracks by alternatives': at(['pre_tokenizer'], split('(a|a|aa)*b')),
-  'an expression that backtracks by groups': at(['pre_tokenizer'], split('(?:(?:\\p{L}+)*)*[^\\p{L}\\s]x')),
+  'an expression that backtracks': otherCut('(a+)+$'),
+  'an expression that backtracks by alternatives': otherCut('(a|a|aa)*b'),
+  'an expression that backtracks by groups': otherCut('(?:(?:\\p{L}+)*)*[^\\p{L}\\s]x'),
   'an expression that is none': at(['pre_tokenizer'], split('(')),
-  'an expression of 100,000 characters': at(['pre_tokenizer'], split('(?:a|b)'.repeat(14_000))),
-  'an expression repeated a billion times': at(['pre_tokenizer'], split('(?:a{1000}){1000}{1000}')),
-  'deep groups in an expression': at(['pre_tokenizer'], split('('.repeat(20_000) + ')'.repeat(20_000))),
+  'an expression of 100,000 characters': otherCut('(?:a|b)'.repeat(14_000)),
+  'an expression repeated a billion times': otherCut('(?:a{1000}){1000}'),
+  'deep groups in an expression': otherCut('('.repeat(20_000) + ')'.repeat(20_000)),
   'a pre-tokenizer of an unknown type': at(['pre_tokenizer'], { type: '__proto__' }),
-  'pre-tokenizers in 5,000 sequences': at(
-    ['pre_tokenizer'],
-    nested(5000, { type: 'ByteLevel' }, (inner) => ({ type: 'Sequence', pretokenizers: [inner] })),
-  ),
+  'pre-tokenizers in 5,000 sequences': at(['pre_tokenizer'], nested(5000, 'ByteLevel', 'pretokenizers')),
   'a pre-tokenizer that is a number': at(['pre_tokenizer'], '7'),
   'a normalizer of an unknown type': at(['normalizer'], { type: 'Nothing' }),
   'a normalizer that doubles 60 times': at(['normalizer'], {
@@ -116,10 +122,7 @@ const TOKENIZER_LIES = {
     pair: [],
     special_tokens: { x: { id: 'x', ids: [1e9], tokens: ['x'] } },
   }),
-  'post-processors in 5,000 sequences': at(
-    ['post_processor'],
-    nested(5000, { type: 'ByteLevel' }, (inner) => ({ type: 'Sequence', processors: [inner] })),
-  ),
+  'post-processors in 5,000 sequences': at(['post_processor'], nested(5000, 'ByteLevel', 'processors')),
   'a decoder of an unknown type': at(['decoder'], { type: 'constructor' }),
   'a decoder that is a list': at(['decoder'], '[]'),
   'added tokens that are no list': at(['added_tokens'], '{"a": 1}'),
@@ -139,9 +142,9 @@ export function lieInTokenizer({ folder, files, random }) {
   if (!file) return lieInVocabulary({ folder, files, random });
   const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
   const name = random.pick(Object.keys(TOKENIZER_LIES));
-  const { path, value } = TOKENIZER_LIES[name](json, random);
+  const { path, value, isSound } = TOKENIZER_LIES[name](json, random);
   writeFileSync(join(folder, file), withMember(json, path, value));
-  return { file, key: path.join('.'), what: `${file} has ${name} (${path.slice(0, 3).join('.')})` };
+  return { file, key: path.join('.'), isSound, what: `${file} has ${name} (${path.slice(0, 3).join('.')})` };
 }
 
 /** vocab.json and merges.txt, as CLIP's tokenizers have them. */

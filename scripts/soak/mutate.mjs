@@ -2,11 +2,12 @@
 // damaged one must be refused in words that lead to the damage, or give what the sound one gives; a legal one must give it. None may
 // end the process, hang it, fill memory, or leave anything in the caches.
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRandom } from './client.mjs';
 import { BASES, filesOf, writeBase } from './mutate-bases.mjs';
+import { hasCommand, judgeCommand, runCommand } from './mutate-cli.mjs';
 import { addFile, replaceFile } from './mutate-files.mjs';
 import { cutText, lieInIndex, removeKey, replaceText, setKey } from './mutate-json.mjs';
 import { judge } from './mutate-judge.mjs';
@@ -40,22 +41,31 @@ const KINDS = [
   ...[wrongHeader, addFile, setKey, overlap, lieInIndex, legal, setKey, lieInTokenizer, replaceFile, setKey],
 ];
 
-/** Runs `count` mutants of a seed, or those numbered in `only`. Returns a remark; throws with a list where one is a defect. */
-export async function mutationLoad({ seed, count, only = null, tell = () => {}, lanes = 2 }) {
+/** Of the short form: one of each kind. */
+const FEW = ['llama', 'lora', 'qwen3', 'bert', 'sd1'];
+/** Every so many mutants one is opened by the command line too. */
+const COMMAND_EVERY = 20;
+
+/**
+ * Runs `count` mutants of a seed, or those numbered in `only`; `few`: of a few small checkpoints. Returns a remark; throws with a list
+ * where one is a defect.
+ */
+export async function mutationLoad({ seed, count, only = null, few = false, tell = () => {}, lanes = 2 }) {
   const home = mkdtempSync(join(tmpdir(), 'svc-mutants-'));
-  const bases = new Bases(home);
-  const numbers = only ?? Array.from({ length: count }, (_, n) => n);
+  const from = few ? FEW : Object.keys(BASES);
+  const bases = new SoundBases(home);
+  const numbers = only?.slice() ?? Array.from({ length: count }, (_, n) => n);
   const verdicts = {};
   const defects = [];
   const runLane = async (lane) => {
     for (let n = numbers.shift(); n !== undefined; n = numbers.shift()) {
-      const { line, verdict } = await runMutant({ n, seed, home, bases, lane });
+      const { line, verdict } = await runMutant({ n, seed, from, home, bases, lane });
       verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
       tell(line);
       if (verdict !== verdict.toLowerCase()) defects.push(line);
     }
   };
-  const all = Array.from({ length: lanes }, () => new Lane(bases.env));
+  const all = Array.from({ length: lanes }, (_, i) => new Lane(join(home, `cache-${i}`)));
   try {
     await Promise.all(all.map(runLane));
   } finally {
@@ -66,21 +76,27 @@ export async function mutationLoad({ seed, count, only = null, tell = () => {}, 
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([verdict, times]) => `${times} ${verdict}`)
     .join(', ');
-  if (defects.length > 0)
-    throw new Error(`${remark}\n${defects.join('\n')}\nAgain: --seed ${seed} --mutation <number>`);
-  return remark;
+  if (defects.length === 0) return remark;
+  throw new Error(`${remark}\n${defects.join('\n')}\nAgain: --seed ${seed} --mutation <number>`);
 }
 
-async function runMutant({ n, seed, home, bases, lane }) {
+async function runMutant({ n, seed, from, home, bases, lane }) {
   const folder = join(home, `mutant-${n}`);
-  const { name, base, mutant, quantization } = makeMutant(n, seed, folder);
+  const { name, base, mutant, quantization } = makeMutant({ n, seed, from, folder });
+  const job = jobFor(base, folder, quantization);
+  const isCommanded = n % COMMAND_EVERY === 3 && hasCommand(base);
   try {
     const sound = await bases.sound(name, quantization, lane);
-    const before = bases.cached();
-    const result = await lane.run(jobFor(base, folder, quantization), LIMITS);
+    const before = lane.cached();
+    const result = await lane.run(job, LIMITS);
     let { verdict, why } = judge({ base, mutant, sound, result });
-    const left = result.output ? [] : bases.cached().filter((path) => !before.includes(path));
+    const left = lane.cached().filter((path) => !before.includes(path));
     if (verdict === 'refused' && left.length > 0) [verdict, why] = ['GARBAGE', `left ${left.join(', ')}`];
+    if (isCommanded && verdict === verdict.toLowerCase()) {
+      const end = await runCommand({ ...job, output: join(folder, 'images') }, lane.env, LIMITS.milliseconds);
+      const wrong = judgeCommand(end, result, LIMITS.milliseconds);
+      if (wrong) [verdict, why] = ['COMMAND', wrong];
+    }
     const time = result.milliseconds > 3000 ? ` (${(result.milliseconds / 1000).toFixed(1)} s)` : '';
     return {
       verdict,
@@ -92,11 +108,11 @@ async function runMutant({ n, seed, home, bases, lane }) {
 }
 
 /** Mutant `n` of a seed, written to `folder`. Kinds that do not fit the base drawn are drawn again. */
-function makeMutant(n, seed, folder) {
+function makeMutant({ n, seed, from, folder }) {
   const random = createRandom(seed * 1_000_003 + n * 7919 + 1);
   random.next();
   for (;;) {
-    const name = random.pick(Object.keys(BASES));
+    const name = random.pick(from);
     const base = BASES[name];
     writeBase(base, folder);
     const mutant = KINDS[n % KINDS.length]({ folder, base, files: filesOf(base, folder), random });
@@ -111,30 +127,19 @@ function jobFor(base, path, quantization) {
   return { kind: base.kind, path, adapter, size: base.size, quantization };
 }
 
-/** What the sound checkpoints give, each computed once, and the caches that all of them write to. */
-class Bases {
+/** What the sound checkpoints give, each computed once. */
+class SoundBases {
   #home;
-  #sound = new Map();
-  env;
+  #outcomes = new Map();
 
   constructor(home) {
     this.#home = home;
-    const own = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-    const cache = join(home, 'cache');
-    mkdirSync(join(cache, 'svc-engine'), { recursive: true });
-    const drivers = join(own, 'svc-engine/vulkan');
-    if (existsSync(drivers)) symlinkSync(drivers, join(cache, 'svc-engine/vulkan'));
-    this.env = {
-      ...process.env,
-      XDG_CACHE_HOME: cache,
-      MESA_SHADER_CACHE_DIR: process.env.MESA_SHADER_CACHE_DIR ?? own,
-    };
   }
 
   sound(name, quantization, lane) {
-    const key = `${name} ${quantization}`;
-    if (!this.#sound.has(key)) this.#sound.set(key, this.#compute(name, quantization, lane));
-    return this.#sound.get(key);
+    const key = `${name}-${quantization}`;
+    if (!this.#outcomes.has(key)) this.#outcomes.set(key, this.#compute(name, quantization, lane));
+    return this.#outcomes.get(key);
   }
 
   async #compute(name, quantization, lane) {
@@ -143,12 +148,5 @@ class Bases {
     const result = await lane.run(jobFor(BASES[name], folder, quantization), BASE_LIMITS);
     if (!result.output) throw new Error(`the sound ${name} does not run: ${JSON.stringify(result)}`);
     return result;
-  }
-
-  /** Files in the caches. */
-  cached() {
-    return readdirSync(join(this.#home, 'cache/svc-engine'), { recursive: true })
-      .map(String)
-      .filter((path) => !path.startsWith('vulkan'));
   }
 }

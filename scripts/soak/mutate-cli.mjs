@@ -1,0 +1,61 @@
+// A mutant by the command line, as people meet it: what it prints, its exit code, and that it ends.
+
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { root } from '../setup/packages.mjs';
+
+/** Exit codes by the code of the error; what is not here is 1. */
+const EXIT_CODES = {
+  bad_request: 2,
+  bad_checkpoint: 3,
+  unsupported: 3,
+  model_not_found: 3,
+  out_of_memory: 4,
+};
+
+const COMMANDS = {
+  text: ({ path, quantization, adapter }) => [
+    ...['chat', path, '--max-tokens', '2', '--temperature', '0', '--quantization', quantization],
+    ...['--context-length', '128', '--memory-budget', '512MiB'],
+    ...(adapter ? ['--lora-paths', `a=${adapter}`] : []),
+  ],
+  image: ({ path, size, output }) => [
+    ...['generate', '--model-path', path, '--prompt', 'a', '--num-inference-steps', '1', '--quiet'],
+    ...['--width', String(size), '--height', String(size), '--output-path', output],
+  ],
+};
+
+/** Whether a command reads such a model without being a server. */
+export const hasCommand = (base) => Object.hasOwn(COMMANDS, base.kind);
+
+/** `{ code, stderr }`, or `{ failed }` where it is not over in time. */
+export function runCommand(job, env, milliseconds) {
+  const args = [join(root, 'dist/cli/main.js'), ...COMMANDS[job.kind](job)];
+  const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'ignore', 'pipe'] });
+  child.stdin.on('error', () => {});
+  child.stdin.end('hello');
+  let stderr = '';
+  child.stderr.on('data', (bytes) => (stderr = (stderr + bytes).slice(-8000)));
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      resolve({ failed: 'hang' });
+    }, milliseconds);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, stderr });
+    });
+  });
+}
+
+/** What is wrong with a command's end, beside the outcome of the same mutant in the library; null: nothing. */
+export function judgeCommand({ failed, code, signal, stderr }, { error, output }, milliseconds) {
+  if (failed) return `the command is still at work after ${milliseconds / 1000} s`;
+  if (signal) return `the command ended with ${signal}: ${stderr.slice(-500)}`;
+  const expected = error ? (EXIT_CODES[error.code] ?? 1) : 0;
+  // A conversation that a broken template refuses is no wrong opening; its code is the chat's own affair.
+  if (code !== expected && !output?.chat?.error)
+    return `the command's exit code is ${code}, ${expected} is right: ${stderr.slice(-500)}`;
+  if (/\n\s+at .*:\d+/.test(stderr)) return `the command prints a stack: ${stderr.slice(-500)}`;
+  return null;
+}
