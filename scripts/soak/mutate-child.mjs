@@ -43,6 +43,7 @@ async function computeText({ options, adapter }) {
     return {
       greedy: await collectText(model, { ...ask, temperature: 0, maxTokens: 8, logprobs: 1 }),
       sampled: await collectText(model, { ...ask, seed: 1, maxTokens: 6 }),
+      sampling: { defaults: model.info.sampling },
       awkward: await model.tokenize(AWKWARD),
       chat: await attempt(() => model.renderPrompt({ messages: MESSAGES })),
     };

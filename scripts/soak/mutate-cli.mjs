@@ -14,10 +14,9 @@ const EXIT_CODES = {
 };
 
 const COMMANDS = {
-  text: ({ path, quantization, adapter }) => [
+  text: ({ path, quantization }) => [
     ...['chat', path, '--max-tokens', '2', '--temperature', '0', '--quantization', quantization],
     ...['--context-length', '128', '--memory-budget', '512MiB'],
-    ...(adapter ? ['--lora-paths', `a=${adapter}`] : []),
   ],
   image: ({ path, size, output }) => [
     ...['generate', '--model-path', path, '--prompt', 'a', '--num-inference-steps', '1', '--quiet'],
@@ -26,7 +25,7 @@ const COMMANDS = {
 };
 
 /** Whether a command reads such a model without being a server. */
-export const hasCommand = (base) => Object.hasOwn(COMMANDS, base.kind);
+export const hasCommand = ({ kind, adapter }) => Object.hasOwn(COMMANDS, kind) && !adapter;
 
 /** `{ code, stderr }`, or `{ failed }` where it is not over in time. */
 export function runCommand(job, env, milliseconds) {

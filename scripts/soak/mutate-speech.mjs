@@ -103,7 +103,11 @@ const TOKENIZER_LIES = {
     pattern: { Regex: '(a+)+$' },
     content: 'x',
   }),
-  'a normalizer in front of nothing': at(['normalizer'], { type: 'Prepend', prepend: 'x'.repeat(1_000_000) }),
+  'a normalizer in front of nothing': () => ({
+    path: ['normalizer'],
+    value: JSON.stringify({ type: 'Prepend', prepend: 'x'.repeat(1_000_000) }),
+    isSound: true,
+  }),
   'a post-processor without its tokens': at(['post_processor'], {
     type: 'TemplateProcessing',
     single: [{ SpecialToken: { id: '<gone>', type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],

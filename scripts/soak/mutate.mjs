@@ -90,7 +90,7 @@ async function runMutant({ n, seed, from, home, bases, lane }) {
     const before = lane.cached();
     const result = await lane.run(job, LIMITS);
     let { verdict, why } = judge({ base, mutant, sound, result });
-    const left = lane.cached().filter((path) => !before.includes(path));
+    const left = lane.cached().filter((path) => !before.includes(path) && isGarbage(path, mutant, base));
     if (verdict === 'refused' && left.length > 0) [verdict, why] = ['GARBAGE', `left ${left.join(', ')}`];
     if (isCommanded && verdict === verdict.toLowerCase()) {
       const end = await runCommand({ ...job, output: join(folder, 'images') }, lane.env, LIMITS.milliseconds);
@@ -105,6 +105,12 @@ async function runMutant({ n, seed, from, home, bases, lane }) {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Packed weights may stay where the weights are sound: they are used once the rest is mended. */
+function isGarbage(path, { file }, { only }) {
+  const isOfWeights = file.endsWith('.safetensors') && !only;
+  return isOfWeights || !/\.safetensors$|^(packed|weights|tuned)$|^weights\//.test(path);
 }
 
 /** Mutant `n` of a seed, written to `folder`. Kinds that do not fit the base drawn are drawn again. */
