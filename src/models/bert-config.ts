@@ -1,5 +1,6 @@
 // config.json of the BERT and RoBERTa families → what bert.ts computes by. The only place that knows their names.
 
+import { EngineError } from '../files/error.ts';
 import type { Activation } from '../kernels/matmul.ts';
 import { checkHeads, readConfig, type Json } from './config-values.ts';
 
@@ -38,6 +39,13 @@ export function readBertConfig(json: Json, architecture: string, file = 'config.
   const positions = config.count('max_position_embeddings', 512);
   // RoBERTa keeps the rows up to its padding token's for padding.
   const firstPosition = architecture === 'BertModel' ? 0 : config.count('pad_token_id', 1) + 1;
+  if (positions <= firstPosition) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: max_position_embeddings is ${positions}, and the positions up to pad_token_id ${firstPosition - 1} are for padding: take the values that the model was published with`,
+      { param: 'max_position_embeddings' },
+    );
+  }
   return {
     architecture,
     vocabulary: config.count('vocab_size'),

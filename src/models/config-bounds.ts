@@ -28,7 +28,7 @@ export const COUNTS = {
   num_key_value_heads: HEADS,
   head_dim: [1, 2 ** 10],
   max_position_embeddings: TOKENS,
-  original_max_position_embeddings: TOKENS,
+  original_max_position_embeddings: [2, 2 ** 27],
   sliding_window: TOKENS,
   max_window_layers: [0, 2 ** 10],
   num_experts: EXPERTS,

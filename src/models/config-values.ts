@@ -16,7 +16,7 @@ export interface ConfigReader {
   reals(key: RealKey, length: number): number[] | null;
   /** A list, or one value for all of `length`. */
   each(key: CountKey, length: number, fallback?: number): number[];
-  /** Integers, at least one of them. */
+  /** Integers; at least one of them, unless the fallback is empty. */
   list(key: CountKey, fallback?: readonly number[]): number[];
   texts(key: string, known: readonly string[], fallback?: readonly string[]): string[];
   /** One of the values that `known` computes by. */
@@ -85,7 +85,8 @@ export function readConfig(file: string, config: Json): ConfigReader {
     },
     list(key, fallback) {
       const value = given(key) ?? fallback;
-      const fits = Array.isArray(value) && value.length > 0 && value.length <= MOST_ENTRIES;
+      const fewest = fallback?.length === 0 ? 0 : 1;
+      const fits = Array.isArray(value) && value.length >= fewest && value.length <= MOST_ENTRIES;
       if (!fits || !value.every((one) => isCount(one, COUNTS[key])))
         throw bad(key, `a list of integers ${boundsText(COUNTS[key])}`);
       return value;
@@ -117,6 +118,15 @@ export function readConfig(file: string, config: Json): ConfigReader {
 /** The number of heads, where attention takes heads of `columns` / `heads` dimensions. */
 export function checkHeads(file: string, columns: number, heads: number): number {
   const dims = columns / heads;
+  if (!Number.isInteger(dims)) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: ${columns} columns cannot be divided into ${heads} heads`,
+      {
+        param: file,
+      },
+    );
+  }
   const step = dims > 160 ? 32 : 4;
   if (dims % step === 0) return heads;
   throw new EngineError(

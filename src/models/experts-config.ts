@@ -20,16 +20,23 @@ export interface ExpertsConfig {
 export function readExperts(config: Json, architecture: string, layers: number): ExpertsConfig | null {
   const isQwen = architecture === 'Qwen3MoeForCausalLM';
   if (!isQwen && architecture !== 'OlmoeForCausalLM') return null;
-  const { count, flag } = readConfig('config.json', config);
-  const experts = count('num_local_experts' in config ? 'num_local_experts' : 'num_experts');
+  const { count, flag, list } = readConfig('config.json', config);
+  const experts = count(config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts');
   const chosen = count('num_experts_per_tok');
-  if (experts > MOST_EXPERTS || chosen > Math.min(experts, MOST_CHOSEN)) {
+  if (chosen > experts) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `config.json: num_experts_per_tok is ${chosen}, more than the ${experts} experts there are`,
+      { param: 'num_experts_per_tok' },
+    );
+  }
+  if (experts > MOST_EXPERTS || chosen > MOST_CHOSEN) {
     throw new EngineError(
       'unsupported',
       `config.json: ${chosen} of ${experts} experts a token are not built; choose a model with at most ${MOST_EXPERTS}, and ${MOST_CHOSEN} of them a token`,
     );
   }
-  const dense = Array.isArray(config['mlp_only_layers']) ? (config['mlp_only_layers'] as unknown[]) : [];
+  const dense = isQwen ? list('mlp_only_layers', []) : [];
   const every = isQwen ? count('decoder_sparse_step', 1) : 1;
   return {
     count: experts,

@@ -71,7 +71,7 @@ function llama3(rope: RopeConfig, plain: Float64Array): Float64Array {
   const { lowFrequencyFactor: low, highFrequencyFactor: high } = rope;
   return plain.map((f) => {
     const turns = (rope.originalContext * f) / (2 * Math.PI);
-    if (turns > high) return f;
+    if (turns >= high) return f;
     if (turns < low) return f / rope.factor;
     const blend = (turns - low) / (high - low);
     return (1 - blend) * (f / rope.factor) + blend * f;

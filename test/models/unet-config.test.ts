@@ -72,8 +72,8 @@ it.each([
 describe('refusals', () => {
   it.each([
     [
-      { attention_head_dim: 3 },
-      '3 heads over 320 columns are not built; choose a checkpoint whose heads have a multiple of 4 dimensions',
+      { attention_head_dim: 32 },
+      '32 heads over 320 columns are not built; choose a checkpoint whose heads have a multiple of 4 dimensions',
     ],
     [
       { block_out_channels: [6, 6, 6, 6] },
