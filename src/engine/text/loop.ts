@@ -119,7 +119,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
 
   const accept = (sequence: Sequence, id: number, logprob: TokenLogprob | undefined): void => {
     if (id === NOT_A_TOKEN) {
-      finish(sequence, 'abort', null, notNumbers());
+      finish(sequence, 'abort', null, notNumbers(sequence));
       runner.pageCleaner.clear(scheduler.discard(sequence));
       return;
     }
@@ -244,7 +244,13 @@ function noToken({ processor }: Sequence): EngineError {
   return new EngineError('bad_request', `no token is left to choose from: ${why}`);
 }
 
-function notNumbers(): EngineError {
+function notNumbers({ processor }: Sequence): EngineError {
+  if (processor !== null)
+    return new EngineError(
+      'bad_request',
+      'the wgsl processor of the request returns NaN: let it return a number for every token',
+      { param: 'processors' },
+    );
   return new EngineError(
     'internal',
     'the logits are not numbers: the weights or their precision do not fit this adapter; try `quantization` none',

@@ -36,11 +36,11 @@ export function createWgslProcessors(device: Device, most: number): WgslProcesso
   };
   const of = (source: string): { name: string; id: number } => {
     const id = ids.get(source) ?? next++;
-    const isNew = !ids.has(source);
+    // Before it is known: one that is refused is read again when it comes again.
+    if (!ids.has(source)) device.addShader(processorFile(nameOf(id)), fuelled(source, kernel));
     // The last ones used are kept.
     ids.delete(source);
     ids.set(source, id);
-    if (isNew) device.addShader(processorFile(nameOf(id)), fuelled(source, kernel));
     if (ids.size > most) drop(ids.keys().next().value!);
     return { name: nameOf(id), id };
   };

@@ -81,6 +81,29 @@ describe('in a model', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'bad_request' } });
   });
 
+  test.each([
+    ['a name that is not for it to use', 'return sampled[0];', /the name sampled/],
+    ['another name that is missing', 'return absent;', /absent/],
+  ])('one that is refused is refused again, and others go on: %s', async (_, body, message) => {
+    for (let time = 0; time < 3; time++) {
+      const [well, refused] = await Promise.allSettled([request, withSource(written(body))].map(idsOf));
+      expect(well).toMatchObject({ status: 'fulfilled' });
+      expect(refused).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'bad_request', message: expect.stringMatching(message) as string },
+      });
+    }
+  });
+
+  test.each(['return 0.0 / (logit - logit);', 'return sqrt(-1.0 - logit * logit);'])(
+    'one that returns NaN is the request’s fault, and others go on: %s',
+    async (body) => {
+      const [well, failed] = await Promise.allSettled([request, withSource(written(body))].map(idsOf));
+      expect(well).toMatchObject({ status: 'fulfilled' });
+      expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'bad_request' } });
+    },
+  );
+
   test('each row of a batch has its own, or none', async () => {
     const sources = [3, 5, 7].map((id) => written(`return select(logit, 500.0, token == ${id}u);`));
     const asked = [...sources.map(withSource), request, withSource(sources[0]!)];
