@@ -44,6 +44,13 @@ const SOUND = [
     absent: true,
     value: /^(true|false|null)$/,
   },
+  {
+    file: /adapter_config\.json$/,
+    key: /^(lora_alpha|r|(rank|alpha)_pattern.*)$/,
+    absent: true,
+    value: /^(0|1|0\.5|null|{})$/,
+  },
+  { file: /adapter_config\.json$/, key: /^use_rslora$/, absent: true, value: /^(true|false|null)$/ },
   // Texts that are tokens.
   { kind: 'image', file: /(special_tokens_map|tokenizer_config)\.json$/, key: /_token/, value: /^"/ },
   // A shorter list of merges is one.

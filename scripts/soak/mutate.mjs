@@ -11,6 +11,7 @@ import { hasCommand, judgeCommand, runCommand } from './mutate-cli.mjs';
 import { addFile, replaceFile } from './mutate-files.mjs';
 import { cutText, lieInIndex, removeKey, replaceText, setKey } from './mutate-json.mjs';
 import { judge } from './mutate-judge.mjs';
+import { lieInKnownKey } from './mutate-known.mjs';
 import { Lane } from './mutate-lane.mjs';
 import { LEGAL } from './mutate-legal.mjs';
 import { lieInTemplate, lieInTokenizer } from './mutate-speech.mjs';
@@ -25,20 +26,20 @@ const legal = (at) => ({ ...at.random.pick(LEGAL)(at), isLegal: true });
 
 /** In turn, so that each occurs at the same rate whatever the seed. */
 const KINDS = [
+  ...[setKey, entryLie, lieInTokenizer, legal, lieInKnownKey, oddValue, replaceFile, lieInTemplate, setKey],
   ...[
-    setKey,
-    entryLie,
-    lieInTokenizer,
+    wrongName,
+    lieInKnownKey,
     legal,
     setKey,
-    oddValue,
-    replaceFile,
-    lieInTemplate,
-    setKey,
-    wrongName,
+    lieInTokenizer,
+    wrongLength,
+    lieInKnownKey,
+    cutText,
+    replaceText,
   ],
-  ...[removeKey, legal, setKey, lieInTokenizer, wrongLength, setKey, cutText, replaceText, legal, setKey],
-  ...[wrongHeader, addFile, setKey, overlap, lieInIndex, legal, setKey, lieInTokenizer, replaceFile, setKey],
+  ...[legal, lieInKnownKey, wrongHeader, addFile, removeKey, overlap, lieInIndex, legal, lieInKnownKey],
+  ...[lieInTokenizer, replaceFile, lieInKnownKey, oddValue],
 ];
 
 /** Of the short form: one of each kind. */

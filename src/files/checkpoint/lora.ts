@@ -2,6 +2,7 @@
 // for each module it adapts. What is more than that is refused by name, since leaving it out would change what it says.
 
 import { EngineError } from '../error.ts';
+import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-config.ts';
 import { readSafetensors, type TensorEntry } from './safetensors.ts';
 import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
@@ -25,9 +26,6 @@ export interface LoraFile {
   close(): Promise<void>;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-const CONFIG = 'adapter_config.json';
 const WEIGHTS = 'adapter_model.safetensors';
 
 /**
@@ -35,8 +33,7 @@ const WEIGHTS = 'adapter_model.safetensors';
  * unsupported for what an adapter's files say.
  */
 export async function openLora(folder: Folder): Promise<LoraFile> {
-  const config = await readConfig(folder);
-  refuseMore(folder.path, config);
+  const config = readLoraConfig(folder.path, await readConfig(folder));
   const names = await folder.names();
   if (!names.includes(WEIGHTS)) throw missingWeights(folder, names);
   const source = await folder.open(WEIGHTS);
@@ -78,86 +75,48 @@ function missingWeights({ path }: Folder, names: readonly string[]): EngineError
   return new EngineError('bad_checkpoint', `${path} has no ${WEIGHTS}: ${remedy}`, { param: WEIGHTS });
 }
 
-/** Settings of other ways to adapt, with the values at which they do nothing. */
-const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
-  bias: ['none'],
-  use_dora: [false],
-  lora_bias: [false],
-  fan_in_fan_out: [false],
-  use_qalora: [false],
-  modules_to_save: [],
-  layer_replication: [],
-  target_parameters: [],
-  trainable_token_indices: [],
-  exclude_modules: [],
-  alora_invocation_tokens: [],
-  arrow_config: [],
-};
-
-/** Ways to begin that leave another base than the checkpoint's. */
-const OTHER_BASE = /^(pissa|olora|corda|loftq)/;
-
-function refuseMore(path: string, config: Json): void {
-  const refuse = (key: string): never => {
-    throw new EngineError(
-      'unsupported',
-      `${path}: ${CONFIG} has ${key} ${JSON.stringify(config[key])}, which is not built; merge the adapter into its model, or train one without`,
-      { param: key },
-    );
-  };
-  if (config['peft_type'] !== 'LORA') refuse('peft_type');
-  for (const [key, neutral] of Object.entries(NEUTRAL)) {
-    const value = config[key] ?? null;
-    const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
-    // What is left out of the adapter is not in its file: nothing to do.
-    if (!isEmpty && !neutral.includes(value) && key !== 'exclude_modules') refuse(key);
-  }
-  const begin = config['init_lora_weights'];
-  if (typeof begin === 'string' && OTHER_BASE.test(begin)) refuse('init_lora_weights');
-}
-
+/** Characters of a module's name; patterns are matched against it. */
+const MOST_NAME = 256;
 const TENSOR = /^base_model\.model\.(.+)\.lora_([AB])(?:\.default)?\.weight$/;
 
-function readModules(path: string, config: Json, tensors: ReadonlyMap<string, TensorEntry>): LoraModule[] {
+function readModules(
+  path: string,
+  config: LoraConfig,
+  tensors: ReadonlyMap<string, TensorEntry>,
+): LoraModule[] {
   const pairs = new Map<string, { A?: TensorEntry; B?: TensorEntry }>();
   for (const [name, entry] of tensors) {
     const [, module, factor] = TENSOR.exec(name) ?? [];
     if (module === undefined) {
       throw new EngineError(
         'unsupported',
-        `${path}: tensor ${name} is no lora_A or lora_B of a linear layer; merge the adapter into its model, or train one without`,
+        `${path}: tensor ${name.slice(0, MOST_NAME)} is no lora_A or lora_B of a linear layer; merge the adapter into its model, or train one without`,
         { param: name },
       );
     }
+    if (module.length > MOST_NAME)
+      throw bad(path, `${module.slice(0, 80)}…`, `has a name of ${module.length} characters`);
     pairs.set(module, { ...pairs.get(module), [factor as 'A' | 'B']: entry });
   }
   if (pairs.size === 0) throw bad(path, WEIGHTS, 'holds no tensors');
   return [...pairs].map(([name, { A, B }]) => {
     if (!A || !B) throw bad(path, name, `lacks its lora_${A ? 'B' : 'A'}.weight`);
     const [rank = 0] = A.shape;
-    const stated = patterned(config, 'rank_pattern', name) ?? config['r'];
+    const stated = config.rank(name);
     if (A.shape.length !== 2 || B.shape.length !== 2 || B.shape[1] !== rank || rank !== stated || rank < 1)
       throw bad(
         path,
         name,
-        `has factors of [${A.shape.join(', ')}] and [${B.shape.join(', ')}], ${CONFIG} asks for rank ${String(stated)}`,
+        `has factors of [${A.shape.join(', ')}] and [${B.shape.join(', ')}], ${CONFIG} asks for rank ${stated}`,
       );
-    const alpha = patterned(config, 'alpha_pattern', name) ?? config['lora_alpha'];
-    if (typeof alpha !== 'number') throw bad(path, 'lora_alpha', 'is no number');
     return {
       name,
       a: A,
       b: B,
       rank,
-      scale: alpha / (config['use_rslora'] === true ? Math.sqrt(rank) : rank),
+      scale: config.scale(name),
     };
   });
-}
-
-/** The value of the first pattern that a module's name ends with, as PEFT looks it up. */
-function patterned(config: Json, key: string, module: string): unknown {
-  const patterns = Object.entries((config[key] ?? {}) as Json);
-  return patterns.find(([pattern]) => new RegExp(`^(.*\\.)?(${pattern})$`).test(module))?.[1];
 }
 
 const READ_BYTES = 4 * 2 ** 20;

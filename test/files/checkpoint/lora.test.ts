@@ -63,9 +63,46 @@ it.each([
 it.each([
   [{ r: 5 }, /asks for rank 5/],
   [{ rank_pattern: { up_proj: 9 } }, /up_proj has factors of .* asks for rank 9/],
-  [{ lora_alpha: 'much' }, /lora_alpha is no number/],
 ])('%j does not fit the tensors', async (config, message) => {
   await expect(openLora(await changed(config))).rejects.toThrow(message);
+});
+
+it.each([
+  ...[0, -1, 0.5, 1e9, '8', true, []].map((r) => [{ r }, 'r', /r is .*, an integer from 1 to 65536/]),
+  ...['much', 1e308, true].map((alpha) => [
+    { lora_alpha: alpha },
+    'lora_alpha',
+    /lora_alpha is .*, a number/,
+  ]),
+  [{ use_rslora: 'yes' }, 'use_rslora', /use_rslora is "yes", true or false/],
+  [{ rank_pattern: 7 }, 'rank_pattern', /rank_pattern is 7, an object/],
+  [{ rank_pattern: { up_proj: '9' } }, 'rank_pattern', /a rank from 1 to 65536 for each pattern/],
+  [{ alpha_pattern: { up_proj: null } }, 'alpha_pattern', /for each pattern/],
+  [{ rank_pattern: { '(': 8 } }, 'rank_pattern', /"\(", which is not a regular expression/],
+  ...['(a+)+$', '(.|..){9}', '.*.*.*x', 'x'.repeat(600)].map((pattern) => [
+    { rank_pattern: { [pattern]: 8 } },
+    'rank_pattern',
+    /may take too long to match/,
+  ]),
+] as [Record<string, unknown>, string, RegExp][])(
+  '%j is refused by its key',
+  async (config, param, message) => {
+    await expect(openLora(await changed(config))).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      param,
+      message: expect.stringMatching(message) as string,
+    });
+  },
+);
+
+it('patterns are regular expressions of the ends of names', async () => {
+  const patterns = ['v_proj', String.raw`layers\.(0|1)\.self_attn\.v_proj`, '.*v_proj'];
+  for (const pattern of patterns) {
+    const file = await openLora(await changed({ alpha_pattern: { q_proj: 1, [pattern]: 3 } }));
+    const scale = file.modules.find(({ name }) => name.endsWith('v_proj'))?.scale;
+    expect(scale, pattern).toBe(3 / Math.sqrt(file.rank));
+    await file.close();
+  }
 });
 
 it('pickles and folders without settings or weights say what is missing', async () => {

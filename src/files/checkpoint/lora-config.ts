@@ -1,0 +1,142 @@
+// adapter_config.json of PEFT: what rank and scale a module's factors have. Settings that change what an adapter computes and are
+// not built are refused by name; so are numbers and patterns that no training writes.
+
+import { EngineError } from '../error.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export const CONFIG = 'adapter_config.json';
+
+export interface LoraConfig {
+  /** Rank of a module's factors. */
+  rank(module: string): number;
+  /** On B · A. */
+  scale(module: string): number;
+}
+
+/** Settings of other ways to adapt, with the values at which they do nothing. */
+const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  bias: ['none'],
+  use_dora: [false],
+  lora_bias: [false],
+  fan_in_fan_out: [false],
+  use_qalora: [false],
+  modules_to_save: [],
+  layer_replication: [],
+  target_parameters: [],
+  trainable_token_indices: [],
+  exclude_modules: [],
+  alora_invocation_tokens: [],
+  arrow_config: [],
+};
+
+/** Initialisations that train against changed base weights. */
+const OTHER_BASE = /^(pissa|olora|corda|loftq)/;
+
+const MOST_RANK = 2 ** 16;
+const MOST_ALPHA = 1e6;
+const MOST_PATTERNS = 4096;
+const MOST_PATTERN_LENGTH = 512;
+/** Together with the names' length they bound the steps of a match: about 256³ ÷ 6. */
+const MOST_QUANTIFIERS = 2;
+
+/** `path`: of the folder, for messages. Throws unsupported and bad_checkpoint with the key. */
+export function readLoraConfig(path: string, config: Json): LoraConfig {
+  refuseMore(path, config);
+  const ranks = readPatterns(
+    path,
+    config,
+    'rank_pattern',
+    (value) => isRank(value),
+    `a rank from 1 to ${MOST_RANK}`,
+  );
+  const alphas = readPatterns(path, config, 'alpha_pattern', isAlpha, ALPHA);
+  const { r = 8, lora_alpha: alpha = 8, use_rslora: isStabilised = false } = config;
+  if (!isRank(r)) throw bad(path, config, 'r', `an integer from 1 to ${MOST_RANK}`);
+  if (!isAlpha(alpha)) throw bad(path, config, 'lora_alpha', ALPHA);
+  if (typeof isStabilised !== 'boolean') throw bad(path, config, 'use_rslora', 'true or false');
+  const rank = (module: string): number => ranks(module) ?? r;
+  return {
+    rank,
+    scale: (module) => (alphas(module) ?? alpha) / (isStabilised ? Math.sqrt(rank(module)) : rank(module)),
+  };
+}
+
+const ALPHA = `a number from -${MOST_ALPHA} to ${MOST_ALPHA}`;
+
+function isRank(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST_RANK;
+}
+
+function isAlpha(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= MOST_ALPHA;
+}
+
+function refuseMore(path: string, config: Json): void {
+  const refuse = (key: string): never => {
+    const value = Object.hasOwn(config, key) ? `${key} ${JSON.stringify(config[key])}` : `no ${key}`;
+    throw new EngineError(
+      'unsupported',
+      `${path}: ${CONFIG} has ${value}, which is not built; merge the adapter into its model, or train one without`,
+      { param: key },
+    );
+  };
+  if (config['peft_type'] !== 'LORA') refuse('peft_type');
+  for (const [key, neutral] of Object.entries(NEUTRAL)) {
+    const value = config[key] ?? null;
+    const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+    // Modules that were excluded have no tensors in the adapter's file.
+    if (!isEmpty && !neutral.includes(value) && key !== 'exclude_modules') refuse(key);
+  }
+  const begin = config['init_lora_weights'];
+  if (typeof begin === 'string' && OTHER_BASE.test(begin)) refuse('init_lora_weights');
+}
+
+/** The value of the first pattern that the end of a module's name matches, as PEFT looks it up; null: of none. */
+function readPatterns(
+  path: string,
+  config: Json,
+  key: string,
+  isValue: (value: unknown) => value is number,
+  needed: string,
+): (module: string) => number | null {
+  const given = config[key] ?? {};
+  if (typeof given !== 'object' || Array.isArray(given)) throw bad(path, config, key, 'an object');
+  const entries = Object.entries(given);
+  if (entries.length > MOST_PATTERNS)
+    throw bad(path, config, key, `an object of at most ${MOST_PATTERNS} patterns`);
+  const patterns = entries.map(([pattern, value]: [string, unknown]): [RegExp, number] => {
+    if (!isValue(value)) throw bad(path, config, key, `${needed} for each pattern`);
+    return [compile(path, key, pattern), value];
+  });
+  return (module) => patterns.find(([pattern]) => pattern.test(module))?.[1] ?? null;
+}
+
+/** Python's regular expressions as JavaScript's, but for those whose matching can take exponential time. */
+function compile(path: string, key: string, pattern: string): RegExp {
+  const refuse = (reason: string, cause?: unknown): EngineError =>
+    new EngineError(
+      'bad_checkpoint',
+      `${path}: ${CONFIG}: ${key} has the pattern ${JSON.stringify(pattern.slice(0, 100))}, ${reason}: write names of modules`,
+      { param: key, cause },
+    );
+  const quantifiers = pattern.replaceAll(/\\./g, 'x').match(/[*+{?]/g)?.length ?? 0;
+  const repeatsGroup = /\)[*+{]/.test(pattern.replaceAll(/\\./g, 'x'));
+  if (pattern.length > MOST_PATTERN_LENGTH || quantifiers > MOST_QUANTIFIERS || repeatsGroup)
+    throw refuse('which may take too long to match');
+  try {
+    return new RegExp(`^(.*\\.)?(${pattern})$`);
+  } catch (cause) {
+    throw refuse('which is not a regular expression', cause);
+  }
+}
+
+function bad(path: string, config: Json, key: string, needed: string): EngineError {
+  const value = config[key];
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
+  return new EngineError(
+    'bad_checkpoint',
+    `${path}: ${CONFIG}: ${key} is ${text.length > 200 ? `${text.slice(0, 200)}…` : text}, ${needed} is needed`,
+    { param: key },
+  );
+}
