@@ -15,6 +15,7 @@ class Pipeline:
     arguments: dict  # of the call
     seeds: tuple[int, ...] = (0,)  # one a picture
     scheduler: str = ''  # class that replaces the checkpoint's, with the checkpoint's configuration
+    settings: dict = field(default_factory=dict)  # of the scheduler that replaces it
     components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
     picture: bool = False
     mask: bool = False

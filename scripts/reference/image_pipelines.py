@@ -60,7 +60,7 @@ def opened(case):
     options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
     if case.scheduler:
-        pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config)
+        pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
     if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
         object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
     pipe.set_progress_bar_config(disable=True)

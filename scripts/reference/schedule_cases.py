@@ -195,8 +195,34 @@ def listed():
     yield 'DPMSolverSinglestepScheduler', SD | {'solver_order': 3}, {'timesteps': timesteps}
 
 
+def limited():
+    """Clean latents that are clipped or thresholded, of each class that has a setting for it; TCD's have no effect."""
+    clips = {'clip_sample': True, 'clip_sample_range': 0.7}
+    thresholds = {'thresholding': True, 'dynamic_thresholding_ratio': 0.6, 'sample_max_value': 2.5}
+    clipping = ['DDIMScheduler', 'DDPMScheduler', 'LCMScheduler', 'TCDScheduler', 'HeunDiscreteScheduler']
+    solvers = ['DPMSolverMultistepScheduler', 'DPMSolverSinglestepScheduler', 'UniPCMultistepScheduler', 'DEISMultistepScheduler']
+    kinds = [{'prediction_type': kind} for kind in ('epsilon', 'v_prediction')]
+    for name, kind in itertools.product(clipping, kinds):
+        yield name, SD | kind | clips, {}
+    for name, kind in itertools.product(clipping[:4] + solvers, kinds):
+        yield name, SD | kind | thresholds | ({'clip_sample': True} if name in clipping else {}), {}
+    yield from with_each('DDIMScheduler', SD, {}, clips | {'prediction_type': 'sample'}, thresholds | {'sample_max_value': 1.0})
+    yield from with_each('DDPMScheduler', SD, {}, thresholds | {'dynamic_thresholding_ratio': 1.0, 'sample_max_value': 100.0})
+    yield 'DDIMScheduler', SD | clips, {'eta': 0.5}
+    yield 'DDIMScheduler', SD | clips, {'first': lambda steps: steps // 4}
+    dpm, _, uni, _ = solvers
+    for kind in kinds:
+        for algorithm in ('dpmsolver', 'sde-dpmsolver'):  # diffusers' singlestep solver fails with both
+            yield dpm, SD | kind | thresholds | {'algorithm_type': algorithm, 'final_sigmas_type': 'sigma_min'}, {}
+        yield dpm, SD | kind | thresholds | {'algorithm_type': 'sde-dpmsolver++', 'solver_order': 3}, {}
+        yield uni, SD | kind | thresholds | {'predict_x0': False, 'final_sigmas_type': 'sigma_min'}, {}
+        yield 'EDMDPMSolverMultistepScheduler', kind | thresholds, {}
+    flow = {'use_flow_sigmas': True, 'prediction_type': 'flow_prediction', 'flow_shift': 3.0}
+    yield from ((name, SD | flow | thresholds, {}) for name in (dpm, uni))
+
+
 def runs():
-    for name, config, run in itertools.chain(diffusion(), edm(), flows(), late(), listed()):
+    for name, config, run in itertools.chain(diffusion(), edm(), flows(), late(), listed(), limited()):
         counts = (4, 5, 20) if 'Singlestep' in name and config.get('solver_order') == 3 else (4, 20)
         for steps in counts:  # 5: the last group of three is of two
             yield name, config, steps, {key: value(steps) if callable(value) else value for key, value in run.items()}

@@ -1,12 +1,15 @@
 // The denoising loop: runs any schedule's plan on the device. Tensors of the latents' size hold the latents, the model's
-// output, fresh noise and the plan's history; each update is one linear combination of them.
+// output, fresh noise and the plan's history; each update is one linear combination of them, and a method that limits what it
+// predicts has one more tensor for that.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { KernelTime } from '../../gpu/profile.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { blend } from '../../kernels/blend.ts';
+import { clampTo } from '../../kernels/clamp.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
+import { threshold } from '../../kernels/threshold.ts';
 import {
   NotFiniteError,
   allocateTensor,
@@ -16,7 +19,7 @@ import {
 } from './compute.ts';
 import type { Held } from './held.ts';
 import { createScalars } from './scalars.ts';
-import type { Mix, Operand, Step, Term } from './schedules/schedule.ts';
+import type { Limit, Mix, Operand, Step, Term } from './schedules/schedule.ts';
 
 /** The model, recorded: reads the latents, writes its guided output. */
 export interface Predictor {
@@ -99,6 +102,16 @@ export function createDenoiser(
     scalars.write(terms.map(({ coefficient }) => coefficient));
     recording.run();
   };
+  /** The clean latents that a step predicts, limited. Their sum is checked: a limit hides what is not finite. */
+  const limit = async (terms: readonly Term[], by: Limit): Promise<void> => {
+    const clean = tensorOf('clean');
+    await combine(terms, 'clean', clean);
+    const recording = await recorded(`limit ${JSON.stringify(by)}`, clean, (tape) => {
+      const x = clean.on(tape);
+      return [by.kind === 'clip' ? clampTo(x, by.range) : threshold(x, by)];
+    });
+    recording.run();
+  };
   const keep = async ({ mask, image, noise }: Keeping, after: Mix): Promise<void> => {
     const recording = await recorded('keep', latents, (tape) => {
       const known = {
@@ -132,6 +145,7 @@ export function createDenoiser(
     },
     async step(step, predictor, draw, estimate) {
       predictor.run(step);
+      if (step.limits) await limit(step.limits.terms, step.limits.by);
       if (estimate) await combine(step.estimate, 'estimate', estimate);
       if (step.drawsNoise) writeRows(device, tensorOf('noise'), draw());
       for (const { into, terms } of step.updates) await combine(terms, String(into), tensorOf(into));

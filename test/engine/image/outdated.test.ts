@@ -4,17 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { sampleSizeOf, schedulerConfig } from '../../../src/engine/image/outdated.ts';
 import { createPlanner } from '../../../src/engine/image/plan.ts';
 import type { Resolved } from '../../../src/engine/image/resolve.ts';
+import type { Plan } from '../../../src/engine/image/schedules/schedule.ts';
 import { changed, open, REQUEST } from './open-model.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear' };
 
-function timesteps(schedulerClass: string, config: object, pipeline: string): number[] {
+function planOf(schedulerClass: string, config: object, pipeline: string): Plan {
   const component = { className: schedulerClass, config: { ...config } };
   const options = { flow: null, className: pipeline, factor: 8, path: '' };
   const planner = createPlanner(schedulerConfig(component, pipeline), options);
   const values = { scheduler: planner.names[0], steps: 4, strength: null, width: 64, height: 64 };
-  const plan = planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
-  return plan.steps.map(({ timestep }) => timestep);
+  return planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
 }
 
 describe('a schedule', () => {
@@ -34,11 +34,18 @@ describe('a schedule', () => {
     ],
     ['DDIMScheduler', { ...SD, clip_sample: false }, 'StableDiffusionXLPipeline', [750, 500, 250, 0]],
   ])('%s of %j in a %s visits %j', (schedulerClass, config, pipeline, wanted) => {
-    expect(timesteps(schedulerClass, config, pipeline)).toEqual(wanted);
+    const { steps } = planOf(schedulerClass, config, pipeline);
+    expect(steps.map(({ timestep }) => timestep)).toEqual(wanted);
   });
 
-  it('clips where a pipeline does not say otherwise, which is refused', () => {
-    expect(() => timesteps('DDIMScheduler', SD, 'StableDiffusionXLPipeline')).toThrow('"clip_sample": true');
+  it.each([
+    [{ clip_sample: true }, 'StableDiffusionXLPipeline', { kind: 'clip', range: 1 }],
+    [{}, 'StableDiffusionXLPipeline', { kind: 'clip', range: 1 }],
+    [{ clip_sample: true }, 'StableDiffusionPipeline', undefined],
+    [{ thresholding: true }, 'StableDiffusionPipeline', { kind: 'threshold', ratio: 0.995, most: 1 }],
+  ])('%j in a %s limits clean latents by %j', (settings, pipeline, limit) => {
+    const { steps } = planOf('DDIMScheduler', { ...SD, ...settings }, pipeline);
+    expect(steps.map(({ limits }) => limits?.by)).toEqual(steps.map(() => limit));
   });
 
   it('has the class that model_index.json names, where its own file names none', () => {

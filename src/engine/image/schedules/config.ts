@@ -119,14 +119,6 @@ export function leftOut({ wasRead }: ConfigReader, config: Readonly<Record<strin
   });
 }
 
-/** Clipping and thresholding look at every value of a picture: they are no combination of tensors. */
-export function refuseClipping(config: ConfigReader, clipsByDefault: boolean | null): void {
-  const remedy =
-    'latents are not pixels, so set it to false in scheduler_config.json or name another schedule';
-  if (clipsByDefault !== null) config.neutral('clip_sample', clipsByDefault, remedy);
-  config.neutral('thresholding', false, remedy);
-}
-
 /** A variance that is fixed is DDPM's own affair: other classes read past it, as in diffusers. */
 export function refuseLearnedVariance(config: ConfigReader): void {
   config.choice('variance_type', 'fixed', [

@@ -1,7 +1,8 @@
 // DDIMScheduler (arXiv 2010.02502): deterministic at η = 0, fresh noise at η > 0.
 
 import { readLevels } from './betas.ts';
-import { refuseClipping, type ConfigReader } from './config.ts';
+import type { ConfigReader } from './config.ts';
+import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { readSpacing, visited } from './spacing.ts';
@@ -12,7 +13,7 @@ export function ddim(config: ConfigReader): Planner {
   const spacing = readSpacing(config, 'leading');
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
   const finalAlpha = config.flag('set_alpha_to_one', true) ? 1 : (alphas[0] ?? 1);
-  refuseClipping(config, true);
+  const limit = readLimit(config, { clips: true });
 
   return ({ steps, first = 0, eta = 0 }) => {
     const stride = Math.floor(count / steps);
@@ -20,13 +21,15 @@ export function ddim(config: ConfigReader): Planner {
       const bar = alphas[timestep] ?? Number.NaN; // ᾱ here, and where the step goes
       const before = timestep - stride;
       const next = before >= 0 ? (alphas[before] ?? Number.NaN) : finalAlpha;
-      const { clean, noise } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const seen = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const { clean, limits } = limited(limit, seen.clean);
       const fresh = eta * Math.sqrt(((1 - next) / (1 - bar)) * (1 - bar / next));
       return {
         timestep,
+        limits,
         latents: combine(
           [Math.sqrt(next), clean],
-          [Math.sqrt(1 - next - fresh * fresh), noise],
+          [Math.sqrt(1 - next - fresh * fresh), seen.noise],
           [fresh, NOISE],
         ),
         estimate: clean,

@@ -1,7 +1,8 @@
 // DDPMScheduler (arXiv 2006.11239): the posterior's mean, and its noise at every step.
 
 import { readLevels } from './betas.ts';
-import { refuseClipping, type ConfigReader } from './config.ts';
+import type { ConfigReader } from './config.ts';
+import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { readSpacing, visited } from './spacing.ts';
@@ -16,7 +17,7 @@ export function ddpm(config: ConfigReader): Planner {
   const large =
     config.choice('variance_type', 'fixed_small', ['fixed_small', 'fixed_small_log', 'fixed_large']) ===
     'fixed_large';
-  refuseClipping(config, true);
+  const limit = readLimit(config, { clips: true });
 
   return ({ steps, first = 0, timesteps = visited(spacing, count, steps, true) }) => {
     const drafts = timesteps.map((timestep, i): Draft => {
@@ -24,10 +25,12 @@ export function ddpm(config: ConfigReader): Planner {
       const following = timesteps[i + 1];
       const next = following === undefined ? 1 : (alphas[following] ?? Number.NaN);
       const alpha = bar / next; // of the whole stride
-      const { clean } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const seen = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const { clean, limits } = limited(limit, seen.clean);
       const variance = large ? 1 - alpha : Math.max(((1 - next) / (1 - bar)) * (1 - alpha), LEAST_VARIANCE);
       return {
         timestep,
+        limits,
         latents: combine(
           [(Math.sqrt(next) * (1 - alpha)) / (1 - bar), clean],
           [(Math.sqrt(alpha) * (1 - next)) / (1 - bar), LATENTS],

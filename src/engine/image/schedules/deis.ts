@@ -3,6 +3,7 @@
 
 import { readLevels } from './betas.ts';
 import type { ConfigReader } from './config.ts';
+import { limitedModel, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import {
@@ -31,11 +32,8 @@ export function deis(config: ConfigReader): Planner {
   const highest = config.choice('solver_order', 2, [1, 2, 3]);
   const lowerFinal = config.flag('lower_order_final', true);
   config.neutral('use_flow_sigmas', false, 'name another schedule');
-  config.neutral(
-    'thresholding',
-    false,
-    'latents are not pixels, so set it to false or name another schedule',
-  );
+
+  const limit = readLimit(config);
 
   const tableOf = (steps: number): SolverTable => {
     const { kind } = solver.respacing;
@@ -54,7 +52,8 @@ export function deis(config: ConfigReader): Planner {
       const i = first + taken;
       const { alpha, sigma } = alphaSigma(false, sigmas[i] ?? Number.NaN);
       const { alpha: next } = alphaSigma(false, sigmas[i + 1] ?? Number.NaN);
-      const { clean, noise } = estimates(prediction, alpha, sigma);
+      const seen = estimates(prediction, alpha, sigma);
+      const { clean, noise, limits } = limitedModel(limit, seen, { alpha, sigma });
       const order = orderAt(i, taken);
       const logs = Array.from({ length: order + 1 }, (_, k) => Math.log(sigmas[i + 1 - k] ?? Number.NaN));
       const terms = weights(logs).map((weight, k): [number, Sum] => [
@@ -63,6 +62,7 @@ export function deis(config: ConfigReader): Planner {
       ]);
       return {
         timestep,
+        limits,
         stores: highest > 1 ? [{ slot: taken % highest, value: noise }] : [],
         latents: combine([next / alpha, LATENTS], ...terms),
         estimate: clean,

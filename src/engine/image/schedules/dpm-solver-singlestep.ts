@@ -4,6 +4,7 @@
 import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, lambdaOf, type Expansion, type Point } from './dpm-step.ts';
+import { limitedModel, readLimit } from './limits.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
@@ -24,12 +25,8 @@ export function dpmSolverSinglestep(config: ConfigReader): Planner {
   const rule = { clean, sde: algorithm.startsWith('sde'), heun: solver === 'heun' };
   const highest = config.choice('solver_order', 2, [1, 2, 3]);
   const lowerFinal = config.flag('lower_order_final', false) || toZero;
+  const limit = readLimit(config);
   refuseLearnedVariance(config);
-  config.neutral(
-    'thresholding',
-    false,
-    'latents are not pixels, so set it to false or name another schedule',
-  );
   if (!clean && prediction === 'flow_prediction')
     throw config.refusal('prediction_type', prediction, `"${algorithm}" knows no flow`);
   if (!clean && toZero) throw config.refusal('final_sigmas_type', 'zero', `"${algorithm}" needs "sigma_min"`);
@@ -42,7 +39,7 @@ export function dpmSolverSinglestep(config: ConfigReader): Planner {
     const drafts = timesteps.slice(first).map((timestep, taken): Draft => {
       const i = first + taken;
       const start = points[i] ?? { alpha: 1, sigma: 0 };
-      const seen = estimates(prediction, start.alpha, start.sigma);
+      const seen = limitedModel(limit, estimates(prediction, start.alpha, start.sigma), start);
       const model = clean ? seen.clean : seen.noise;
       // A run that begins within a group has fewer estimates than the group.
       const order = Math.min(orders[i] ?? 1, taken + 1);
@@ -54,6 +51,7 @@ export function dpmSolverSinglestep(config: ConfigReader): Planner {
       if (order === 1) stores.push({ slot: BEGAN, value: LATENTS });
       return {
         timestep,
+        limits: seen.limits,
         stores,
         latents: advance(
           rule,

@@ -4,6 +4,7 @@
 import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
 import { advance, backward, type Point, type Rule } from './dpm-step.ts';
+import { limitedModel, readLimit } from './limits.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
@@ -23,6 +24,7 @@ export function dpmSolver(config: ConfigReader): Planner {
   const sde = algorithm.startsWith('sde');
   const orders = algorithm === 'sde-dpmsolver' ? [1, 2] : [1, 2, 3];
   const method = readMultistep(config, { clean, sde, orders, toZero: table.toZero });
+  const limit = readLimit(config);
   refuseLearnedVariance(config);
   if (!clean && prediction === 'flow_prediction')
     throw config.refusal('prediction_type', prediction, `"${algorithm}" knows no flow`);
@@ -33,9 +35,10 @@ export function dpmSolver(config: ConfigReader): Planner {
     const { timesteps, sigmas } = dpmTable(table, request);
     const points = sigmas.map((sigma) => alphaSigma(flow, sigma));
     const drafts = multistep(method, points, request.first ?? 0, (i, { alpha, sigma }) => {
-      const seen = estimates(prediction, alpha, sigma);
+      const seen = limitedModel(limit, estimates(prediction, alpha, sigma), { alpha, sigma });
       return {
         timestep: timesteps[i] ?? Number.NaN,
+        limits: seen.limits,
         model: clean ? seen.clean : seen.noise,
         estimate: seen.clean,
         level: { image: alpha, noise: sigma },
@@ -64,11 +67,6 @@ export function readMultistep(
   }: { clean: boolean; sde: boolean; orders: readonly number[]; toZero: boolean },
 ): Multistep {
   const solver = config.choice('solver_type', 'midpoint', ['midpoint', 'heun', 'logrho', 'bh1', 'bh2']);
-  config.neutral(
-    'thresholding',
-    false,
-    'latents are not pixels, so set it to false or name another schedule',
-  );
   return {
     rule: { clean, sde, heun: solver === 'heun' },
     highest: config.choice('solver_order', 2, orders),

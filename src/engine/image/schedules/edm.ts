@@ -3,6 +3,7 @@
 
 import type { ConfigReader } from './config.ts';
 import { multistep, readMultistep } from './dpm-solver.ts';
+import { limited, readLimit } from './limits.ts';
 import type { Planner } from './schedule.ts';
 import { linspace } from './spacing.ts';
 import { assemble, combine, LATENTS, OUTPUT, type Draft, type Sum } from './sum.ts';
@@ -31,11 +32,13 @@ export function edmDpmSolver(config: ConfigReader): Planner {
   ]);
   const sde = algorithm === 'sde-dpmsolver++';
   const method = readMultistep(config, { clean: true, sde, orders: sde ? [1, 2] : [1, 2, 3], toZero });
+  const limit = readLimit(config);
   return ({ steps, first = 0 }) => {
     const points = [...levels.sigmas(steps), toZero ? 0 : lowest].map((sigma) => ({ alpha: 1, sigma }));
     const drafts = multistep(method, points, first, (_, { sigma }) => {
       const call = levels.call(sigma);
-      return { ...call, model: call.estimate };
+      const { clean, limits } = limited(limit, call.estimate);
+      return { ...call, limits, estimate: clean, model: clean };
     });
     return assemble(config.className, levels.fromNoise, drafts);
   };

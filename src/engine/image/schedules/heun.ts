@@ -1,8 +1,9 @@
 // HeunDiscreteScheduler: an Euler step, then the mean of the slopes at both its ends; the last step is Euler's. 2N − 1 calls.
 
 import { readLevels } from './betas.ts';
-import { refuseClipping, type ConfigReader } from './config.ts';
+import type { ConfigReader } from './config.ts';
 import { sigmaTable } from './euler.ts';
+import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimatesAt, readPrediction, type Estimates } from './prediction.ts';
 import type { Mix, Planner } from './schedule.ts';
 import { readRespacing } from './sigmas.ts';
@@ -14,12 +15,17 @@ export function heunDiscrete(config: ConfigReader): Planner {
   const spacing = readSpacing(config, 'linspace');
   const respacing = readRespacing(config);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
-  refuseClipping(config, false);
+  const limit = readLimit(config, { clips: false, thresholds: false });
 
   return (request) => {
     const { timesteps, sigmas, fromNoise } = sigmaTable(levels, spacing, respacing, request, { last: 0 });
     const drafts = heunDrafts(timesteps, sigmas, {
-      at: (sigma) => ({ ...estimatesAt(prediction, sigma), level: { image: 1, noise: sigma } }),
+      at(sigma) {
+        const seen = estimatesAt(prediction, sigma);
+        const { clean, limits } = limited(limit, seen.clean);
+        const noise = limits ? combine([1 / sigma, LATENTS], [-1 / sigma, clean]) : seen.noise;
+        return { clean, noise, limits, level: { image: 1, noise: sigma } };
+      },
       slope: ({ noise }) => noise,
       inputScale: (sigma) => 1 / Math.sqrt(sigma * sigma + 1),
     });
@@ -28,7 +34,7 @@ export function heunDiscrete(config: ConfigReader): Planner {
 }
 
 interface Field {
-  at(sigma: number): Estimates & { level: Mix };
+  at(sigma: number): Estimates & { level: Mix; limits?: Draft['limits'] };
   /** dx/dσ at a call. */
   slope(estimates: Estimates): Sum;
   inputScale(sigma: number): number;
@@ -38,12 +44,13 @@ interface Field {
 export function heunDrafts(timesteps: readonly number[], sigmas: readonly number[], field: Field): Draft[] {
   const call = (i: number): Omit<Draft, 'latents'> & { slope: Sum } => {
     const sigma = sigmas[i] ?? Number.NaN;
-    const { level, ...estimates } = field.at(sigma);
+    const { level, limits = null, ...estimates } = field.at(sigma);
     const timestep = timesteps[i] ?? Number.NaN;
     return {
       timestep,
       inputScale: field.inputScale(sigma),
       slope: field.slope(estimates),
+      limits,
       estimate: estimates.clean,
       level,
     };

@@ -2,7 +2,8 @@
 
 import { EngineError } from '../../../files/error.ts';
 import { readLevels } from './betas.ts';
-import { refuseClipping, type ConfigReader } from './config.ts';
+import type { ConfigReader } from './config.ts';
+import { limited, readLimit } from './limits.ts';
 import { DIFFUSION_PREDICTIONS, estimates, readPrediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { assemble, combine, LATENTS, NOISE, type Draft } from './sum.ts';
@@ -20,13 +21,14 @@ export function lcm(config: ConfigReader): Planner {
   const trainedOn = config.number('original_inference_steps', 50);
   const scaling = config.number('timestep_scaling', 10);
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
-  refuseClipping(config, false);
+  const limit = readLimit(config, { clips: false });
 
   return ({ steps, first = 0, origin = trainedOn, reach = 1, timesteps: listed }) => {
     const timesteps = listed ?? distilled(config.className, { trained: count, origin, reach }, steps);
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
-      const { clean } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const seen = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
+      const { clean, limits } = limited(limit, seen.clean);
       const t = timestep * scaling;
       const skip = SIGMA_DATA ** 2 / (t ** 2 + SIGMA_DATA ** 2);
       const out = t / Math.sqrt(t ** 2 + SIGMA_DATA ** 2);
@@ -35,6 +37,7 @@ export function lcm(config: ConfigReader): Planner {
       const nextBar = next === undefined ? 1 : (alphas[next] ?? Number.NaN);
       return {
         timestep,
+        limits,
         latents: combine([Math.sqrt(nextBar), denoised], [Math.sqrt(1 - nextBar), NOISE]),
         estimate: denoised,
         level: { image: Math.sqrt(bar), noise: Math.sqrt(1 - bar) },

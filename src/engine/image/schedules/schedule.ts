@@ -4,13 +4,14 @@
 //   latents = fromNoise · noise                     (image-to-image: fromImage.image · image + fromImage.noise · noise)
 //   for each step:
 //     output = model(inputScale · latents, timestep)            guidance included
+//     clean = limit(Σ coefficient · operand)                    where the method limits what it predicts
 //     for each update, in order:  into = Σ coefficient · operand      one launch of the linear-combination kernel
 //
 // An update reads all operands before it writes, so `into` may stand on both sides. `noise` is a fresh standard normal
 // tensor, drawn once in a step that names it. A number is a history slot; slots are written before they are read.
 
-/** What an update combines: the latents, the model's output, fresh noise, or a history slot. */
-export type Operand = 'latents' | 'output' | 'noise' | number;
+/** What an update combines: the latents, the model's output, fresh noise, the limited clean latents, or a history slot. */
+export type Operand = 'latents' | 'output' | 'noise' | 'clean' | number;
 
 export interface Term {
   operand: Operand;
@@ -22,6 +23,12 @@ export interface Update {
   /** At least one; each operand at most once. */
   terms: readonly Term[];
 }
+
+/**
+ * How far the clean latents that a step predicts may go: no further from zero than `range`, or than a quantile of their own sizes,
+ * which is at least 1 and at most `most`, and by which they are then divided.
+ */
+export type Limit = { kind: 'clip'; range: number } | { kind: 'threshold'; ratio: number; most: number };
 
 /** Latents of an image at a noise level: image · clean latents + noise · standard normal noise. */
 export interface Mix {
@@ -37,11 +44,13 @@ export interface Step {
   timestep: number;
   /** Factor on the latents for the model's input. */
   inputScale: number;
+  /** What is limited, over latents and output, before the updates, which read it as `clean`; null: they do not. */
+  limits: { terms: readonly Term[]; by: Limit } | null;
   /** The last one writes the latents. */
   updates: readonly Update[];
   /** A term of `updates` is fresh noise. */
   drawsNoise: boolean;
-  /** The clean latents as this step sees them (previews): over latents and output, before the updates. */
+  /** The clean latents as this step sees them (previews): over latents, output and `clean`, before the updates. */
   estimate: readonly Term[];
   /** Noise level that the latents have after the updates: what inpainting puts outside its mask. */
   after: Mix;

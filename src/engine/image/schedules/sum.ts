@@ -2,7 +2,16 @@
 // plan is one coefficient an operand.
 
 import { EngineError } from '../../../files/error.ts';
-import { CLEAN, type Mix, type Operand, type Plan, type Step, type Term, type Update } from './schedule.ts';
+import {
+  CLEAN,
+  type Limit,
+  type Mix,
+  type Operand,
+  type Plan,
+  type Step,
+  type Term,
+  type Update,
+} from './schedule.ts';
 
 export type Sum = ReadonlyMap<Operand, number>;
 
@@ -10,6 +19,8 @@ const one = (operand: Operand): Sum => new Map([[operand, 1]]);
 export const LATENTS = one('latents');
 export const OUTPUT = one('output');
 export const NOISE = one('noise');
+/** The limited clean latents of a draft that limits them. */
+export const CLEAN_LATENTS = one('clean');
 export const slot = (index: number): Sum => one(index);
 
 /** Σ factor · sum. */
@@ -27,6 +38,8 @@ export function combine(...parts: readonly (readonly [factor: number, sum: Sum])
 export interface Draft {
   timestep: number;
   inputScale?: number;
+  /** The predicted clean latents, over latents and output, and their limit. */
+  limits?: { of: Sum; by: Limit } | null;
   stores?: readonly { slot: number; value: Sum }[];
   latents: Sum;
   estimate: Sum;
@@ -45,6 +58,7 @@ export function assemble(className: string, fromNoise: number, drafts: readonly 
       return {
         timestep: draft.timestep,
         inputScale: draft.inputScale ?? 1,
+        limits: draft.limits ? { terms: terms(draft.limits.of), by: draft.limits.by } : null,
         updates: [...stores, { into: 'latents', terms: terms(draft.latents) }],
         drawsNoise: [...draft.latents].some(
           ([operand, coefficient]) => operand === 'noise' && coefficient !== 0,
@@ -85,7 +99,8 @@ function keepRead(steps: readonly Step[]): Step[] {
 }
 
 function assertFinite(className: string, step: Step, index: number): void {
-  const parts = [...step.updates.flatMap((update) => update.terms), ...step.estimate];
+  const sums = [...step.updates, ...(step.limits ? [step.limits] : [])];
+  const parts = [...sums.flatMap((sum) => sum.terms), ...step.estimate];
   const numbers = [step.timestep, step.inputScale, ...parts.map(({ coefficient }) => coefficient)];
   if (numbers.every(Number.isFinite)) return;
   throw new EngineError(

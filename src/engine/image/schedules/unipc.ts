@@ -2,6 +2,7 @@
 // last step once the model has seen its end, without a call of its own.
 
 import type { ConfigReader } from './config.ts';
+import { limited, readLimit } from './limits.ts';
 import { estimates, readPrediction, type Prediction } from './prediction.ts';
 import type { Planner } from './schedule.ts';
 import { alphaSigma } from './solver-sigmas.ts';
@@ -23,11 +24,8 @@ export function uniPC(config: ConfigReader): Planner {
   const lowerFinal = config.flag('lower_order_final', true);
   const uncorrected = config.numbers('disable_corrector') ?? [];
   config.neutral('solver_p', null, 'leave it out');
-  config.neutral(
-    'thresholding',
-    false,
-    'latents are not pixels, so set it to false or name another schedule',
-  );
+  // As in diffusers, estimates of the noise are not limited.
+  const limit = clean ? readLimit(config) : null;
   const ring = highest + 1;
 
   return (request) => {
@@ -47,7 +45,8 @@ export function uniPC(config: ConfigReader): Planner {
       const i = first + taken;
       const { alpha, sigma } = alphaSigma(flow, sigmas[i] ?? Number.NaN);
       const seen = estimates(prediction, alpha, sigma);
-      const model = clean ? seen.clean : seen.noise;
+      const { clean: estimate, limits } = limited(limit, seen.clean);
+      const model = clean ? estimate : seen.noise;
       const corrects = taken > 0 && !uncorrected.includes(i - 1);
       const before = corrects ? orderAt(taken - 1) : 0;
       const corrected = corrects
@@ -65,6 +64,7 @@ export function uniPC(config: ConfigReader): Planner {
       const models = past(held, taken, 0, order);
       return {
         timestep,
+        limits,
         stores: [
           { slot: 1 + (taken % ring), value: model },
           { slot: BEGAN, value: corrected },
@@ -78,7 +78,7 @@ export function uniPC(config: ConfigReader): Planner {
           ahead: null,
           models,
         }),
-        estimate: seen.clean,
+        estimate,
         level: { image: alpha, noise: sigma },
       };
     });

@@ -1,7 +1,7 @@
 // Runs a plan on the CPU, in f64: what the pipelines do with one GPU kernel.
 
 import assert from 'node:assert';
-import type { Operand, Plan, Term } from '../../../../src/engine/image/schedules/schedule.ts';
+import type { Limit, Operand, Plan, Term } from '../../../../src/engine/image/schedules/schedule.ts';
 
 export interface Model {
   (input: Float64Array, timestep: number): Float64Array;
@@ -48,6 +48,8 @@ export function runPlan(
       tensors.set('noise', noise(draws));
       draws += 1;
     }
+    tensors.delete('clean');
+    if (step.limits) tensors.set('clean', limit(sum(step.limits.terms), step.limits.by));
     for (const { into, terms } of step.updates) {
       assert(into === 'latents' || into < plan.slots, `slot ${into} of ${plan.slots}`);
       tensors.set(into, sum(terms));
@@ -55,4 +57,16 @@ export function runPlan(
     trace.push(tensors.get('latents') ?? new Float64Array());
   }
   return trace;
+}
+
+/** The definitions of clipping and of dynamic thresholding. */
+function limit(clean: Float64Array, by: Limit): Float64Array {
+  const hold = (value: number, most: number): number => Math.min(Math.max(value, -most), most);
+  if (by.kind === 'clip') return clean.map((value) => hold(value, by.range));
+  const sizes = clean.map(Math.abs).sort();
+  const place = by.ratio * (sizes.length - 1);
+  const rank = Math.floor(place);
+  const [below = 0, above = below] = sizes.subarray(rank);
+  const s = Math.min(Math.max(below + (place - rank) * (above - below), 1), by.most);
+  return clean.map((value) => hold(value, s) / s);
 }

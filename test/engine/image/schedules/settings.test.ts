@@ -116,19 +116,6 @@ const CONFIGS: [what: string, config: Record<string, unknown>, code: string, mes
     '"predict_epsilon": false',
   ],
   [
-    'clipping',
-    { ...SD, _class_name: 'DDIMScheduler', clip_sample: true },
-    'unsupported',
-    'DDIMScheduler with "clip_sample": true',
-  ],
-  ['clipping by default', { _class_name: 'DDPMScheduler' }, 'unsupported', '"clip_sample": true'],
-  [
-    'thresholding',
-    { ...SD, _class_name: 'UniPCMultistepScheduler', thresholding: true },
-    'unsupported',
-    '"thresholding": true',
-  ],
-  [
     'another prediction',
     { ...SD, prediction_type: 'sample' },
     'unsupported',
