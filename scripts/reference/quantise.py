@@ -1,22 +1,26 @@
-"""The rule by which the engine quantises weights while loading, in f32 and block by block.
+"""The rule by which the engine quantises weights while loading, block by block.
 
 A matrix [rows, K] is cut along K into blocks of 32; a last block that is shorter stands as if padded with zeros. Scales
-stay f32 in the packed layout, so that dequantised values are exactly `scale * code` (or `scale * (code - 8)`) in f32.
+are f32 in the packed layout, so that dequantised values are exactly `scale * code` (or `scale * (code - 8)`) in f32.
 
-int8  scale = max |w| / 127           code = round(w / scale)                       in -127..127   w = scale * code
-int4  scale = extreme / -8            code = clamp(floor(w / scale + 8.5), 0, 15)   in 0..15       w = scale * (code - 8)
-      `extreme` is the signed weight of largest magnitude (the scale may be negative): it always takes code 0.
-A block of zeros has scale 0; its codes are 0 (int8) and 8 (int4).
+int8  scale = max |w| / 127, rounded to f32   code = round(127 * w / max |w|)           in -127..127   w = scale * code
+int4  scale = extreme / -8                    code = min(floor(w / scale + 8.5), 15)    in 0..15       w = scale * (code - 8)
+      `extreme` is the signed weight of largest magnitude, the first where there are several (the scale may be negative): it
+      always takes code 0.
+Quotients are exact before they are rounded; halves go to the even code (int8) or to the higher one (int4). Weights of few
+digits often lie on a half: 0.27 % of random bf16 weights do in int4, where a quotient that is one unit off gives another code.
+A block whose largest magnitude is below 2^-119 has scale 0; its codes are 0 (int8) and 8 (int4).
 
 Every matrix is quantised: all linear layers, those of experts, the embedding and the head. Vectors (norms, biases) stay as
 stored, and so do routers, whose choices must not hang on a rounding.
-`keep_clear` moves the few weights whose code would hang on the last bits of a division, so that a GPU's division, which
-need not be correctly rounded, must find the very same codes.
+`keep_clear` moves the few weights whose code would hang on the last bits of a division, so that a reference that rounds
+quotients otherwise finds the very same codes.
 """
 
 import torch
 
 BLOCK = 32
+SMALLEST = 2.0**-119
 CLEARANCE = 4e-3  # in code units: no weight lies nearer than this to a rounding edge
 
 
@@ -36,11 +40,12 @@ def extremes(blocks):
 
 
 def scaled(blocks, format):
-    """The scale of each block, and the weights in code units before rounding."""
+    """The scale of each block, and the weights in code units before rounding, in f64, which tells all halves apart."""
     extreme = extremes(blocks)
-    scale = extreme.abs() / 127 if format == 'int8' else extreme / -8
-    units = torch.where(scale == 0, 0.0, blocks / torch.where(scale == 0, 1.0, scale))
-    return scale, units
+    levels = 127 * torch.sign(extreme) if format == 'int8' else torch.full_like(extreme, -8)
+    is_zero = extreme.abs() < SMALLEST
+    units = blocks.double() * levels.double() / torch.where(is_zero, 1.0, extreme).double()
+    return torch.where(is_zero, 0.0, extreme / levels), torch.where(is_zero, 0.0, units)
 
 
 def dequantised(tensor, format):
@@ -48,7 +53,7 @@ def dequantised(tensor, format):
     matrix = tensor.flatten(0, -2)
     scale, units = scaled(blocks_of(matrix), format)
     codes = torch.round(units) if format == 'int8' else (units + 8.5).floor().clamp(0, 15) - 8
-    return (codes * scale).flatten(1)[:, : matrix.shape[1]].reshape(tensor.shape)
+    return (codes.float() * scale).flatten(1)[:, : matrix.shape[1]].reshape(tensor.shape)
 
 
 def unclear(matrix):

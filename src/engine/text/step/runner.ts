@@ -262,8 +262,8 @@ async function reserveMemory(
   await device.reserve(least + perPage * pagesFor(options.contextLength));
 }
 
-/** Changes whenever the packed layout does, or what is checked before packing. */
-const PACKED_LAYOUT = 'columns32-block32-checked';
+/** Changes whenever the packed layout or the rule of quantising does, or what is checked before packing. */
+const PACKED_LAYOUT = 'columns32-block32-checked-exact';
 
 /** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
 async function packedSlot(
