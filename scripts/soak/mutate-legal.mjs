@@ -24,14 +24,14 @@ const configText =
 
 /** A mutation of the tensors of one file; `null` where `edit` has nothing to do. */
 const tensorsOf =
-  (what, edit) =>
+  (what, edit, more = {}) =>
   ({ folder, files, random }) => {
     const file = random.pick(files.filter((path) => path.endsWith('.safetensors')));
     const path = join(folder, file);
     const written = edit(unpack(readTensors(path)), random);
     if (written === null) return null;
     writeTensors(path, written);
-    return { file, what: `${file}: ${what}` };
+    return { file, ...more, what: `${file}: ${what}` };
   };
 
 const withoutKey =
@@ -141,7 +141,7 @@ export const LEGAL = [
   tensorsOf('__metadata__ is null', (tensors) => pack(tensors, null)),
   tensorsOf('__metadata__ is empty', (tensors) => pack(tensors, {})),
   tensorsOf('tensors in the other order', (tensors) => pack(tensors.toReversed(), { format: 'pt' })),
-  tensorsOf('values as F32', (tensors) => pack(tensors.map(widened))),
+  tensorsOf('values as F32', (tensors) => pack(tensors.map(widened)), { isRounded: true }),
   reshard,
   tied,
   withoutKey('config.json', 'architectures'),

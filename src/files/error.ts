@@ -23,7 +23,7 @@ export class EngineError extends Error {
   readonly param: string | null;
 
   constructor(code: ErrorCode, message: string, options: { param?: string; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(brief(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EngineError';
     this.code = code;
     this.param = options.param ?? null;
@@ -37,3 +37,18 @@ export class EngineError extends Error {
     return new EngineError(code, renamed, { param: name, cause });
   }
 }
+
+/** Characters of a word, and of a message: values of foreign files and requests stand in messages, and may be of any length. */
+const MOST_OF_WORD = 300;
+const MOST_OF_MESSAGE = 2000;
+
+/** A message with the middle of its overlong words, and its end, left out. */
+function brief(message: string): string {
+  const words = message.replaceAll(
+    LONG_WORD,
+    (word) => `${word.slice(0, MOST_OF_WORD - 40)}…${word.slice(-20)}`,
+  );
+  return words.length > MOST_OF_MESSAGE ? `${words.slice(0, MOST_OF_MESSAGE)}…` : words;
+}
+
+const LONG_WORD = new RegExp(`\\S{${MOST_OF_WORD + 1},}`, 'g');

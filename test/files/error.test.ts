@@ -17,3 +17,13 @@ it.each([
     cause,
   });
 });
+
+it('a value of any length in a message leaves its words readable', () => {
+  const { message } = new EngineError(
+    'bad_checkpoint',
+    `config.json: a is "${'x'.repeat(1e6)}", a number is needed`,
+  );
+  expect(message).toMatch(/^config\.json: a is "x{200,}…x+", a number is needed$/);
+  expect(message.length).toBeLessThan(400);
+  expect(new EngineError('bad_request', 'a b '.repeat(10_000)).message.length).toBeLessThan(2100);
+});

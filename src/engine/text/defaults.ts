@@ -8,6 +8,8 @@ import { countText } from '../../files/count-text.ts';
 import type { Device } from '../../gpu/device.ts';
 import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
+import { boundsText, COUNTS, isCount } from '../../models/config-bounds.ts';
+import { shown } from '../../models/config-values.ts';
 import type { LlamaConfig } from '../../models/llama-config.ts';
 import type { Quantization } from '../open-event.ts';
 import type { SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
@@ -33,39 +35,60 @@ const GENERATION_NAMES: Record<keyof SamplingOptions, string> = {
   repetitionPenalty: 'repetition_penalty',
 };
 
-/** generation_config.json over the contract's defaults, unless the contract is asked for. */
+/**
+ * generation_config.json over the contract's defaults, unless the contract is asked for. Throws bad_checkpoint for a value that a
+ * request could not have either.
+ */
 export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
   const sampling = { ...CONTRACT };
   const source = {} as SamplingDefaults['source'];
   for (const [key, name] of Object.entries(GENERATION_NAMES) as [keyof SamplingOptions, string][]) {
-    const value = from === 'model' ? checkpoint.generationConfig[name] : undefined;
-    const given = typeof value === 'number' && fits(key, value);
-    if (given) sampling[key] = value;
-    source[key] = given ? 'generation_config.json' : 'contract';
+    const value = from === 'model' ? (checkpoint.generationConfig[name] ?? null) : null;
+    if (value !== null) sampling[key] = asAllowed(key, name, value);
+    source[key] = value === null ? 'contract' : 'generation_config.json';
   }
   return { sampling, source };
 }
 
-/** What a request could not ask for is no default either. */
-function fits(key: keyof SamplingOptions, value: number): boolean {
+function asAllowed(key: keyof SamplingOptions, name: string, value: unknown): number {
   try {
-    SAMPLING_OPTIONS[key](value, key);
-    return true;
-  } catch {
-    return false;
+    SAMPLING_OPTIONS[key](value, `${GENERATION_CONFIG}: ${name}`);
+    return value as number;
+  } catch (cause) {
+    if (!(cause instanceof EngineError)) throw cause;
+    throw new EngineError(
+      'bad_checkpoint',
+      `${cause.message}; correct it there, or open the model with \`samplingDefaults\` contract`,
+      { param: name, cause },
+    );
   }
 }
 
-/** Every token that ends a reply, of those the model has: generation_config.json, config.json and the tokenizer each name some. */
+const GENERATION_CONFIG = 'generation_config.json';
+
+/**
+ * Every token that ends a reply, of those the model has: generation_config.json, config.json and the tokenizer each name some. Throws
+ * bad_checkpoint where a file names what is not a token id.
+ */
 export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer, vocabulary: number): number[] {
   const named = [
-    checkpoint.generationConfig['eos_token_id'],
-    checkpoint.config['eos_token_id'],
-    tokenizer.eosId,
-  ].flat();
-  const isToken = (id: unknown): id is number =>
-    typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < vocabulary;
-  return [...new Set(named.filter(isToken))];
+    ...endIds(GENERATION_CONFIG, checkpoint.generationConfig),
+    ...endIds('config.json', checkpoint.config),
+    ...(tokenizer.eosId === null ? [] : [tokenizer.eosId]),
+  ];
+  // An id beyond the vocabulary is never sampled: published files name some of a larger tokenizer's.
+  return [...new Set(named)].filter((id) => id < vocabulary);
+}
+
+function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, unknown>>): number[] {
+  const ids = [named ?? []].flat() as unknown[];
+  const wrong = ids.find((id) => !isCount(id, COUNTS.eos_token_id));
+  if (wrong === undefined) return ids as number[];
+  throw new EngineError(
+    'bad_checkpoint',
+    `${file}: eos_token_id is ${shown(named)}, a token id ${boundsText(COUNTS.eos_token_id)} or a list of them is needed`,
+    { param: 'eos_token_id' },
+  );
 }
 
 /** Bytes of a weight as int8 and int4, their scales included. */
