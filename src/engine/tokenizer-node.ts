@@ -3,7 +3,7 @@
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
-import { LLAMA_ARCHITECTURES } from '../models/llama-config.ts';
+import { TEXT_CLASSES } from './architectures.ts';
 import type { Port } from './remote.ts';
 import { serveTokenizer } from './text/long-text.ts';
 import { portOf, startThread } from './thread-node.ts';
@@ -17,4 +17,4 @@ export function startTokenizer(memory?: number): Port {
 }
 
 if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD)
-  serveTokenizer(portOf(parentPort), openDiskFolder, LLAMA_ARCHITECTURES);
+  serveTokenizer(portOf(parentPort), openDiskFolder, TEXT_CLASSES);

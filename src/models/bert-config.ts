@@ -23,7 +23,13 @@ export interface BertConfig {
   context: number;
 }
 
-export const BERT_ARCHITECTURES = ['BertModel', 'RobertaModel', 'XLMRobertaModel'];
+/** model_type → class, for a config.json without `architectures`. */
+export const BERT_MODEL_TYPES: ReadonlyMap<string, string> = new Map([
+  ['bert', 'BertModel'],
+  ['roberta', 'RobertaModel'],
+  ['xlm-roberta', 'XLMRobertaModel'],
+]);
+export const BERT_ARCHITECTURES: readonly string[] = [...BERT_MODEL_TYPES.values()];
 
 const ACTIVATIONS = {
   gelu: 'gelu',

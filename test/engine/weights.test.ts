@@ -154,8 +154,8 @@ describe('a model that does not run here', () => {
     for (const name of ['MambaForCausalLM', ...RUNNING]) expect(message).toContain(name);
   });
 
-  it('names none', async () => {
-    editConfig({ architectures: undefined });
+  it('names none, nor a model_type', async () => {
+    editConfig({ architectures: undefined, model_type: undefined });
     expect((await refusal()).code).toBe('unsupported');
   });
 

@@ -1,5 +1,6 @@
 // Forward passes of a text model without the engine: a single sequence, all rows at once or in steps.
 
+import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
 import { createLoraStore } from '../../src/engine/text/lora-factors.ts';
 import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';
 import { openWeights } from '../../src/engine/weights.ts';
@@ -10,7 +11,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
-import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../src/models/llama-config.ts';
+import { readLlamaConfig, type LlamaConfig } from '../../src/models/llama-config.ts';
 import { llama, llamaStates, type TextForward } from '../../src/models/llama.ts';
 import { ropeSets } from '../../src/models/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
@@ -56,11 +57,9 @@ export async function openForward(
   folder: string,
   options: ForwardOptions = {},
 ): Promise<Forward> {
-  const checkpoint = await openCheckpoint(await openDiskFolder(folder), {
-    architectures: LLAMA_ARCHITECTURES,
-  });
+  const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
   const json = { ...checkpoint.config, ...options.overrides };
-  const config = readLlamaConfig(json, (json['architectures'] as string[])[0]!);
+  const config = readLlamaConfig(json, checkpoint.architecture);
   const weights = openWeights(device, checkpoint.tensors, options.format ?? null);
   const { depth } = options;
   const model = depth === undefined ? wholeModel(config, weights) : llamaStates(config, weights, depth);

@@ -1,10 +1,10 @@
 // Opens an embedding model in this thread: checkpoint, device and runner, behind the EmbeddingModel face.
 
-import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { openCheckpoint, readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
 import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
 import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
-import { LLAMA_ARCHITECTURES } from '../../models/llama-config.ts';
+import { EMBEDDING_CLASSES, HEADLESS } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
@@ -19,14 +19,6 @@ import type { EmbeddingRunner } from './runner.ts';
 /** Tokens of one text where nobody says otherwise; pages for more would take memory from other models. */
 const CONTEXT = 8192;
 
-/** Decoders saved without their head are named so. */
-const HEADLESS: Readonly<Record<string, string>> = {
-  LlamaModel: 'LlamaForCausalLM',
-  MistralModel: 'MistralForCausalLM',
-  Qwen2Model: 'Qwen2ForCausalLM',
-  Qwen3Model: 'Qwen3ForCausalLM',
-};
-
 /** Errors: those of openTextModel. */
 export async function openEmbeddingModelInline(
   platform: Platform,
@@ -39,15 +31,13 @@ export async function openEmbeddingModelInline(
     if (signal?.aborted && !isOpen) throw new EngineError('cancelled', 'opening the model was cancelled');
     onEvent(event);
   };
-  const architectures = [...BERT_ARCHITECTURES, ...LLAMA_ARCHITECTURES, ...Object.keys(HEADLESS)];
   const path = await fetchModel(platform, options, tell, signal, async (settings) => {
-    const config = await readCheckpointConfig(settings, { architectures });
-    architectureOf({ path: settings.path, config });
+    await readCheckpointConfig(settings, EMBEDDING_CLASSES);
   });
   const folder = await platform.openFolder(path);
-  const checkpoint = await openCheckpoint(folder, { architectures });
+  const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
   try {
-    const architecture = architectureOf(checkpoint);
+    const architecture = HEADLESS.get(checkpoint.architecture) ?? checkpoint.architecture;
     const isEncoder = BERT_ARCHITECTURES.includes(architecture);
     const layout = await readEmbeddingLayout(folder, isEncoder ? 'mean' : 'last');
     const tokenizer = await checkpoint.tokenizer();
@@ -131,17 +121,4 @@ async function warmUp(
     await runner.run(Array<number[]>(texts).fill(ids), () => true);
   }
   onProgress(WARM_UP.length, WARM_UP.length);
-}
-
-function architectureOf({ config, path }: Pick<Checkpoint, 'config' | 'path'>): string {
-  const named = config['architectures'];
-  const stated = Array.isArray(named) ? String(named[0]) : 'none';
-  const architecture = Object.hasOwn(HEADLESS, stated) ? HEADLESS[stated]! : stated;
-  const known = [...BERT_ARCHITECTURES, ...LLAMA_ARCHITECTURES];
-  if (known.includes(architecture)) return architecture;
-  throw new EngineError(
-    'unsupported',
-    `${path}: the architecture is ${stated}; those that make embeddings are ${known.join(', ')}`,
-    { param: 'config.json' },
-  );
 }

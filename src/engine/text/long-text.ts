@@ -3,6 +3,7 @@
 // stop expressions. Grammars go through stages with more and more time: what is not compiled within one goes on to the next, so
 // that a small grammar waits for short turns of other grammars only, never for a long one.
 
+import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError, type ErrorCode } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
@@ -69,12 +70,12 @@ type Task =
 export function serveTokenizer(
   port: Port,
   openFolder: (path: string) => Promise<Folder>,
-  architectures: readonly string[],
+  classes: KnownClasses,
 ): void {
   const tokenizers = new Map<string, Promise<Tokenizer>>();
   let isFirst = true;
   const open = async (path: string): Promise<Tokenizer> => {
-    const checkpoint = await openCheckpoint(await openFolder(path), { architectures });
+    const checkpoint = await openCheckpoint(await openFolder(path), classes);
     try {
       return await checkpoint.tokenizer();
     } finally {

@@ -6,12 +6,12 @@ import {
   readCheckpointConfig,
   type Checkpoint,
 } from '../../files/checkpoint/checkpoint.ts';
-import { refuseEmbeddingFolder } from '../../files/checkpoint/checkpoint-refusal.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
 import { openChatTemplate } from '../../files/template/template.ts';
 import { expertLayers } from '../../models/experts-config.ts';
-import { LLAMA_ARCHITECTURES, readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
+import { readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
+import { TEXT_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
@@ -50,10 +50,9 @@ export async function openTextModelInline(
   };
   const path = await fetchModel(platform, options, tell, signal, inspect);
   const folder = await platform.openFolder(path);
-  const checkpoint = await openCheckpoint(folder, { architectures: LLAMA_ARCHITECTURES });
+  const checkpoint = await openCheckpoint(folder, TEXT_CLASSES);
   const opened: Opened = [() => checkpoint.close()];
   try {
-    refuseEmbeddingFolder(folder.path, await folder.names(), checkpoint.config);
     const model = await openModel(platform, checkpoint, options, tell, opened);
     isOpen = true;
     return model;
@@ -65,11 +64,9 @@ export async function openTextModelInline(
 
 /** What can be refused before weights are fetched. */
 async function inspect(folder: Folder): Promise<void> {
-  const config = await readCheckpointConfig(folder, { architectures: LLAMA_ARCHITECTURES });
-  const names = await folder.names();
-  refuseEmbeddingFolder(folder.path, names, config);
-  readConfig({ path: folder.path, config });
-  checkTokenizerFiles(folder.path, names);
+  const { config, architecture } = await readCheckpointConfig(folder, TEXT_CLASSES);
+  readLlamaConfig(config, architecture);
+  checkTokenizerFiles(folder.path, await folder.names());
 }
 
 async function openModel(
@@ -80,7 +77,7 @@ async function openModel(
   opened: Opened,
 ): Promise<TextModel> {
   const note = (message: string): void => onEvent({ type: 'note', message });
-  const config = readConfig(checkpoint);
+  const config = readLlamaConfig(checkpoint.config, checkpoint.architecture);
   const speech = await readSpeech(checkpoint, config, options);
   const adapters = createAdapters(platform, options, note);
   const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
@@ -240,16 +237,4 @@ async function openTiers(
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
   const storage = storageCache === undefined ? null : await platform.openPageStore!(place);
   return createCacheTiers({ pages, runner, hostBytes: hostCache, storage });
-}
-
-function readConfig({ path, config }: Pick<Checkpoint, 'path' | 'config'>): LlamaConfig {
-  const named = config['architectures'];
-  const architecture = Array.isArray(named) ? String(named[0]) : 'none';
-  if (!LLAMA_ARCHITECTURES.includes(architecture)) {
-    throw new EngineError(
-      'unsupported',
-      `${path}: the architecture is ${architecture}; those that run are ${LLAMA_ARCHITECTURES.join(', ')}`,
-    );
-  }
-  return readLlamaConfig(config, architecture);
 }

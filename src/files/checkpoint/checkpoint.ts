@@ -1,7 +1,13 @@
 // A Hugging Face checkpoint folder: config, weights in one or many safetensors files, tokenizer, chat template.
 // Opening reads headers only. Nothing of the weights is read before the loader asks for it, tensor by tensor.
 
-import { refuseCustomCode, refuseForeignFolder, refuseQuantized } from './checkpoint-refusal.ts';
+import { architectureOf, refuseCustomCode, refuseUnknownClass, type KnownClasses } from './architecture.ts';
+import {
+  refuseEmbeddingFolder,
+  refuseForeignFolder,
+  refuseQuantized,
+  refuseWeightFiles,
+} from './checkpoint-refusal.ts';
 import { EngineError } from '../error.ts';
 import type { TensorEntry } from './safetensors.ts';
 import { openShards, type Weights } from './shards.ts';
@@ -11,6 +17,8 @@ import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
 export interface Checkpoint {
   path: string;
+  /** The class that computes it. */
+  architecture: string;
   config: Record<string, unknown>;
   /** generation_config.json; {} where there is none. */
   generationConfig: Record<string, unknown>;
@@ -23,19 +31,11 @@ export interface Checkpoint {
   close(): Promise<void>;
 }
 
-interface CheckpointOptions {
-  /** Architectures that need no code of the repository, whatever its auto_map says. */
-  architectures: readonly string[];
-}
-
 const INDEX = 'model.safetensors.index.json';
 
-export async function openCheckpoint(
-  folder: Folder,
-  { architectures }: CheckpointOptions,
-): Promise<Checkpoint> {
+export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
   const names = await folder.names();
-  const config = await readCheckpointConfig(folder, { architectures });
+  const { config, architecture } = await readCheckpointConfig(folder, known);
   const optional = async (name: string): Promise<Record<string, unknown>> =>
     names.includes(name) ? readJson(folder, name) : {};
   const [generationConfig, tokenizerConfig] = await Promise.all([
@@ -47,6 +47,7 @@ export async function openCheckpoint(
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
     path: folder.path,
+    architecture,
     config,
     generationConfig,
     tensors,
@@ -57,16 +58,22 @@ export async function openCheckpoint(
   };
 }
 
-/** config.json of a folder, where what it holds can be opened by its names and by this. */
+/** config.json of a folder, and the class that computes it, where what it holds can be opened by its names and by this. */
 export async function readCheckpointConfig(
   folder: Folder,
-  { architectures }: CheckpointOptions,
-): Promise<Record<string, unknown>> {
-  refuseForeignFolder(folder.path, await folder.names());
+  known: KnownClasses,
+): Promise<{ config: Record<string, unknown>; architecture: string }> {
+  const { path } = folder;
+  const names = await folder.names();
+  refuseForeignFolder(path, names);
   const config = await readJson(folder, 'config.json');
-  refuseCustomCode(config, architectures);
-  refuseQuantized(folder.path, config);
-  return config;
+  const architecture = architectureOf(config, names, known);
+  if (known.embeddings) refuseEmbeddingFolder(path, names, architecture, known.embeddings);
+  refuseCustomCode(config, names, architecture, known);
+  refuseUnknownClass(path, config, architecture, known);
+  await refuseQuantized(folder, names, config);
+  refuseWeightFiles(path, names);
+  return { config, architecture: architecture! };
 }
 
 /** model.safetensors, or the shards that its index lists. */

@@ -1,88 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
-import { EngineError } from '../../../src/files/error.ts';
-import { safetensorsHead, tensorBytes } from '../../../src/files/checkpoint/safetensors.ts';
-import type { Folder } from '../../../src/files/source.ts';
-import { memorySource } from '../memory-source.ts';
 import { byteLevel, standIn } from '../tokenizer/small-tokenizers.ts';
-
-type Content = string | object | Uint8Array;
-
-interface Opened extends Folder {
-  /** Sources that were opened and not closed. */
-  leftOpen: Set<string>;
-}
-
-function folderOf(files: Record<string, Content>): Opened {
-  const left = new Set<string>();
-  return {
-    path: '/m',
-    leftOpen: left,
-    names: async () => Object.keys(files),
-    open: async (name) => {
-      const content = files[name];
-      if (content === undefined) throw new EngineError('bad_checkpoint', `${name} is missing`);
-      const text = typeof content === 'string' ? content : JSON.stringify(content);
-      const source = memorySource(
-        name,
-        content instanceof Uint8Array ? content : new TextEncoder().encode(text),
-      );
-      left.add(name);
-      return { ...source, close: async () => void left.delete(name) };
-    },
-  };
-}
-
-/** A shard with these tensors, each one float, all zero but the last byte. */
-function shard(...names: string[]): Uint8Array {
-  const specs = names.map((name) => ({ name, dtype: 'F32' as const, shape: [1] }));
-  const head = safetensorsHead(specs);
-  const bytes = new Uint8Array(head.length + specs.reduce((sum, spec) => sum + tensorBytes(spec), 0));
-  bytes.set(head);
-  return bytes;
-}
-
-const config = { architectures: ['LlamaForCausalLM'], model_type: 'llama' };
-const whole = { 'config.json': config, 'model.safetensors': shard('a', 'b') };
-const sharded = (map: unknown, shards: Record<string, Uint8Array>) => ({
-  'config.json': config,
-  'model.safetensors.index.json': { metadata: {}, weight_map: map },
-  ...shards,
-});
-const open = (files: Record<string, Content>) =>
-  openCheckpoint(folderOf(files), { architectures: ['LlamaForCausalLM'] });
-
-async function refusal(files: Record<string, Content>): Promise<EngineError> {
-  const folder = folderOf(files);
-  const error: unknown = await openCheckpoint(folder, { architectures: ['LlamaForCausalLM'] }).catch(
-    (e: unknown) => e,
-  );
-  if (!(error instanceof EngineError)) throw new Error(`refused with ${String(error)}`);
-  expect([...folder.leftOpen]).toEqual([]);
-  return error;
-}
-
-describe('weights packed elsewhere', () => {
-  it.each([
-    [{ quant_method: 'gptq', bits: 4 }, 'gptq'],
-    [{ quant_method: 'awq' }, 'awq'],
-    [{ load_in_4bit: true }, 'bitsandbytes'],
-    [{ bits: 4 }, 'an unnamed method'],
-  ])('%j are refused by the name of the method', async (packing, name) => {
-    const { code, message } = await refusal({
-      ...whole,
-      'config.json': { ...config, quantization_config: packing },
-    });
-    expect(code).toBe('unsupported');
-    expect(message).toContain(`quantized with ${name} (`);
-    expect(message).toContain('`quantization` int4');
-  });
-});
+import {
+  CLASSES,
+  config,
+  type Content,
+  folderOf,
+  open,
+  refusal,
+  shard,
+  sharded,
+  whole,
+} from './memory-checkpoint.ts';
 
 describe('a whole checkpoint', () => {
   it('has config, generation config and tensors, and closes its files', async () => {
     const folder = folderOf({ ...whole, 'generation_config.json': { temperature: 0.3 } });
-    const checkpoint = await openCheckpoint(folder, { architectures: [] });
+    const checkpoint = await openCheckpoint(folder, CLASSES);
     expect(checkpoint).toMatchObject({
       path: '/m',
       config,
@@ -157,7 +91,8 @@ describe('shards that contradict their index', () => {
 });
 
 describe('other kinds of folder', () => {
-  const files = (...names: string[]) => Object.fromEntries(names.map((name) => [name, '{}']));
+  const files = (...names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, name === 'config.json' ? config : '{}']));
   it.each<[string, Record<string, Content>, string, RegExp]>([
     [
       'GGUF only',
@@ -198,24 +133,6 @@ describe('other kinds of folder', () => {
     const error = await refusal(content);
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
-  });
-
-  it('that need code of their repository are refused by its name, unless the architecture is built in', async () => {
-    const auto_map = {
-      AutoConfig: 'configuration_x.XConfig',
-      AutoModelForCausalLM: 'o/r--modeling_x.XForCausalLM',
-    };
-    const custom = (name: string) => ({ ...whole, 'config.json': { architectures: [name], auto_map } });
-    const error = await refusal(custom('XForCausalLM'));
-    expect(error).toMatchObject({ code: 'unsupported' });
-    expect(error.message).toMatch(/^XForCausalLM is defined by .* \(modeling_x\.py\), .* LlamaForCausalLM$/);
-    expect((await open(custom('LlamaForCausalLM'))).tensors.size).toBe(2);
-    const configOnly = {
-      ...config,
-      architectures: ['Y'],
-      auto_map: { AutoConfig: 'configuration_x.XConfig' },
-    };
-    expect((await open({ ...whole, 'config.json': configOnly })).tensors.size).toBe(2);
   });
 });
 

@@ -1,0 +1,108 @@
+// Which class computes a checkpoint, by its config.json, and whether code of its repository would compute something else.
+
+import { EngineError } from '../error.ts';
+import { isRecord } from '../source.ts';
+import { MODULES } from './embedding-folder.ts';
+
+/** The classes that are built in, as one kind of model is opened with them. */
+export interface KnownClasses {
+  names: readonly string[];
+  /** model_type → class, for a config.json without `architectures`. */
+  modelTypes: ReadonlyMap<string, string>;
+  /** Classes that another kind of model is opened with: embeddings. */
+  embeddings?: readonly string[];
+  /** For messages: "those that run". */
+  purpose: string;
+  /** The entry of auto_map that transformers would go by. */
+  role: 'AutoModelForCausalLM' | 'AutoModel';
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+const FILE = 'config.json';
+
+/**
+ * The class that `architectures` names, in any case, or where there is none the one of model_type; where both are known and differ
+ * model_type counts, as in transformers; `files` of the folder say whether it makes embeddings. null: neither says. Throws bad_checkpoint for an `architectures` that is no list of names.
+ */
+export function architectureOf(
+  config: Json,
+  files: readonly string[],
+  { names, modelTypes, role }: KnownClasses,
+): string | null {
+  const listed = config['architectures'] ?? [];
+  if (!Array.isArray(listed) || !listed.every((name) => typeof name === 'string')) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${FILE}: architectures is ${JSON.stringify(listed).slice(0, 200)}, a list with the name of a class is needed`,
+      { param: 'architectures' },
+    );
+  }
+  const [stated] = listed;
+  const type = config['model_type'];
+  const ofType = typeof type === 'string' ? modelTypes.get(type) : undefined;
+  if (stated === undefined) return ofType ?? null;
+  const known = names.find((name) => name.toLowerCase() === stated.toLowerCase());
+  const isCausal = (name: string | undefined): boolean => name?.endsWith('ForCausalLM') === true;
+  if (isCausal(known) && isCausal(ofType)) return ofType!;
+  // sentence-transformers takes the model without its head, whatever the head was for.
+  if (known === undefined && role === 'AutoModel' && files.includes(MODULES)) return ofType ?? stated;
+  return known ?? stated;
+}
+
+/** Throws unsupported for a class that is none of the known ones. */
+export function refuseUnknownClass(
+  path: string,
+  config: Json,
+  architecture: string | null,
+  known: KnownClasses,
+): void {
+  if (architecture !== null && known.names.includes(architecture)) return;
+  const type = config['model_type'];
+  const stated =
+    architecture === null
+      ? `${FILE} names no architecture, and its model_type is ${JSON.stringify(type) ?? 'missing'}`
+      : `the architecture is ${architecture}`;
+  throw new EngineError(
+    'unsupported',
+    `${path}: ${stated}; those that ${known.purpose} are ${known.names.join(', ')}`,
+    {
+      param: FILE,
+    },
+  );
+}
+
+/**
+ * Throws unsupported where auto_map has Python code of the repository take the place of a class: a class of another name, or one of
+ * the same name whose file lies in the folder, since that file can compute anything. A file that is not there changes nothing.
+ */
+export function refuseCustomCode(
+  config: Json,
+  files: readonly string[],
+  architecture: string | null,
+  { names, role }: KnownClasses,
+): void {
+  const { auto_map: map } = config;
+  if (!isRecord(map)) return;
+  const isKnown = architecture !== null && names.includes(architecture);
+  const roles = Object.keys(map).filter((key) => (isKnown ? key === role : key.startsWith('AutoModel')));
+  const reference = roles.map((key) => map[key]).find((value) => typeof value === 'string');
+  if (typeof reference !== 'string') return;
+  // "modeling_x.XForCausalLM", or "owner/name--modeling_x.XForCausalLM"
+  const [module = '', className = ''] = reference
+    .slice(reference.lastIndexOf('--') + 1)
+    .replace(/^-/, '')
+    .split('.');
+  const isSame = isKnown && familyOf(className) === familyOf(architecture);
+  if (isSame && (reference.includes('--') || !files.includes(`${module}.py`))) return;
+  const problem = isSame
+    ? `${architecture} is defined anew by Python code in its own repository (${module}.py, auto_map in ${FILE}), which is never run and may compute something else`
+    : `${(isKnown ? className : architecture) ?? reference} is defined by Python code in its own repository (${module}.py), which is never run`;
+  const remedy = isSame
+    ? `choose a model of the plain class, or if you know that the file changes nothing, remove auto_map`
+    : `choose a model of ${names.join(', ')}`;
+  throw new EngineError('unsupported', `${problem}: ${remedy}`, { param: FILE });
+}
+
+/** Qwen2Model and Qwen2ForCausalLM are of one family. */
+const familyOf = (name: string): string => name.replace(/(ForCausalLM|Model)$/, '').toLowerCase();

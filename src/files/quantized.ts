@@ -1,0 +1,115 @@
+// Weights that another program quantized: where that is declared, with which method and to how many bits. Their tensors would only
+// be missing or of another shape, so they are refused before any are read.
+
+import { isRecord, readJson, type Folder } from './source.ts';
+
+export interface Quantized {
+  /** As the file names it; null: it does not. */
+  method: string | null;
+  /** Of a weight; null: nothing says. */
+  bits: number | null;
+  /** The member and file that declare it, for messages. */
+  where: string;
+  file: string;
+}
+
+/** Members of a configuration that declare it: transformers' and diffusers', compressed-tensors' before 2025, MLX's. */
+const MEMBERS = ['quantization_config', 'compression_config', 'quantization'];
+/** Files beside it that do: diffusers' tools, ModelOpt, AutoGPTQ, AutoAWQ, Quanto. */
+const FILES = [
+  'quantization_config.json',
+  'hf_quant_config.json',
+  'quantize_config.json',
+  'quant_config.json',
+  'quanto_qmap.json',
+];
+
+/** What the configuration in `file` declares; null: nothing. */
+export function quantizedBy(config: Readonly<Record<string, unknown>>, file: string): Quantized | null {
+  const member = MEMBERS.find((key) => isRecord(config[key]) && Object.keys(config[key]).length > 0);
+  if (member === undefined) return null;
+  const settings = config[member] as Record<string, unknown>;
+  const method = methodOf(settings) ?? (member === 'quantization' ? 'MLX' : null);
+  return { method, bits: bitsOf(settings), where: `${member} in ${file}`, file };
+}
+
+/** The file that declares it beside a configuration; undefined: none. */
+export const quantizedBeside = (names: readonly string[]): string | undefined =>
+  FILES.find((name) => names.includes(name));
+
+/** What a folder's configuration, or a file beside it, declares; null: nothing. */
+export async function quantizedFolder(
+  folder: Folder,
+  names: readonly string[],
+  config: Readonly<Record<string, unknown>>,
+): Promise<Quantized | null> {
+  const declared = quantizedBy(config, 'config.json');
+  const beside = quantizedBeside(names);
+  if (declared !== null || beside === undefined) return declared;
+  // ModelOpt's has its settings one level down. A file that cannot be read declares it by its name.
+  const json: Record<string, unknown> = await readJson(folder, beside).catch(() => ({}));
+  const settings = isRecord(json['quantization']) ? json['quantization'] : json;
+  const producer = isRecord(json['producer']) ? json['producer']['name'] : undefined;
+  const named = {
+    'hf_quant_config.json': 'ModelOpt',
+    'quantize_config.json': 'GPTQ',
+    'quant_config.json': 'AWQ',
+  };
+  const method = methodOf(settings) ?? (typeof producer === 'string' ? producer : null);
+  return {
+    method: method ?? Object.entries(named).find(([file]) => file === beside)?.[1] ?? null,
+    bits: bitsOf(settings),
+    where: beside,
+    file: beside,
+  };
+}
+
+/** "gptq to 4 bits", for messages; '' where nothing is known. */
+export function describeQuantized({ method, bits }: Pick<Quantized, 'method' | 'bits'>): string {
+  return `${method === null ? '' : ` with ${method}`}${bits === null ? '' : ` to ${bits} bits`}`;
+}
+
+/** What did it: its own word, or the one that its settings tell. */
+function methodOf(settings: Record<string, unknown>): string | null {
+  const { quant_method: method, quant_algo: algorithm } = settings;
+  if (typeof method === 'string') return method;
+  if (LOADED.some(({ keys }) => keys.some((key) => settings[key] === true))) return 'bitsandbytes';
+  if (typeof algorithm === 'string') return algorithm;
+  return typeof settings['bits'] === 'number' && 'group_size' in settings ? 'MLX' : null;
+}
+
+const LOADED = [
+  { keys: ['load_in_4bit', '_load_in_4bit'], bits: 4 },
+  { keys: ['load_in_8bit', '_load_in_8bit'], bits: 8 },
+];
+const BIT_KEYS = ['bits', 'w_bit', 'nbits', 'num_bits'];
+/** Settings whose words tell the bits, as NVFP4, W4A16, int8wo, e4m3. */
+const WORD_KEYS = ['quant_algo', 'quant_type', 'weights', 'weights_dtype', 'fmt', 'quant_method'];
+const WORDS: readonly [RegExp, number][] = [
+  [/(fp|int|uint|nf|w)4|4bit|e2m1/i, 4],
+  [/(fp|int|uint|float|w)8|8bit|e4m3|e5m2|eetq/i, 8],
+];
+/** Levels of settings that are looked through: config_groups → group → weights. */
+const LEVELS = 4;
+
+function bitsOf(settings: Record<string, unknown>, levels = LEVELS): number | null {
+  const loaded = LOADED.find(({ keys }) => keys.some((key) => settings[key] === true));
+  if (loaded !== undefined) return loaded.bits;
+  const stated = BIT_KEYS.map((key) => settings[key]).find((value) => typeof value === 'number');
+  if (typeof stated === 'number') return stated;
+  for (const key of WORD_KEYS) {
+    const word = settings[key];
+    const found = typeof word === 'string' ? WORDS.find(([pattern]) => pattern.test(word)) : undefined;
+    if (found !== undefined) return found[1];
+  }
+  if (levels === 0) return null;
+  // Activations and caches have bits of their own.
+  const inner = Object.entries(settings).filter(
+    ([key, value]) => isRecord(value) && !/activation|kv_cache/.test(key),
+  );
+  for (const [, value] of inner) {
+    const bits = bitsOf(value as Record<string, unknown>, levels - 1);
+    if (bits !== null) return bits;
+  }
+  return null;
+}

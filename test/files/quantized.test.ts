@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { config, open, refusal, whole } from './checkpoint/memory-checkpoint.ts';
+
+describe('weights packed elsewhere', () => {
+  it.each([
+    [{ quant_method: 'gptq', bits: 4, group_size: 128 }, 'gptq to 4 bits', 4],
+    [{ quant_method: 'awq', bits: 4 }, 'awq to 4 bits', 4],
+    [{ load_in_4bit: true }, 'bitsandbytes to 4 bits', 4],
+    [
+      { _load_in_8bit: true, _load_in_4bit: false, quant_method: 'bitsandbytes' },
+      'bitsandbytes to 8 bits',
+      8,
+    ],
+    [{ quant_method: 'fp8', fmt: 'e4m3', weight_block_size: [128, 128] }, 'fp8 to 8 bits', 8],
+    [{ quant_method: 'mxfp4' }, 'mxfp4 to 4 bits', 4],
+    [
+      {
+        quant_method: 'modelopt',
+        config_groups: {
+          group_0: { input_activations: { num_bits: 8 }, weights: { num_bits: 4, type: 'float' } },
+        },
+      },
+      'modelopt to 4 bits',
+      4,
+    ],
+    [{ quant_method: 'torchao', quant_type: 'int8wo' }, 'torchao to 8 bits', 8],
+    [{ quant_method: 'hqq', quant_config: { weight_quant_params: { nbits: 3 } } }, 'hqq to 3 bits', 4],
+    [{ bits: 4 }, 'an unnamed method to 4 bits', 4],
+  ])('%j are refused by method and bits', async (packing, name, instead) => {
+    const { code, message } = await refusal({
+      ...whole,
+      'config.json': { ...config, quantization_config: packing },
+    });
+    expect(code).toBe('unsupported');
+    expect(message).toContain(
+      `is quantized with ${name} (quantization_config in config.json), which is not read`,
+    );
+    expect(message).toContain(`\`quantization\` int${instead} for its size`);
+  });
+
+  it.each([
+    [
+      { 'config.json': { ...config, quantization: { group_size: 64, bits: 4 } } },
+      'MLX to 4 bits (quantization in config.json)',
+    ],
+    [
+      {
+        'config.json': {
+          ...config,
+          compression_config: { quant_method: 'compressed-tensors', format: 'int-quantized' },
+        },
+      },
+      'compressed-tensors (compression_config in config.json)',
+    ],
+    [
+      {
+        'hf_quant_config.json': {
+          producer: { name: 'modelopt', version: '0.29' },
+          quantization: { quant_algo: 'NVFP4', kv_cache_quant_algo: 'FP8' },
+        },
+      },
+      'NVFP4 to 4 bits (hf_quant_config.json)',
+    ],
+    [{ 'hf_quant_config.json': 'damaged' }, 'ModelOpt (hf_quant_config.json)'],
+    [
+      { 'quantize_config.json': { bits: 4, group_size: 128, desc_act: true } },
+      'to 4 bits (quantize_config.json)',
+    ],
+  ])('%j are refused wherever it is declared', async (files, text) => {
+    expect((await refusal({ ...whole, ...files })).message).toContain(text);
+  });
+
+  it('are none where the settings are empty', async () => {
+    const plain = { ...config, quantization_config: null, quantization: {} };
+    expect((await open({ ...whole, 'config.json': plain })).tensors.size).toBe(2);
+  });
+});
