@@ -84,6 +84,7 @@ export const FOLDERS = {
   'files/pipeline': 'pipelines of diffusers: their index, their components',
   'files/tokenizer': 'texts into ids and back',
   'files/template': 'chat templates',
+  'files/template/jinja': "Jinja with Python's semantics: source to syntax tree to text, bounded",
   'files/pages': 'KV pages in files and in Redis',
   'files/image': 'PNG, JPEG, WebP and what they carry',
 };

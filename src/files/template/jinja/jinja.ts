@@ -1,0 +1,88 @@
+// Jinja with Python's semantics: what transformers renders chat templates with (jinja2 3.1's sandbox, blocks trimmed, loop controls,
+// `generation`, its own tojson). Values and operations are Python's; a rendering is bounded (meter.ts).
+
+import { EngineError } from '../../error.ts';
+import { compileBody, type Execute } from './compile-statement.ts';
+import { TemplateFailure } from './failure.ts';
+import type { FilterContext } from './filter.ts';
+import { FILTERS, TESTS } from './filters.ts';
+import { fromJson } from './from-json.ts';
+import { globalValues } from './global-values.ts';
+import { limitError, Meter, RENDER_LIMITS, type TemplateLimits } from './meter.ts';
+import { parseTemplate } from './parse.ts';
+import { shown } from './print.ts';
+import { Run, Scope } from './scope.ts';
+import type { Statement } from './syntax.ts';
+import { Undefined, type Value } from './values.ts';
+
+export interface RenderOptions {
+  limits?: TemplateLimits;
+  /** For strftime_now. */
+  now?: () => Date;
+}
+
+export class JinjaTemplate {
+  readonly name: string;
+  readonly syntax: readonly Statement[];
+  readonly #body: Execute;
+
+  /** `name`: for messages. Throws TemplateFailure for what is no template, EngineError for one that is too large. */
+  constructor(source: string, name: string) {
+    this.name = name;
+    const { syntax, body } = this.#bounded(() => {
+      const parsed = parseTemplate(source, name);
+      return { syntax: parsed, body: compileBody(parsed, false) };
+    });
+    this.syntax = syntax;
+    this.#body = body;
+  }
+
+  /**
+   * `variables`: plain data. Throws TemplateFailure for what Python refuses and for raise_exception, EngineError `unsupported` beyond the
+   * limits.
+   */
+  render(
+    variables: Readonly<Record<string, unknown>>,
+    { limits = RENDER_LIMITS, now = () => new Date() }: RenderOptions = {},
+  ): string {
+    return this.#bounded(() => {
+      const meter = new Meter(this.name, limits);
+      const values = globalValues(meter, now);
+      for (const [name, value] of Object.entries(variables))
+        if (value !== undefined) values.set(name, fromJson(value, meter));
+      const run = new Run(filterContext(meter));
+      this.#body(new Scope(run, new Scope(run, null, values)));
+      return run.text;
+    });
+  }
+
+  /** Turns the end of the stack, which deep nesting of syntax or values runs into, into a limit's error. */
+  #bounded<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      if (error instanceof TemplateFailure || error instanceof EngineError) throw error;
+      if (error instanceof RangeError) throw limitError(this.name, 'depth that the stack holds');
+      throw error;
+    }
+  }
+}
+
+function filterContext(meter: Meter): FilterContext {
+  const context: FilterContext = {
+    meter,
+    filter: (name, value, args, named) =>
+      tableEntry(FILTERS, 'filter', name, meter)([value, ...args], named, context),
+    test: (name, value, args, named) =>
+      tableEntry(TESTS, 'test', name, meter)([value, ...args], named, context),
+  };
+  return context;
+}
+
+function tableEntry<T>(table: ReadonlyMap<string, T>, kind: string, name: Value, meter: Meter): T {
+  const found = typeof name === 'string' ? table.get(name) : undefined;
+  if (found !== undefined) return found;
+  const hint =
+    name instanceof Undefined ? ` (${name.message}; did you forget to quote the callable name?)` : '';
+  throw new TemplateFailure('TemplateRuntimeError', `No ${kind} named ${shown(name, meter)}.${hint}`);
+}
