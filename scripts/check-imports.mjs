@@ -83,6 +83,8 @@ export const FOLDERS = {
   'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
   'files/pipeline': 'pipelines of diffusers: their index, their components',
   'files/tokenizer': 'texts into ids and back',
+  'files/tokenizer/encode':
+    'texts into ids: the normalizers, pre-tokenizers, models and post-processors of tokenizer.json',
   'files/template': 'chat templates',
   'files/template/jinja': "Jinja with Python's semantics: source to syntax tree to text, bounded",
   'files/pages': 'KV pages in files and in Redis',

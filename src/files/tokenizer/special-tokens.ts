@@ -18,7 +18,7 @@ const SPECIAL_NAMES = [
   'mask_token',
 ];
 
-interface AddedToken {
+export interface AddedToken {
   id: number;
   content: string;
   special: boolean;

@@ -2,6 +2,8 @@
 // byte is a printable stand-in character, as GPT-2 chose them), SentencePiece pieces (▁ is a space, <0xE4> a byte),
 // and Metaspace. Working in bytes is what lets a stream hold half a character back.
 
+import { STAND_INS } from './stand-ins.ts';
+
 interface TokenDecoder {
   /** `first`: the token opens its text. */
   bytes(token: string, first: boolean): Uint8Array;
@@ -83,17 +85,6 @@ function bytesOf(text: string): Uint8Array {
   }
   return bytes;
 }
-
-/** Stand-in character → byte; -1 where a character stands for none. Printable Latin-1 is itself, the rest counts from U+0100. */
-const STAND_INS = (() => {
-  const table = new Int16Array(0x144).fill(-1);
-  let next = 0x100;
-  for (let byte = 0; byte < 256; byte++) {
-    const printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad);
-    table[printable ? byte : next++] = byte;
-  }
-  return table;
-})();
 
 function byteLevelBytes(token: string): Uint8Array {
   const bytes = new Uint8Array(token.length);

@@ -2,6 +2,7 @@
 // is cut before merging: that is knowledge of the tokenizer's class, written down here for the classes in use.
 
 import { EngineError } from '../error.ts';
+import { specialTokens } from './special-tokens.ts';
 
 interface TextRules {
   normalizer: unknown;
@@ -28,13 +29,35 @@ const sequence = (member: string, ...parts: unknown[]) => ({ type: 'Sequence', [
 
 const QWEN_WORDS =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-const CLIP_WORDS = "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
+const CLIP_WORDS =
+  "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
 
-function qwen(): TextRules {
+/** BOS and EOS where the config asks for them and names them: neither of these classes has them by itself. */
+function bosAndEos(config: Record<string, unknown>): unknown {
+  const { bos_token: bos, eos_token: eos } = specialTokens(config);
+  const part = (token: unknown, asked: unknown) =>
+    asked === true && typeof token === 'string' ? [{ SpecialToken: { id: token, type_id: 0 } }] : [];
+  return {
+    type: 'TemplateProcessing',
+    single: [
+      ...part(bos, config['add_bos_token']),
+      { Sequence: { id: 'A', type_id: 0 } },
+      ...part(eos, config['add_eos_token']),
+    ],
+    pair: [],
+    special_tokens: {},
+  };
+}
+
+function qwen(config: Record<string, unknown>): TextRules {
   return {
     normalizer: { type: 'NFC' },
-    pre_tokenizer: sequence('pretokenizers', split(QWEN_WORDS, 'Isolated', false), byteLevel(false, false)),
-    post_processor: byteLevel(false, false),
+    pre_tokenizer: sequence(
+      'pretokenizers',
+      split(QWEN_WORDS, 'Isolated', false),
+      byteLevel(false, config['add_prefix_space'] === true),
+    ),
+    post_processor: bosAndEos(config),
   };
 }
 
@@ -42,12 +65,22 @@ function gpt2(config: Record<string, unknown>): TextRules {
   return {
     normalizer: null,
     pre_tokenizer: byteLevel(true, config['add_prefix_space'] === true),
-    post_processor: byteLevel(true, false),
+    post_processor: bosAndEos(config),
   };
 }
 
-function clip(_: Record<string, unknown>, vocab: Record<string, number>): TextRules {
-  const [bos, eos] = ['<|startoftext|>', '<|endoftext|>'];
+/** It always has both, whatever the config asks for. */
+function clip(config: Record<string, unknown>, vocab: Record<string, number>): TextRules {
+  const { bos_token: bos, eos_token: eos, unk_token: unknown } = specialTokens(config);
+  const pair = (token: unknown): [string, number] => {
+    const id = typeof token === 'string' && Object.hasOwn(vocab, token) ? vocab[token] : undefined;
+    if (id !== undefined) return [String(token), id];
+    throw new EngineError(
+      'bad_checkpoint',
+      `CLIP's tokenizer puts bos_token and eos_token around each text, and ${JSON.stringify(token ?? null)} is no token of vocab.json: name both in tokenizer_config.json`,
+      { param: 'tokenizer_config.json' },
+    );
+  };
   return {
     normalizer: sequence(
       'normalizers',
@@ -58,37 +91,55 @@ function clip(_: Record<string, unknown>, vocab: Record<string, number>): TextRu
     pre_tokenizer: sequence('pretokenizers', split(CLIP_WORDS, 'Removed', true), byteLevel(true, false)),
     post_processor: {
       type: 'RobertaProcessing',
-      sep: [eos, vocab[eos] ?? 0],
-      cls: [bos, vocab[bos] ?? 0],
+      sep: pair(eos),
+      cls: pair(bos),
       trim_offsets: false,
       add_prefix_space: false,
     },
-    model: { end_of_word_suffix: '</w>', unk_token: eos },
+    model: { end_of_word_suffix: '</w>', unk_token: unknown },
   };
 }
 
-const RULES: Record<string, (config: Record<string, unknown>, vocab: Record<string, number>) => TextRules> = {
-  Qwen2Tokenizer: qwen,
-  GPT2Tokenizer: gpt2,
-  CLIPTokenizer: clip,
+interface TokenizerClass {
+  rules(config: Record<string, unknown>, vocab: Record<string, number>): TextRules;
+  /** What the class names where the config does not. */
+  specials: Record<string, string>;
+}
+
+const END = '<|endoftext|>';
+const CLASSES: Record<string, TokenizerClass> = {
+  Qwen2Tokenizer: { rules: qwen, specials: { unk_token: END, eos_token: END, pad_token: END } },
+  GPT2Tokenizer: { rules: gpt2, specials: { unk_token: END, bos_token: END, eos_token: END } },
+  CLIPTokenizer: {
+    rules: clip,
+    specials: { unk_token: END, bos_token: '<|startoftext|>', eos_token: END, pad_token: END },
+  },
 };
 
-/** A tokenizer.json for the pair, as the reference converter would write it (added tokens left to the config). */
+function classOf(config: Record<string, unknown>): TokenizerClass {
+  const { tokenizer_class: className } = config;
+  const name = typeof className === 'string' ? className.replace(/Fast$/, '') : 'no class';
+  const known = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
+  if (known !== undefined) return known;
+  throw new EngineError(
+    'unsupported',
+    `a vocab.json with merges.txt can be read for ${Object.keys(CLASSES).join(', ')} and this one is for ${name}: fetch or make a tokenizer.json for it`,
+    { param: 'tokenizer_config.json' },
+  );
+}
+
+/** tokenizer_config.json with the special tokens that its class has where it names none. */
+export function withClassTokens(config: Record<string, unknown>): Record<string, unknown> {
+  return { ...classOf(config).specials, ...config };
+}
+
+/** A tokenizer.json for the pair, as the reference converter would write it (added tokens left to the config: see withClassTokens). */
 export function assembleTokenizer(
   vocab: Record<string, unknown>,
   merges: string,
   config: Record<string, unknown>,
 ): Record<string, unknown> {
-  const { tokenizer_class: className } = config;
-  const name = typeof className === 'string' ? className.replace(/Fast$/, '') : 'no class';
-  const rules = Object.hasOwn(RULES, name) ? RULES[name] : undefined;
-  if (rules === undefined) {
-    throw new EngineError(
-      'unsupported',
-      `a vocab.json with merges.txt can be read for ${Object.keys(RULES).join(', ')} and this one is for ${name}: fetch or make a tokenizer.json for it`,
-      { param: 'tokenizer_config.json' },
-    );
-  }
+  const { rules } = classOf(config);
   if (!isVocab(vocab)) {
     throw new EngineError('bad_checkpoint', 'vocab.json must map tokens to ids: fetch the file again', {
       param: 'vocab.json',

@@ -1,13 +1,13 @@
-// Text to token ids and back. The pieces of tokenizer.json run in @huggingface/tokenizers; going back is done here
-// on bytes (token-decoder.ts), so that a whole decode, a stream and a single token's bytes cannot disagree.
-// Spaces around punctuation are never "cleaned up": that would corrupt code.
+// Text to token ids (encode/) and back. Going back is done on bytes (token-decoder.ts), so that a whole decode, a stream and a single
+// token's bytes cannot disagree. Spaces around punctuation are never "cleaned up": that would corrupt code.
 
-import { Tokenizer as Pieces } from '@huggingface/tokenizers';
 import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
+import { createEncoder, type TextEncoding } from './encode/encoder.ts';
+import { libraryDecoder } from './encode/library.ts';
 import { EngineError } from '../error.ts';
-import { addedTokens, specialTokens, type SpecialTokens } from './special-tokens.ts';
+import { addedTokens, specialTokens, type AddedToken, type SpecialTokens } from './special-tokens.ts';
 import { tokenDecoder } from './token-decoder.ts';
-import { assembleTokenizer } from './tokenizer-pair.ts';
+import { assembleTokenizer, withClassTokens } from './tokenizer-pair.ts';
 
 export interface Tokenizer extends TokenPieces {
   /** Highest id plus one; a model's embedding may have more rows. */
@@ -38,34 +38,38 @@ interface TokenizerFiles {
 /** As <think>, </tool_call>, <|im_end|>, [INST]; runs of spaces are added tokens too, and text. */
 const MARK = /^[<[].*[>\]]$/s;
 
-/** UTF-16 units. Two million take up to half a minute where nothing cuts the text before merging (the Llama 2 family). */
+/** UTF-16 units. Two million take one to eight seconds on one core. */
 export const MAX_TEXT_LENGTH = 2_000_000;
-/** Without a change between space and text; such a run is merged in one piece, 200,000 in one to three seconds. */
+/** Without a change between space and text; such a run is merged in one piece, 200,000 in about half a second. */
 export const MAX_RUN_LENGTH = 200_000;
 
 export function openTokenizer(files: TokenizerFiles): Tokenizer {
-  const config = files.tokenizerConfig ?? {};
+  const given = files.tokenizerConfig ?? {};
+  const config = files.tokenizerJson === undefined && files.vocab ? withClassTokens(given) : given;
   const json = complete(files, config);
   const specials = specialTokens(config);
   const added = addedTokens(json, config, specials);
-  const pieces = openPieces({ ...json, added_tokens: added }, config, specials);
+  const { encoding, decodeTokens } = openPieces(json, added);
+  const { model, tokenToId } = encoding;
+  const tokens: (string | undefined)[] = [];
+  for (const [token, id] of model.ids) tokens[id] = token;
+  for (const { id, content } of added) tokens[id] = content;
   const addedText = new Map(added.map(({ id, content }) => [id, content]));
   const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
   const markIds = new Set(added.filter(({ content }) => MARK.test(content)).map(({ id }) => id));
-  const decoder = pieces.model?.end_of_word_suffix ? null : tokenDecoder(json['decoder']);
+  const decoder = model.wordSuffix === '' ? tokenDecoder(json['decoder']) : null;
   const utf8 = new TextEncoder();
 
   const tokenBytes = (id: number, first = false): Uint8Array => {
     const text = addedText.get(id);
     if (text !== undefined) return utf8.encode(text);
-    const token = pieces.id_to_token(id);
+    const token = tokens[id];
     if (token === undefined) return new Uint8Array(0);
     return decoder === null ? utf8.encode(token) : decoder.bytes(token, first);
   };
-  const tokenToId = (text: string): number | null => pieces.token_to_id(text) ?? null;
   const { eos_token: eos } = specials;
   const tokenizer: Tokenizer = {
-    vocabSize: pieces.model?.vocab.length ?? 0,
+    vocabSize: tokens.length,
     specialIds,
     markIds,
     specials,
@@ -76,21 +80,32 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
     tokenText: (id) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(tokenBytes(id)),
     encode(text, { addSpecialTokens = true } = {}) {
       assertLengths(text, 'text');
-      return pieces.encode(text, { add_special_tokens: addSpecialTokens }).ids;
+      return encoding.encode(text, addSpecialTokens);
     },
     decode(ids, { skipSpecialTokens = true } = {}) {
       if (ids.length === 0) return '';
       if (decoder === null) {
-        return pieces.decode([...ids], {
-          skip_special_tokens: skipSpecialTokens,
-          clean_up_tokenization_spaces: false,
-        });
+        const kept = skipSpecialTokens ? ids.filter((id) => !specialIds.has(id)) : ids;
+        const text = decodeTokens(kept.flatMap((id) => tokens[id] ?? []));
+        return model.wordSuffix === '' ? text : stripped(text.replaceAll(model.wordSuffix, ' '));
       }
       const stream = createDetokenizer(tokenizer, { skipSpecialTokens });
       return ids.map((id) => stream.push(id)).join('') + stream.flush();
     },
   };
   return tokenizer;
+}
+
+/** By the rule of Python: U+FEFF is none, and the four separators of ASCII are. */
+const isPythonSpace = (character: string): boolean =>
+  /\p{White_Space}/u.test(character) || (character >= '\u001c' && character <= '\u001f');
+
+/** Without the space at its ends. */
+function stripped(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && isPythonSpace(text[from]!)) from++;
+  while (to > from && isPythonSpace(text[to - 1]!)) to--;
+  return text.slice(from, to);
 }
 
 function complete(files: TokenizerFiles, config: Record<string, unknown>): Record<string, unknown> {
@@ -113,20 +128,16 @@ function complete(files: TokenizerFiles, config: Record<string, unknown>): Recor
 
 function openPieces(
   json: Record<string, unknown>,
-  config: Record<string, unknown>,
-  specials: SpecialTokens,
-): Pieces {
+  added: readonly AddedToken[],
+): { encoding: TextEncoding; decodeTokens: (tokens: string[]) => string } {
   try {
-    return new Pieces(json, { ...config, ...specials });
+    return { encoding: createEncoder(json, added), decodeTokens: libraryDecoder(json['decoder']) };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
       'bad_checkpoint',
       `the tokenizer cannot be built (${reason}): fetch tokenizer.json again`,
-      {
-        param: 'tokenizer.json',
-        cause,
-      },
+      { param: 'tokenizer.json', cause },
     );
   }
 }

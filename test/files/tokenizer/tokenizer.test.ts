@@ -151,7 +151,7 @@ describe('vocab.json with merges.txt', () => {
     const words = { ...vocab, 'hi</w>': 260, '<|startoftext|>': 261, 'i</w>': 262, '.</w>': 263 };
     const tokenizer = openTokenizer({
       vocab: words,
-      merges: 'i </w>\nh i</w>\n',
+      merges: 'h i</w>\n',
       tokenizerConfig: {
         tokenizer_class: 'CLIPTokenizer',
         bos_token: '<|startoftext|>',

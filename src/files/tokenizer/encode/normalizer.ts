@@ -1,0 +1,99 @@
+// The normalizers of tokenizer.json: text to text, before anything is cut. Case and accents are changed character by character, as the
+// reference does it, so that no letter depends on its neighbours.
+
+import { isRecord } from '../../source.ts';
+import { standInText } from '../stand-ins.ts';
+import { precompiledNormalizer } from './charsmap.ts';
+import { patternOf } from './pattern.ts';
+
+export type Normalizer = (text: string) => string;
+
+/** null: text stays as it is. Throws for a kind that nobody knows. */
+export function createNormalizer(config: unknown): Normalizer | null {
+  if (config === null || config === undefined) return null;
+  if (!isRecord(config)) throw new Error('the normalizer is no object');
+  const type = String(config['type']);
+  switch (type) {
+    case 'Sequence':
+      return sequence(config['normalizers']);
+    case 'NFC':
+    case 'NFD':
+    case 'NFKC':
+    case 'NFKD':
+      return (text) => text.normalize(type);
+    case 'Lowercase':
+      return lowercase;
+    case 'Strip':
+      return strip(config['strip_left'] === true, config['strip_right'] === true);
+    case 'StripAccents':
+      return (text) => text.replace(/\p{M}+/gu, '');
+    case 'Replace': {
+      const pattern = patternOf(config['pattern']);
+      const content = textOf(config['content']);
+      return (text) => text.replace(pattern, () => content);
+    }
+    case 'Prepend': {
+      const before = textOf(config['prepend']);
+      return (text) => (text === '' ? '' : before + text);
+    }
+    case 'ByteLevel':
+      return standInText;
+    case 'BertNormalizer':
+      return bert(config);
+    case 'Nmt':
+      return nmt;
+    case 'Precompiled':
+      return precompiledNormalizer(config['precompiled_charsmap']);
+    default:
+      throw new Error(`Unknown Normalizer type: ${type}`);
+  }
+}
+
+function sequence(parts: unknown): Normalizer {
+  const steps = (Array.isArray(parts) ? parts : []).flatMap((part) => createNormalizer(part) ?? []);
+  return (text) => steps.reduce((current, step) => step(current), text);
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Without the rules that look at neighbours: a final Σ becomes σ as any other. */
+function lowercase(text: string): string {
+  const lower = text.toLowerCase();
+  return text.includes('Σ') ? Array.from(text, (character) => character.toLowerCase()).join('') : lower;
+}
+
+function strip(left: boolean, right: boolean): Normalizer {
+  return (text) => {
+    const from = left ? text.replace(/^\p{White_Space}+/u, '') : text;
+    if (!right) return from;
+    let end = from.length;
+    while (end > 0 && /\p{White_Space}/u.test(from[end - 1]!)) end--;
+    return from.slice(0, end);
+  };
+}
+
+/** CJK ideographs, each a word of its own; the last block but two begins where the reference has it. */
+const IDEOGRAPH =
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
+const DROPPED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}]/gu;
+
+function bert(config: Record<string, unknown>): Normalizer {
+  const cleans = config['clean_text'] !== false;
+  const spaces = config['handle_chinese_chars'] !== false;
+  const lowers = config['lowercase'] !== false;
+  const strips = config['strip_accents'] ?? lowers;
+  return (text) => {
+    let result = text;
+    if (cleans) result = result.replace(DROPPED, '').replace(/\p{White_Space}/gu, ' ');
+    if (spaces) result = result.replace(IDEOGRAPH, ' $& ');
+    if (strips === true) result = result.normalize('NFD').replace(/\p{Mn}+/gu, '');
+    return lowers ? lowercase(result) : result;
+  };
+}
+
+/** Controls go, and other spaces and marks without width become a space. */
+function nmt(text: string): string {
+  return text
+    .replace(/(?![\0\t\n\f\r\x80-\x8e\x90-\x9e])\p{Cc}/gu, '')
+    .replace(/[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]/g, ' ');
+}

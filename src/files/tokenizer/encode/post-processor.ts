@@ -1,0 +1,66 @@
+// The post-processors of tokenizer.json: what stands around a plain prompt, BOS and EOS mostly.
+
+import { isRecord } from '../../source.ts';
+
+export type PostProcessor = (ids: number[]) => number[];
+
+type IdOf = (token: string) => number | null;
+
+/** For one text. null: nothing is added. Throws for a kind that nobody knows, and for a token that is none. */
+export function createPostProcessor(config: unknown, idOf: IdOf): PostProcessor | null {
+  if (config === null || config === undefined) return null;
+  if (!isRecord(config)) throw new Error('the post_processor is no object');
+  const type = String(config['type']);
+  switch (type) {
+    case 'ByteLevel':
+      return null;
+    case 'Sequence': {
+      const parts = Array.isArray(config['processors']) ? config['processors'] : [];
+      const steps = parts.flatMap((part) => createPostProcessor(part, idOf) ?? []);
+      return (ids) => steps.reduce((current, step) => step(current), ids);
+    }
+    case 'TemplateProcessing':
+      return template(config, idOf);
+    case 'BertProcessing':
+    case 'RobertaProcessing': {
+      const [begin, end] = [pairId(config['cls'], idOf), pairId(config['sep'], idOf)];
+      return (ids) => [begin, ...ids, end];
+    }
+    default:
+      throw new Error(`Unknown PostProcessor type: ${type}`);
+  }
+}
+
+/** `[token, id]`. */
+function pairId(pair: unknown, idOf: IdOf): number {
+  const [token, id] = Array.isArray(pair) ? (pair as unknown[]) : [];
+  if (typeof id === 'number') return id;
+  return known(String(token), idOf);
+}
+
+function template(config: Record<string, unknown>, idOf: IdOf): PostProcessor {
+  const specials = isRecord(config['special_tokens']) ? config['special_tokens'] : {};
+  const single = Array.isArray(config['single']) ? config['single'] : [];
+  const before: number[] = [];
+  const after: number[] = [];
+  let texts = 0;
+  for (const part of single as unknown[]) {
+    if (!isRecord(part)) continue;
+    if ('Sequence' in part) texts++;
+    const named = part['SpecialToken'];
+    if (!isRecord(named)) continue;
+    const name = String(named['id']);
+    const special = Object.hasOwn(specials, name) ? specials[name] : undefined;
+    const ids =
+      isRecord(special) && Array.isArray(special['ids']) ? special['ids'].map(Number) : [known(name, idOf)];
+    (texts > 0 ? after : before).push(...ids);
+  }
+  if (texts !== 1) throw new Error(`the post_processor's template for one text holds ${texts}`);
+  return (ids) => [...before, ...ids, ...after];
+}
+
+function known(token: string, idOf: IdOf): number {
+  const id = idOf(token);
+  if (id === null) throw new Error(`the post_processor names ${JSON.stringify(token)}, which is no token`);
+  return id;
+}

@@ -1,0 +1,49 @@
+// Models that look words up: WordPiece takes the longest token each time, those within a word with a prefix; WordLevel has whole words.
+
+import { vocabularyOf, type TokenModel } from './vocabulary.ts';
+
+export function createWordPiece(config: Record<string, unknown>): TokenModel {
+  const ids = vocabularyOf(config['vocab']);
+  const unknown = unknownId(config['unk_token'] ?? '[UNK]', ids);
+  const prefix =
+    typeof config['continuing_subword_prefix'] === 'string' ? config['continuing_subword_prefix'] : '##';
+  const longest = Number(config['max_input_chars_per_word'] ?? 100);
+
+  /** null: a part of it is in no token. */
+  const tokensOf = (characters: readonly string[]): number[] | null => {
+    const tokens: number[] = [];
+    for (let from = 0; from < characters.length;) {
+      let to = characters.length;
+      let id: number | undefined;
+      for (; to > from; to--) {
+        id = ids.get((from > 0 ? prefix : '') + characters.slice(from, to).join(''));
+        if (id !== undefined) break;
+      }
+      if (id === undefined) return null;
+      tokens.push(id);
+      from = to;
+    }
+    return tokens;
+  };
+  return {
+    ids,
+    wordSuffix: '',
+    encode(piece, into) {
+      const characters = piece.length > 2 * longest ? null : Array.from(piece);
+      const tokens = characters && characters.length <= longest ? tokensOf(characters) : null;
+      into.push(...(tokens ?? [unknown]));
+    },
+  };
+}
+
+export function createWordLevel(config: Record<string, unknown>): TokenModel {
+  const ids = vocabularyOf(config['vocab']);
+  const unknown = unknownId(config['unk_token'] ?? '<unk>', ids);
+  return { ids, wordSuffix: '', encode: (piece, into) => void into.push(ids.get(piece) ?? unknown) };
+}
+
+function unknownId(token: unknown, ids: ReadonlyMap<string, number>): number {
+  const id = ids.get(String(token));
+  if (id === undefined) throw new Error(`the vocabulary lacks the unknown token ${JSON.stringify(token)}`);
+  return id;
+}
