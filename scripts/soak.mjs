@@ -5,6 +5,9 @@
 //   npm run soak -- --only-mutations         damaged checkpoints alone, which need no server
 //   npm run soak -- --mutations 2000         how many of them (default 500)
 //   npm run soak -- --mutation 17            only number 17 of the seed; several with commas
+//   npm run soak -- --only-fuzz              fuzzed requests alone, with a server of their own
+//   npm run soak -- --fuzz 20000             how many of them (default 2000, in the short form 200)
+//   npm run soak -- --request 17             only number 17 of the seed; several with commas
 //   npm run soak -- --seed 7                 the same random requests and checkpoints again (default: drawn, and printed)
 //   npm run soak -- --model-path <folder>    another model than the shipped one
 
@@ -17,7 +20,8 @@ import { parseArgs } from 'node:util';
 import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
 import { root } from './setup/packages.mjs';
 import { createClient } from './soak/client.mjs';
-import { MALFORMED, malformedBody } from './soak/fuzz.mjs';
+import { fuzzLoad } from './soak/fuzz.mjs';
+import { MALFORMED, malformedBody } from './soak/malformed.mjs';
 import { mixedLoad } from './soak/mixed.mjs';
 import { mutationLoad } from './soak/mutate.mjs';
 
@@ -30,6 +34,9 @@ const { values: options } = parseArgs({
     'only-mutations': { type: 'boolean', default: false },
     mutations: { type: 'string' },
     mutation: { type: 'string' },
+    'only-fuzz': { type: 'boolean', default: false },
+    fuzz: { type: 'string' },
+    request: { type: 'string' },
     'model-path': { type: 'string' },
   },
 });
@@ -57,8 +64,11 @@ let base = '';
 let failures = 0;
 const singles = [];
 
-if (!options['only-mixed']) await load('mutated checkpoints', mutated);
-if (options['only-mutations'] || options.mutation) process.exit(failures > 0 ? 1 : 0);
+const onlyMutations = options['only-mutations'] || options.mutation !== undefined;
+const onlyFuzz = options['only-fuzz'] || options.request !== undefined;
+if (!options['only-mixed'] && !onlyFuzz) await load('mutated checkpoints', mutated);
+if (!options['only-mixed'] && !onlyMutations) await load('fuzzed requests', fuzzed);
+if (onlyMutations || onlyFuzz) process.exit(failures > 0 ? 1 : 0);
 
 const port = await freePort('127.0.0.1', 31000);
 base = `http://127.0.0.1:${port}`;
@@ -199,6 +209,12 @@ async function mutated() {
   const drawn = short && !options.seed ? 13 : seed;
   const tell = options['only-mutations'] || only ? (line) => console.log(line) : undefined;
   return `seed ${drawn}: ${await mutationLoad({ seed: drawn, count, only, few: short, tell })}`;
+}
+
+function fuzzed() {
+  const only = options.request?.split(',').map(Number) ?? null;
+  const count = Number(options.fuzz ?? (short ? 200 : 2000));
+  return fuzzLoad({ seed, count, only, judgesMemory: !short && only === null });
 }
 
 async function allMalformed() {

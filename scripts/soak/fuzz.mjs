@@ -1,245 +1,146 @@
-// What is no request, or nearly one: bodies that are no JSON, valid bodies with a member replaced, connections that break off.
-// Each is answered well or refused in the terms of its interface; never with an error of ours.
+// The fuzz load: requests that no client should send, over all routes and all their fields, by several clients at once, to a server of
+// its own. Each is answered in its interface's terms, in time and never with an error of ours; the server goes on answering, a small
+// grammar waits for nobody, and memory stays after the first third.
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { checkRefusal, readEvents } from './client.mjs';
-import { user } from './chat-loads.mjs';
-import { SCHEMAS, STRUCTURE, TOOLS } from './grammars.mjs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort, startServer, whenReady } from '../server-child.mjs';
+import { root } from '../setup/packages.mjs';
+import { askFuzzed } from './fuzz-ask.mjs';
+import { createFuzz } from './fuzz-requests.mjs';
+import { measured, partsText } from './memory.mjs';
 
-/** None of these is a chat request. */
-export const MALFORMED = [
-  ...['', '{', '[]', 'null', '"text"', '{"messages":[]}', '{"messages":"hi"}', '\u0000', '[['.repeat(50_000)],
-  ...[null, 7, [], [null], [{}], [{ role: 'user' }], [{ role: 'robot', content: 'x' }]].map((messages) =>
-    JSON.stringify({ model: 'default', messages }),
-  ),
-  ...[
-    { max_tokens: -1 },
-    { temperature: 'hot' },
-    { n: 1e9 },
-    { stop: [''] },
-    { logit_bias: { x: 1 } },
-    { model: 'nobody' },
-    { model: 'default:nobody' },
-    { lora_path: '/etc' },
-    { regex: '(' },
-    { regex: 'a', ebnf: 'root ::= "a"' },
-    { ebnf: 'root ::= missing' },
-    { response_format: { type: 'json_schema', json_schema: { schema: { type: 'what' } } } },
-    { response_format: { type: 'json_schema', json_schema: { schema: { $ref: '#/nowhere' } } } },
-    { tool_choice: 'required' },
-    { custom_logit_processor: '{"name":"wgsl","source":"x"}' },
-    { custom_logit_processor: '{' },
-    { input_ids: [1e6] },
-    { messages: user([{ type: 'image_url', image_url: { url: 'http://localhost/x' } }]) },
-    { messages: user('x'.repeat(2 ** 20)) },
-  ].map((field) => JSON.stringify({ model: 'default', messages: user('hi'), ...field })),
+const CLIENTS = 8;
+const MOST_FAILURES = 12;
+/** Memory is measured between so many parts of the requests, and compared from the end of the warm-up on. */
+const ROUNDS = 12;
+const WARM_UP = 4;
+const GROWTH = 1.1;
+/** Milliseconds: /livez at any time, and a small grammar that is always a new one. */
+const ALIVE_LIMIT = 5000;
+const GRAMMAR_LIMIT = 5000;
+
+const MODELS = ['models/svc-chat-mini', 'models/svc-scenes-mini', 'test/golden/embedding/bert'];
+const ARGS = [
+  ...MODELS.flatMap((path) => ['--model-path', join(root, path)]),
+  ...['--lora-dir', join(root, 'test/golden/lora'), '--host-cache', '16MiB', '--max-total-tokens', '4096'],
+  ...['--enable-return-hidden-states', '--enable-custom-logit-processor', '--log-level', 'warn'],
 ];
 
-const chat = { model: 'default', messages: user('hi'), max_tokens: 4 };
-/** Valid ones, to be spoiled. */
-const VALID = [
-  [
-    '/v1/chat/completions',
-    {
-      ...chat,
-      temperature: 1,
-      top_p: 0.9,
-      top_k: 5,
-      n: 2,
-      seed: 1,
-      stop: ['x'],
-      logit_bias: { 5: 1 },
-      stream: true,
-      stream_options: { include_usage: true },
-    },
-  ],
-  [
-    '/v1/chat/completions',
-    {
-      ...chat,
-      logprobs: true,
-      top_logprobs: 3,
-      min_tokens: 2,
-      stop_regex: 'a+',
-      rid: 'fuzz',
-      priority: 1,
-      cache_salt: 's',
-    },
-  ],
-  [
-    '/v1/chat/completions',
-    { ...chat, response_format: { type: 'json_schema', json_schema: { name: 'x', schema: SCHEMAS[0] } } },
-  ],
-  [
-    '/v1/chat/completions',
-    { ...chat, response_format: STRUCTURE, reasoning_effort: 'low', thinking_budget: 3 },
-  ],
-  [
-    '/v1/chat/completions',
-    {
-      ...chat,
-      tools: TOOLS,
-      tool_choice: { type: 'function', function: { name: 'add' } },
-      parallel_tool_calls: false,
-    },
-  ],
-  [
-    '/v1/chat/completions',
-    {
-      ...chat,
-      messages: [
-        ...user('hi'),
-        {
-          role: 'assistant',
-          content: '',
-          tool_calls: [{ id: 'c', type: 'function', function: { name: 'add', arguments: '{}' } }],
-        },
-        { role: 'tool', tool_call_id: 'c', content: '3' },
-      ],
-    },
-  ],
-  ['/v1/completions', { model: 'default', prompt: ['a', 'b'], max_tokens: 3, logprobs: 2, n: 2 }],
-  [
-    '/v1/responses',
-    {
-      model: 'default',
-      input: [{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
-      max_output_tokens: 4,
-      text: { format: { type: 'text' } },
-    },
-  ],
-  [
-    '/v1/messages',
-    {
-      model: 'default',
-      max_tokens: 4,
-      messages: user([{ type: 'text', text: 'hi' }]),
-      system: 'x',
-      tool_choice: { type: 'auto' },
-      tools: [{ name: 'a', input_schema: { type: 'object' } }],
-    },
-  ],
-  ['/v1/messages/count_tokens', { model: 'default', messages: user('hi') }],
-  ['/v1/embeddings', { model: 'default', input: ['a'], dimensions: 4 }],
-  ['/tokenize', { prompt: 'a b', model: 'default', add_special_tokens: true }],
-  ['/detokenize', { tokens: [1, 2, 3], skip_special_tokens: false }],
-  ['/abort_request', { rid: 'nobody' }],
-  ['/unload_lora_adapter', { lora_name: 'nobody' }],
-  ['/load_lora_adapter', { lora_name: 'x', lora_path: '/nowhere' }],
-  [
-    '/v1/images/generations',
-    {
-      prompt: 'a house',
-      num_inference_steps: 1,
-      n: 1,
-      size: '128x128',
-      seed: 1,
-      guidance_scale: 1,
-      output_format: 'png',
-    },
-  ],
-];
-/** Ends everything that runs: not by chance. */
-const NOT_IN = { '/abort_request': ['abort_all'] };
-const ODD = [
-  null,
-  true,
-  false,
-  -1,
-  0,
-  1,
-  3,
-  1.5,
-  1e308,
-  2 ** 53,
-  '',
-  'x',
-  '\u0000',
-  '\ud800',
-  '🙂',
-  'a'.repeat(5000),
-  [],
-  [[]],
-  [null],
-  [1],
-  ['x'],
-  {},
-  { a: 1 },
-  { type: 'x' },
-  { __proto__: null, toString: 1 },
-];
-
-/** Members of a value, those inside others too. */
-function placesIn(value, path = []) {
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, inner]) => [
-    [...path, name],
-    ...placesIn(inner, [...path, name]),
-  ]);
-}
-
-function spoiled(body, { pick, chance }) {
-  const copy = structuredClone(body);
-  const places = placesIn(copy);
-  for (let left = chance(0.3) ? 2 : 1; left > 0; left--) {
-    const path = pick(places);
-    const parent = path.slice(0, -1).reduce((inner, name) => inner?.[name], copy);
-    if (typeof parent !== 'object' || parent === null) continue;
-    if (chance(0.15)) delete parent[path.at(-1)];
-    else parent[path.at(-1)] = pick(ODD);
-  }
-  return copy;
-}
-
-async function spoiledBody(at) {
-  const [path, valid] = at.random.pick(
-    at.hasImages ? VALID : VALID.filter(([route]) => !route.includes('images')),
-  );
-  const body = spoiled(valid, at.random);
-  for (const name of NOT_IN[path] ?? []) delete body[name];
-  at.said = { path, body };
-  const signal = AbortSignal.timeout(20_000);
-  try {
-    const reply = await at.client.send('POST', path, body, { signal });
-    if (!reply.ok)
-      return checkRefusal(path, { status: reply.status, body: await reply.json() }, JSON.stringify(body));
-    if (!reply.headers.get('content-type').startsWith('text/event-stream')) return void (await reply.json());
-    for await (const { data } of readEvents(reply.body)) if (data !== '[DONE]') JSON.parse(data);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-}
-
-export async function malformedBody({ client }, body) {
-  const reply = await client.json('POST', '/v1/chat/completions', body);
-  checkRefusal('/v1/chat/completions', reply, body);
-  assert.ok(reply.status < 500, `${reply.status}`);
-}
-
-const BROKEN = [
-  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"model":',
-  'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"mod\r\nzz\r\n',
-  'GET /v1/models HTTP/1.1\r\nhost: localhost\r\n',
-  'NONSENSE\r\n\r\n',
-  'GET / HTTP/1.1\r\nhost: evil.example\r\n\r\n',
-  '\u0000\u0001\u0002',
-];
-
-/** Says a part of a request, and leaves. */
-async function brokenConnection({ base, random }) {
-  const { port, hostname } = new URL(base);
-  await new Promise((resolve) => {
-    const socket = connect(Number(port), hostname, () => {
-      socket.write(random.pick(BROKEN));
-      setTimeout(() => socket.destroy(), random.int(200));
-    });
-    socket.on('error', resolve).on('close', resolve).resume();
+/** `only`: these numbers of the seed alone, one after the other. Returns a remark. */
+export async function fuzzLoad({ seed, count, only = null, judgesMemory }) {
+  const port = await freePort('127.0.0.1', 31500);
+  const base = `http://127.0.0.1:${port}`;
+  let log = '';
+  const server = startServer(['--port', String(port), ...ARGS], {
+    log: (bytes) => (log = (log + bytes).slice(-4000)),
+    preload: join(root, 'scripts/soak/probe.mjs'),
   });
+  const over = new AbortController();
+  try {
+    await whenReady(base, server);
+    const watched = watch(base, over.signal);
+    const fuzz = createFuzz(await (await fetch(`${base}/openapi.json`)).json(), seed);
+    const told = await rounds({
+      base,
+      server,
+      fuzz,
+      seed,
+      numbers: only ?? [...Array(count).keys()],
+      judgesMemory,
+    });
+    over.abort();
+    const waits = await watched;
+    assert.equal(await server.stop(), 0, 'the exit code');
+    return `${told}; ${waits}; seed ${seed}`;
+  } catch (error) {
+    throw new Error(`${error.message}\nWhat the server said:\n${log}`, { cause: error });
+  } finally {
+    over.abort();
+    await server.stop();
+  }
 }
 
-export const FUZZ_LOADS = {
-  spoiledBody,
-  malformedBody: (at) => malformedBody(at, at.random.pick(MALFORMED)),
-  brokenConnection,
-};
+async function rounds({ base, server, fuzz, seed, numbers, judgesMemory }) {
+  const failures = [];
+  const samples = [];
+  const statuses = {};
+  let longest = { ms: 0, number: -1 };
+  const drive = async (waiting) => {
+    for (
+      let number = waiting.pop();
+      number !== undefined && failures.length < MOST_FAILURES;
+      number = waiting.pop()
+    ) {
+      const request = fuzz(number);
+      const began = performance.now();
+      try {
+        const status = (await askFuzzed(base, request)) ?? 'none';
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      } catch (error) {
+        const about = JSON.stringify(request.about).slice(0, 900);
+        failures.push(`        request ${number}: ${error.message} ${about}`);
+      }
+      const ms = performance.now() - began;
+      if (ms > longest.ms) longest = { ms, number };
+      assert.ok(
+        !server.left,
+        `the server ended at request ${number}: ${JSON.stringify(request.about).slice(0, 900)}`,
+      );
+    }
+  };
+  const size = Math.ceil(numbers.length / ROUNDS);
+  for (let from = 0; from < numbers.length && failures.length === 0; from += size) {
+    const waiting = numbers.slice(from, from + size).toReversed();
+    await Promise.all(Array.from({ length: Math.min(CLIENTS, waiting.length) }, () => drive(waiting)));
+    if (judgesMemory) samples.push(await measured(server));
+  }
+  if (failures.length > 0)
+    throw new Error(`${failures.length} failures, seed ${seed}\n${failures.join('\n')}`);
+  const answers = Object.entries(statuses).map(([status, times]) => `${times} x ${status}`);
+  return [
+    `${numbers.length} requests: ${answers.join(', ')}`,
+    `the longest ${(longest.ms / 1000).toFixed(1)} s (number ${longest.number})`,
+    ...(judgesMemory ? [memoryText(samples)] : []),
+  ].join('; ');
+}
+
+/** Throws where memory after the warm-up has grown by more than a tenth. */
+function memoryText(samples) {
+  const [before, after] = [samples[WARM_UP - 1], samples.at(-1)];
+  const text = ['rss', 'heap']
+    .map((name) => `${name} ${before[name].toFixed(0)} to ${after[name].toFixed(0)} MB after the warm-up`)
+    .join(', ');
+  if (after.rss > GROWTH * before.rss || after.heap > GROWTH * before.heap)
+    throw new Error(
+      `memory grows: ${text}; rss ${samples.map(({ rss }) => rss.toFixed(0)).join(' ')}; heap:\n${partsText(samples)}`,
+    );
+  return text;
+}
+
+/** Asks all the time whether the server lives and whether a small grammar is compiled; the longest waits as text. */
+async function watch(base, signal) {
+  const longest = { alive: 0, grammar: 0 };
+  const ask = async (name, limit, path, init) => {
+    const began = performance.now();
+    const reply = await fetch(base + path, { ...init, signal: AbortSignal.timeout(limit) }).catch((error) =>
+      assert.fail(`${path} during the fuzz: ${error.message}`),
+    );
+    const text = await reply.text();
+    assert.ok(reply.status === 200, `${path} during the fuzz: ${reply.status} ${text}`);
+    longest[name] = Math.max(longest[name], performance.now() - began);
+  };
+  for (let at = 0; !signal.aborted; at++) {
+    await ask('alive', ALIVE_LIMIT, '/livez');
+    const body = { model: 'default', prompt: 'x', max_tokens: 1, regex: `a${at}b?`, temperature: 0 };
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    };
+    await ask('grammar', GRAMMAR_LIMIT, '/v1/completions', init);
+    await sleep(200, undefined, { signal }).catch(() => {});
+  }
+  return `/livez within ${longest.alive.toFixed(0)} ms, a token held to a new grammar within ${longest.grammar.toFixed(0)} ms`;
+}

@@ -2,14 +2,15 @@
 // memory is left in use then is the measure for leaks.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHAT_LOADS } from './chat-loads.mjs';
 import { createClient, createRandom, Refused } from './client.mjs';
 import { CONSTRAINED_LOADS } from './constrained-loads.mjs';
-import { FUZZ_LOADS } from './fuzz.mjs';
+import { createFuzz } from './fuzz-requests.mjs';
+import { askFuzzed } from './fuzz-ask.mjs';
 import { IMAGE_LOADS } from './image-loads.mjs';
+import { MALFORMED, malformedBody } from './malformed.mjs';
+import { measured, partsText } from './memory.mjs';
 import { OTHER_LOADS } from './other-loads.mjs';
 
 const ROUND = 30; // s
@@ -29,7 +30,7 @@ export async function mixedLoad({ base, server, minutes, clients, seed, singles 
     ...CHAT_LOADS,
     ...CONSTRAINED_LOADS,
     ...OTHER_LOADS,
-    ...FUZZ_LOADS,
+    ...fuzzLoads(createFuzz(await client.get('/openapi.json'), seed)),
     ...(hasImages && IMAGE_LOADS),
   };
   const names = Object.keys(loads);
@@ -73,6 +74,16 @@ export async function mixedLoad({ base, server, minutes, clients, seed, singles 
   ].join('; ');
 }
 
+/** Requests of the fuzz load between the others. */
+const fuzzLoads = (fuzz) => ({
+  fuzzed: async (at) => {
+    const request = fuzz(at.random.int(2 ** 31));
+    at.said = request.about;
+    await askFuzzed(at.base, request);
+  },
+  malformedBody: (at) => malformedBody(at, at.random.pick(MALFORMED)),
+});
+
 function explained(error, name, said) {
   const text = JSON.stringify(said) ?? '';
   const where = /scripts\/soak\/[\w-]+\.mjs:\d+/.exec(error.stack ?? '')?.[0] ?? '';
@@ -105,26 +116,6 @@ async function settled(client) {
     assert.equal(pages.used + pages.cached + cache.hostBytes.used, 0, 'pages are held after a flush');
 }
 
-/** MB. */
-async function measured(server) {
-  const answered = once(server.child, 'message', { signal: AbortSignal.timeout(30_000) });
-  server.child.send('measure');
-  const [{ rss, threads }] = await answered;
-  const parts = Object.fromEntries(
-    threads.flatMap(({ thread, heapUsed, arrayBuffers }) => [
-      [`objects of thread ${thread}`, heapUsed / 1e6],
-      [`buffers of thread ${thread}`, arrayBuffers / 1e6],
-    ]),
-  );
-  const heap = Object.values(parts).reduce((sum, part) => sum + part, 0);
-  return { rss: rss / 1e6, heap, parts, files: openFiles(server.pid) };
-}
-
-/** Files and connections, where the system tells (Linux). */
-function openFiles(pid) {
-  return process.platform === 'linux' ? readdirSync(`/proc/${pid}/fd`).length : 0;
-}
-
 /** Slopes over what comes after the first third, in which caches fill, where there are enough of them. Throws where one is a leak's. */
 function memoryText(samples) {
   const late = samples.slice(Math.ceil(samples.length / 3));
@@ -140,14 +131,6 @@ function memoryText(samples) {
   if (said.some(([, isLeak]) => isLeak))
     throw new Error(`memory grows: ${text}; heap after each round:\n${partsText(samples)}`);
   return text;
-}
-
-/** A line for each part of the heap that changed, with its MB after each round. */
-function partsText(samples) {
-  const names = [...new Set(samples.flatMap(({ parts }) => Object.keys(parts)))];
-  const sizes = names.map((name) => [name, samples.map(({ parts }) => (parts[name] ?? 0).toFixed(1))]);
-  const changed = sizes.filter(([, list]) => new Set(list).size > 1);
-  return changed.map(([name, list]) => `        ${name}: ${list.join(' ')}`).join('\n');
 }
 
 /** Least squares. */
