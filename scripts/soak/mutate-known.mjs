@@ -35,7 +35,7 @@ const KEYS = {
         '{"type": "yarn", "factor": NaN}',
         '{"rope_type": "dynamic"}',
       ],
-      '{"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4}',
+      '{"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 1}',
       '{"rope_type": "longrope", "short_factor": [1], "long_factor": [0]}',
     ],
     block_out_channels: ['[]', '[0]', '[-16, 32, 32]', '[16, 32, 33]', '[1e9, 1e9, 1e9]', '"16"', '16'],

@@ -99,7 +99,7 @@ function parseHeader(source: ByteSource, text: string): Record<string, unknown> 
 function parseEntry(source: ByteSource, name: string, claim: unknown, dataStart: number): TensorEntry {
   const wrong = (reason: string) => lie(source, `tensor ${JSON.stringify(name)}: ${reason}`);
   if (!isRecord(claim)) throw wrong('its entry is not an object');
-  const { dtype, shape, data_offsets: offsets } = claim;
+  const { dtype = null, shape = null, data_offsets: offsets = null } = claim;
   if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_BYTES, dtype)) {
     throw wrong(`dtype ${JSON.stringify(dtype)} is none of ${Object.keys(DTYPE_BYTES).join(', ')}`);
   }

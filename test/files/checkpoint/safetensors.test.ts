@@ -48,6 +48,8 @@ describe('reading', () => {
     ['bytes unlike shape', { a: f32([3], 0, 8) }, 8, /"a": F32 \[3\] takes 12 bytes and data_offsets span 8/],
     ['sizes that overflow', { a: f32([2 ** 40, 2 ** 40], 0, 8) }, 8, /"a": F32 .* takes Infinity bytes/],
     ['unknown dtype', { a: { ...f32([2], 0, 8), dtype: 'F33' } }, 8, /"a": dtype "F33" is none of BOOL/],
+    ['no dtype', { a: { shape: [2], data_offsets: [0, 8] } }, 8, /"a": dtype null is none of BOOL/],
+    ['no shape', { a: { dtype: 'F32', data_offsets: [0, 8] } }, 8, /"a": shape null is not/],
     ['inherited dtype', { a: { ...f32([2], 0, 8), dtype: 'toString' } }, 8, /"a": dtype "toString" is none/],
     ['fractional shape', { a: f32([1.5], 0, 6) }, 6, /"a": shape \[1.5\] is not/],
     ['negative shape', { a: f32([-1], 0, 4) }, 4, /"a": shape \[-1\] is not/],
