@@ -1,7 +1,7 @@
 // config.json of an AutoencoderKL → what autoencoder-kl.ts computes by. The only place that knows its names.
 
 import { EngineError } from '../files/error.ts';
-import { checkHeads, readConfig, type ConfigReader, type Json } from './config-values.ts';
+import { checkGroups, checkHeads, readConfig, type ConfigReader, type Json } from './config-values.ts';
 
 export interface AutoencoderKLConfig {
   /** Channels of pictures that go in and come out, and of latents. */
@@ -48,7 +48,7 @@ export function readAutoencoderKLConfig(json: Json, file = 'config.json'): Autoe
     latentChannels,
     channels,
     layers: config.count('layers_per_block', 1),
-    groups: config.count('norm_num_groups', 32),
+    groups: checkGroups(file, channels, config.count('norm_num_groups', 32)),
     attends,
     quant: config.flag('use_quant_conv', true),
     postQuant: config.flag('use_post_quant_conv', true),

@@ -13,6 +13,8 @@ const TOKENS: Bounds = [1, 2 ** 27];
 const TOKEN_ID: Bounds = [0, 2 ** 22 - 1];
 const CHANNELS: Bounds = [1, 2 ** 14];
 const EPS: Bounds = [1e-16, 1e-2];
+const TIMESTEPS: Bounds = [1, 100_000];
+const SIGMA: Bounds = [1e-6, 1e6];
 const ROTATIONS: Bounds = [1e-3, 1e5];
 
 /** Integers. */
@@ -66,7 +68,13 @@ export const COUNTS = {
   axes_dims: SIZE,
   axes_lens: SIZE,
   cap_feat_dim: SIZE,
-  num_train_timesteps: [1, 100_000],
+  // schedules
+  num_train_timesteps: TIMESTEPS,
+  original_inference_steps: TIMESTEPS,
+  steps_offset: [0, 100_000],
+  disable_corrector: [0, 100_000],
+  base_image_seq_len: TOKENS,
+  max_image_seq_len: TOKENS,
 } as const satisfies Readonly<Record<string, Bounds>>;
 
 /** Numbers, whole or not. */
@@ -92,8 +100,24 @@ export const REALS = {
   latents_mean: [-1e6, 1e6],
   latents_std: [0, 1e6],
   t_scale: [1e-6, 1e6],
+  // schedules
   beta_start: [1e-9, 1],
   beta_end: [1e-9, 1],
+  trained_betas: [0, 1],
+  sigma_min: [0, 1e6],
+  sigma_max: SIGMA,
+  sigma_data: SIGMA,
+  rho: [1e-2, 1e3],
+  shift: [1e-3, 1e4],
+  flow_shift: [1e-3, 1e4],
+  base_shift: [-100, 100],
+  max_shift: [-100, 100],
+  shift_terminal: [0, 0.999],
+  timestep_scaling: [1e-3, 1e6],
+  lambda_min_clipped: [-1e3, 100],
+  clip_sample_range: [1e-6, 1e6],
+  dynamic_thresholding_ratio: [0, 1],
+  sample_max_value: [1e-6, 1e9],
 } as const satisfies Readonly<Record<string, Bounds>>;
 
 export type CountKey = keyof typeof COUNTS;

@@ -134,3 +134,14 @@ export function checkHeads(file: string, columns: number, heads: number): number
     `${file}: ${heads} heads over ${columns} columns are not built; choose a checkpoint whose heads have a multiple of ${step} dimensions`,
   );
 }
+
+/** The number of groups of a group norm, which is computed over each of these numbers of channels. */
+export function checkGroups(file: string, channels: readonly number[], groups: number): number {
+  const uneven = channels.find((count) => count % groups !== 0);
+  if (uneven === undefined) return groups;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${file}: norm_num_groups is ${groups}, and the ${uneven} channels of block_out_channels cannot be divided into as many groups`,
+    { param: 'norm_num_groups' },
+  );
+}

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../files/error.ts';
 import { boundsText, COUNTS, isCount } from './config-bounds.ts';
-import { checkHeads, readConfig, shown, type ConfigReader, type Json } from './config-values.ts';
+import { checkGroups, checkHeads, readConfig, shown, type ConfigReader, type Json } from './config-values.ts';
 
 export interface UNetAttention {
   heads: number;
@@ -97,7 +97,7 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
     timeDims: config.count('time_embedding_dim', 4 * base),
     flipSinToCos: config.flag('flip_sin_to_cos', true),
     freqShift: config.real('freq_shift', 0),
-    groups: config.count('norm_num_groups', 32),
+    groups: checkGroups(file, channels, config.count('norm_num_groups', 32)),
     eps: config.real('norm_eps', 1e-5),
     ...readLevels(file, json, config, mid),
     guidanceDims: json['time_cond_proj_dim'] == null ? null : config.count('time_cond_proj_dim'),

@@ -116,6 +116,10 @@ describe('refusals', () => {
       '2 block_out_channels need as many down_block_types and up_block_types, not 4 and 4',
     ],
     [{ block_out_channels: [] }, 'block_out_channels is [], a list of integers from 1 to 16384 is needed'],
+    [
+      { norm_num_groups: 48 },
+      'norm_num_groups is 48, and the 320 channels of block_out_channels cannot be divided into as many groups',
+    ],
     [{ in_channels: '4' }, 'in_channels is "4", an integer from 1 to 16384 is needed'],
     [{ sample_size: [64] }, 'sample_size is [64], an integer from 0 to 16384, or 2 of them, is needed'],
     [

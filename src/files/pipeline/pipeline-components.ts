@@ -42,8 +42,8 @@ export function readPairs(
   const unused: [string, string][] = [];
   for (const [name, value] of Object.entries(index)) {
     // Another takes the place of a component that the user gives.
-    if (name.startsWith('_') || !Array.isArray(value) || Object.hasOwn(componentPaths, name)) continue;
-    const [library, className, ...rest] = value as unknown[];
+    if (name.startsWith('_') || value === null || Object.hasOwn(componentPaths, name)) continue;
+    const [library, className, ...rest]: unknown[] = Array.isArray(value) ? value : [];
     if (library === null && className === null && rest.length === 0) continue;
     const isPair = typeof library === 'string' && typeof className === 'string' && rest.length === 0;
     const wanted = known.get(name);

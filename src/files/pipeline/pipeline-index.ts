@@ -83,6 +83,13 @@ function chooseClass(path: string, index: Record<string, unknown>, options: Pipe
   if (custom !== null) refuseCode(path, custom.module, custom.className);
   const { _class_name: own } = index;
   if (typeof own === 'string' && own !== 'DiffusionPipeline') return own;
+  if (own !== undefined && own !== null && typeof own !== 'string') {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${INDEX} in ${path} has "_class_name": ${JSON.stringify(own)}; it is the name of a pipeline class: say which with \`pipelineClassName\``,
+      { param: INDEX },
+    );
+  }
   const fromId = classOfModelId(modelId ?? path.slice(path.lastIndexOf('/') + 1));
   if (fromId !== null) return fromId;
   throw new EngineError(

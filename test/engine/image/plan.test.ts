@@ -176,7 +176,7 @@ it('what the file of a schedule is to blame for is said by its path', () => {
   };
   const file = '/m/scheduler/scheduler_config.json';
   expect(of({ beta_start: 'a' })).toThrow(
-    `${file} has "beta_start": "a" for DDIMScheduler, which takes a number.`,
+    `${file} has "beta_start": "a" for DDIMScheduler, which takes a number from 1e-9 to 1.`,
   );
   expect(of({ frobnicate: 3 }, 'euler')).toThrow(`${file} has "frobnicate": 3, which no schedule here knows`);
   expect(of({ _class_name: 'WowScheduler' })).toThrow(

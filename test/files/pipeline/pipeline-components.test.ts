@@ -84,6 +84,14 @@ describe('is refused:', () => {
       'bad_checkpoint',
       /says that vae is AutoencoderKL of the library transformers, which has no such class: AutoencoderKL is a class of diffusers/,
     ],
+    ['a component that is a number', {}, { vae: 3 }, 'bad_checkpoint', /has "vae": 3; a component is/],
+    [
+      'a class that is no name',
+      {},
+      { _class_name: 7 },
+      'bad_checkpoint',
+      /has "_class_name": 7; it is the name of a pipeline class/,
+    ],
     [
       'half a component',
       {},

@@ -97,7 +97,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
       { param: '_class_name' },
     );
   }
-  const found = CLASSES[name];
+  const found = Object.hasOwn(CLASSES, name) ? CLASSES[name] : undefined;
   if (found === undefined) {
     throw new EngineError(
       'unsupported',

@@ -2,6 +2,16 @@
 // effect here, as it is there; a key that no class has is refused, for it may change the numbers.
 
 import { EngineError } from '../../../files/error.ts';
+import {
+  boundsText,
+  COUNTS,
+  isCount,
+  isReal,
+  REALS,
+  type CountKey,
+  type RealKey,
+} from '../../../models/config-bounds.ts';
+import { shown } from '../../../models/config-values.ts';
 
 /** Keys of diffusers' schedulers for latent diffusion. */
 const KNOWN = new Set(
@@ -18,14 +28,20 @@ const KNOWN = new Set(
 /** What early versions wrote into every file, and later ones take for granted. */
 const RETIRED: Readonly<Record<string, unknown>> = { predict_epsilon: true, tensor_format: 'pt' };
 
+type NumberKey = CountKey | RealKey;
+
+/** Entries of a list of numbers. */
+const MOST_NUMBERS = 100_000;
+
+/** Every number is held to its key's bounds (models/config-bounds.ts); null counts as left out. */
 export interface ConfigReader {
   readonly className: string;
-  number(key: string, fallback: number): number;
-  optionalNumber(key: string): number | null;
+  number(key: NumberKey, fallback: number): number;
+  optionalNumber(key: NumberKey): number | null;
   flag(key: string, fallback: boolean): boolean;
   choice<T extends string | number>(key: string, fallback: T, choices: readonly T[]): T;
   /** Null for an empty list too. */
-  numbers(key: string): number[] | null;
+  numbers(key: NumberKey): number[] | null;
   /** Refuses every value but those that leave the numbers alone. */
   neutral(key: string, fallback: unknown, remedy: string): void;
   refusal(key: string, value: unknown, remedy: string): EngineError;
@@ -39,14 +55,14 @@ export function readConfig(className: string, config: Readonly<Record<string, un
     if (key in RETIRED ? value === RETIRED[key] : value === false) continue;
     throw new EngineError(
       'unsupported',
-      `scheduler_config.json has "${key}": ${JSON.stringify(value)}, which no schedule here knows; remove it, or name another schedule.`,
+      `scheduler_config.json has "${key}": ${shown(value)}, which no schedule here knows; remove it, or name another schedule.`,
       { param: key },
     );
   }
   const wrong = (key: string, value: unknown, wanted: string): EngineError =>
     new EngineError(
       'bad_checkpoint',
-      `scheduler_config.json has "${key}": ${JSON.stringify(value)} for ${className}, which takes ${wanted}.`,
+      `scheduler_config.json has "${key}": ${shown(value)} for ${className}, which takes ${wanted}.`,
       {
         param: key,
       },
@@ -54,19 +70,21 @@ export function readConfig(className: string, config: Readonly<Record<string, un
   const read = new Set<string>();
   const value = (key: string): unknown => {
     read.add(key);
-    return config[key] ?? null;
+    return Object.hasOwn(config, key) ? (config[key] ?? null) : null;
   };
 
-  const optionalNumber = (key: string): number | null => {
+  const optionalNumber = (key: NumberKey): number | null => {
     const given = value(key);
     if (given === null) return null;
-    if (typeof given === 'number') return given;
-    throw wrong(key, given, 'a number');
+    // diffusers saves its default, which clips nothing, as -Infinity.
+    if (key === 'lambda_min_clipped' && given === -Infinity) return null;
+    if (fits(key, given)) return given;
+    throw wrong(key, given, wanted(key));
   };
   const refusal = (key: string, given: unknown, remedy: string): EngineError =>
     new EngineError(
       'unsupported',
-      `${className} with "${key}": ${JSON.stringify(given)} is not supported; ${remedy}.`,
+      `${className} with "${key}": ${shown(given)} is not supported; ${remedy}.`,
       { param: key },
     );
   return {
@@ -89,8 +107,9 @@ export function readConfig(className: string, config: Readonly<Record<string, un
     numbers(key) {
       const given = value(key);
       if (given === null || (Array.isArray(given) && given.length === 0)) return null;
-      if (Array.isArray(given) && given.every((item) => typeof item === 'number')) return given;
-      throw wrong(key, given, 'a list of numbers');
+      const isShort = Array.isArray(given) && given.length <= MOST_NUMBERS;
+      if (isShort && given.every((item): item is number => fits(key, item))) return given;
+      throw wrong(key, given, `a list of at most ${MOST_NUMBERS} of these: ${wanted(key)}`);
     },
     neutral(key, fallback, remedy) {
       const given = value(key) ?? fallback;
@@ -99,6 +118,15 @@ export function readConfig(className: string, config: Readonly<Record<string, un
     },
   };
 }
+
+const isWhole = (key: NumberKey): key is CountKey => Object.hasOwn(COUNTS, key);
+
+function fits(key: NumberKey, value: unknown): value is number {
+  return isWhole(key) ? isCount(value, COUNTS[key]) : isReal(value, REALS[key]);
+}
+
+const wanted = (key: NumberKey): string =>
+  isWhole(key) ? `an integer ${boundsText(COUNTS[key])}` : `a number ${boundsText(REALS[key])}`;
 
 /** Settings that tell how a model was trained or is to be led, whatever the method, where they ask for anything. */
 const OF_THE_MODEL: Readonly<Record<string, (value: unknown) => boolean>> = {

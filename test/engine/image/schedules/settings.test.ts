@@ -166,6 +166,39 @@ const CONFIGS: [what: string, config: Record<string, unknown>, code: string, mes
     'unsupported',
     '"final_sigmas_type": "zero"',
   ],
+  [
+    'timesteps without end',
+    { ...SD, num_train_timesteps: 1e9 },
+    'bad_checkpoint',
+    '"num_train_timesteps": 1000000000',
+  ],
+  [
+    'half a timestep',
+    { ...SD, num_train_timesteps: 10.5 },
+    'bad_checkpoint',
+    'takes an integer from 1 to 100000',
+  ],
+  [
+    'betas that are not numbers',
+    { ...SD, beta_end: Number.NaN },
+    'bad_checkpoint',
+    '"beta_end": NaN for PNDMScheduler',
+  ],
+  ['betas above 1', { ...SD, trained_betas: [0.1, 1.5] }, 'bad_checkpoint', '"trained_betas": [0.1,1.5]'],
+  [
+    'no thresholding ratio',
+    { ...SD, _class_name: 'DDIMScheduler', thresholding: true, dynamic_thresholding_ratio: 2 },
+    'bad_checkpoint',
+    'which takes a number from 0 to 1',
+  ],
+  ['an offset of text', { ...SD, steps_offset: '1' }, 'bad_checkpoint', '"steps_offset": "1"'],
+  ['sigmas below zero', { ...EDM, sigma_max: -80 }, 'bad_checkpoint', '"sigma_max": -80'],
+  [
+    'a class named as what every object has',
+    { _class_name: 'constructor' },
+    'unsupported',
+    'There is no schedule constructor here',
+  ],
   ['one trained timestep', { ...SD, num_train_timesteps: 1 }, 'bad_checkpoint', 'trains 1 timesteps'],
 ];
 test.each(CONFIGS)('refused: %s', (_, config, code, message) => {
