@@ -1,5 +1,5 @@
 // A request's own function on every logit of its rows, behind penalties and biases, a workgroup a row. Its loops spend fuel; a row
-// whose function runs out of it is left without tokens.
+// whose function runs out of it is left without tokens. Where it returns NaN or infinity for any token, all of the row becomes NaN.
 #import "lib/adjust.wgsl"
 #import "lib/agree.wgsl"
 #import "lib/choice.wgsl"
@@ -7,6 +7,7 @@
 
 const WORKGROUP = 64u;
 const FUEL = 1024u; // loop iterations for a token
+const INFINITY = 0x7f800000u; // its bits; NaN has more of them
 
 struct Args {
   vocabulary: u32,
@@ -52,15 +53,19 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   adjust(choice, row0, local);
   svc_fuel = FUEL;
+  var broken = 0u;
   for (var i = local; i < args.vocabulary && svc_fuel > 0u; i += WORKGROUP) {
     svc_fuel = FUEL;
     let value = logits[row0 + i];
     if (value > NEVER) {
-      logits[row0 + i] = process(i, value, choice.position, svc_count(choice, i));
+      let processed = process(i, value, choice.position, svc_count(choice, i));
+      logits[row0 + i] = processed;
+      broken |= u32((bitcast<u32>(processed) & INFINITY) == INFINITY);
     }
   }
-  let spent = sums_of(0.0, u32(svc_fuel == 0u), local).token > 0u;
-  for (var i = local; i < args.vocabulary && spent; i += WORKGROUP) {
-    logits[row0 + i] = MASKED;
+  let faults = sums_of(0.0, u32(svc_fuel == 0u) | (broken << 16u), local).token;
+  let fill = select(MASKED, bitcast<f32>(INFINITY | faults), faults > 0xffffu);
+  for (var i = local; i < args.vocabulary && faults > 0u; i += WORKGROUP) {
+    logits[row0 + i] = fill;
   }
 }

@@ -7,7 +7,6 @@ import { acceptForced, isHeld } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
 import type { Drawn, Launched, Runner } from './step/runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
-import type { TokenLogprob } from './text-model.ts';
 import { acceptPrompt, acceptToken, asEngineError, fail, finish, type Sequence } from './sequence.ts';
 
 export interface LoopCounters {
@@ -110,21 +109,21 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
         sequence.inFlight--;
         if (sequence.finished) return;
         const count = sequence.ids.length;
-        orFail(sequence, () => accept(sequence, ids[row]!, readLogprob(sequence, ids[row]!, logprobs, row)));
+        orFail(sequence, () => accept(sequence, ids[row]!, logprobs, row));
         counters.generatedTokens += sequence.ids.length - count;
         if (sequence.ids.length > count + 1 && next !== null) forgo(next, sequence);
       });
     scheduler.sweep();
   };
 
-  const accept = (sequence: Sequence, id: number, logprob: TokenLogprob | undefined): void => {
+  const accept = (sequence: Sequence, id: number, logprobs: Uint32Array, row: number): void => {
     if (id === NOT_A_TOKEN) {
       finish(sequence, 'abort', null, notNumbers(sequence));
       runner.pageCleaner.clear(scheduler.discard(sequence));
       return;
     }
     if (id === NO_TOKEN_ALLOWED) throw noToken(sequence);
-    acceptToken(sequence, id, logprob);
+    acceptToken(sequence, id, readLogprob(sequence, id, logprobs, row));
     acceptForced(sequence);
   };
 
@@ -241,14 +240,15 @@ function noToken({ processor }: Sequence): EngineError {
     processor === null
       ? 'what the constraint, the processors and the biases of the request allow excludes all of them'
       : 'the wgsl processor of the request leaves none, or one of its loops does not end';
-  return new EngineError('bad_request', `no token is left to choose from: ${why}`);
+  const param = processor === null ? {} : { param: 'processors' };
+  return new EngineError('bad_request', `no token is left to choose from: ${why}`, param);
 }
 
 function notNumbers({ processor }: Sequence): EngineError {
   if (processor !== null)
     return new EngineError(
       'bad_request',
-      'the wgsl processor of the request returns NaN: let it return a number for every token',
+      'the wgsl processor of the request returns NaN or infinity: let it return a finite number for every token (at most -3e38 excludes one)',
       { param: 'processors' },
     );
   return new EngineError(

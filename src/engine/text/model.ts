@@ -92,7 +92,7 @@ export function createTextModel({
       const sequences = createSequences(request, ids, reply, context, (event) => {
         queue.push(event);
         if (event.type !== 'done') return;
-        if (event.error) failure ??= new EngineError(event.error.code, event.error.message);
+        if (event.error) failure ??= new EngineError(event.error.code, event.error.message, event.error);
         if (--open > 0) return;
         if (failure) queue.fail(failure);
         else queue.close();

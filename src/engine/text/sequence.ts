@@ -189,9 +189,18 @@ function end(
     matchedStop: failure || called ? null : matchedStop,
     completionTokens,
     ...(output.reasoningTokens === null ? {} : { reasoningTokens: output.reasoningTokens }),
-    ...(failure && { error: { code: failure.code, message: failure.message } }),
+    ...(failure && { error: toldOf(failure) }),
     ...sequence.recorder?.told(sequence.promptTokens, completionTokens),
   });
+}
+
+/** An error as the plain value that events carry. */
+function toldOf({
+  code,
+  message,
+  param,
+}: EngineError): NonNullable<Extract<TextEvent, { type: 'done' }>['error']> {
+  return { code, message, ...(param !== null && { param }) };
 }
 
 function tell(sequence: Sequence, pieces: readonly Piece[]): void {

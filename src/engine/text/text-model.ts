@@ -85,7 +85,11 @@ export type TextEvent =
        */
       routedExperts?: { shape: [number, number, number]; data: Uint8Array };
       /** With finishReason `abort`: why, where the fault is not the caller's. */
-      error?: { code: ErrorCode; message: string };
+      error?: {
+        code: ErrorCode;
+        message: string;
+        /** The field of the request that it is about. */ param?: string;
+      };
     };
 
 export interface TextModelOptions {

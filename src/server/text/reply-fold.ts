@@ -100,7 +100,7 @@ function applyDone(fold: Fold, choice: Choice, event: Done): void {
   if (event.reasoningTokens !== undefined) choice.reasoningTokens = event.reasoningTokens;
   if (event.hiddenStates) choice.hiddenStates = event.hiddenStates;
   if (event.routedExperts) choice.routedExperts = event.routedExperts;
-  if (event.error) fold.error ??= new EngineError(event.error.code, event.error.message);
+  if (event.error) fold.error ??= new EngineError(event.error.code, event.error.message, event.error);
 }
 
 export function completionTokens({ choices }: Fold): number {

@@ -95,14 +95,49 @@ describe('in a model', () => {
     }
   });
 
-  test.each(['return 0.0 / (logit - logit);', 'return sqrt(-1.0 - logit * logit);'])(
-    'one that returns NaN is the request’s fault, and others go on: %s',
-    async (body) => {
-      const [well, failed] = await Promise.allSettled([request, withSource(written(body))].map(idsOf));
-      expect(well).toMatchObject({ status: 'fulfilled' });
-      expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'bad_request' } });
-    },
-  );
+  const NAN = 'sqrt(-1.0 - logit * logit)';
+  const INFINITY = 'exp(1000.0 + logit * logit)';
+
+  describe.each([
+    ['NaN by division', 'return 0.0 / (logit - logit);'],
+    ['NaN by a root', `return ${NAN};`],
+    ['infinity', `return ${INFINITY};`],
+    ['minus infinity', `return -${INFINITY};`],
+    ['NaN for one token', `return select(logit, ${NAN}, token == 77u);`],
+    ['minus infinity for one token', `return select(logit, -${INFINITY}, token == 330u);`],
+  ])('one that returns %s is the fault of its request, and others go on', (_, body) => {
+    test.each<[string, Partial<TextRequest>]>([
+      ['alone', {}],
+      ['with log probabilities', { logprobs: 3 }],
+      ['at random', { temperature: 1, seed: 4 }],
+    ])('%s', async (__, fields) => {
+      const broken = { ...withSource(written(body)), ...fields };
+      const [well, failed, after] = await Promise.allSettled([request, broken, request].map(idsOf));
+      const { value } = well as PromiseFulfilledResult<number[]>;
+      expect(value).toHaveLength(10);
+      expect(after).toMatchObject({ status: 'fulfilled', value });
+      expect(failed).toMatchObject({
+        status: 'rejected',
+        reason: {
+          code: 'bad_request',
+          param: 'processors',
+          message: expect.stringContaining('returns NaN or infinity') as string,
+        },
+      });
+      expect(await idsOf(request)).toEqual(value);
+    });
+  });
+
+  test('NaN at a later token ends the text there, with the error', async () => {
+    const broken = withSource(written(`return select(logit, ${NAN}, position == 7u && token == 3u);`));
+    const told: number[] = [];
+    const failure = await (async () => {
+      for await (const event of model.generate(broken)) if (event.type === 'delta') told.push(...event.ids);
+    })().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'bad_request', param: 'processors' });
+    expect(told).toEqual((await idsOf(request)).slice(0, told.length));
+    expect(told).toHaveLength(3);
+  });
 
   test('each row of a batch has its own, or none', async () => {
     const sources = [3, 5, 7].map((id) => written(`return select(logit, 500.0, token == ${id}u);`));
