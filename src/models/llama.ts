@@ -64,7 +64,10 @@ export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: nu
 function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
   const { vocabulary, hidden, windows, heads, rope: turns } = config;
   const name = weights.has('embed_tokens.weight') ? '' : 'model.';
-  const embedding = weights.matrix(`${name}embed_tokens.weight`, vocabulary, hidden);
+  const own = `${name}embed_tokens.weight`;
+  // Tied tables are stored once, under either name.
+  const isHead = config.tied && !weights.has(own) && weights.has('lm_head.weight');
+  const embedding = weights.matrix(isHead ? 'lm_head.weight' : own, vocabulary, hidden);
   const layers = windows
     .slice(0, depth)
     .map((window, i) => layer(config, weights, `${name}layers.${i}`, i, window));

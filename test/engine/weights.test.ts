@@ -91,14 +91,6 @@ describe('a checkpoint that does not fit its config', () => {
     expect({ code, param }).toEqual({ code: 'bad_checkpoint', param: extra });
     expect(message).toContain(extra);
   });
-
-  it('is tied and has a head all the same: that one is not read', async () => {
-    editTensors(folder.path, (tensors) => {
-      const { dtype, shape, bytes } = tensors.get('model.embed_tokens.weight')!;
-      tensors.set('lm_head.weight', { dtype, shape, bytes: new Uint8Array(bytes.length) });
-    });
-    expect((await open()).tokens).toEqual(golden.tokens);
-  });
 });
 
 describe('a checkpoint with values that no weight has', () => {

@@ -31,6 +31,7 @@ import type { Runner } from './step/runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { OpenEvent } from '../open-event.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
+import { untieStoredHead } from './tied-head.ts';
 
 /** What gives back what is open so far, where the rest cannot be opened. */
 type Opened = (() => Promise<void>)[];
@@ -77,7 +78,8 @@ async function openModel(
   opened: Opened,
 ): Promise<TextModel> {
   const note = (message: string): void => onEvent({ type: 'note', message });
-  const config = readLlamaConfig(checkpoint.config, checkpoint.architecture);
+  const stated = readLlamaConfig(checkpoint.config, checkpoint.architecture);
+  const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const speech = await readSpeech(checkpoint, config, options);
   const adapters = createAdapters(platform, options, note);
   const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;

@@ -7,26 +7,33 @@ import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
 import { isRecord, type ByteSource } from '../source.ts';
 
-/** Bytes an element. What the loader accepts is the loader's business. */
-const DTYPE_BYTES = {
-  BOOL: 1,
-  U8: 1,
-  I8: 1,
-  F8_E4M3: 1,
-  F8_E5M2: 1,
-  I16: 2,
-  U16: 2,
-  F16: 2,
-  BF16: 2,
-  I32: 4,
-  U32: 4,
-  F32: 4,
-  I64: 8,
-  U64: 8,
-  F64: 8,
+/** Bits of an element, for every dtype of the reference implementation. What the loader accepts is the loader's business. */
+const DTYPE_BITS = {
+  BOOL: 8,
+  U8: 8,
+  I8: 8,
+  F8_E4M3: 8,
+  F8_E5M2: 8,
+  F8_E8M0: 8,
+  F8_E4M3FNUZ: 8,
+  F8_E5M2FNUZ: 8,
+  I16: 16,
+  U16: 16,
+  F16: 16,
+  BF16: 16,
+  I32: 32,
+  U32: 32,
+  F32: 32,
+  I64: 64,
+  U64: 64,
+  F64: 64,
+  C64: 64,
+  F4: 4,
+  F6_E2M3: 6,
+  F6_E3M2: 6,
 } as const;
 
-export type Dtype = keyof typeof DTYPE_BYTES;
+export type Dtype = keyof typeof DTYPE_BITS;
 
 export interface TensorSpec {
   name: string;
@@ -47,13 +54,16 @@ interface Safetensors {
 }
 
 const PREFIX_BYTES = 8;
+/** Of the text file that Git keeps in place of a large one. */
+const MOST_POINTER_BYTES = 1024;
 /** The limit of the reference implementation. */
 const MAX_HEADER_BYTES = 100_000_000;
 
 export async function readSafetensors(source: ByteSource): Promise<Safetensors> {
   const { text, dataStart } = await readHeader(source);
   const header = parseHeader(source, text);
-  const { __metadata__: metadata = {}, ...claims } = header;
+  const { __metadata__: stated, ...claims } = header;
+  const metadata = stated ?? {};
   if (!isStringRecord(metadata)) throw lie(source, '__metadata__ must map names to strings');
   const entries = Object.entries(claims).map(([name, claim]) => parseEntry(source, name, claim, dataStart));
   assertContiguous(source, entries, dataStart);
@@ -63,8 +73,15 @@ export async function readSafetensors(source: ByteSource): Promise<Safetensors> 
 async function readHeader(source: ByteSource): Promise<{ text: string; dataStart: number }> {
   if (source.size < PREFIX_BYTES)
     throw lie(source, `it holds ${source.size} bytes, fewer than the 8 of a header length`);
-  const prefix = new DataView((await source.read(0, PREFIX_BYTES)).buffer);
-  const length = prefix.getBigUint64(0, true);
+  const start = await source.read(0, PREFIX_BYTES);
+  const length = new DataView(start.buffer).getBigUint64(0, true);
+  if (source.size < MOST_POINTER_BYTES && new TextDecoder().decode(start) === 'version ') {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${source.name} is a Git LFS pointer and not the weights that it stands for: run \`git lfs pull\` in the clone, or fetch the model with \`npx svc-engine pull owner/name\``,
+      { param: source.name },
+    );
+  }
   if (length > MAX_HEADER_BYTES)
     throw lie(source, `its header claims ${length} bytes, more than the ${MAX_HEADER_BYTES} allowed`);
   if (Number(length) > source.size - PREFIX_BYTES) {
@@ -100,8 +117,8 @@ function parseEntry(source: ByteSource, name: string, claim: unknown, dataStart:
   const wrong = (reason: string) => lie(source, `tensor ${JSON.stringify(name)}: ${reason}`);
   if (!isRecord(claim)) throw wrong('its entry is not an object');
   const { dtype = null, shape = null, data_offsets: offsets = null } = claim;
-  if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_BYTES, dtype)) {
-    throw wrong(`dtype ${JSON.stringify(dtype)} is none of ${Object.keys(DTYPE_BYTES).join(', ')}`);
+  if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_BITS, dtype)) {
+    throw wrong(`dtype ${JSON.stringify(dtype)} is none of ${Object.keys(DTYPE_BITS).join(', ')}`);
   }
   if (!isSizes(shape)) throw wrong(`shape ${JSON.stringify(shape)} is not a list of non-negative integers`);
   if (!isSizes(offsets) || offsets.length !== 2) {
@@ -142,8 +159,8 @@ function assertContiguous(source: ByteSource, entries: TensorEntry[], dataStart:
 
 /** Bytes that dtype and shape ask for; Infinity where no file could hold them. */
 export function tensorBytes({ dtype, shape }: Pick<TensorSpec, 'dtype' | 'shape'>): number {
-  const bytes = shape.reduce((product, size) => product * size, DTYPE_BYTES[dtype]);
-  return Number.isSafeInteger(bytes) ? bytes : Infinity;
+  const bits = shape.reduce((product, size) => product * size, DTYPE_BITS[dtype]);
+  return Number.isSafeInteger(bits) ? Math.ceil(bits / 8) : Infinity;
 }
 
 /** Everything before the data: length and header, padded with spaces so that the data begins at a multiple of 8, or at `room`. */

@@ -38,6 +38,38 @@ describe('reading', () => {
     expect((await readSafetensors(file('{}      ', 0))).tensors.size).toBe(0);
   });
 
+  it('takes what the reference takes: metadata that is null or empty, members nobody knows, any order', async () => {
+    const a = f32([1], 0, 4);
+    for (const metadata of [null, {}, { format: 'pt' }]) {
+      const found = await readSafetensors(file({ __metadata__: metadata, a }, 4));
+      expect([...found.tensors.keys()]).toEqual(['a']);
+      expect(found.metadata).toEqual(metadata ?? {});
+    }
+    const odd = { b: { ...f32([1], 4, 8), note: 'x' }, a };
+    expect([...(await readSafetensors(file(odd, 8))).tensors.keys()]).toEqual(['b', 'a']);
+    const named = file(`{"__proto__":${JSON.stringify(a)}}`, 4);
+    expect([...(await readSafetensors(named)).tensors.keys()]).toEqual(['__proto__']);
+  });
+
+  it.each([
+    ['F4', [16], 8],
+    ['F6_E2M3', [8], 6],
+    ['F8_E8M0', [8], 8],
+    ['F8_E4M3FNUZ', [8], 8],
+    ['C64', [1], 8],
+  ])('takes %s, which the loader refuses by its name', async (dtype, shape, bytes) => {
+    const { tensors } = await readSafetensors(file({ a: { dtype, shape, data_offsets: [0, bytes] } }, bytes));
+    expect(tensors.get('a')).toMatchObject({ dtype, bytes });
+  });
+
+  it('names a Git LFS pointer for what it is', async () => {
+    const text = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 4096\n`;
+    const source = memorySource('model.safetensors', new TextEncoder().encode(text));
+    await expect(readSafetensors(source)).rejects.toThrow(
+      /model\.safetensors is a Git LFS pointer .* `git lfs pull`/,
+    );
+  });
+
   it.each<[string, unknown, number, RegExp]>([
     ['overlap', { a: f32([2], 0, 8), b: f32([2], 4, 12) }, 12, /"b" overlaps tensor "a" by 4 bytes/],
     ['a gap', { a: f32([1], 0, 4), b: f32([1], 8, 12) }, 12, /4 bytes between tensor "a" and tensor "b"/],
