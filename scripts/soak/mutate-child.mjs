@@ -18,6 +18,8 @@ process.on('message', async ({ kind, path, adapter, size, quantization }) => {
   process.send({ ...result, rss: process.memoryUsage.rss() });
 });
 
+process.on('disconnect', () => process.exit());
+
 const COMPUTE = { text: computeText, embedding: computeEmbedding, image: computeImage };
 
 /** The value, or the error as data. `isOurs`: thrown on purpose. */

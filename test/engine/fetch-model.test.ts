@@ -35,7 +35,7 @@ describe('before its weights are fetched, a model is refused', () => {
     [{ architectures: ['Gemma3ForCausalLM'] }, {}, /^acme\/tiny: the architecture is Gemma3ForCausalLM/],
     [{ ...LLAMA, quantization_config: { quant_method: 'awq' } }, {}, /quantized with awq/],
     [{ ...LLAMA, hidden_act: 'relu' }, {}, /hidden_act/],
-    [LLAMA, { 'modules.json': '[]' }, /makes embeddings/],
+    [LLAMA, { 'modules.json': '[]' }, /makes embeddings \(by its modules.json\)/],
     [LLAMA, { 'tokenizer.model': 'x' }, /tokenizer only as tokenizer\.model/],
     [LLAMA, { 'tekken.json': '{}' }, /tokenizer only as tekken\.json/],
     [LLAMA, {}, /has no tokenizer/],

@@ -70,11 +70,13 @@ export function refuseEmbeddingFolder(
   architecture: string | null,
   classes: readonly string[],
 ): void {
-  if (!names.includes(MODULES) && !classes.includes(architecture ?? '')) return;
+  const hasModules = names.includes(MODULES);
+  if (!hasModules && !classes.includes(architecture ?? '')) return;
+  const sign = hasModules ? MODULES : `architecture ${architecture}`;
   throw new EngineError(
     'unsupported',
-    `${path} makes embeddings, it is not a language model: \`npx svc-engine serve --model-path ${path}\` answers /v1/embeddings with it`,
-    { param: MODULES },
+    `${path} makes embeddings (by its ${sign}), it is not a language model: \`npx svc-engine serve --model-path ${path}\` answers /v1/embeddings with it`,
+    { param: hasModules ? MODULES : 'architectures' },
   );
 }
 

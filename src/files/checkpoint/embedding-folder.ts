@@ -38,15 +38,23 @@ export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): P
     );
   }
   const pooling = modules.find(({ kind }) => kind === 'Pooling');
-  const settings = names.includes('sentence_bert_config.json')
-    ? await readJson(folder, 'sentence_bert_config.json')
-    : {};
-  const most = settings['max_seq_length'];
   return {
     pooling: pooling ? await readPooling(folder, `${pooling.path}/config.json`) : otherwise,
     normalize: modules.some(({ kind }) => kind === 'Normalize'),
-    mostTokens: typeof most === 'number' && Number.isInteger(most) && most > 0 ? most : null,
+    mostTokens: names.includes(SETTINGS) ? await readMostTokens(folder) : null,
   };
+}
+
+const SETTINGS = 'sentence_bert_config.json';
+
+async function readMostTokens(folder: Folder): Promise<number | null> {
+  const { max_seq_length: most = null } = await readJson(folder, SETTINGS);
+  if (most === null || (Number.isSafeInteger(most) && (most as number) > 0)) return most as number | null;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${SETTINGS} in ${folder.path}: max_seq_length is ${JSON.stringify(most)}, a positive integer or null is needed`,
+    { param: 'max_seq_length' },
+  );
 }
 
 async function readModules(folder: Folder): Promise<{ kind: string; path: string }[]> {

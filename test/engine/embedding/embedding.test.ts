@@ -176,12 +176,17 @@ describe('other layouts', () => {
     ],
     [{ 'modules.json': [{ type: 'sentence_transformers.models.Dense' }] }, 'unsupported', /a Dense module/],
     [{ 'modules.json': { no: 'list' } }, 'bad_checkpoint', /is not a list of modules/],
+    ...[0, -1, 0.5, '32', true].map((most) => [
+      { 'sentence_bert_config.json': { max_seq_length: most } },
+      'bad_checkpoint',
+      /sentence_bert_config\.json in .*: max_seq_length is /,
+    ]),
     [
       { 'config.json': { architectures: ['T5EncoderModel'] } },
       'unsupported',
       /architecture is T5EncoderModel/,
     ],
-  ])('refuses %j', async (files, code, message) => {
+  ] as [Record<string, unknown>, string, RegExp][])('refuses %j', async (files, code, message) => {
     const path = changed('bert', files);
     await expect(openEmbeddingModel({ ...options(path), inline: true })).rejects.toMatchObject({
       code,

@@ -40,7 +40,7 @@ describe('the class that computes a checkpoint', () => {
     [{ architectures: [], model_type: undefined }, 'unsupported', /its model_type is missing/],
     [{ architectures: 'LlamaForCausalLM' }, 'bad_checkpoint', /architectures is "LlamaForCausalLM", a list/],
     [{ architectures: [null] }, 'bad_checkpoint', /architectures is \[null\], a list/],
-    [{ architectures: ['BertModel'] }, 'unsupported', /makes embeddings/],
+    [{ architectures: ['BertModel'] }, 'unsupported', /makes embeddings \(by its architecture BertModel\)/],
     [{ architectures: undefined, model_type: 'bert' }, 'unsupported', /makes embeddings/],
   ])('%j is refused', async (changes, code, message) => {
     const error = await refusal({ ...whole, 'config.json': { ...config, ...changes } });
