@@ -115,7 +115,10 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   if (body.aside !== undefined && (yield* match(reader, [marker(body.aside)]))) {
     yield* run(reader, /[^\s<>[\]{}]/, LONGEST_NAME);
   }
-  if (!(yield* match(reader, [marker(body.separator.trim())]))) return false;
+  if (!(yield* match(reader, [marker(body.separator.trim())]))) {
+    const next = body.mayLackSeparator ? yield* peek(reader) : null;
+    if (next?.text !== '{' || next.id >= 0) return false;
+  }
   if (!open(context, name)) return false;
   yield* space(reader);
   parts.verbatim(true);

@@ -3,13 +3,20 @@
 // lists what may be called, or no marker says that a call begins (`bare`), must the name be known.
 
 import { readCall, type CallContext } from './bodies.ts';
-import type { ToolFormat } from './format.ts';
+import type { Tags, ToolFormat } from './format.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
 /** What may begin calls. */
-export function callOpeners({ section, call, bodies }: ToolFormat): string[] {
-  const own = bodies.flatMap((body) => (body.kind === 'tagged' ? [body.name.begin] : []));
-  return [section?.begin, call?.begin, ...own].filter((text): text is string => !!text);
+export function callOpeners(format: ToolFormat): string[] {
+  const own = format.bodies.flatMap((body) => (body.kind === 'tagged' ? [body.name.begin] : []));
+  const sections = sectionsOf(format).map(({ begin }) => begin);
+  return [...sections, format.call?.begin, ...own].filter((text): text is string => !!text);
+}
+
+/** As they are read: space behind the opening tag may be missing. */
+export function sectionsOf({ section, otherSections = [] }: ToolFormat): Tags[] {
+  const all = section ? [section, ...otherSections] : otherSections;
+  return all.map(({ begin, end }) => ({ begin: begin.trimEnd(), end }));
 }
 
 export interface CallsOptions extends CallContext {
@@ -23,18 +30,21 @@ export interface CallsOptions extends CallContext {
  */
 export function* readCalls(options: CallsOptions): Parse<boolean> {
   const { reader, format, parts, single, marker } = options;
-  const { section, call, list, separators = [], bodies } = format;
+  const { call, list, separators = [], bodies } = format;
   const one = (text: string | undefined): Marker[] => (text === undefined ? [] : [marker(text)]);
   const comma = { text: ',', symbols: [','] };
   /** Up to here, all is said or dropped. */
   let settled = reader.at;
   let any = false;
   let listed = false;
-  const inSection = (yield* match(reader, one(section?.begin))) !== null;
+  const sections = sectionsOf(format);
+  const openings = sections.map(({ begin }) => marker(begin));
+  const opening = yield* match(reader, openings);
+  const section = sections.find(({ begin }) => begin === opening?.text);
   for (;;) {
     yield* space(reader);
     if (any) settled = reader.at;
-    if (inSection && (yield* match(reader, one(section?.end)))) {
+    if (section && (yield* match(reader, one(section.end)))) {
       if (any) return true;
       break;
     }
@@ -43,7 +53,7 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
       if (any) settled = reader.at;
       continue;
     }
-    const between = listed ? [comma] : [...separators.map(marker), ...one(section?.begin)];
+    const between = listed ? [comma] : [...separators.map(marker), ...openings];
     const separated = any && (yield* match(reader, between)) !== null;
     yield* space(reader);
     if (list && !listed && (separated || !any) && (yield* character(reader, '['))) {
@@ -51,7 +61,7 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
       yield* space(reader);
     }
     const begun = yield* match(reader, one(call?.begin));
-    if (any && !begun && !separated && !inSection && !bodies.some(({ kind }) => kind === 'tagged')) break;
+    if (any && !begun && !separated && !section && !bodies.some(({ kind }) => kind === 'tagged')) break;
     yield* space(reader);
     if (!(yield* readCall(options, bodies))) break;
     any = true;

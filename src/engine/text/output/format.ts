@@ -20,6 +20,8 @@ export interface NamedBody {
   separator: string;
   /** What may stand between name and separator, up to the separator: a call id. */
   aside?: string;
+  /** The separator may be left out where the arguments follow the name at once. */
+  mayLackSeparator?: boolean;
   after?: string;
 }
 
@@ -56,10 +58,17 @@ export interface BracesBody {
 
 export type Body = JsonBody | NamedBody | TaggedBody | PythonBody | BracesBody;
 
+export interface Tags {
+  begin: string;
+  end: string;
+}
+
 export interface ToolFormat {
   name: string;
   /** Around all calls. */
-  section?: { begin: string; end: string };
+  section?: Tags;
+  /** Other tags around all calls that are read, but never written by a grammar. */
+  otherSections?: readonly Tags[];
   /** Around each call. */
   call?: { begin: string; end: string };
   /** Calls stand in brackets, with commas between, or may. */
@@ -71,6 +80,8 @@ export interface ToolFormat {
    * call only where it names a known tool.
    */
   bare?: string;
+  /** A grammar writes the section's tags all the same. */
+  marked?: boolean;
   /** A grammar writes the first; the parser takes the one that begins as the text does. */
   bodies: readonly Body[];
   /** The name in the text is an id: `functions.NAME:INDEX`. */
@@ -83,6 +94,8 @@ export interface ReasoningFormat {
   name: string;
   begin: string;
   end: string;
+  /** Other spellings of the tags, which are read too. */
+  others?: readonly Tags[];
   /** What the model writes between the end and its answer. */
   gap?: string;
   /** The reply begins inside, wherever the prompt has not closed the reasoning itself. */

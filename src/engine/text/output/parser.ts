@@ -2,9 +2,9 @@
 // tables of formats; the parser is one generator that is fed token by token.
 
 import type { Tool } from '../text-model.ts';
-import { beginsBare, callOpeners, readCalls, type CallsOptions } from './calls.ts';
+import { beginsBare, callOpeners, readCalls, sectionsOf, type CallsOptions } from './calls.ts';
 import { readChannels } from './channels.ts';
-import type { OutputFormat, ReasoningFormat } from './format.ts';
+import type { OutputFormat, ReasoningFormat, Tags } from './format.ts';
 import type { OutputParser } from './output-parser.ts';
 import { closeReasoning, type OutputParserOptions, type ParserState } from './parser-state.ts';
 import { createParts } from './parts.ts';
@@ -82,7 +82,7 @@ function callId(): string {
 function* readReply(state: ParserState, { tools: format, reasoning }: OutputFormat): Parse<void> {
   const { reader, parts, marker, options } = state;
   const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
-  const thinkMarkers = reasoning ? [marker(reasoning.begin)] : [];
+  const thinkMarkers = reasoning ? tagsOf(reasoning).map(({ begin }) => marker(begin)) : [];
   const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
   const special = firsts([...callMarkers, ...thinkMarkers, ...dropped]);
   const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
@@ -118,13 +118,18 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   }
 }
 
+/** All spellings. */
+function tagsOf(format: ReasoningFormat): Tags[] {
+  return [format, ...(format.others ?? [])];
+}
+
 function callsOptions(
   { reader, parts, marker, options }: ParserState,
   format: NonNullable<OutputFormat['tools']>,
   tools: readonly Tool[],
 ): CallsOptions {
-  const { call, section } = format;
-  const ends = [call?.end, section?.end].filter((text) => text !== undefined);
+  const { call } = format;
+  const ends = [...(call ? [call] : []), ...sectionsOf(format)].map(({ end }) => end);
   return {
     reader,
     parts,
@@ -147,17 +152,18 @@ function* readReasoning(
   opened: boolean,
 ): Parse<void> {
   const { reader, parts, marker } = state;
+  const begins = tagsOf(format).map(({ begin }) => marker(begin));
   const first = yield* peek(reader);
   state.reasoningFrom = first?.token ?? 0;
   if (!opened) {
     // The prompt has the tag, and some models write it once more.
     const from = reader.at;
     yield* space(reader);
-    if (!(yield* sees(reader, [marker(format.begin)]))) reader.at = from;
+    if (!(yield* sees(reader, begins))) reader.at = from;
   }
-  const tag = yield* match(reader, [marker(format.begin)]);
+  const tag = yield* match(reader, begins);
   parts.openReasoning(tag?.text ?? (format.joined ? format.begin : ''));
-  const ends = [marker(format.end)];
+  const ends = tagsOf(format).map(({ end }) => marker(end));
   const callsEnd = format.callsEnd ? callMarkers : [];
   const stops = firsts([...ends, ...callsEnd]);
   for (;;) {

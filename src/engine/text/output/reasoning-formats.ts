@@ -4,6 +4,10 @@ import type { ChannelFormat, ReasoningFormat } from './format.ts';
 
 const THINK = { begin: '<think>', end: '</think>', gap: '\n\n' };
 
+/** Granite 3.2 marks its reasoning by sentences, and some of its quantized copies shorten them. */
+const GRANITE_PHRASES = { begin: 'Here is my thought process:', end: 'Here is my response:' };
+const GRANITE_SHORT_PHRASES = { begin: "Here's my thought process:", end: "Here's my response:" };
+
 const FORMATS: readonly ReasoningFormat[] = [
   { name: 'think', ...THINK },
   { name: 'deepseek_r1', ...THINK, always: true },
@@ -33,8 +37,10 @@ const FORMATS: readonly ReasoningFormat[] = [
     name: 'granite',
     begin: '<think>',
     end: '</think>',
+    others: [GRANITE_PHRASES, GRANITE_SHORT_PHRASES],
     answer: { begin: '<response>', end: '</response>' },
   },
+  { name: 'granite3.2', ...GRANITE_PHRASES, gap: '\n\n', others: [GRANITE_SHORT_PHRASES] },
   { name: 'apertus', begin: '<|inner_prefix|>', end: '<|inner_suffix|>', repeats: true },
 ];
 
@@ -52,6 +58,7 @@ const ALIASES: Record<string, string> = {
   hunyuan: 'think',
   minimax: 'qwen3_thinking',
   poolside_v1: 'think',
+  olmo3: 'think',
   apertus2509: 'apertus',
 };
 

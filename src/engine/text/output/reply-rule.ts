@@ -106,7 +106,7 @@ function callsRule({ format, tools, given, schema, mark }: Context): Rule {
 }
 
 function formatCalls(
-  { section, call, list, separators, bodies, bare, lineBreaks }: ToolFormat,
+  { section, call, list, separators, bodies, bare, marked, lineBreaks }: ToolFormat,
   placed: readonly PlacedTool[],
   single: boolean,
   context: BodyContext,
@@ -120,11 +120,13 @@ function formatCalls(
   const wrapped = call ? sequence(mark(call.begin + inner), one, mark(inner + call.end)) : one;
   if (list === 'must') {
     const calls = sequence(text('['), several(wrapped, text(', '), single), text(']'));
-    return bare === undefined && section ? sequence(mark(section.begin), calls, mark(section.end)) : calls;
+    return (bare === undefined || marked) && section
+      ? sequence(mark(section.begin), calls, mark(section.end))
+      : calls;
   }
   if (bare !== undefined) return several(wrapped, text(`${separators?.[0] ?? ','} `), single);
   if (section && section.end === '') return several(sequence(mark(section.begin), wrapped), text(''), single);
-  const calls = several(wrapped, text(line), single);
+  const calls = several(wrapped, text(separators?.[0] ?? line), single);
   if (!section) return calls;
   const edge = call ? '' : line;
   return sequence(mark(section.begin + edge), calls, mark(edge + section.end));

@@ -51,7 +51,12 @@ const DEEPSEEK = {
 
 /** Before the list of all calls, or before each: newer models write no list. */
 const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
-const NAME_AND_MARK: NamedBody = { kind: 'named', separator: '[ARGS]', aside: '[CALL_ID]' };
+const NAME_AND_MARK: NamedBody = {
+  kind: 'named',
+  separator: '[ARGS]',
+  aside: '[CALL_ID]',
+  mayLackSeparator: true,
+};
 
 /** For models that know no format: what they are told, and what a grammar makes them write. */
 export const JSON_CALLS: ToolFormat = {
@@ -158,6 +163,7 @@ const FORMATS: readonly ToolFormat[] = [
   {
     name: 'interns1',
     section: { begin: '<|action_start|><|plugin|>\n', end: '<|action_end|>' },
+    otherSections: [{ begin: '<|action_start|> <|plugin|>', end: '<|action_end|>' }],
     bodies: [NAME_AND_PARAMETERS],
   },
   {
@@ -170,6 +176,11 @@ const FORMATS: readonly ToolFormat[] = [
     name: 'gemma4',
     call: { begin: '<|tool_call>', end: '<tool_call|>' },
     bodies: [{ kind: 'braces', before: 'call:', quote: '<|"|>' }],
+  },
+  {
+    name: 'functiongemma',
+    call: { begin: '<start_function_call>', end: '<end_function_call>' },
+    bodies: [{ kind: 'braces', before: 'call:', quote: '<escape>' }],
   },
   {
     name: 'cohere',
@@ -185,9 +196,13 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [{ kind: 'json', name: null, arguments: [] }],
   },
   {
+    // From 3.1 on some write the tag of others, or none.
     name: 'granite',
     section: { begin: '<|tool_call|>', end: '' },
+    otherSections: [TOOL_CALL],
     list: 'must',
+    bare: '[',
+    marked: true,
     bodies: [NAME_AND_ARGUMENTS],
   },
   {
@@ -203,6 +218,20 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [NAME_AND_ARGUMENTS],
   },
   { name: 'functools', section: { begin: 'functools', end: '' }, list: 'must', bodies: [NAME_AND_ARGUMENTS] },
+  {
+    // A list and nothing else, or one in the tags of other formats.
+    name: 'xlam',
+    otherSections: [TOOL_CALL, { begin: '[TOOL_CALLS]', end: '' }, { begin: '```json', end: '```' }],
+    list: 'must',
+    bare: '[',
+    bodies: [NAME_AND_ARGUMENTS],
+  },
+  {
+    name: 'olmo3',
+    section: { begin: '<function_calls>', end: '</function_calls>' },
+    separators: ['\n'],
+    bodies: [{ kind: 'python' }],
+  },
   {
     name: 'functionary',
     call: { begin: '<function=', end: '</function>' },
@@ -226,6 +255,12 @@ const ALIASES: Record<string, string> = {
   poolside_v1: 'glm45',
   trinity: 'hermes',
   internlm: 'interns1',
+  'intern-s1': 'interns1',
+  granite4: 'hermes',
+  llama3_json: 'llama3',
+  llama4_json: 'llama3',
+  phi4_mini_json: 'functools',
+  qwen3_xml: 'qwen3_coder',
   'minimax-m2': 'minimax_m2',
   apertus2509: 'apertus',
   cohere_command4: 'cohere',

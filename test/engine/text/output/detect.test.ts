@@ -33,6 +33,9 @@ describe('a chat template', () => {
       'minimax_m2',
       'minicpm5',
       'interns1',
+      'functiongemma',
+      'xlam',
+      'olmo3',
       'json',
     ]);
   });
@@ -42,8 +45,15 @@ describe('a chat template', () => {
     ['<｜tool_sep｜><steptml:invoke name=', 'step3'],
     ['<function name="f"><param name="a">', 'minicpm5'],
     ['<|action_start|><|plugin|>', 'interns1'],
+    ['<start_function_call>call:{{ name }}', 'functiongemma'],
+    ['{{ "<function_calls>" + calls }}', 'olmo3'],
   ])('with %s tells %s', (template, tools) => {
     expect(detectFormats(template, () => false).tools).toBe(tools);
+  });
+
+  it('of Granite 3.2 tells its sentences', () => {
+    const template = "Write your thoughts after 'Here is my thought process:' … <|tool_call|>";
+    expect(detectFormats(template, () => false)).toEqual({ tools: 'granite', reasoning: 'granite3.2' });
   });
 
   it('that is silent leaves it to the vocabulary', () => {
@@ -66,6 +76,9 @@ describe('a format by name', () => {
     expect(named('poolside_v1', 'poolside_v1')).toEqual({ tools: 'glm45', reasoning: 'think' });
     expect(named('interns1', 'interns1')).toEqual({ tools: 'interns1', reasoning: 'qwen3' });
     expect(named('minimax-m2', 'minimax')).toEqual({ tools: 'minimax_m2', reasoning: 'qwen3_thinking' });
+    expect(named('olmo3', 'olmo3')).toEqual({ tools: 'olmo3', reasoning: 'think' });
+    expect(named('internlm', 'granite')).toEqual({ tools: 'interns1', reasoning: 'granite' });
+    expect(named('granite4', 'granite3.2')).toEqual({ tools: 'hermes', reasoning: 'granite3.2' });
     expect(named('gpt-oss')).toEqual({ tools: 'gpt-oss', reasoning: 'gpt-oss' });
   });
 

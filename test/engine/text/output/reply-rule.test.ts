@@ -153,7 +153,7 @@ const formats: [string, OutputFormat, boolean][] = [...TOOL_FORMATS.keys(), 'gpt
 });
 
 describe.each(formats)('%s', (name, format, asSpecial) => {
-  const tools = name === 'gemma4' ? PLAIN_TOOLS : TOOLS;
+  const tools = ['gemma4', 'functiongemma'].includes(name) ? PLAIN_TOOLS : TOOLS;
   const setting = setUp(format, asSpecial);
   const ruleOf = (plan: Partial<ToolPlan>, answer: TextConstraint | null = null, answering = false) =>
     ruleOfReply(
