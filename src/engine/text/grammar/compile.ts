@@ -14,20 +14,27 @@ import {
 } from './dfa.ts';
 import { countTexts, neverRunsOut, textsOf } from './dfa-language.ts';
 import { dfaOf } from './determinize.ts';
-import { characters, type Expression } from './expression.ts';
+import type { Expression } from './expression.ts';
 import { innerNames, lookUp, namesOf, regularOf, runs, type Names } from './fuse.ts';
 import { ANY_JSON, MARKS } from './json-text.ts';
-import { lexemeOf, type Lexeme } from './lexeme.ts';
+import { bytesOf, lexemeOf, literalLexeme, type Lexeme } from './lexeme.ts';
 import type { ArrayNode, ElementNode, ObjectNode, OtherNames, Program, ProgramNode } from './program.ts';
 import { prune } from './prune.ts';
 import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
 import type { SpellingKind } from './spelling.ts';
+import { wordsDfa } from './words.ts';
 
-const MOST_NODES = 200_000;
+// A program is copied to the thread that serves, which has to wait for that.
+const MOST_NODES = 50_000;
+const MOST_LEXEMES = 8192;
 /** States times classes up to which parts are joined into one automaton. */
 const MOST_JOINED = 400_000;
 /** Names that are few enough to be known one by one. */
 const FEW_NAMES = 1000;
+/** Names that an object knows: each is an alternative of its own wherever a name may begin. */
+const MOST_NAMES = 4096;
+/** Of all lexemes. */
+const MOST_BYTES = 64 * 2 ** 20;
 
 /** `available`: 1 for each byte that is a token by itself. Throws TooLarge, and bad_request for a grammar that makes no sense. */
 export function compile(rule: Rule, available: Uint8Array, limits: Limits): Program {
@@ -45,6 +52,8 @@ function createCompiler(
   limits: Limits,
 ): { lower(rule: Rule, names: Names): number } {
   const lexemeNumbers = new Map<string, number>();
+  const numbersOf = new Map<Dfa, Map<string, number>>();
+  let bytes = 0;
 
   const add = (node: ProgramNode): number => {
     if (nodes.length >= MOST_NODES) throw new TooLarge(`over ${MOST_NODES} parts`);
@@ -52,20 +61,46 @@ function createCompiler(
     return nodes.push(node) - 1;
   };
   const addLexeme = (dfa: Dfa, kind: SpellingKind, longest?: number): number => {
-    const lexeme = lexemeOf(dfa, kind, available, limits, longest);
-    let number = lexemeNumbers.get(lexeme.key);
-    if (number === undefined) lexemeNumbers.set(lexeme.key, (number = lexemes.push(lexeme) - 1));
-    return number;
+    checkTime(limits);
+    let made = numbersOf.get(dfa);
+    if (made === undefined) numbersOf.set(dfa, (made = new Map()));
+    const key = `${kind} ${longest ?? ''}`;
+    let found = made.get(key);
+    if (found === undefined) made.set(key, (found = number(lexemeOf(dfa, kind, available, limits, longest))));
+    return found;
+  };
+  const number = (lexeme: Lexeme): number => {
+    let found = lexemeNumbers.get(lexeme.key);
+    if (found === undefined) {
+      lexemeNumbers.set(lexeme.key, (found = lexemes.push(lexeme) - 1));
+      bytes += bytesOf(lexeme);
+      if (lexemes.length > MOST_LEXEMES) throw new TooLarge(`over ${MOST_LEXEMES} different pieces of text`);
+      if (bytes > MOST_BYTES) throw new TooLarge(`automata of over ${MOST_BYTES / 2 ** 20} MiB`);
+    }
+    return found;
   };
 
+  const addLiteral = (text: string, kind: 'plain' | 'name'): number =>
+    number(literalLexeme(text, kind, available));
+
+  const waiting: { node: number; rule: Rule; names: Names }[] = [];
+  /** The node of a rule, which is built in its turn: however deep rules nest, nothing here does. */
   const lower = (rule: Rule, names: Names): number => {
     const known = names.nodes.get(rule);
     if (known !== undefined) return known;
     const node = add({ kind: 'sequence', nodes: [] });
     names.nodes.set(rule, node); // rules that come back to this one find it
-    const isOne = rule.type === 'text' || rule.type === 'regular';
-    nodes[node] = (isOne ? null : join([rule], 'sequence', names)) ?? build(rule, names);
+    waiting.push({ node, rule, names });
     return node;
+  };
+  const lowerAll = (start: Rule, startNames: Names): number => {
+    const first = lower(start, startNames);
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { node, rule, names } = next;
+      const isOne = rule.type === 'text' || rule.type === 'regular';
+      nodes[node] = (isOne ? null : join([rule], 'sequence', names)) ?? build(rule, names);
+    }
+    return first;
   };
 
   /** Regular rules as one lexeme, or null. */
@@ -93,7 +128,7 @@ function createCompiler(
   const build = (rule: Rule, names: Names): ProgramNode => {
     switch (rule.type) {
       case 'text':
-        return { kind: 'lexeme', lexeme: addLexeme(dfaOf(characters(rule.text), limits), 'plain') };
+        return { kind: 'lexeme', lexeme: addLiteral(rule.text, 'plain') };
       case 'regular':
         return { kind: 'lexeme', lexeme: addLexeme(rule.dfa, 'plain', rule.longest) };
       case 'string':
@@ -128,13 +163,14 @@ function createCompiler(
 
   const buildObject = (rule: ObjectRule, names: Names): ObjectNode => {
     const isAllowed = (name: string): boolean => rule.names === null || accepts(rule.names, name);
-    const wordsDfa = dfaOf(
-      { kind: 'choice', parts: rule.properties.map(({ name }) => characters(name)) },
+    if (rule.properties.length > MOST_NAMES) throw new TooLarge(`an object of over ${MOST_NAMES} names`);
+    const words = wordsDfa(
+      rule.properties.map(({ name }) => name),
       limits,
     );
     const known: ObjectNode['known'] = [];
     const addKnown = (name: string, value: number): void => {
-      known.push({ name, lexeme: addLexeme(dfaOf(characters(name), limits), 'name'), value });
+      known.push({ name, lexeme: addLiteral(name, 'name'), value });
     };
     for (const { name, value } of rule.properties)
       if (value !== null && isAllowed(name)) addKnown(name, lower(value, names));
@@ -150,7 +186,7 @@ function createCompiler(
       others.push({ lexeme: addLexeme(dfa, 'name'), value: node, scarce: neverRunsOut(dfa) ? null : dfa });
     };
     const allowed = rule.names ?? ANY_TEXT;
-    let left = subtract(allowed, wordsDfa, limits);
+    let left = words.accept.length === 0 ? allowed : subtract(allowed, words, limits);
     for (const { names: pattern, value } of rule.patterns) {
       addOthers(intersect(left, pattern, limits), value);
       left = subtract(left, pattern, limits);
@@ -158,15 +194,15 @@ function createCompiler(
     addOthers(left, rule.rest);
 
     const numbers = new Map(known.map(({ name }, i) => [name, i]));
-    const number = (name: string): number => numbers.get(name) ?? -1;
+    const numberOf = (name: string): number => numbers.get(name) ?? -1;
     return {
       kind: 'object',
       isSet: false,
       known,
       others,
-      required: [...new Set(rule.required)].map(number),
+      required: [...new Set(rule.required)].map(numberOf),
       dependents: known.map(({ name }) =>
-        Object.hasOwn(rule.dependentRequired, name) ? rule.dependentRequired[name]!.map(number) : [],
+        Object.hasOwn(rule.dependentRequired, name) ? rule.dependentRequired[name]!.map(numberOf) : [],
       ),
       min: rule.min,
       max: rule.max,
@@ -177,13 +213,12 @@ function createCompiler(
     const value = add({ kind: 'sequence', nodes: [] });
     const known = literals.map((name) => ({
       name,
-      lexeme: addLexeme(dfaOf(characters(name), limits), 'plain'),
+      lexeme: addLiteral(name, 'plain'),
       value,
     }));
     const others: OtherNames[] = [];
     if (strings !== null && (countTexts(strings)[0] ?? 0) <= FEW_NAMES) {
-      for (const name of textsOf(strings))
-        known.push({ name, lexeme: addLexeme(dfaOf(characters(name), limits), 'name'), value });
+      for (const name of textsOf(strings)) known.push({ name, lexeme: addLiteral(name, 'name'), value });
     } else if (strings !== null) {
       const scarce = neverRunsOut(strings) ? null : strings;
       others.push({ lexeme: addLexeme(strings, 'name'), value, scarce });
@@ -208,5 +243,5 @@ function createCompiler(
     return { kind: 'array', prefix, rest, min: rule.min, max: rule.max, contains: rule.contains ?? null };
   };
 
-  return { lower };
+  return { lower: lowerAll };
 }

@@ -2,7 +2,7 @@
 // what came before where an assertion waits for it.
 
 import { intersection, pairs, type CodePoints } from './code-points.ts';
-import { checkLimits, dfa, limits, type Dfa, type Limits } from './dfa.ts';
+import { checkLimits, checkTime, dfa, limits, NOTHING, unite, type Dfa, type Limits } from './dfa.ts';
 import { nfaOf, type Assertion, type Expression, type Nfa } from './expression.ts';
 import { WORD } from './unicode.ts';
 
@@ -42,6 +42,7 @@ export function dfaOf(expression: Expression, bounds: Limits = limits()): Dfa {
   const next: number[] = [];
   const accept: boolean[] = [];
   for (let at = 0; at < found.length; at++) {
+    checkTime(bounds);
     const { places, before } = found[at]!;
     const waits = hasAssertions && places.some((place) => asserts[place]);
     const resolve = (after: Side): number[] => (waits ? close(places, { before, after }) : places);
@@ -65,6 +66,15 @@ export function dfaOf(expression: Expression, bounds: Limits = limits()): Dfa {
   }
   return dfa({ starts, classes, classCount: sides.length, next, accept }, bounds);
 }
+
+/** Texts of any of them; of many at once, as adding one after the other would go through all before each time. */
+export function uniteAll(all: readonly Dfa[], bounds: Limits): Dfa {
+  if (all.length > FEW)
+    return dfaOf({ kind: 'choice', parts: all.map((one) => ({ kind: 'dfa', dfa: one })) }, bounds);
+  return all.reduce((a, b) => unite(a, b, bounds), NOTHING);
+}
+
+const FEW = 8;
 
 /** What places reach without a character. With both sides known assertions are decided, else they wait. */
 function closureOf(nfa: Nfa): (from: number[], sides: { before: Side; after: Side } | null) => number[] {

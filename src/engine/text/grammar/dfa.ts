@@ -41,13 +41,10 @@ export function checkTime(bounds: Limits): void {
   if (isOver(bounds)) throw new TooLarge(`more than ${bounds.milliseconds / 1000} s to compile`);
 }
 
-/** States between two looks at the clock. */
-const UNCHECKED = 16;
-
 export function checkLimits(bounds: Limits, states: number, classes: number): void {
   if (states * Math.max(classes, 1) > bounds.cells)
     throw new TooLarge(`an automaton of over ${states} states`);
-  if (states % UNCHECKED === 0) checkTime(bounds);
+  checkTime(bounds);
 }
 
 /** Trims, minimises, and joins classes that no state tells apart. */
@@ -82,6 +79,7 @@ export function lengthBetween(min: number, max = Infinity, bounds: Limits = limi
 
 /** Texts for which `wanted(in a, in b)` holds; `wanted(false, false)` is false. */
 function combine(a: Dfa, b: Dfa, wanted: (inA: boolean, inB: boolean) => boolean, bounds: Limits): Dfa {
+  checkTime(bounds);
   const { starts, classes, both } = commonClasses(a, b);
   const numbers = new Map<number, number>();
   const found: [number, number][] = [];

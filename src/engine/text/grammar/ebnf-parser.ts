@@ -26,10 +26,13 @@ const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f:
 interface Reader {
   text: string;
   at: number;
+  /** Where each line begins. */
+  lines: readonly number[];
 }
 
 export function readDefinitions(text: string): Definition[] {
-  const reader: Reader = { text, at: 0 };
+  const lines = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+  const reader: Reader = { text, at: 0, lines };
   const definitions: Definition[] = [];
   skip(reader);
   while (reader.at < text.length) {
@@ -234,8 +237,16 @@ function takes(reader: Reader, text: string): boolean {
   return true;
 }
 
-function lineOf({ text, at }: Reader): number {
-  return text.slice(0, at).split('\n').length;
+/** From 1 on. */
+function lineOf({ lines, at }: Reader): number {
+  let low = 0;
+  let high = lines.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lines[middle]! <= at) low = middle;
+    else high = middle - 1;
+  }
+  return low + 1;
 }
 
 function fail(reader: Reader, what: string, remedy: string): never {

@@ -29,7 +29,7 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
     case 'json_schema':
       return ruleOfSchema(format.json_schema, { path: `${path}.json_schema`, limits });
     case 'any_text': {
-      const free = textWithout([...(format.excludes ?? []), ...ends]);
+      const free = textWithout([...(format.excludes ?? []), ...ends], limits);
       const { dfa, longest } = bounded(free, format.max_chars ?? Infinity, limits);
       return regular(dfa, longest);
     }
@@ -67,7 +67,11 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
         trigger,
         after: inside(`rules.${i}.1`, each),
       }));
-      return dispatchedText(rules, { excludes: format.excludes ?? [], once: format.loop === false });
+      return dispatchedText(rules, {
+        excludes: format.excludes ?? [],
+        once: format.loop === false,
+        bounds: limits,
+      });
     }
   }
 }
@@ -84,7 +88,7 @@ function triggeredTags(format: TriggeredTagsFormat, { path, limits, ends }: Plac
     }),
   );
   const excludes = [...triggers, ...(format.excludes ?? []), ...ends];
-  const free = dispatchedText(rules, { excludes, once: once === true });
+  const free = dispatchedText(rules, { excludes, once: once === true, bounds: limits });
   return needed ? sequence(choice(...whole), free) : free;
 }
 

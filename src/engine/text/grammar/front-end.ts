@@ -39,7 +39,7 @@ export function ruleOfConstraint(constraint: GrammarSource, limits: Limits): Rul
           const content = ruleOfSchema(schema, { path: `constraint.structures.${i}.schema`, limits });
           return { begin, content, end };
         });
-        return taggedText(constraint.triggers, tags);
+        return taggedText(constraint.triggers, tags, limits);
       });
     case 'format':
       return ruleOfFormat(constraint.format, { path: 'constraint.format', limits, ends: [] });

@@ -22,6 +22,8 @@ export interface Names {
 
 /** Places up to which parts are joined. */
 const MOST_PLACES = 20_000;
+/** Rules inside one another that are looked into. */
+const DEEPEST = 300;
 
 export function namesOf(
   rules: Record<string, Rule>,
@@ -48,18 +50,19 @@ export function lookUp(name: string, names: Names): { rule: Rule; names: Names }
   );
 }
 
-/** null: it is not regular, or too large to be joined. */
-export function regularOf(rule: Rule, names: Names): Regular | null {
+/** null: it is not regular, or too large or too deep to be joined. */
+export function regularOf(rule: Rule, names: Names, depth = 0): Regular | null {
   const known = names.regular.get(rule);
   if (known !== undefined) return known;
+  if (depth > DEEPEST) return null;
   names.regular.set(rule, null); // where it refers to itself it is not regular
-  const found = read(rule, names);
+  const found = read(rule, names, depth + 1);
   const fits = found !== null && found.size <= MOST_PLACES ? found : null;
   names.regular.set(rule, fits);
   return fits;
 }
 
-function read(rule: Rule, names: Names): Regular | null {
+function read(rule: Rule, names: Names, depth: number): Regular | null {
   switch (rule.type) {
     case 'text':
       return { expression: characters(rule.text), size: rule.text.length };
@@ -68,7 +71,7 @@ function read(rule: Rule, names: Names): Regular | null {
       return { expression: { kind: 'dfa', dfa: rule.dfa }, size: rule.dfa.accept.length };
     case 'sequence':
     case 'choice': {
-      const parts = regulars(rule.rules, names);
+      const parts = regulars(rule.rules, names, depth);
       if (parts === null) return null;
       const expressions = parts.map(({ expression }) => expression);
       return {
@@ -77,7 +80,7 @@ function read(rule: Rule, names: Names): Regular | null {
       };
     }
     case 'repeat': {
-      const part = regularOf(rule.rule, names);
+      const part = regularOf(rule.rule, names, depth);
       if (part === null) return null;
       const { min, max } = rule;
       return {
@@ -87,21 +90,21 @@ function read(rule: Rule, names: Names): Regular | null {
     }
     case 'reference': {
       const target = lookUp(rule.name, names);
-      return regularOf(target.rule, target.names);
+      return regularOf(target.rule, target.names, depth);
     }
     case 'scope':
-      return regularOf(rule.start, innerNames(rule, names));
+      return regularOf(rule.start, innerNames(rule, names), depth);
     case 'json':
-      return regularOf(ANY_JSON, names);
+      return regularOf(ANY_JSON, names, depth);
     default:
       return null;
   }
 }
 
-function regulars(rules: Rule[], names: Names): Regular[] | null {
+function regulars(rules: Rule[], names: Names, depth: number): Regular[] | null {
   const found: Regular[] = [];
   for (const rule of rules) {
-    const regular = regularOf(rule, names);
+    const regular = regularOf(rule, names, depth);
     if (regular === null) return null;
     found.push(regular);
   }

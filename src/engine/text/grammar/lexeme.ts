@@ -73,6 +73,40 @@ export function lexemeOf(
   return assemble(quoted, spelling, isQuoted, count);
 }
 
+/** One text, byte for byte: as it stands, or as a name in quotes, escaped as JSON.stringify does. */
+export function literalLexeme(text: string, kind: 'plain' | 'name', available: Uint8Array): Lexeme {
+  const all = new TextEncoder().encode(kind === 'name' ? JSON.stringify(text) : text);
+  const classes = new Map<number, number>();
+  for (const byte of all) if (!classes.has(byte)) classes.set(byte, classes.size);
+  const isSpelled = all.every((byte) => available[byte] === 1);
+  const count = isSpelled ? all.length + 1 : 0;
+  const next = new Int32Array(count * classes.size).fill(-1);
+  const accept = new Uint8Array(count);
+  const bytes = new Int32Array(256);
+  if (isSpelled) {
+    all.forEach((byte, at) => (next[at * classes.size + classes.get(byte)!] = at + 1));
+    classes.forEach((of, byte) => (bytes[byte] = -1 - of));
+    accept[all.length] = 1;
+  }
+  // All states but the last go on.
+  const liveClasses = Int32Array.from(accept);
+  const viable = new Uint8Array([1, 0]);
+  const quoted = kind === 'name';
+  const key = `text ${contentKey([[Number(quoted)], all])}`;
+  return {
+    quoted,
+    key,
+    classCount: classes.size,
+    next,
+    accept,
+    places: 1,
+    bytes,
+    liveClasses,
+    viable,
+    count: null,
+  };
+}
+
 const QUOTES = 2;
 
 function counted(dfa: Dfa, { reach }: Spelling, longest: number): Count {
@@ -125,6 +159,11 @@ function assemble(
   });
   const key = `${contentKey([[Number(quoted)], next, accept, bytes])}${count === null ? '' : ` ${count.longest}`}`;
   return { quoted, key, classCount, next, accept, places, bytes, liveClasses, viable, count };
+}
+
+/** What it takes, about. */
+export function bytesOf({ next, accept, bytes, liveClasses, viable }: Lexeme): number {
+  return [next, accept, bytes, liveClasses, viable].reduce((sum, { byteLength }) => sum + byteLength, 500);
 }
 
 /** A fingerprint of 106 bits, and the sizes. */

@@ -4,7 +4,7 @@
 
 import * as arrays from './array-state.ts';
 import { advance, goesOn, isComplete, type Lexeme } from './lexeme.ts';
-import { createNames, seenKey } from './object-names.ts';
+import { createNames } from './object-names.ts';
 import * as objects from './object-state.ts';
 import type { ArrayNode, Mark, ObjectNode, Program } from './program.ts';
 import {
@@ -51,7 +51,7 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     to.item({ key: `l${lexeme}.${state}`, kind: 'lexeme', lexeme, state });
   const mark = (to: Arena, below: Cell, which: Mark): Cell => to.push(below, lexemeItem(to, marks[which]));
   const objectItem = (to: Arena, node: number, at: ObjectItem['at'], seen: objects.Seen): Item =>
-    to.item({ key: `o${node}${at}${seenKey(seen)}`, kind: 'object', node, at, seen });
+    to.item({ key: `o${node}${at}${objects.seenKey(seen)}`, kind: 'object', node, at, seen });
   const arrayItem = (to: Arena, node: number, at: 'first' | 'next', count: number, matched: number): Item => {
     const kept = arrays.saturate(nodes[node] as ArrayNode, count, matched);
     return to.item({ key: `a${node}${at}${kept.count}.${kept.matched}`, kind: 'array', node, at, ...kept });
@@ -161,7 +161,7 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     isSet ? rest : mark(to, to.push(rest, nodeItem(to, value)), 'colon');
 
   const otherName = (to: Arena, name: Omit<OtherName, 'key' | 'kind'>): Item => {
-    const key = `m${name.node}.${name.group}.${name.lexeme}.${name.state}${seenKey(name.seen)}${name.spelled}`;
+    const key = `m${name.node}.${name.group}.${name.lexeme}.${name.state}${objects.seenKey(name.seen)}${name.spelled}`;
     return to.item({ key, kind: 'name', ...name });
   };
 

@@ -2,14 +2,16 @@
 
 import { NOTHING, NO_CLASS, type Dfa, type RawDfa } from './dfa-table.ts';
 
-/** Rounds of refinement between two calls of `check`. */
-const UNCHECKED = 64;
+/** Cells looked at between two calls of `check`. */
+const UNCHECKED = 20_000;
 
 /** `check` is called now and then: it throws where the time is over. */
 export function minimize(raw: RawDfa, check: () => void): Dfa {
   const live = liveStates(raw);
   if (!live.includes(0)) return NOTHING;
+  check();
   const blockOf = refine(raw, live, check);
+  check();
   const { next, accept } = quotient(raw, live, blockOf);
   return joinClasses(raw, next, accept);
 }
@@ -66,10 +68,15 @@ function refine({ classCount, next, accept }: RawDfa, live: number[], check: () 
 
   const waiting = [0, 1];
   const marked: number[] = [0, 0]; // members of the block moved to its front
-  for (let round = 1; waiting.length > 0; round++) {
-    if (round % UNCHECKED === 0) check();
+  let unchecked = 0;
+  while (waiting.length > 0) {
     const splitter = waiting.pop()!;
     const states = members.slice(from[splitter], to[splitter]);
+    unchecked += (states.length + 1) * classCount;
+    if (unchecked > UNCHECKED) {
+      check();
+      unchecked = 0;
+    }
     for (let c = 0; c < classCount; c++) {
       const touched: number[] = [];
       for (const state of states) {

@@ -6,7 +6,7 @@ import { limits, subtract, type Dfa } from './dfa.ts';
 import { countTexts } from './dfa-language.ts';
 import { characters } from './expression.ts';
 import { lexemeOf, type Lexeme } from './lexeme.ts';
-import { nextKnown, nextOthers, type Left, type Seen } from './object-state.ts';
+import { nextKnown, nextOthers, seenKey, type Left, type Seen } from './object-state.ts';
 import type { ObjectNode, Program } from './program.ts';
 
 export interface Names {
@@ -66,10 +66,6 @@ export function createNames({ nodes }: Program, lexemes: Lexeme[], available: Ui
       return scarce === null ? lexeme : reduce(node, group, scarce, seen.others[group] ?? []).lexeme;
     },
   };
-}
-
-export function seenKey({ known, others }: Seen): string {
-  return `(${known.join()};${others.map((group) => JSON.stringify(group)).join()})`;
 }
 
 /** The name that bytes in quotes stand for. */

@@ -11,7 +11,7 @@ import { NONE, type Term } from './term.ts';
 import { termOf, type ObjectShape } from './object-shape.ts';
 import type { Shape } from './shape.ts';
 import { termsOfSome, withoutSome } from './some-property.ts';
-import { wordsDfa } from './words.ts';
+import { wordsDfa } from '../words.ts';
 
 export type IsAlive = (term: Term) => boolean;
 
@@ -104,7 +104,8 @@ function livingObject(shape: ObjectShape, isAlive: IsAlive, context: Context): O
   for (const [name, term] of named) {
     const together = closure([name], dependent);
     const possible = [...together].every((each) => isAlive(named.get(each) ?? NONE));
-    const fits = possible && new Set([...required, ...together]).size <= shape.max;
+    const extra = [...together].filter((each) => !required.has(each)).length;
+    const fits = possible && required.size + extra <= shape.max;
     if (!fits) {
       if (required.has(name)) return null;
       if (term !== NONE) named.set(name, NONE);

@@ -5,7 +5,7 @@ import { intersect, NOTHING, unite, type Dfa, type Limits } from '../dfa.ts';
 import { characters, type Expression } from '../expression.ts';
 import { regexDfa } from '../regex.ts';
 import { nextBelow } from './decimal.ts';
-import { wordsDfa } from './words.ts';
+import { wordsDfa } from '../words.ts';
 import { LARGEST_PLAIN, plainDfa, type Range } from './plain-number.ts';
 
 export const SMALLEST_PLAIN = 1e-6;

@@ -107,14 +107,17 @@ export function createContext(document: SchemaDocument, bounds: Limits): Context
         const values = term.of.flatMap((each): Json[] => (each.kind === 'value' ? [each.value] : []));
         const others = term.of.filter((each) => each.kind !== 'value').map(shapeOf);
         const first = values.length === 0 ? NO_SHAPE : shapeOfValues(values, context);
-        return others.reduce((a, b) => uniteShapes(a, b, context), first);
+        return uniteShapes([first, ...others], context);
       }
       case 'schema': {
         const reader = readSchema({ ...term, value: term.node.value as Record<string, unknown> }, context);
         if (asksUnseen(reader)) {
           const found = annotated.get(term) ?? workOutSeen(term);
           annotated.set(term, found);
-          return found.reduce((all, { shape }) => uniteShapes(all, shape, context), NO_SHAPE);
+          return uniteShapes(
+            found.map(({ shape }) => shape),
+            context,
+          );
         }
         return applicators(reader, false, context).reduce((shape, { options }) => {
           const choice = options.map(({ of, where }) => context.terms.all([...of, where]));
@@ -176,7 +179,10 @@ export function createContext(document: SchemaDocument, bounds: Limits): Context
   function joined(list: Alternative[]): Alternative[] {
     const blind = list.filter(({ seen }) => seesNothing(seen));
     if (blind.length < 2) return list;
-    const shape = blind.reduce((all, each) => uniteShapes(all, each.shape, context), NO_SHAPE);
+    const shape = uniteShapes(
+      blind.map((each) => each.shape),
+      context,
+    );
     return [{ shape, seen: NOTHING_SEEN }, ...list.filter(({ seen }) => !seesNothing(seen))];
   }
 

@@ -11,6 +11,7 @@ import {
   nextBelow,
   type Decimal,
 } from './decimal.ts';
+import { TooLarge } from '../dfa.ts';
 
 export interface NumberPiece {
   /** -Infinity and Infinity: no bound. */
@@ -28,6 +29,8 @@ export type NumberSet = readonly NumberPiece[];
 export const ALL_NUMBERS: NumberSet = [{ min: -Infinity, max: Infinity, step: null, not: [] }];
 
 const ONE = decimalOf(1);
+/** Of two sets that are met piece by piece. */
+const MOST_PAIRS = 1_000_000;
 
 /** A bound at the largest double is none. */
 function numbersBetween(min: number, max: number): NumberSet {
@@ -57,6 +60,8 @@ export function oneOfNumbers(values: readonly number[]): NumberSet {
 export function intersectNumbers(a: NumberSet, b: NumberSet): NumberSet {
   if (a === ALL_NUMBERS) return b;
   if (b === ALL_NUMBERS) return a;
+  if (a.every(isInterval) && b.every(isInterval)) return commonIntervals(a, b);
+  if (a.length * b.length > MOST_PAIRS) throw new TooLarge(`over ${MOST_PAIRS} pairs of number ranges`);
   return tidy(
     a.flatMap((x) =>
       b.map((y) => ({
@@ -69,12 +74,35 @@ export function intersectNumbers(a: NumberSet, b: NumberSet): NumberSet {
   );
 }
 
-export function uniteNumbers(a: NumberSet, b: NumberSet): NumberSet {
-  return a === ALL_NUMBERS || b === ALL_NUMBERS ? ALL_NUMBERS : tidy([...a, ...b]);
+const isInterval = ({ step, not }: NumberPiece): boolean => step === null && not.length === 0;
+
+/** Both have no two pieces that touch, ascending. */
+function commonIntervals(a: NumberSet, b: NumberSet): NumberSet {
+  const common: NumberPiece[] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const [x, y] = [a[i]!, b[j]!];
+    const [min, max] = [Math.max(x.min, y.min), Math.min(x.max, y.max)];
+    if (min <= max) common.push({ ...x, min, max });
+    if (x.max < y.max) i++;
+    else j++;
+  }
+  return tidy(common);
+}
+
+export function uniteNumbers(...sets: NumberSet[]): NumberSet {
+  return sets.includes(ALL_NUMBERS) ? ALL_NUMBERS : tidy(sets.flat());
 }
 
 export function complementNumbers(set: NumberSet): NumberSet {
-  return set.reduce<NumberSet>((left, piece) => intersectNumbers(left, outside(piece)), ALL_NUMBERS);
+  const gaps: NumberPiece[] = [];
+  let from = -Infinity;
+  for (const { min, max } of set.filter(isInterval)) {
+    if (min > -Infinity) gaps.push({ min: from, max: nextBelow(min), step: null, not: [] });
+    from = max === Infinity ? NaN : nextAbove(max);
+  }
+  gaps.push({ min: from, max: Infinity, step: null, not: [] });
+  const others = set.filter((piece) => !isInterval(piece));
+  return others.reduce((left, piece) => intersectNumbers(left, outside(piece)), tidy(gaps));
 }
 
 function outside({ min, max, step, not }: NumberPiece): NumberSet {
@@ -91,14 +119,18 @@ function tidy(pieces: NumberPiece[]): NumberSet {
   const kept = pieces.filter((piece) => piece.min <= piece.max && !contradicts(piece));
   kept.sort((a, b) => a.min - b.min);
   const joined: NumberPiece[] = [];
+  // Of the pieces with the same steps, only the last one can touch the next.
+  const last = new Map<string, number>();
   for (const piece of kept) {
-    const at = joined.findIndex((other) => alike(other, piece) && piece.min <= nextAbove(other.max));
-    const other = joined[at];
-    if (other === undefined) joined.push(piece);
-    else joined[at] = { ...other, max: Math.max(other.max, piece.max) };
+    const key = stepsKey(piece);
+    const at = last.get(key);
+    const other = at === undefined ? undefined : joined[at]!;
+    if (other !== undefined && piece.min <= nextAbove(other.max))
+      joined[at!] = { ...other, max: Math.max(other.max, piece.max) };
+    else last.set(key, joined.push(piece) - 1);
   }
   const [first] = joined;
-  const whole = first?.min === -Infinity && first.max === Infinity && alike(first, ALL_NUMBERS[0]!);
+  const whole = first?.min === -Infinity && first.max === Infinity && isInterval(first);
   return whole ? ALL_NUMBERS : joined;
 }
 
@@ -109,9 +141,8 @@ function contradicts({ min, max, step, not }: NumberPiece): boolean {
   return min === max && not.some((each) => isMultiple(decimalOf(min), each));
 }
 
-function alike(a: NumberPiece, b: NumberPiece): boolean {
-  const steps = a.step === null || b.step === null ? a.step === b.step : same(a.step, b.step);
-  return steps && a.not.length === b.not.length && a.not.every((each, i) => same(each, b.not[i]!));
+function stepsKey({ step, not }: NumberPiece): string {
+  return [step, ...not].map((each) => (each === null ? '' : `${each.digits}e${each.exponent}`)).join();
 }
 
 const same = (a: Decimal, b: Decimal): boolean => a.digits === b.digits && a.exponent === b.exponent;

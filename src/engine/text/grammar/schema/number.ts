@@ -2,13 +2,14 @@
 // that does not divide 100,000, numbers from 1e21 on have no spelling with an exponent.
 
 import type { BoundedText } from '../bounded.ts';
-import { isEmpty, NOTHING, unite, type Limits } from '../dfa.ts';
+import { uniteAll } from '../determinize.ts';
+import { isEmpty, type Limits } from '../dfa.ts';
 import { INTEGER, NUMBER } from '../json-text.ts';
 import { decimalOf, isMultiple, type Decimal } from './decimal.ts';
 import { exponentDfa, SMALLEST_PLAIN } from './exponent.ts';
 import { plainText } from './plain-number.ts';
 import { ALL_NUMBERS, INTEGERS, type NumberPiece, type NumberSet } from './number-set.ts';
-import { wordsDfa } from './words.ts';
+import { wordsDfa } from '../words.ts';
 
 const made = new WeakMap<NumberSet, BoundedText[]>();
 
@@ -22,11 +23,14 @@ const USUAL = new Map<NumberSet, BoundedText[]>([
 export function numberTexts(set: NumberSet, bounds: Limits): BoundedText[] {
   let found = USUAL.get(set) ?? made.get(set);
   if (found === undefined) {
-    const texts = set.flatMap((piece) => pieceTexts(piece, bounds)).filter(({ dfa }) => !isEmpty(dfa));
+    const single = set.filter(({ min, max }) => min === max).map(({ min }) => String(min));
+    const texts = set
+      .filter(({ min, max }) => min < max)
+      .flatMap((piece) => pieceTexts(piece, bounds))
+      .filter(({ dfa }) => !isEmpty(dfa));
     const counted = texts.filter(({ longest }) => longest < Infinity);
-    const whole = texts
-      .filter(({ longest }) => longest === Infinity)
-      .reduce((all, { dfa }) => unite(all, dfa, bounds), NOTHING);
+    const others = texts.filter(({ longest }) => longest === Infinity).map(({ dfa }) => dfa);
+    const whole = uniteAll([...(single.length > 0 ? [wordsDfa(single, bounds)] : []), ...others], bounds);
     found = isEmpty(whole) ? counted : [{ dfa: whole, longest: Infinity }, ...counted];
     made.set(set, found);
   }
@@ -35,7 +39,6 @@ export function numberTexts(set: NumberSet, bounds: Limits): BoundedText[] {
 
 function pieceTexts(piece: NumberPiece, bounds: Limits): BoundedText[] {
   const { min, max, step, not } = piece;
-  if (min === max) return [{ dfa: wordsDfa([String(min)], bounds), longest: Infinity }];
   // What JSON.stringify writes with an exponent of 21 or more is a multiple of 100,000.
   const large = not.length === 0 && (step === null || isMultiple(decimalOf(1e5), step));
   const small = step === null && not.every((each) => valueOf(each) >= SMALLEST_PLAIN);

@@ -2,7 +2,8 @@
 // properties stay terms, so that one level is worked out at a time.
 
 import { bounded, product } from '../bounded.ts';
-import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, unite, type Dfa } from '../dfa.ts';
+import { uniteAll } from '../determinize.ts';
+import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, type Dfa } from '../dfa.ts';
 import { ANY_ARRAY, complementArray, intersectArrays, type ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
 import {
@@ -15,7 +16,7 @@ import {
 } from './number-set.ts';
 import { ANY_OBJECT, complementObject, intersectObjects, type ObjectShape } from './object-shape.ts';
 import { NONE, type Json } from './term.ts';
-import { wordsDfa } from './words.ts';
+import { wordsDfa } from '../words.ts';
 
 export interface Shape {
   readonly null: boolean;
@@ -69,7 +70,7 @@ export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
   };
 }
 
-function pairwise<T>(
+function pairwise<T extends object>(
   a: readonly T[],
   b: readonly T[],
   any: T,
@@ -89,24 +90,36 @@ function pairwise<T>(
   return [...met.values()];
 }
 
-export function uniteShapes(a: Shape, b: Shape, context: Context): Shape {
-  if (a === NO_SHAPE) return b;
-  if (b === NO_SHAPE) return a;
+/** All at once: adding one after the other would go through all before each time. */
+export function uniteShapes(all: readonly Shape[], context: Context): Shape {
+  const shapes = all.filter((shape) => shape !== NO_SHAPE);
+  if (shapes.length <= 1) return shapes[0] ?? NO_SHAPE;
   return {
-    null: a.null || b.null,
-    true: a.true || b.true,
-    false: a.false || b.false,
-    numbers: uniteNumbers(a.numbers, b.numbers),
-    ...uniteStrings(a, b, context),
-    arrays: join(a.arrays, b.arrays, ANY_ARRAY, context),
-    objects: join(a.objects, b.objects, ANY_OBJECT, context),
+    null: shapes.some((shape) => shape.null),
+    true: shapes.some((shape) => shape.true),
+    false: shapes.some((shape) => shape.false),
+    numbers: uniteNumbers(...shapes.map(({ numbers }) => numbers)),
+    ...uniteStrings(shapes, context),
+    arrays: join(
+      shapes.map(({ arrays }) => arrays),
+      ANY_ARRAY,
+      context,
+    ),
+    objects: join(
+      shapes.map(({ objects }) => objects),
+      ANY_OBJECT,
+      context,
+    ),
   };
 }
 
-function join<T>(a: readonly T[], b: readonly T[], any: T, context: Context): readonly T[] {
-  if (a.includes(any) || b.includes(any)) return [any];
-  const joined = new Map([...a, ...b].map((each) => [contentKey(each), each]));
-  checkAlternatives(joined, context);
+function join<T extends object>(lists: readonly (readonly T[])[], any: T, context: Context): readonly T[] {
+  if (lists.some((list) => list.includes(any))) return [any];
+  const joined = new Map<string, T>();
+  for (const list of lists) {
+    for (const each of list) joined.set(contentKey(each), each);
+    checkAlternatives(joined, context);
+  }
   return [...joined.values()];
 }
 
@@ -116,8 +129,16 @@ function checkAlternatives({ size }: { size: number }, context: Context): void {
 
 const automata = new WeakMap<Dfa, string>();
 
+const keys = new WeakMap<object, string>();
+
 /** The same for alternatives that say the same in the same words. */
-function contentKey(content: unknown): string {
+function contentKey(content: object): string {
+  let key = keys.get(content);
+  if (key === undefined) keys.set(content, (key = findKey(content)));
+  return key;
+}
+
+function findKey(content: object): string {
   return JSON.stringify(content, (_key, part: unknown) => {
     if (part instanceof Map) return [...part].toSorted(([x], [y]) => (x < y ? -1 : 1));
     if (part instanceof Set) return [...part].map(String).toSorted();
@@ -169,21 +190,22 @@ function intersectStrings(a: Strings, b: Strings, context: Context): Strings {
   return { strings: dfa, ...rest };
 }
 
-function uniteStrings(a: Strings, b: Strings, context: Context): Strings {
-  if (isEmpty(a.strings)) return { strings: b.strings, longest: b.longest };
-  if (isEmpty(b.strings)) return { strings: a.strings, longest: a.longest };
-  const [first, second] = [stringsOf(a, context), stringsOf(b, context)];
-  return { strings: uniteTexts(first, second, context), longest: Infinity };
+function uniteStrings(all: readonly Strings[], context: Context): Strings {
+  const some = all.filter(({ strings }) => !isEmpty(strings));
+  if (some.length === 0) return { strings: NOTHING, longest: Infinity };
+  if (some.length === 1) return { strings: some[0]!.strings, longest: some[0]!.longest };
+  if (some.some(({ strings, longest }) => strings === ANY_TEXT && longest === Infinity))
+    return { strings: ANY_TEXT, longest: Infinity };
+  const automata = new Set(some.map((each) => stringsOf(each, context)));
+  return {
+    strings: automata.size === 1 ? [...automata][0]! : uniteAll([...automata], context.bounds),
+    longest: Infinity,
+  };
 }
 
 function intersectTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
   if (a === ANY_TEXT || a === b || isEmpty(b)) return b;
   return b === ANY_TEXT || isEmpty(a) ? a : intersect(a, b, bounds);
-}
-
-function uniteTexts(a: Dfa, b: Dfa, { bounds }: Context): Dfa {
-  if (a === ANY_TEXT || isEmpty(b)) return a;
-  return b === ANY_TEXT || isEmpty(a) || a === b ? b : unite(a, b, bounds);
 }
 
 function complementTexts(a: Dfa, { bounds }: Context): Dfa {

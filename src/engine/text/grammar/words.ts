@@ -1,6 +1,6 @@
 // Finite sets of texts as automata: the trie of their characters.
 
-import { checkLimits, dfa, NO_CLASS, NOTHING, type Dfa, type Limits } from '../dfa.ts';
+import { checkLimits, dfa, NO_CLASS, NOTHING, type Dfa, type Limits } from './dfa.ts';
 
 export function wordsDfa(words: Iterable<string>, bounds: Limits): Dfa {
   const list = [...words].map((word) => Array.from(word, (character) => character.codePointAt(0)!));
