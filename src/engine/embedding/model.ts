@@ -174,7 +174,7 @@ function tokensOf(
   input: string | number[],
   index: number,
   tokenizer: Tokenizer,
-  { contextLength }: EmbeddingModelInfo,
+  { contextLength, vocabSize }: EmbeddingModelInfo,
 ): number[] {
   const ids = typeof input === 'string' ? tokenizer.encode(input) : input;
   const param = `inputs.${index}`;
@@ -182,6 +182,14 @@ function tokensOf(
     throw new EngineError('bad_request', `${param} is no token long: send a text that is not empty`, {
       param,
     });
+  }
+  const beyond = ids.find((id) => id >= vocabSize);
+  if (beyond !== undefined) {
+    throw new EngineError(
+      'bad_request',
+      `${param} has token ${beyond}, and the model has ${vocabSize}: the token was added to the tokenizer and not to the model, leave its text out`,
+      { param },
+    );
   }
   if (ids.length <= contextLength) return ids;
   throw new EngineError(

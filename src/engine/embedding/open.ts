@@ -3,7 +3,9 @@
 import { openCheckpoint, readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
 import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
+import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
+import { readConfig } from '../../models/config-values.ts';
 import { EMBEDDING_CLASSES, HEADLESS } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
@@ -41,6 +43,8 @@ export async function openEmbeddingModelInline(
     const isEncoder = BERT_ARCHITECTURES.includes(architecture);
     const layout = await readEmbeddingLayout(folder, isEncoder ? 'mean' : 'last');
     const tokenizer = await checkpoint.tokenizer();
+    const vocabSize = readConfig('config.json', checkpoint.config).count('vocab_size');
+    checkVocabularySize(tokenizer.highestId, vocabSize);
     let quantization: EmbeddingModelInfo['quantization'] = 'none';
     const start = async (): Promise<EmbeddingRunner> => {
       const device = await platform.openDevice(options);
@@ -72,7 +76,7 @@ export async function openEmbeddingModelInline(
         architecture,
         parameters: runner.parameters,
         quantization,
-        vocabSize: Number(checkpoint.config['vocab_size']),
+        vocabSize,
         dimensions: runner.dimensions,
         pooling: layout.pooling,
         normalized: layout.normalize,

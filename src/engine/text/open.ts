@@ -12,6 +12,7 @@ import { openChatTemplate } from '../../files/template/template.ts';
 import { expertLayers } from '../../models/experts-config.ts';
 import { readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
+import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
@@ -139,6 +140,7 @@ async function readSpeech(
   { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
 ): Promise<Speech> {
   const tokenizer = await checkpoint.tokenizer();
+  checkVocabularySize(tokenizer.highestId, vocabulary);
   const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
   const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null);
   const output = outputFormat({ tools, reasoning }, detected);

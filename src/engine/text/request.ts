@@ -74,12 +74,13 @@ export async function renderPrompt(
 }
 
 /** A tokenizer may know more tokens than the model has rows for. */
-function checkIds(ids: number[], vocabulary: number): number[] {
+function checkIds(ids: number[], vocabulary: number, from: 'messages' | 'prompt'): number[] {
   const beyond = ids.find((id) => id >= vocabulary);
   if (beyond === undefined) return ids;
   throw new EngineError(
-    'bad_checkpoint',
-    `the tokenizer gives token ${beyond}, the model has ${vocabulary}: tokenizer.json does not belong to config.json, fetch the checkpoint again`,
+    'bad_request',
+    `${from} has token ${beyond}, and the model has ${vocabulary}: the token was added to the tokenizer and not to the model, leave its text out`,
+    { param: from },
   );
 }
 
@@ -95,7 +96,7 @@ async function encode(
   const encoding = isLong
     ? longText.encode(text, addSpecialTokens)
     : tokenizer.encode(text, { addSpecialTokens });
-  return checkIds(await encoding, vocabulary);
+  return checkIds(await encoding, vocabulary, from);
 }
 
 /** What a request's sequences have beyond their prompt. */

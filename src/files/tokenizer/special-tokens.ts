@@ -31,22 +31,12 @@ export function addedTokens(
   config: Record<string, unknown>,
   specials: SpecialTokens,
 ): AddedToken[] {
-  const own = Array.isArray(json['added_tokens']) ? json['added_tokens'] : [];
   const configured = isRecord(config['added_tokens_decoder']) ? config['added_tokens_decoder'] : {};
-  const all = [
-    ...own,
-    ...Object.entries(configured).map(([id, token]) => ({ ...(isRecord(token) && token), id: Number(id) })),
-  ];
   const byId = new Map<number, AddedToken>();
-  for (const token of all) {
-    if (!isRecord(token) || typeof token['content'] !== 'string' || !Number.isSafeInteger(token['id'])) {
-      throw new EngineError(
-        'bad_checkpoint',
-        `the added token ${JSON.stringify(token)} has no id or content: fetch the tokenizer again`,
-      );
-    }
-    const [id, content] = [Number(token['id']), token['content']];
-    byId.set(id, { ...token, id, content, special: token['special'] === true });
+  for (const token of ownAddedTokens(json)) byId.set(token.id, token);
+  for (const [id, token] of Object.entries(configured)) {
+    const read = asAdded(isRecord(token) ? { ...token, id: Number(id) } : token, 'tokenizer_config.json');
+    byId.set(read.id, read);
   }
   const byContent = new Map([...byId.values()].map((token) => [token.content, token]));
   const vocab = isRecord(json['model']) && isRecord(json['model']['vocab']) ? json['model']['vocab'] : {};
@@ -57,6 +47,24 @@ export function addedTokens(
     else if (typeof id === 'number') byId.set(id, { id, content, special: true, normalized: false });
   }
   return [...byId.values()].toSorted((a, b) => a.id - b.id);
+}
+
+/** Those that tokenizer.json lists. */
+export function ownAddedTokens(json: Record<string, unknown>): AddedToken[] {
+  const own: unknown[] = Array.isArray(json['added_tokens']) ? json['added_tokens'] : [];
+  return own.map((token) => asAdded(token, 'tokenizer.json'));
+}
+
+function asAdded(token: unknown, file: string): AddedToken {
+  const { id, content, special } = isRecord(token) ? token : {};
+  if (!isRecord(token) || typeof content !== 'string' || !Number.isSafeInteger(id) || Number(id) < 0) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: the added token ${JSON.stringify(token).slice(0, 200)} has no id or content: put the published file in its place`,
+      { param: file },
+    );
+  }
+  return { ...token, id: Number(id), content, special: special === true };
 }
 
 /** In the config a token is its text, or an object that holds it. */

@@ -5,13 +5,22 @@ import { createDetokenizer, type TokenPieces } from './detokenizer.ts';
 import { createEncoder, type TextEncoding } from './encode/encoder.ts';
 import { libraryDecoder } from './encode/library.ts';
 import { EngineError } from '../error.ts';
-import { addedTokens, specialTokens, type AddedToken, type SpecialTokens } from './special-tokens.ts';
+import {
+  addedTokens,
+  ownAddedTokens,
+  specialTokens,
+  type AddedToken,
+  type SpecialTokens,
+} from './special-tokens.ts';
 import { tokenDecoder } from './token-decoder.ts';
+import { checkTokenIds } from './token-ids.ts';
 import { assembleTokenizer, withClassTokens } from './tokenizer-pair.ts';
 
 export interface Tokenizer extends TokenPieces {
   /** Highest id plus one; a model's embedding may have more rows. */
   vocabSize: number;
+  /** Of the tokens that were not added after training; -1 where there are none. */
+  highestId: number;
   /** `addSpecialTokens`: what the tokenizer puts around a plain prompt (BOS …). A rendered chat template has them already. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[];
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
@@ -49,16 +58,20 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const json = complete(files, config);
   const specials = specialTokens(config);
   const added = addedTokens(json, config, specials);
-  const { encoding, decodeTokens } = openPieces(json, added);
+  const file = files.tokenizerJson === undefined ? 'vocab.json' : 'tokenizer.json';
+  const { encoding, decodeTokens } = openPieces(json, added, file);
   const { model, tokenToId } = encoding;
   const tokens: (string | undefined)[] = [];
-  for (const [token, id] of model.ids) tokens[id] = token;
+  const vocabulary = Array.from(model.ids, ([content, id]) => ({ id, content }));
+  checkTokenIds(vocabulary, ownAddedTokens(json), file);
+  for (const { id, content } of vocabulary) tokens[id] = content;
   for (const { id, content } of added) tokens[id] = content;
   const addedText = new Map(added.map(({ id, content }) => [id, content]));
   const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
   const markIds = new Set(added.filter(({ content }) => MARK.test(content)).map(({ id }) => id));
   const decoder = model.wordSuffix === '' ? tokenDecoder(json['decoder']) : null;
   const utf8 = new TextEncoder();
+  const highestId = vocabulary.reduce((most, { id }) => (id > most && !addedText.has(id) ? id : most), -1);
 
   const tokenBytes = (id: number, first = false): Uint8Array => {
     const text = addedText.get(id);
@@ -70,6 +83,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const { eos_token: eos } = specials;
   const tokenizer: Tokenizer = {
     vocabSize: tokens.length,
+    highestId,
     specialIds,
     markIds,
     specials,
@@ -129,15 +143,20 @@ function complete(files: TokenizerFiles, config: Record<string, unknown>): Recor
 function openPieces(
   json: Record<string, unknown>,
   added: readonly AddedToken[],
+  file: string,
 ): { encoding: TextEncoding; decodeTokens: (tokens: string[]) => string } {
   try {
     return { encoding: createEncoder(json, added), decodeTokens: libraryDecoder(json['decoder']) };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
+    const isUnknown = reason.startsWith('Unknown');
+    const remedy = isUnknown
+      ? 'choose a model with another tokenizer'
+      : 'fetch the file again, or correct it';
     throw new EngineError(
-      'bad_checkpoint',
-      `the tokenizer cannot be built (${reason}): fetch tokenizer.json again`,
-      { param: 'tokenizer.json', cause },
+      isUnknown ? 'unsupported' : 'bad_checkpoint',
+      `${file}: the tokenizer cannot be built (${reason}): ${remedy}`,
+      { param: file, cause },
     );
   }
 }

@@ -1,0 +1,51 @@
+// Ids of tokens as a tokenizer's files state them. A repeated one would have two tokens read as the same and one of them printed for
+// both, so such files are refused.
+
+import { EngineError } from '../error.ts';
+
+/** Ids of one tokenizer; the largest published vocabularies have about 300,000. */
+const MOST_IDS = 2 ** 22;
+
+interface Token {
+  id: number;
+  content: string;
+}
+
+/** Throws bad_checkpoint for an id that is beyond bounds, or that two different tokens of a file have. */
+export function checkTokenIds(vocabulary: Iterable<Token>, added: readonly Token[], file: string): void {
+  const byId = new Map<number, string>();
+  const take = ({ id, content }: Token, kind: string): void => {
+    const other = byId.get(id);
+    if (!(Number.isInteger(id) && id >= 0 && id < MOST_IDS)) {
+      throw wrong(
+        file,
+        `the ${kind} ${JSON.stringify(content)} has the id ${id}, an integer from 0 to ${MOST_IDS - 1} is needed`,
+      );
+    }
+    if (other !== undefined && other !== content) {
+      throw wrong(
+        file,
+        `the ${kind} ${JSON.stringify(content)} has the id ${id}, which ${JSON.stringify(other)} has too`,
+      );
+    }
+    byId.set(id, content);
+  };
+  for (const token of vocabulary) take(token, 'token');
+  for (const token of added) take(token, 'added token');
+}
+
+/** Throws bad_checkpoint where tokens that were not added afterwards lie beyond the rows of a model's embedding. */
+export function checkVocabularySize(highest: number, rows: number): void {
+  if (highest < rows) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `the tokenizer's vocabulary has the id ${highest}, and vocab_size in config.json is ${rows}: the tokenizer is another model's, or one of the two files is damaged; take both from where the model was published`,
+    { param: 'vocab_size' },
+  );
+}
+
+function wrong(file: string, problem: string): EngineError {
+  return new EngineError('bad_checkpoint', `${file}: ${problem}: put the published file in its place`, {
+    param: file,
+  });
+}
