@@ -19,13 +19,16 @@ export interface ToolCall {
   function: { name: string; arguments: string | Record<string, unknown> };
 }
 
+/** Further members reach the model's template as they are. */
 export interface ChatMessage {
   role: Role;
-  content: string | ContentPart[] | null;
-  name?: string;
+  /** Left out, it is undefined to the template; null is None. */
+  content?: string | ContentPart[] | null;
+  name?: string | null;
   reasoning_content?: string | null;
   tool_calls?: ToolCall[] | null;
-  tool_call_id?: string;
+  tool_call_id?: string | null;
+  [member: string]: unknown;
 }
 
 export interface Tool {

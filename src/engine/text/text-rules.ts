@@ -38,7 +38,8 @@ const storagePlace: Rule = (value, name) => {
 
 const milliseconds = whole(1, LIMITS.timeout);
 
-type RulesOf<T> = Record<keyof Required<T>, Rule>;
+/** A rule for each member that the type names. */
+type RulesOf<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]-?: Rule };
 
 /** A part of an adapter's name, or its number. */
 export const adapterRule: Rule = (value, name) =>
@@ -111,14 +112,14 @@ const part = objectOf({ type: filledText, text }, { required: ['type'], open: tr
 const MESSAGE: RulesOf<ChatMessage> = {
   role: oneOf('system', 'user', 'assistant', 'tool', 'function', 'developer'),
   content: orNull((value, name) => (Array.isArray(value) ? listOf(part) : text)(value, name)),
-  name: text,
+  name: orNull(text),
   reasoning_content: orNull(text),
   tool_calls: orNull(listOf(toolCall)),
-  tool_call_id: text,
+  tool_call_id: orNull(text),
 };
 
 const message: Rule = (value, name) => {
-  objectOf(MESSAGE, { required: ['role'] })(value, name);
+  objectOf(MESSAGE, { required: ['role'], open: true })(value, name);
   const { role, content, tool_calls: calls } = value as ChatMessage;
   const says = content !== undefined && !(content === null && role === 'user');
   if (!says && !calls?.length) refuse(content, `${name}.content`, 'a text or a list of text parts');

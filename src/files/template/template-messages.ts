@@ -1,17 +1,18 @@
-// A conversation as clients send it, made into what templates were written for: roles they know, text where they
-// take text, tool arguments as objects.
+// A conversation as clients send it, made into what templates were written for. What a template takes reaches it as it was sent, with
+// members that nobody here knows; changed are roles it does not know, parts it does not take, and arguments of calls.
 
 import { EngineError } from '../error.ts';
 import { isRecord } from '../source.ts';
+import { JsonSource } from './jinja/from-json.ts';
 
-/** A message as it arrives. */
+/** A message as it arrives. It may have other members, which templates read: they are handed over as they are. */
 export interface TemplateMessage {
   role: string;
   content?: string | readonly TextPart[] | null;
-  name?: string;
+  name?: string | null;
   reasoning_content?: string | null;
   tool_calls?: readonly TemplateToolCall[] | null;
-  tool_call_id?: string;
+  tool_call_id?: string | null;
 }
 
 interface TextPart {
@@ -31,9 +32,7 @@ export interface TemplateTraits {
   /** Message content it renders: text, a list of parts, or both. */
   takesText: boolean;
   takesParts: boolean;
-  /** It knows reasoning as `thinking`. */
-  takesThinking?: boolean;
-  /** A call's arguments are text to it, not an object. */
+  /** It prints a call's arguments as JSON whether they are an object or text: they stay the client's text. */
   argumentsAsText?: boolean;
   /** A message with calls and without text has no content at all. */
   noContentWithCalls?: boolean;
@@ -56,22 +55,38 @@ export function prepareMessages(
   traits: TemplateTraits,
   callText: CallText | null = null,
 ): Record<string, unknown>[] {
-  return withCallsSaid(messages, traits, callText).map(
-    ({ role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId }, at) => ({
+  return withCallsSaid(messages, traits, callText).map((message, at) => {
+    const { role, content, tool_calls: calls } = message;
+    const empties = calls?.length && !content?.length && traits.noContentWithCalls;
+    return withReasoningNames({
+      ...message,
       role: knownRole(role, traits.roles),
-      content:
-        calls?.length && !content?.length && traits.noContentWithCalls
-          ? null
-          : preparedContent(content ?? null, traits, `messages.${at}.content`),
-      ...(name != null && { name }),
-      ...(reasoning != null && { reasoning_content: reasoning }),
-      ...(reasoning != null && traits.takesThinking && { thinking: reasoning }),
-      ...(calls?.length && {
-        tool_calls: calls.map((call) => preparedCall(call, traits)),
-      }),
-      ...(callId != null && { tool_call_id: callId }),
-    }),
+      ...(empties
+        ? { content: null }
+        : content !== undefined && { content: preparedContent(message, traits, `messages.${at}.content`) }),
+      ...(calls && { tool_calls: calls.map((call) => preparedCall(call, traits)) }),
+    });
+  });
+}
+
+/** Without the content that is null: for a template that fails on None. */
+export function withoutNull(
+  messages: readonly TemplateMessage[],
+  { takesText }: TemplateTraits,
+): readonly TemplateMessage[] {
+  return messages.map((message) =>
+    message.content == null ? { ...message, content: takesText ? '' : [] } : message,
   );
+}
+
+/** Names of a message's reasoning, the first one what most templates read. */
+const REASONING = ['reasoning_content', 'thinking', 'reasoning'];
+
+/** Reasoning under any name as `reasoning_content`, and as `thinking` for the templates of gpt-oss: what transformers hands over. */
+function withReasoningNames(message: Record<string, unknown>): Record<string, unknown> {
+  const name = REASONING.find((one) => message[one] != null);
+  if (name === undefined) return message;
+  return { thinking: message[name], ...message, reasoning_content: message[name] };
 }
 
 /** Where the template leaves calls out, they stand at the end of the text. */
@@ -86,7 +101,7 @@ function withCallsSaid(
     if (!calls?.length) return message;
     const named = calls.map(({ function: called }) => ({
       name: called.name,
-      arguments: argumentsOf(called.arguments),
+      arguments: argumentsOf(called.arguments).read,
     }));
     const said = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
     const parts = [...said.filter(({ text }) => text !== ''), { type: 'text', text: callText(named) }];
@@ -100,18 +115,20 @@ function knownRole(role: string, roles: ReadonlySet<string>): string {
   return role;
 }
 
+/**
+ * Text and parts as they were sent, where the template takes them so. That it takes parts is known of the user's messages: of another
+ * role's message a single part becomes text.
+ */
 function preparedContent(
-  content: string | readonly TextPart[] | null,
+  { role, content }: TemplateMessage,
   { takesText, takesParts }: TemplateTraits,
   path: string,
-): string | { type: 'text'; text: string }[] {
-  const texts =
-    typeof content === 'string'
-      ? [content]
-      : (content ?? []).map((part, at) => textOf(part, `${path}.${at}`));
-  const fewPieces = texts.length <= 1;
-  if (takesText && (fewPieces || !takesParts)) return texts.join(PART_SEPARATOR);
-  return texts.map((text) => ({ type: 'text', text }));
+): TemplateMessage['content'] {
+  if (content == null) return null;
+  if (typeof content === 'string') return takesText ? content : [{ type: 'text', text: content }];
+  const texts = content.map((part, at) => textOf(part, `${path}.${at}`));
+  const isSingle = texts.length <= 1 && role !== 'user';
+  return takesText && (isSingle || !takesParts) ? texts.join(PART_SEPARATOR) : content;
 }
 
 function textOf(part: TextPart, path: string): string {
@@ -130,22 +147,23 @@ function textOf(part: TextPart, path: string): string {
   return part.text;
 }
 
-function preparedCall(
-  { id, type = 'function', function: called }: TemplateToolCall,
-  { argumentsAsText }: TemplateTraits,
-): Record<string, unknown> {
-  const read = argumentsOf(called.arguments);
-  const shown = argumentsAsText && typeof read !== 'string' ? JSON.stringify(read) : read;
-  return { ...(id != null && { id }), type, function: { name: called.name, arguments: shown } };
+function preparedCall(call: TemplateToolCall, { argumentsAsText }: TemplateTraits): Record<string, unknown> {
+  const { function: called } = call;
+  const { text, read } = argumentsOf(called.arguments);
+  const shown = argumentsAsText || typeof read === 'string' ? text : new JsonSource(text);
+  return { ...call, function: { ...called, arguments: shown } };
 }
 
-/** An object; what is no JSON of one stays text, as the model wrote it. A call without arguments has an empty text for some clients. */
-function argumentsOf(given: string | Record<string, unknown> = {}): string | Record<string, unknown> {
-  if (typeof given !== 'string') return given;
-  if (given.trim() === '') return {};
+/** `read`: the object; what is no JSON of one stays text, as the model wrote it. A call without arguments has an empty text for some clients. */
+function argumentsOf(given: string | Record<string, unknown> = {}): {
+  text: string;
+  read: string | Record<string, unknown>;
+} {
+  if (typeof given !== 'string') return { text: JSON.stringify(given), read: given };
+  if (given.trim() === '') return { text: '{}', read: {} };
   try {
     const parsed: unknown = JSON.parse(given);
-    if (isRecord(parsed)) return parsed;
+    if (isRecord(parsed)) return { text: given, read: parsed };
   } catch {}
-  return given;
+  return { text: given, read: given };
 }

@@ -1,15 +1,14 @@
 // What a chat template knows by name, read off its syntax tree. A role is known where the template compares a message's role with
 // its name, alone or in a list. The word anywhere else (as in "type": "function") says nothing.
 
-import type { Template } from '@huggingface/jinja';
+import { isNode, walk, type SyntaxNode } from './jinja/walk.ts';
 
-type TemplateSyntax = Template['parsed'];
-
-export function namedRoles(syntax: TemplateSyntax): Set<string> {
+/** `syntax`: of JinjaTemplate. */
+export function namedRoles(syntax: unknown): Set<string> {
   const roles = new Set<string>();
-  visit(syntax, (node) => {
-    if (node['type'] !== 'BinaryExpression' || !isComparison(node['operator'])) return;
-    const sides = [node['left'], node['right']];
+  walk(syntax, (node) => {
+    if (node.kind !== 'compare') return;
+    const sides = sidesOf(node);
     if (!sides.some(isRole)) return;
     for (const side of sides) for (const name of literals(side)) roles.add(name);
   });
@@ -17,51 +16,33 @@ export function namedRoles(syntax: TemplateSyntax): Set<string> {
 }
 
 /** Names of variables that it looks at; members of objects are none. */
-export function namedVariables(syntax: TemplateSyntax): Set<string> {
+export function namedVariables(syntax: unknown): Set<string> {
   const names = new Set<string>();
-  const members = new Set<unknown>();
-  visit(syntax, (node) => {
-    if (node['type'] === 'MemberExpression' && node['computed'] !== true) members.add(node['property']);
-    if (node['type'] === 'Identifier' && !members.has(node)) names.add(String(node['value']));
+  walk(syntax, ({ kind, name }) => {
+    if (kind === 'name') names.add(String(name));
   });
   return names;
 }
 
-type Node = Record<string, unknown>;
-
-function visit(value: unknown, see: (node: Node) => void): void {
-  if (value instanceof Map) {
-    for (const pair of value) visit(pair, see);
-  } else if (Array.isArray(value)) {
-    for (const entry of value) visit(entry, see);
-  } else if (isNode(value)) {
-    see(value);
-    visit(Object.values(value), see);
-  }
-}
-
-function isComparison(operator: unknown): boolean {
-  return isNode(operator) && ['==', '!=', 'in', 'not in'].includes(String(operator['value']));
+/** Both sides of an equality or containment; none of a comparison by order. */
+function sidesOf({ first, rest }: SyntaxNode): unknown[] {
+  if (!Array.isArray(rest)) return [];
+  const others = rest.filter(({ operator }) => ['==', '!=', 'in', 'not in'].includes(String(operator)));
+  return others.length > 0 ? [first, ...others.map(({ value }) => value as unknown)] : [];
 }
 
 /** `message.role`, `message['role']`, or a variable set from one: `role`, `last_role` … */
 function isRole(value: unknown): boolean {
   if (!isNode(value)) return false;
-  if (value['type'] === 'Identifier') return /role$/i.test(String(value['value']));
-  if (value['type'] !== 'MemberExpression') return false;
-  const { property } = value;
-  return isNode(property) && property['value'] === 'role';
+  if (value.kind === 'name') return /role$/i.test(String(value['name']));
+  if (value.kind === 'attribute') return value['name'] === 'role';
+  const { index } = value;
+  return value.kind === 'item' && isNode(index) && index['value'] === 'role';
 }
 
 function literals(value: unknown): string[] {
   if (!isNode(value)) return [];
-  const { type, value: content } = value;
-  if (type === 'StringLiteral') return [String(content)];
-  return (type === 'ArrayLiteral' || type === 'TupleLiteral') && Array.isArray(content)
-    ? content.flatMap(literals)
-    : [];
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null;
+  const { kind, value: content, items } = value;
+  if (kind === 'literal') return typeof content === 'string' ? [content] : [];
+  return (kind === 'list' || kind === 'tuple') && Array.isArray(items) ? items.flatMap(literals) : [];
 }

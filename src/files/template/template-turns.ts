@@ -5,8 +5,9 @@ import type { TemplateMessage } from './template-messages.ts';
 
 type Messages = readonly TemplateMessage[];
 
-/** What to try, in this order, where a template refuses a conversation as it is. */
+/** What to try, in this order, where a template refuses a conversation as it is; each also has text in place of a content that is null. */
 export const OTHER_FORMS: readonly ((messages: Messages) => Messages)[] = [
+  (messages) => messages,
   (messages) => inTurns(messages, true),
   oneCallEach,
   (messages) => inTurns(oneCallEach(messages), true),

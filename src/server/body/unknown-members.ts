@@ -13,6 +13,14 @@ export function withMembers<S extends z.ZodObject>(schema: S, members: MembersOf
   return schema;
 }
 
+const anyMembers = new WeakSet<z.core.$ZodType>();
+
+/** The same schema, of objects whose other members something reads that is not known here. */
+export function withAnyMembers<S extends z.ZodObject>(schema: S): S {
+  anyMembers.add(schema);
+  return schema;
+}
+
 /** Paths of what nothing here reads, in the honoured fields of a body. */
 export function unknownMembers(body: Record<string, unknown>, table: FieldTable): string[] {
   return Object.entries(body).flatMap(([name, value]) => {
@@ -52,6 +60,6 @@ function unknownIn(schema: z.core.$ZodType, value: unknown, path: string): strin
   return Object.entries(value).flatMap(([name, member]) => {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
     if (known) return unknownIn(known, member, `${path}.${name}`);
-    return isEmpty(member) ? [] : [`${path}.${name}`];
+    return isEmpty(member) || anyMembers.has(schema) ? [] : [`${path}.${name}`];
   });
 }

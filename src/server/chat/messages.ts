@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
-import { withoutMissing } from '../body/fields.ts';
+import { withAnyMembers } from '../body/unknown-members.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
 const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
@@ -43,7 +43,7 @@ const toolCall = z.looseObject({
   function: calledFunction,
 });
 
-const message = z
+const members = z
   .looseObject({
     role: z
       .string()
@@ -86,25 +86,21 @@ const message = z
     }
   });
 
+/** The model's template may read any other member. */
+const message = withAnyMembers(members);
+
 export const messagesSchema = list(message, MOST_TURNS).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 
-/** Drops what the templates have no word for. */
+/** All members as they were sent, as templates read what they like; the older form of a call in the newer one. */
 export function toChatMessages(body: MessagesBody): ChatMessage[] {
-  return body.map(
-    ({ role, content, name, reasoning_content, reasoning, tool_calls, function_call, tool_call_id }) =>
-      withoutMissing({
-        role,
-        content: content ?? null,
-        name: name ?? undefined,
-        reasoning_content: reasoning_content ?? reasoning ?? undefined,
-        tool_calls: tool_calls?.length
-          ? tool_calls
-          : function_call
-            ? [{ type: 'function' as const, function: function_call }]
-            : undefined,
-        tool_call_id: tool_call_id ?? undefined,
-      }),
-  );
+  return body.map(({ function_call: older, ...message }): ChatMessage => {
+    const { reasoning, reasoning_content: thoughts, tool_calls: calls } = message;
+    return {
+      ...message,
+      ...(thoughts == null && reasoning != null && { reasoning_content: reasoning }),
+      ...(older && !calls?.length && { tool_calls: [{ type: 'function', function: older }] }),
+    };
+  });
 }

@@ -1,7 +1,8 @@
-import { Template } from '@huggingface/jinja';
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';
+import { JsonSource } from '../../../src/files/template/jinja/from-json.ts';
+import { JinjaTemplate } from '../../../src/files/template/jinja/jinja.ts';
 import { prepareMessages } from '../../../src/files/template/template-messages.ts';
 import { namedRoles } from '../../../src/files/template/template-roles.ts';
 
@@ -41,8 +42,8 @@ describe('rendering', () => {
       tool_use: 'tools {{ tools | length }}',
     };
     const tools = [{ type: 'function', function: { name: 'f' } }];
-    expect(render(named, { messages: hi })).toBe('plain true Hi');
-    expect(render(named, { messages: hi, tools: [] })).toBe('plain true Hi');
+    expect(render(named, { messages: hi })).toBe('plain True Hi');
+    expect(render(named, { messages: hi, tools: [] })).toBe('plain True Hi');
     expect(render(named, { messages: hi, tools })).toBe('tools 1');
     expect(render('{{ tools[0].function | tojson }}{{ messages[0].content }}', { messages: hi, tools })).toBe(
       '{"name": "f"}Hi',
@@ -91,7 +92,7 @@ describe('rendering', () => {
 });
 
 describe('roles', () => {
-  const roles = (source: string) => [...namedRoles(new Template(source).parsed)].toSorted();
+  const roles = (source: string) => [...namedRoles(new JinjaTemplate(source, 'roles').syntax)].toSorted();
 
   it('are read where a role is compared, in any spelling', () => {
     expect(roles("{% if message.role == 'tool' or m['role'] != \"user\" %}x{% endif %}")).toEqual([
@@ -148,10 +149,19 @@ describe('content', () => {
     expect(render(BOTH, { messages: [{ role: 'user', content: parts }] })).toBe('onetwo');
     expect(render(BOTH, { messages: [{ role: 'user', content: parts.slice(0, 1) }] })).toBe('one');
   });
-  it('that is null is empty text', () => {
-    expect(
-      render(CHATML, { messages: [{ role: 'assistant', content: null }], addGenerationPrompt: false }),
-    ).toBe('<|im_start|>assistant\n<|im_end|>\n');
+  it('that is null is None, and undefined where there is none', () => {
+    const told = (message: object) => {
+      const source =
+        "{{ messages[0].content }}|{{ messages[0].content is none }}|{{ 'content' in messages[0] }}";
+      return render(source, { messages: [{ role: 'assistant', ...message }] });
+    };
+    expect(told({ content: null })).toBe('None|True|True');
+    expect(told({})).toBe('|False|False');
+  });
+  it('that is null is empty text to a template that fails on None', () => {
+    const source = "{% for m in messages %}{{ m.role + ':' + m.content }}{% endfor %}";
+    expect(render(source, { messages: [{ role: 'assistant', content: null }] })).toBe('assistant:');
+    expect(render(PARTS_ONLY, { messages: [...hi, { role: 'assistant', content: null }] })).toBe('[Hi]');
   });
   it('that is no text is refused with its path', () => {
     const messages = [
@@ -181,30 +191,56 @@ describe('messages', () => {
     },
   ];
 
-  it('keep name, reasoning and tool answers, and lose what is null', () => {
-    const kept = [
-      { role: 'user', name: 'Ada', content: 'x' },
-      { role: 'assistant', content: 'y', reasoning_content: 'z', tool_calls: [] },
+  it('reach the template as they were sent, with members that nobody knows', () => {
+    const sent = [
+      { role: 'user', name: 'Ada', content: 'x', weight: 0.5 },
+      { role: 'assistant', content: 'y', tool_calls: [], refusal: null },
       { role: 'tool', content: '1', tool_call_id: 'c1', reasoning_content: null },
     ];
-    expect(prepareMessages(kept, traits)).toEqual([
-      { role: 'user', name: 'Ada', content: 'x' },
-      { role: 'assistant', content: 'y', reasoning_content: 'z' },
-      { role: 'tool', content: '1', tool_call_id: 'c1' },
-    ]);
+    expect(prepareMessages(sent, traits)).toEqual(sent);
+    const source = '{{ messages[0].weight }} {{ messages[0].deep[0].x }} {{ messages[0].content }}';
+    const messages = [{ role: 'user', content: 'x', weight: 0.5, deep: [{ x: 1 }] }];
+    expect(render(source, { messages })).toBe('0.5 1 x');
   });
-  it('carry tool arguments as objects', () => {
-    const expected = [
+  it.each(['reasoning_content', 'thinking', 'reasoning'])(
+    'have reasoning under the names that templates read: %s',
+    (name) => {
+      const message = { role: 'assistant', content: 'y', [name]: 'why' };
+      expect(prepareMessages([message], traits)).toEqual([
+        { ...message, thinking: 'why', reasoning_content: 'why' },
+      ]);
+    },
+  );
+  it('carry tool arguments as objects that are printed as the text they came as', () => {
+    const prepared = (args: string | Record<string, unknown>) => prepareMessages(call(args), traits);
+    expect(prepared('{"a":[1]}')).toEqual([
       {
         role: 'assistant',
-        content: '',
-        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: { a: [1] } } }],
+        content: null,
+        tool_calls: [{ id: 'c1', function: { name: 'f', arguments: new JsonSource('{"a":[1]}') } }],
       },
-    ];
-    expect(prepareMessages(call('{"a":[1]}'), traits)).toEqual(expected);
-    expect(prepareMessages(call({ a: [1] }), traits)).toEqual(expected);
-    expect(prepareMessages(call(''), traits)).toEqual(prepareMessages(call({}), traits));
+    ]);
+    expect(prepared({ a: [1] })).toEqual(prepared('{"a":[1]}'));
+    expect(prepared('')).toEqual(prepared({}));
+    const printed = (expression: string, args = '{"a":[1.0], "b" : 12345678901234567890}') =>
+      render(
+        `{{ messages[0].content }}{% set a = messages[0].tool_calls[0].function.arguments if messages[0].tool_calls %}{{ ${expression} }}`,
+        {
+          messages: call(args),
+        },
+      );
+    expect(printed('a')).toBe('None{"a":[1.0], "b" : 12345678901234567890}');
+    expect(printed('a | tojson')).toBe('None{"a": [1.0], "b": 12345678901234567890}');
+    expect(printed('a.a[0] ~ a["b"] ~ a.items() | length')).toBe('None1.0123456789012345678902');
+    expect(printed("'<' + a + '>'")).toBe('None<{"a":[1.0], "b" : 12345678901234567890}>');
+    expect(printed('(a is mapping) ~ (a is string)')).toBe('NoneTrueFalse');
+    expect(printed("a | trim ~ '%s' % a", ' {"x": 1}')).toBe('None{"x": 1} {"x": 1}');
     expect(render(CHATML, { messages: call('{"a":[1]}') })).toContain('<call>f {"a": [1]}</call>');
+  });
+  it('keep arguments as text for a template that prints them alike, object or text', () => {
+    const source =
+      '{{ messages[0].content }}{% for c in messages[-1].tool_calls or [] %}{% if c.function.arguments is string %}{{ c.function.arguments }}{% else %}{{ c.function.arguments | tojson }}{% endif %}{% endfor %}';
+    expect(render(source, { messages: [...hi, ...call('{"a":[1]}')] })).toBe('Hi{"a":[1]}');
   });
   it.each(['{"a":', '[1]', '"x"', 'null'])('leave %j as what the model wrote for arguments', (args) => {
     for (const argumentsAsText of [false, true])
@@ -229,7 +265,7 @@ describe('calls and reasoning in the history', () => {
 
   it('reach a template that joins arguments to its text as text', () => {
     const source = `${opening}{{ c.function.name + '(' + c.function.arguments + ')' }}${closing}`;
-    expect(render(source, { messages })).toBe('Hif({"a":1})');
+    expect(render(source, { messages })).toBe('Hif({"a": 1})');
   });
 
   it('reach one that takes calls for calls where the content is None', () => {
@@ -239,6 +275,30 @@ describe('calls and reasoning in the history', () => {
 
   it('reach one that knows reasoning as thinking', () => {
     const source = `{% for m in messages %}{% if "thinking" in m %}{{ m.thinking }}{% endif %}{{ m.content }}{% endfor %}`;
-    expect(render(source, { messages })).toBe('Hiwhy');
+    expect(render(source, { messages })).toBe('HiwhyNone');
+  });
+});
+
+describe('a hostile template', () => {
+  it.each([
+    ['loops for ever', '{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}'],
+    ['writes for ever', "{{ 'a' * 10 ** 9 }}"],
+    ['calls itself', '{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}'],
+  ])('that %s is not opened, and says so at the first message', (_name, source) => {
+    const template = openChatTemplate({ default: source }, specials);
+    expect(template.problem?.message).toMatch(/^the chat template "default" exceeds the limit/);
+    expect(thrown(() => template.render({ messages: hi }))).toMatchObject({ code: 'unsupported' });
+  });
+
+  it('that turns endless in a long conversation ends there', () => {
+    const source =
+      '{{ messages[0].content }}{% if messages | length > 5 %}{% for a in range(99999) %}{% for b in range(9999) %}{% set x = [a, b, [a, b]] %}{% endfor %}{% endfor %}{% endif %}';
+    const template = openChatTemplate({ default: source }, specials);
+    expect(template.problem).toBe(null);
+    expect(
+      thrown(() => template.render({ messages: [...hi, ...hi, ...hi, ...hi, ...hi, ...hi] })),
+    ).toMatchObject({
+      code: 'unsupported',
+    });
   });
 });

@@ -99,7 +99,7 @@ describe('a plain reply', () => {
       messages: [
         { role: 'developer', content: 'be short' },
         { role: 'user', name: 'Ann', content: [{ type: 'text', text: 'hi' }] },
-        { role: 'assistant', content: null, tool_calls: [call], reasoning_content: 'hm' },
+        { role: 'assistant', content: null, tool_calls: [call], reasoning_content: 'hm', refusal: null },
         { role: 'tool', tool_call_id: 'call_1', content: '3' },
         { role: 'function', name: 'f', content: '3' },
       ],

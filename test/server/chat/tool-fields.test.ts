@@ -144,6 +144,7 @@ describe('a history in the older form', () => {
         {
           role: 'assistant',
           content: null,
+          reasoning: 'hm',
           reasoning_content: 'hm',
           tool_calls: [{ type: 'function', function: call }],
         },

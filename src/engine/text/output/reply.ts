@@ -88,7 +88,7 @@ function withTools(messages: readonly ChatMessage[], tools: readonly Tool[], for
   return messages.map((message, at): ChatMessage => {
     if (at > 0) return message;
     const { content } = message;
-    if (typeof content !== 'string' && content !== null)
+    if (typeof content !== 'string' && content != null)
       return { ...message, content: [{ type: 'text', text }, ...content] };
     return { ...message, content: content ? `${text}\n\n${content}` : text };
   });

@@ -129,7 +129,7 @@ export class Meter {
 export function limitError(name: string, limit: string): EngineError {
   return new EngineError(
     'unsupported',
-    `the chat template ${JSON.stringify(name)} exceeds the limit of ${limit}: send a smaller conversation, or put another chat_template.jinja beside the checkpoint's config.json`,
+    `the chat template ${JSON.stringify(name)} exceeds the limit of ${limit}: put another chat_template.jinja beside the checkpoint's config.json, or send a shorter conversation`,
     { param: 'chat_template' },
   );
 }

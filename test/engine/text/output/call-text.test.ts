@@ -62,6 +62,6 @@ it('they stand in the text where the template leaves them out, as that of LFM2 d
   expect(rendered(own, '{"at": "sky"}')).toBe('HiI look.{"name": "look", "arguments": {"at": "sky"}}blue');
   const needsTools = own
     .replace('{% for c', '{% for c in [] if tools %}{% endfor %}{% for c')
-    .replace('m.tool_calls or []', '(m.tool_calls or []) if tools else []');
+    .replace('m.tool_calls or []', '((m.tool_calls or []) if tools else [])');
   expect(rendered(needsTools, '{"at": "sky"}')).toBe('HiI look.blue');
 });
