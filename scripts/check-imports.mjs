@@ -44,7 +44,7 @@ export const ROOMS = {
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
-    packages: ['@huggingface/jinja', '@huggingface/tokenizers', 'sharp', 'ioredis'],
+    packages: ['@huggingface/tokenizers', 'sharp', 'ioredis'],
     node: [
       /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
       /^hub\//,
