@@ -2,9 +2,9 @@
 // owns the plan: pipelines, bind groups, arguments, and where each intermediate lives. Replaying costs a few
 // microseconds a dispatch and computes only what the step's sizes ask for.
 
-import { EngineError } from '../files/error.ts';
 import { argsSize, createArgs, sameNames } from './args.ts';
 import type { Life } from './arena.ts';
+import { BindingError } from './binding-error.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable, Groups } from './dispatch.ts';
 import type { LinkedShader } from './linker.ts';
@@ -256,8 +256,7 @@ export class Tape {
       const size = spanOf(operand, this.capacity);
       const limit = this.device.capabilities.bindingLimit;
       if (size > limit) {
-        const message = `${name}: ${key} spans ${size} bytes, a binding at most ${limit} here: choose a smaller size`;
-        throw new EngineError('out_of_memory', message);
+        throw new BindingError(`${name}: ${key}`, size, limit);
       }
     }
   }

@@ -1,7 +1,9 @@
 // From a request to its pictures, stage by stage: text, the picture it starts from, denoising, decoding. Each stage's weights
 // leave the device before the next one's come, unless all of them are small beside the budget.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
+import { BindingError } from '../../gpu/binding-error.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
@@ -40,7 +42,10 @@ export interface Drawing extends GivenPictures {
 export async function draw(asked: Omit<Drawing, 'tiling'>): Promise<void> {
   const { components, runner, resolved, options, emit } = asked;
   const { values, sources } = resolved.event;
-  const drawing: Drawing = { ...asked, tiling: await foreseeTiling(asked) };
+  const tiling = await foreseeTiling(asked).catch((error: unknown) => {
+    throw inWords(error, 'decoding', values);
+  });
+  const drawing: Drawing = { ...asked, tiling };
   const prepared = await stage(drawing, 'text-encoding', () =>
     runner.prepare({ ...resolved.request, values, sources, call: resolved.call, options }),
   );
@@ -99,7 +104,7 @@ function assertWanted(signal: AbortSignal | undefined): void {
 
 /** Runs one stage on its own: what the device held for it alone is given back. */
 async function stage<T>(
-  { components: { device }, options: { profiler }, emit, signal, onStage }: Drawing,
+  { components: { device }, options: { profiler }, resolved, emit, signal, onStage }: Drawing,
   name: StageName,
   run: () => Promise<T>,
 ): Promise<T> {
@@ -111,10 +116,24 @@ async function stage<T>(
   device.takePeak();
   try {
     return await run();
+  } catch (error) {
+    throw inWords(error, name, resolved.event.values);
   } finally {
     emit({ type: 'stage', name, milliseconds: now() - startedAt, peakBytes: device.takePeak() });
     device.arena.clear();
   }
+}
+
+/** The error of a tensor that the adapter cannot bind, by what was asked for; any other as it is. */
+function inWords(error: unknown, stage: StageName, { width, height }: Resolved['event']['values']): unknown {
+  if (!(error instanceof BindingError)) return error;
+  const { code, bytes, limit } = error;
+  const takes = `takes ${bytesText(bytes)} in one piece, the adapter allows ${bytesText(limit)}`;
+  const said =
+    stage === 'text-encoding'
+      ? `encoding the prompt ${takes}: make it shorter`
+      : `${stage === 'image-encoding' ? 'encoding' : stage} ${width} × ${height} pixels ${takes}: choose a smaller size`;
+  return new EngineError(code, said, { cause: error });
 }
 
 /** The latents of each sample, put into `latents` as they are made. */

@@ -1,6 +1,7 @@
 // Call arguments of diffusers' pipelines, under diffusers' names: what each class takes, checked, and as the run reads them.
 
 import { EngineError } from '../../files/error.ts';
+import { LIMITS } from '../limits.ts';
 import type { ImageRequest } from './image-model.ts';
 
 /** What only diffusers' names reach. */
@@ -47,15 +48,20 @@ interface Argument {
 
 type Arguments = Readonly<Record<string, Argument>>;
 
-const real = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
-const whole = (value: unknown): value is number => Number.isInteger(value);
+/** Of any number: what is computed from it stays finite. */
+const MOST = 1e6;
+/** Of a list: one a step, and the sigma that the last one ends at. */
+const MOST_ENTRIES = LIMITS.steps + 1;
+
+const real = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= MOST;
+const whole = (value: unknown): value is number => real(value) && Number.isInteger(value);
 const number = (wanted: string, fits: (value: number) => boolean, into: Argument['into']): Argument => ({
   wanted,
   fits: (value) => real(value) && fits(value),
   into,
 });
 const integer = (least: number, into: Argument['into']): Argument => ({
-  wanted: `an integer of at least ${least}`,
+  wanted: `an integer from ${least} to ${MOST}`,
   fits: (value) => whole(value) && value >= least,
   into,
 });
@@ -65,13 +71,16 @@ const text = (into: Argument['into']): Argument => ({
   into,
 });
 const list = (wanted: string, fits: (value: number) => boolean, call: 'timesteps' | 'sigmas'): Argument => ({
-  wanted: `a list of ${wanted}`,
+  wanted: `a list of at most ${MOST_ENTRIES} ${wanted}`,
   fits: (value) =>
-    Array.isArray(value) && value.length > 0 && value.every((item) => real(item) && fits(item)),
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= MOST_ENTRIES &&
+    value.every((item) => real(item) && fits(item)),
   into: { call },
 });
 const pair = (into: Argument['into']): Argument => ({
-  wanted: 'two integers of at least 0',
+  wanted: `two integers from 0 to ${MOST}`,
   fits: (value) =>
     Array.isArray(value) && value.length === 2 && value.every((item) => whole(item) && item >= 0),
   into,
@@ -212,7 +221,8 @@ export interface Call {
 function classOf({ className, image, mask }: Call): string {
   const models = className.replace(/(Img2Img|Inpaint)?Pipeline$/, '');
   const wanted = mask ? ['Inpaint', 'Img2Img'] : image ? ['Img2Img'] : [];
-  return wanted.map((kind) => `${models}${kind}Pipeline`).find((name) => ARGUMENTS[name]) ?? className;
+  const known = (name: string): boolean => Object.hasOwn(ARGUMENTS, name);
+  return wanted.map((kind) => `${models}${kind}Pipeline`).find(known) ?? className;
 }
 
 /** Splits call arguments into fields of the request and what the run reads besides. Throws bad_request, by name. */

@@ -1,6 +1,7 @@
 // Opens an image model: the folder or hub id, what the pipeline consists of, a device. A lost device is opened again for the
 // next picture.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openPipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
@@ -191,7 +192,13 @@ interface Telling {
   note(message: string): void;
 }
 
-/** Compiles what a request needs. Where memory ends before its size, requests for smaller ones may still be drawn. */
+/** Latents along a side of an image so small that a model that cannot draw it draws nothing. */
+const FEW_LATENTS = 8;
+
+/**
+ * Compiles what a request needs. Where memory ends before its size, requests for smaller ones may still be drawn; throws out_of_memory
+ * where it does not hold even a small one.
+ */
 async function prepare(
   parts: Parts,
   platform: Platform,
@@ -203,13 +210,38 @@ async function prepare(
   try {
     await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, tell });
   } catch (error) {
-    if (error instanceof EngineError && error.code === 'out_of_memory') {
-      const message = `kernels are compiled when they are needed: ${error.message}`;
-      return onEvent({ type: 'note', message });
+    const isFull = error instanceof EngineError && error.code === 'out_of_memory';
+    try {
+      if (!isFull) throw error;
+      const small = sized(resolved, FEW_LATENTS * parts.context.sizeMultiple);
+      await drawOn(parts, platform, small, () => {}, { signal, compileOnly: true, tell });
+    } catch (cause) {
+      await giveBack(parts).catch(() => {});
+      throw isFull ? tooSmall(parts, cause) : cause;
     }
-    await giveBack(parts).catch(() => {});
-    throw error;
+    const { width, height } = resolved.event.values;
+    const message = `the memory budget does not hold ${width} × ${height} pixels, the model's own size, and smaller ones may be asked for: ${error.message}`;
+    onEvent({ type: 'note', message });
   }
+}
+
+/** The same request for a square of so many pixels a side; what it starts from is blank. */
+function sized(resolved: Resolved, side: number): Resolved {
+  const { request, event } = resolved;
+  const blank: Pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };
+  const pictures = { ...(request.image && { image: blank }), ...(request.mask && { mask: blank }) };
+  const values = { ...event.values, width: side, height: side };
+  return { ...resolved, request: { ...request, ...pictures }, event: { ...event, values } };
+}
+
+function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError {
+  const side = FEW_LATENTS * context.sizeMultiple;
+  const budget = bytesText(device.memoryBudget);
+  return new EngineError(
+    'out_of_memory',
+    `the memory budget of ${budget} does not hold ${info.name}, not even for ${side} × ${side} pixels: raise \`memoryBudget\`, or choose \`quantization\` int4`,
+    { param: 'memoryBudget', cause },
+  );
 }
 
 /** Nothing but what the model needs of a request. */

@@ -28,9 +28,14 @@ export interface ClipTokens {
 }
 
 const STEP = 1.1;
-const TOKEN = /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*\)|(?<!\w)BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;
+/** Brackets inside each other; each multiplies all that is said within. */
+const MOST_NESTED = 128;
+/** Of an emphasis, so that what is multiplied by it stays finite. */
+const MOST_WEIGHT = 1e4;
+const TOKEN =
+  /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*\)|(?<!\w)BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;
 
-/** Pieces between BREAKs. */
+/** Pieces between BREAKs. Throws bad_request for brackets and weights beyond use. */
 export function parseEmphasis(prompt: string): Emphasis[][] {
   const sections: Emphasis[][] = [[]];
   const round: number[] = [];
@@ -40,6 +45,10 @@ export function parseEmphasis(prompt: string): Emphasis[][] {
     for (const piece of pieces().slice(first)) piece.weight *= by;
   };
   for (const [token, weight] of prompt.matchAll(TOKEN)) {
+    if (round.length + square.length > MOST_NESTED)
+      throw tooLong(
+        `has more than ${MOST_NESTED} open brackets inside each other: write \\( for the character`,
+      );
     if (token === '(') round.push(pieces().length);
     else if (token === '[') square.push(pieces().length);
     else if (weight !== undefined && round.length > 0) scale(round.pop(), Number(weight));
@@ -51,6 +60,11 @@ export function parseEmphasis(prompt: string): Emphasis[][] {
   // Brackets that nobody closed hold to the end.
   for (const first of round) scale(first, STEP);
   for (const first of square) scale(first, 1 / STEP);
+  const heavy = sections.flat().find(({ weight }) => !(Math.abs(weight) <= MOST_WEIGHT));
+  if (heavy)
+    throw tooLong(
+      `emphasizes a piece by ${heavy.weight}: ${MOST_WEIGHT} at most, in all its brackets together`,
+    );
   return sections.map(merge);
 }
 

@@ -111,12 +111,18 @@ const FIELD_NAMES: Partial<Record<string, keyof ImageBody>> = {
   flowShift: 'flow_shift',
 };
 
+/** Call arguments that diffusers calls otherwise than the fields of a request. */
+const KWARGS_NAMES: Partial<Record<string, string>> = { samples: 'num_images_per_prompt' };
+
 /** The engine's error under the name that the client knows the field by. */
 export function underFieldName(error: unknown, body: ImageBody): unknown {
   if (!(error instanceof EngineError) || error.param === null) return error;
   const { param } = error;
   const isSide = param === 'width' || param === 'height';
   const kwargs = body.generic_kwargs === undefined ? 'diffusers_kwargs' : 'generic_kwargs';
+  const inner = KWARGS_NAMES[param] ?? FIELD_NAMES[param] ?? param;
+  const isField = Object.hasOwn(body, FIELD_NAMES[param] ?? param);
+  if (!isField && Object.hasOwn(body[kwargs] ?? {}, inner)) return error.underName(`${kwargs}.${inner}`);
   const name =
     isSide && body[param] === undefined && body.size !== undefined
       ? 'size'

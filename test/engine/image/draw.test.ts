@@ -11,7 +11,7 @@ import { Tape } from '../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../src/models/autoencoder-kl.ts';
 import type { UNet } from '../../../src/models/unet.ts';
 import type { ZImage } from '../../../src/models/z-image.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage, type Drawn } from './drawing.ts';
 import { picturesOf } from './pipeline-golden.ts';
 
@@ -65,6 +65,17 @@ it('gives back all it held wherever memory ends', { timeout: 900_000 }, async ()
   } finally {
     spy.mockRestore();
   }
+});
+
+it('says in the words of a request that the adapter cannot bind a tensor', async () => {
+  const device = disguise(parts.device, { bindingLimit: 1 << 16 });
+  const fresh = await openTiny(device);
+  await expect(drawOn(fresh, { width: 512, height: 256 })).rejects.toMatchObject({
+    code: 'out_of_memory',
+    message:
+      'decoding 512 × 256 pixels takes 128 KiB in one piece, the adapter allows 64.0 KiB: choose a smaller size',
+  });
+  await fresh.components.close();
 });
 
 it('compiles what a picture needs without drawing it, and then no more', async () => {

@@ -57,6 +57,27 @@ it.each(['sd1', 'sd1-inpaint'] as const)('compiles while it opens, where asked t
   await plain.close();
 });
 
+describe('a memory budget', () => {
+  it('that does not hold the model at any size is refused as it opens', async () => {
+    await expect(open({ memoryBudget: 1e5, prepare: true })).rejects.toMatchObject({
+      code: 'out_of_memory',
+      param: 'memoryBudget',
+      message:
+        'the memory budget of 97.7 KiB does not hold sd1, not even for 32 × 32 pixels: raise `memoryBudget`, or choose `quantization` int4',
+    });
+  });
+
+  it("that does not hold the model's own size is said", async () => {
+    const folder = changed('model_index.json', {});
+    writeFileSync(join(folder, 'svc.json'), '{"width": 320, "height": 320}');
+    const { model, notes } = await open({ model: folder, memoryBudget: 3.5e6, prepare: true });
+    expect(notes.join()).toMatch(
+      /the memory budget does not hold 320 × 320 pixels, the model's own size, and smaller/,
+    );
+    await model.close();
+  });
+});
+
 it('warms up by some steps of what is asked for, however few those are', async () => {
   const { model } = await open();
   const image = { width: 40, height: 24, data: new Uint8Array(3 * 40 * 24) };

@@ -101,6 +101,39 @@ describe('emphasis', () => {
   });
 });
 
+describe('brackets beyond use are refused, in little time', () => {
+  it.each([
+    ['('.repeat(50_000), /more than 128 open brackets/],
+    ['(a'.repeat(30_000), /more than 128 open brackets/],
+    [`${'[a'.repeat(30_000)}${']'.repeat(30_000)}`, /more than 128 open brackets/],
+    [
+      '(a:99999999999999999999999999999999999999999999)',
+      /a prompt emphasizes a piece by 1e\+44: 10000 at most/,
+    ],
+    [`${'('.repeat(100)}a`, /emphasizes a piece by \d+\.\d+: 10000 at most/],
+  ])('%#', (prompt, message) => {
+    const startedAt = performance.now();
+    expect(() => {
+      parseEmphasis(prompt);
+      throw new Error(`a prompt was taken`);
+    }).toThrow(message);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it.each([`(a:${'1'.repeat(90_000)}`, `(a:${' '.repeat(90_000)}`, '(a)'.repeat(30_000), 'a'.repeat(1e6)])(
+    'and prompts of any length are read in little time: %#',
+    (prompt) => {
+      const startedAt = performance.now();
+      expect(parseEmphasis(prompt).length).toBe(1);
+      expect(performance.now() - startedAt).toBeLessThan(2000);
+    },
+  );
+
+  it('but not many of them one after the other', () => {
+    expect(parseEmphasis('(a) '.repeat(10_000))[0]).toHaveLength(20_000);
+  });
+});
+
 describe('windows', () => {
   it('puts a short prompt into one', () => {
     expect(promptWindows('a (b:2)', letters)).toEqual([

@@ -95,7 +95,7 @@ describe('a tokenizer is refused as the model opens', () => {
     ['whose folder is empty', {}, 'has no tokenizer: fetch'],
     ['that is cut off', { 'tokenizer.json': '{"model": {' }, 'tokenizer.json'],
     ['that is none', { 'tokenizer.json': '{}' }, 'the tokenizer cannot be built'],
-    ['without tokens', { 'vocab.json': '{}', 'merges.txt': '' }, 'has no tokens'],
+    ['without tokens', { 'vocab.json': '{}', 'merges.txt': '' }, 'is no token of vocab.json'],
   ])('%s', async (_, files, message) => {
     const refusal = { code: 'bad_checkpoint', message: expect.stringContaining(message) as string };
     await expect(opening(files)).rejects.toMatchObject(refusal);
@@ -151,6 +151,13 @@ describe('requests are refused with what, the value and the remedy', () => {
     [{ scheduler: 'flow-euler' }, 'scheduler', /flow-euler/],
     [{ kwargs: { frobnicate: 1 } }, 'kwargs', /no call argument frobnicate; it takes .*guidance_rescale/],
     [{ kwargs: { eta: 3 } }, 'kwargs', /eta is 3, it takes a number from 0 to 1/],
+    [{ kwargs: { timesteps: Array(1e6).fill(1) } }, 'kwargs', /it takes a list of at most 1001 integers/],
+    [{ kwargs: { sigmas: [1e300, 0] } }, 'kwargs', /sigmas is \[1e\+300,0\], it takes a list of at most/],
+    [
+      { kwargs: { clip_skip: 1e300 } },
+      'kwargs',
+      /clip_skip is 1e\+300, it takes an integer from 0 to 1000000/,
+    ],
     [{ kwargs: { eta: 0.5 } }, 'eta', /PNDMScheduler takes no eta/],
     [{ kwargs: { timesteps: [999, 9] } }, 'timesteps', /PNDMScheduler takes no timesteps of one's own/],
     [

@@ -102,6 +102,12 @@ it('says what is wrong in the terms of the interface', async () => {
   await expect(
     client.images.generate({ prompt: 'x', ...more({ diffusers_kwargs: { wibble: 1 } }) }),
   ).rejects.toMatchObject({ status: 400, param: 'diffusers_kwargs' });
+  const unordered = { scheduler: 'euler', diffusers_kwargs: { timesteps: [9, 999] } };
+  await expect(client.images.generate({ prompt: 'x', ...more(unordered) })).rejects.toMatchObject({
+    status: 400,
+    param: 'diffusers_kwargs.timesteps',
+    message: expect.stringContaining('diffusers_kwargs.timesteps'),
+  });
   await expect(client.images.generate({ prompt: 'x', ...more({ scheduler: 'none' }) })).rejects.toMatchObject(
     {
       param: 'scheduler',
