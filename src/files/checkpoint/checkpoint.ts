@@ -149,7 +149,8 @@ export async function readChatTemplates(
 
 /** One template, or a list of { name, template }. */
 function templates(value: unknown): ChatTemplates | null {
-  if (typeof value === 'string') return { default: value };
+  // An empty one would make every conversation an empty prompt.
+  if (typeof value === 'string') return value.trim() === '' ? null : { default: value };
   if (!Array.isArray(value)) return null;
   const named = value.flatMap((entry: unknown) =>
     isRecord(entry) && typeof entry['name'] === 'string' && typeof entry['template'] === 'string'

@@ -189,6 +189,8 @@ describe('the chat template', () => {
   const inJson = { 'chat_template.json': { chat_template: 'from json' } };
   it.each<[string, Record<string, Content>, unknown]>([
     ['none', {}, null],
+    ['an empty file', { ...inConfig, 'chat_template.jinja': ' \n' }, null],
+    ['an empty text', { 'tokenizer_config.json': { chat_template: '' } }, null],
     ['tokenizer_config.json', inConfig, { default: 'from config' }],
     ['chat_template.json', { ...inConfig, ...inJson }, { default: 'from json' }],
     [

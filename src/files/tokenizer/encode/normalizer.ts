@@ -1,6 +1,7 @@
 // The normalizers of tokenizer.json: text to text, before anything is cut. Case and accents are changed character by character, as the
 // reference does it, so that no letter depends on its neighbours.
 
+import { EngineError } from '../../error.ts';
 import { isRecord } from '../../source.ts';
 import { standInText } from '../stand-ins.ts';
 import { precompiledNormalizer } from './charsmap.ts';
@@ -8,8 +9,35 @@ import { patternOf } from './pattern.ts';
 
 export type Normalizer = (text: string) => string;
 
-/** null: text stays as it is. Throws for a kind that nobody knows. */
+/**
+ * null: text stays as it is. Throws for a kind that nobody knows; the normalizer throws bad_checkpoint where a text grows beyond all
+ * measure.
+ */
 export function createNormalizer(config: unknown): Normalizer | null {
+  const normalize = partOf(config);
+  return normalize === null ? null : (text) => bounded(normalize(text), text);
+}
+
+/** NFKD makes 18 characters of one at most. */
+const MOST_GROWTH = 32;
+const MOST_ADDED = 10_000;
+
+const mostLength = (text: string): number => text.length * MOST_GROWTH + MOST_ADDED;
+
+function bounded(normalized: string, text: string): string {
+  if (normalized.length <= mostLength(text)) return normalized;
+  throw grown(text);
+}
+
+function grown(text: string): EngineError {
+  return new EngineError(
+    'bad_checkpoint',
+    `tokenizer.json: its normalizer makes more than ${mostLength(text)} characters of ${text.length}: put the published file in its place`,
+    { param: 'tokenizer.json' },
+  );
+}
+
+function partOf(config: unknown): Normalizer | null {
   if (config === null || config === undefined) return null;
   if (!isRecord(config)) throw new Error('the normalizer is no object');
   const type = String(config['type']);
@@ -30,7 +58,7 @@ export function createNormalizer(config: unknown): Normalizer | null {
     case 'Replace': {
       const pattern = patternOf(config['pattern']);
       const content = textOf(config['content']);
-      return (text) => text.replace(pattern, () => content);
+      return (text) => replaced(text, pattern, content);
     }
     case 'Prepend': {
       const before = textOf(config['prepend']);
@@ -50,8 +78,17 @@ export function createNormalizer(config: unknown): Normalizer | null {
 }
 
 function sequence(parts: unknown): Normalizer {
-  const steps = (Array.isArray(parts) ? parts : []).flatMap((part) => createNormalizer(part) ?? []);
-  return (text) => steps.reduce((current, step) => step(current), text);
+  const steps = (Array.isArray(parts) ? parts : []).flatMap((part) => partOf(part) ?? []);
+  return (text) => steps.reduce((current, step) => bounded(step(current), text), text);
+}
+
+function replaced(text: string, pattern: RegExp, content: string): string {
+  let room = mostLength(text);
+  return text.replace(pattern, () => {
+    room -= content.length;
+    if (room < 0) throw grown(text);
+    return content;
+  });
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

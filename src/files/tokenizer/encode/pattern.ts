@@ -3,6 +3,7 @@
 
 import { isRecord } from '../../source.ts';
 import { translate } from './library.ts';
+import { refuseSlow } from './slow-pattern.ts';
 
 /** Of `{"Regex": …}` or `{"String": …}`, with the flags g and u. Throws for anything else and for what cannot be translated. */
 export function patternOf(config: unknown): RegExp {
@@ -11,7 +12,12 @@ export function patternOf(config: unknown): RegExp {
   if (typeof expression !== 'string') {
     throw new Error(`a pattern is ${JSON.stringify(config)} instead of a Regex or a String`);
   }
-  return translate(foldLongS(expression));
+  refuseSlow(expression);
+  const pattern = translate(foldLongS(expression));
+  // Compiled here, so that an expression too large for the engine is refused as the model opens.
+  pattern.test('');
+  pattern.lastIndex = 0;
+  return pattern;
 }
 
 /** (?i:'s|…) also takes the long s, whose upper case is S, and (?i:k) the Kelvin sign. The library folds ASCII letters only. */
