@@ -145,6 +145,11 @@ export function assembleTokenizer(
       param: 'vocab.json',
     });
   }
+  if (Object.keys(vocab).length === 0) {
+    throw new EngineError('bad_checkpoint', 'vocab.json has no tokens: fetch the file again', {
+      param: 'vocab.json',
+    });
+  }
   const { model, ...text } = rules(config, vocab);
   return {
     version: '1.0',

@@ -189,6 +189,14 @@ describe('refusals', () => {
       /added token {"id":"x"}/,
     );
   });
+  it('name the merge that the vocabulary lacks, and a vocabulary without tokens', () => {
+    const model = { type: 'BPE', vocab: { a: 0, b: 1 }, merges: [['a', 'b']] };
+    expect(() => openTokenizer({ tokenizerJson: { model } })).toThrow(
+      /merge 1 is \["a","b"\], which the vocabulary lacks/,
+    );
+    const files = { vocab: {}, merges: '', tokenizerConfig: { tokenizer_class: 'CLIPTokenizer' } };
+    expect(() => openTokenizer(files)).toThrow(/vocab\.json has no tokens/);
+  });
   it('keep endless texts and runs away from the merging', () => {
     const tokenizer = openTokenizer(byteLevel());
     expect(() => tokenizer.encode('ab '.repeat(MAX_TEXT_LENGTH / 3 + 1))).toThrow(

@@ -75,7 +75,7 @@ function readVocabulary(vocab: unknown): [string, number][] {
   if (!Array.isArray(vocab) || vocab.length === 0) throw new Error('the model has no vocabulary');
   return vocab.map((entry: unknown, id) => {
     const [token, score] = Array.isArray(entry) ? (entry as unknown[]) : [];
-    if (typeof token !== 'string' || typeof score !== 'number') {
+    if (typeof token !== 'string' || typeof score !== 'number' || Number.isNaN(score)) {
       throw new Error(`token ${id} is ${JSON.stringify(entry)} instead of a text and its score`);
     }
     return [token, score];
