@@ -221,13 +221,11 @@ describe('a hostile template', () => {
 
   it('that turns endless in a long conversation ends there', () => {
     const source =
-      '{{ messages[0].content }}{% if messages | length > 5 %}{% for a in range(99999) %}{% for b in range(9999) %}{% set x = [a, b, [a, b]] %}{% endfor %}{% endfor %}{% endif %}';
+      "{{ messages[0].content }}{% if messages | length > 5 %}{% set ns = namespace(text='ab') %}{% for a in range(99) %}{% set ns.text = ns.text ~ ns.text %}{% endfor %}{% endif %}";
     const template = openChatTemplate({ default: source }, specials);
     expect(template.problem).toBe(null);
-    expect(
-      thrown(() => template.render({ messages: [...hi, ...hi, ...hi, ...hi, ...hi, ...hi] })),
-    ).toMatchObject({
-      code: 'unsupported',
-    });
+    const error = thrown(() => template.render({ messages: [...hi, ...hi, ...hi, ...hi, ...hi, ...hi] }));
+    expect(error.code).toBe('unsupported');
+    expect(error.message).toMatch(/limit of a text of 67,108,864 characters/);
   });
 });

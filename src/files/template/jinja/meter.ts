@@ -30,7 +30,7 @@ export const RENDER_LIMITS: TemplateLimits = {
   elements: 160_000_000,
   depth: 200,
   bits: 2 ** 16,
-  milliseconds: 20_000,
+  milliseconds: 10_000,
 };
 
 /** For the small conversations that find out what a template takes when it is opened. */
