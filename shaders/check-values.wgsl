@@ -1,7 +1,8 @@
 // Counts what no weight can be, in the words of a checkpoint's tensor as they lie in the file: values that are NaN or infinite, and
-// finite ones that are too large to compute with. Bits are compared, never floats: WGSL may assume that no float is NaN or infinite.
+// finite ones that are too large to compute with; and tells whether any value is not zero. Bits are compared, never floats: WGSL may assume that no float is NaN or infinite.
 const PAIRS = false; // a word holds two 16-bit values
 const MAGNITUDE = select(0x7fffffffu, 0x7fffu, PAIRS);
+const BUT_SIGNS = select(0x7fffffffu, 0x7fff7fffu, PAIRS);
 
 struct Args {
   quads: u32,     // of words in `raw`
@@ -13,7 +14,7 @@ struct Args {
 
 @group(0) @binding(0) var<storage, read> raw: array<vec4u>;
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>; // [tensor][non-finite, oversize]
+@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>; // [tensor][non-finite, oversize, any but zero]
 
 // How many of the values in four words are at least `limit` in magnitude.
 fn reaching(words: vec4u, limit: u32) -> u32 {
@@ -29,13 +30,20 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let end = min((workgroup.x + 1u) * args.each, args.quads);
   var not_finite = 0u;
   var reached = 0u;
+  var all = vec4u(0u);
   for (var i = workgroup.x * args.each + local; i < end; i += 64u) {
     let words = raw[i];
+    all |= words;
     not_finite += reaching(words, args.infinity);
     reached += reaching(words, args.oversize);
   }
+  let first = 3u * args.tensor;
   if (reached > 0u) {
-    atomicAdd(&counts[2u * args.tensor], not_finite);
-    atomicAdd(&counts[2u * args.tensor + 1u], reached - not_finite);
+    atomicAdd(&counts[first], not_finite);
+    atomicAdd(&counts[first + 1u], reached - not_finite);
+  }
+  let is_zero = ((all.x | all.y | all.z | all.w) & BUT_SIGNS) == 0u;
+  if (!is_zero && atomicLoad(&counts[first + 2u]) == 0u) {
+    atomicStore(&counts[first + 2u], 1u);
   }
 }

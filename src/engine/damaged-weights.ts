@@ -5,8 +5,16 @@ import { EngineError } from '../files/error.ts';
 import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
 import type { ValueCounts } from '../kernels/check-values.ts';
 
+export interface CheckedTensor {
+  entry: TensorEntry;
+  counts: ValueCounts;
+}
+
 /** Throws bad_checkpoint, with the file, the tensor and the count, about the first of these tensors that has such values. */
-export function refuseDamaged(entries: readonly TensorEntry[], counts: readonly ValueCounts[]): void {
+export function refuseDamaged(
+  entries: readonly TensorEntry[],
+  counts: readonly Omit<ValueCounts, 'isZero'>[],
+): void {
   const damaged = entries.flatMap((entry, i) => {
     const { nonFinite, oversize } = counts[i]!;
     return nonFinite + oversize > 0 ? [{ entry, nonFinite, oversize }] : [];
@@ -26,6 +34,34 @@ export function refuseDamaged(entries: readonly TensorEntry[], counts: readonly 
       'fetch the file again, or choose another checkpoint if it was published so',
     { param: entry.name },
   );
+}
+
+/** Share of a file whose values are zero at its end, from which on it is taken for one that was cut and padded. */
+const MOST_ZEROS = 1 / 8;
+
+/**
+ * Throws bad_checkpoint where the last tensors of a file, several of them, are zero throughout and make up a good part of it. Single tensors
+ * of zeros are not refused: layers are added to trained models with zeros in place of their outputs.
+ */
+export function refuseZeroTail(checked: readonly CheckedTensor[]): void {
+  for (const source of new Set(checked.map(({ entry }) => entry.source))) {
+    const inOrder = checked
+      .filter(({ entry }) => entry.source === source)
+      .sort((a, b) => a.entry.offset - b.entry.offset);
+    const zeros = inOrder.slice(inOrder.findLastIndex(({ counts }) => !counts.isZero) + 1);
+    const share = bytesOf(zeros) / bytesOf(inOrder);
+    if (zeros.length < 2 || share < MOST_ZEROS) continue;
+    const { name } = zeros[0]!.entry;
+    throw new EngineError(
+      'bad_checkpoint',
+      `${source.name} holds only zeros from tensor ${name} on, ${Math.round(100 * share)} % of what is read of it: fetch the file again`,
+      { param: name },
+    );
+  }
+}
+
+function bytesOf(tensors: readonly CheckedTensor[]): number {
+  return tensors.reduce((sum, { entry }) => sum + entry.bytes, 0);
 }
 
 function areOrIs(count: number): string {

@@ -8,7 +8,7 @@ import type { Device } from '../gpu/device.ts';
 import type { Region } from '../gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../kernels/check-values.ts';
 import type { SourceFormat } from '../kernels/matrix.ts';
-import { refuseDamaged } from './damaged-weights.ts';
+import { refuseDamaged, type CheckedTensor } from './damaged-weights.ts';
 
 export interface Wanted {
   entry: TensorEntry;
@@ -22,12 +22,12 @@ const CHUNK_BYTES = 8 * 2 ** 20;
 /** Dawn keeps a copy of what is written until the queue has taken it. */
 const BYTES_IN_FLIGHT = 64 * 2 ** 20;
 
-/** Throws bad_checkpoint for a tensor with values that no weight has, and what reading throws. */
+/** Gives what the values are. Throws bad_checkpoint for a tensor with values that no weight has, and what reading throws. */
 export async function uploadAll(
   device: Device,
   wanted: Wanted[],
   onProgress: (bytes: number, total: number) => void,
-): Promise<void> {
+): Promise<CheckedTensor[]> {
   const order = wanted.sort(
     (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
   );
@@ -69,10 +69,10 @@ export async function uploadAll(
         onProgress(done, total);
       }
     }
-    refuseDamaged(
-      order.map(({ entry }) => entry),
-      await readCounts(device, regionOf(counts), order.length),
-    );
+    const found = await readCounts(device, regionOf(counts), order.length);
+    const entries = order.map(({ entry }) => entry);
+    refuseDamaged(entries, found);
+    return entries.map((entry, i) => ({ entry, counts: found[i]! }));
   } finally {
     device.free(raw);
     device.free(counts);

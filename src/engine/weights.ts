@@ -20,6 +20,7 @@ import {
   type MatrixPart,
 } from '../kernels/matrix.ts';
 import type { WeightTable } from '../models/weights.ts';
+import { refuseZeroTail } from './damaged-weights.ts';
 import { loadPacked, savePacked, type PackedRegion } from './packed-weights.ts';
 import type { PackedSlot } from './platform.ts';
 import { SOURCES, uploadAll, type Wanted } from './upload.ts';
@@ -178,7 +179,7 @@ export function openWeights(
     async load({ slot = null, onProgress = () => {}, onNote = () => {} } = {}) {
       names.requireAll();
       if (slot && (await loadPacked(device, packedRegions, slot, onProgress))) return;
-      await uploadAll(device, [...wanted.values()], onProgress);
+      refuseZeroTail(await uploadAll(device, [...wanted.values()], onProgress));
       if (slot) await savePacked(device, packedRegions, slot).catch((cause: Error) => onNote(cause.message));
     },
   };

@@ -11,12 +11,14 @@ export interface ValueCounts {
   nonFinite: number;
   /** Finite and of a magnitude of at least 2⁶⁴, whose square is infinite in f32; f16 has none. */
   oversize: number;
+  /** All of them are zero. */
+  isZero: boolean;
 }
 
 /** Values are checked in groups of so many bytes: padding behind the last value must be zero. */
 export const CHECKED_BYTES = 16;
 /** Bytes of one tensor's counters, which must be zero before its first chunk. */
-export const COUNTER_BYTES = 8;
+export const COUNTER_BYTES = 12;
 
 const INFINITY_BITS: Record<SourceFormat, number> = { f32: 0x7f800000, f16: 0x7c00, bf16: 0x7f80 };
 const OVERSIZE_BITS: Record<SourceFormat, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
@@ -52,7 +54,8 @@ export function checkValues(
 export async function readCounts(device: Device, counts: Region, tensors: number): Promise<ValueCounts[]> {
   const words = new Uint32Array(await device.read(counts));
   return Array.from({ length: tensors }, (_, tensor) => ({
-    nonFinite: words[2 * tensor]!,
-    oversize: words[2 * tensor + 1]!,
+    nonFinite: words[3 * tensor]!,
+    oversize: words[3 * tensor + 1]!,
+    isZero: words[3 * tensor + 2] === 0,
   }));
 }

@@ -94,11 +94,26 @@ it.each(FORMATS)('%s: many values in several chunks, of more workgroups than one
     check(source, values, { counts, tensor: 1 });
   }
   expect(await readCounts(device, counts, 3)).toEqual([
-    { nonFinite: 0, oversize: 0 },
-    wanted,
-    { nonFinite: 0, oversize: 0 },
+    { nonFinite: 0, oversize: 0, isZero: true },
+    { ...wanted, isZero: false },
+    { nonFinite: 0, oversize: 0, isZero: true },
   ]);
 });
+
+it.each(FORMATS)(
+  '%s: zeros of both signs are zero, the smallest number at any place is not',
+  async (source) => {
+    const [zero, minusZero, smallest] = BITS[source].finite as [number, number, number];
+    const length = valuesIn(source);
+    const zeros = Array.from({ length: 3 * length }, (_, i) => (i % 2 === 0 ? zero : minusZero));
+    const counts = counters(length + 1);
+    for (let place = 0; place < length; place++)
+      check(source, zeros.with(length + place, smallest), { counts, tensor: place });
+    check(source, zeros, { counts, tensor: length });
+    const found = await readCounts(device, counts, length + 1);
+    expect(found.map(({ isZero }) => isZero)).toEqual([...new Array<boolean>(length).fill(false), true]);
+  },
+);
 
 it('counts all where an adapter allows few workgroups', async () => {
   const narrow = disguise(device, { maxWorkgroups: 2 });
@@ -106,7 +121,7 @@ it('counts all where an adapter allows few workgroups', async () => {
   const bytes = bytesOf('f16', new Array<number>(200_000).fill(0x7e00));
   const chunk = { raw: upload(narrow, bytes), source: 'f16' as const, bytes: bytes.length };
   checkValues(narrow, chunk, { counts, tensor: 0 });
-  expect(await readCounts(narrow, counts, 1)).toEqual([{ nonFinite: 200_000, oversize: 0 }]);
+  expect(await readCounts(narrow, counts, 1)).toEqual([{ nonFinite: 200_000, oversize: 0, isZero: false }]);
 });
 
 it('bytes that it cannot check whole are a mistake of the caller', () => {
