@@ -67,8 +67,9 @@ export function setKey({ folder, files, random }) {
   const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
   const path = random.pick(placesIn(json));
   const value = random.pick(HOSTILE);
+  const was = parentOf(json, path)[path.at(-1)];
   writeFileSync(join(folder, file), withMember(json, path, value));
-  return { file, key: spelled(path), value, what: `${file}: ${spelled(path)} is ${brief(value)}` };
+  return { file, key: spelled(path), value, was, what: `${file}: ${spelled(path)} is ${brief(value)}` };
 }
 
 export function removeKey({ folder, files, random }) {

@@ -1,6 +1,7 @@
 // What a mutated checkpoint's outcome is worth: refused in words that help, harmless, or one of the things that must not be.
 
 import { basename } from 'node:path';
+import { isReal, REALS } from '../../dist/models/config-bounds.js';
 
 /** Codes that blame a checkpoint. A broken template stops conversations alone: they are refused as requests. */
 const CODES = new Set([
@@ -20,51 +21,19 @@ const ROUNDED = { text: 2e-2, embedding: 1e-2, image: 6 };
 const OUR_WORDS =
   /internal|undefined|\[object |TypeError|RangeError|SyntaxError|is not a function|not iterable|Cannot (read|convert|destructure)|Maximum call stack|\n\s+at /;
 
-/** Changes of a sound value for another sound one: outputs may differ. `value` is the JSON text; left out: any, and the key's absence. */
+/**
+ * Changes of a sound value for another sound one, beside those of `isSound`: outputs may differ. `value` is the JSON text; `kind`: of
+ * checkpoints, all where it is left out.
+ */
 const SOUND = [
-  // Each of its keys may be left out, and so may the file. (A folder of its name is no file.)
-  { kind: 'text', file: /^generation_config\.json$/, absent: true, key: /^/ },
-  // Numbers within their bounds.
-  {
-    kind: 'text',
-    file: /^generation_config\.json$/,
-    key: /^(temperature|top_p|repetition_penalty)$/,
-    value: /^(0\.5|1|null)$/,
-  },
-  {
-    kind: 'text',
-    file: /^generation_config\.json$/,
-    key: /^top_k$/,
-    value: /^(-1|0|1|1e9|2147483648|null)$/,
-  },
-  { kind: 'text', file: /^generation_config\.json$/, key: /^do_sample$/, value: /^(true|false|null)$/ },
-  { kind: 'text', file: /^config\.json$/, key: /^max_window_layers$/, absent: true, value: /^(0|1|null)$/ },
-  {
-    kind: 'text',
-    file: /^config\.json$/,
-    key: /^use_sliding_window$/,
-    absent: true,
-    value: /^(true|false|null)$/,
-  },
-  {
-    file: /adapter_config\.json$/,
-    key: /^(lora_alpha|r|(rank|alpha)_pattern.*)$/,
-    absent: true,
-    value: /^(0|1|0\.5|null|{})$/,
-  },
-  { file: /adapter_config\.json$/, key: /^use_rslora$/, absent: true, value: /^(true|false|null)$/ },
-  { file: /scheduler_config\.json$/, key: /^/, absent: true, value: /^null$/ },
-  { file: /scheduler_config\.json$/, key: /^(shift|beta_start|beta_end)$/, value: /^(0\.5|1)$/ },
-  { file: /scheduler_config\.json$/, key: /^steps_offset$/, value: /^(0|1)$/ },
-  {
-    file: /scheduler_config\.json$/,
-    key: /^(use_|set_|clip_|thresh|skip_|rescale_)/,
-    value: /^(true|false)$/,
-  },
-  // Texts that are tokens.
-  { kind: 'image', file: /(special_tokens_map|tokenizer_config)\.json$/, key: /_token/, value: /^"/ },
-  // A shorter list of merges is one.
-  { file: /merges\.txt$/, isCut: true },
+  { key: /^(temperature|top_p|repetition_penalty)$/, value: /^(0\.5|1)$/ },
+  { key: /^top_k$/, value: /^(-1|0|1|1e9)$/ },
+  { key: /(^|\.)(sliding_window|num_experts_per_tok|max_window_layers|eos_token_id)$/, value: /^(0|1)$/ },
+  { key: /^(lora_alpha|alpha_pattern.*)$/, value: /^(-1|0|1|0\.5)$/ },
+  { key: /^(steps_offset|max_shift|base_shift)$/, value: /^(0|1|0\.5)$/ },
+  { key: /act|prediction_type|timestep_spacing/, value: /^"silu"$/ },
+  // Texts that are tokens, or names that nobody has to know.
+  { kind: 'image', key: /_token/, value: /^"/ },
 ];
 
 /** `{ verdict, why }`; verdicts that begin with a capital are defects. */
@@ -99,24 +68,30 @@ function refusal(mutant, error, more = []) {
 /** Any of which leads to the damage. */
 function names({ file, key = '' }) {
   const isTemplate = /tokenizer_config|chat_template/.test(file);
+  const isClass = key === 'architectures';
   const folder = file.includes('/') ? file.split('/')[0] : null;
   return [
     basename(file),
     ...key.split('.').filter((part) => !/^\d+$/.test(part)),
     folder,
     isTemplate && 'template',
+    isClass && 'architecture',
   ].filter(Boolean);
 }
 
 function isSound({ kind }, mutant) {
-  if (mutant.isSound) return true;
-  return SOUND.some((row) => (row.kind ?? kind) === kind && row.file.test(mutant.file) && fits(row, mutant));
+  const { file, key = '', value = '', was } = mutant;
+  // A file or key that may be left out counts as left out, null does too, and a shorter list of merges is one.
+  if (mutant.isSound || mutant.isRemoved || value === 'null' || (mutant.isCut && file.endsWith('merges.txt')))
+    return true;
+  const bounds = Object.hasOwn(REALS, key.split('.').at(-1)) ? REALS[key.split('.').at(-1)] : null;
+  if (bounds && typeof was === 'number' && isReal(toNumber(value), bounds)) return true;
+  if (typeof was === 'boolean' && /^(true|false)$/.test(value)) return true;
+  return SOUND.some((row) => (row.kind ?? kind) === kind && row.key.test(key) && row.value.test(value));
 }
 
-function fits(row, { key = '', value = '', isRemoved, isCut }) {
-  if (row.isCut) return Boolean(isCut);
-  return row.key.test(key) && Boolean(isRemoved ? row.absent : row.value?.test(value));
-}
+/** NaN for what is no number in JSON. */
+const toNumber = (text) => (/^-?[\d.]+(e[-+]?\d+)?$/.test(text) ? Number(text) : NaN);
 
 /** The first part that differs, in words; null where none does. */
 function differs({ kind }, sound, other, { keepsGreedyOnly, isTemplate, isRounded }) {

@@ -113,7 +113,6 @@ export function lieInKnownKey({ folder, files, random }) {
   if (own.length === 0) return null;
   const key = random.pick(own);
   const value = random.pick(keys[key]);
-  const isAdded = !(key in json);
   writeFileSync(join(folder, file), withMember(json, [key], value));
-  return { file, key, value, isAdded, what: `${file}: ${key} is ${value}` };
+  return { file, key, value, was: json[key], what: `${file}: ${key} is ${value}` };
 }
