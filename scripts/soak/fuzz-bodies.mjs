@@ -212,17 +212,22 @@ const LIMIT_FIELDS = [
   ['/v1/responses', 'max_output_tokens'],
 ];
 
+/** To Ollama, no number and one below 0 mean as many as the context takes. */
+const endingAt = (most) => (most === undefined || most === null || most < 0 ? 16 : most);
+
 /** In place: what is asked for beyond these is cut, and what is left out is said. */
 export function keepSmall(body, path) {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  for (const [name, most] of Object.entries(MOST))
-    if (typeof body[name] === 'number' && body[name] > most && body[name] < 1e5) body[name] = most;
+  for (const [name, most] of Object.entries(MOST)) {
+    const isRefused = !/tokens|predict/.test(name) && body[name] >= 1e5;
+    if (typeof body[name] === 'number' && body[name] > most && !isRefused) body[name] = most;
+  }
   for (const [route, name] of LIMIT_FIELDS)
     if (path === route && body.max_completion_tokens === undefined) body[name] ??= 16;
   if (path === '/api/chat' || path === '/api/generate') {
     body.options ??= {};
     if (typeof body.options === 'object')
-      keepSmall(Object.assign(body.options, { num_predict: body.options.num_predict ?? 16 }), '');
+      keepSmall(Object.assign(body.options, { num_predict: endingAt(body.options.num_predict) }), '');
   }
   if (path.startsWith('/v1/images')) {
     body.num_inference_steps ??= 1;

@@ -41,6 +41,8 @@ export function watchConnections(server: Server, log: Log): void {
       timer = setTimeout(ask, wait, Math.min(2 * wait, PROBE_TIME.last));
     };
     const onEnd = () => ask(PROBE_TIME.first);
+    // Pipelined requests share a socket, and each listens to it.
+    socket.setMaxListeners(0);
     socket.once('end', onEnd);
     response.once('close', () => {
       socket.off('end', onEnd);

@@ -46,6 +46,18 @@ it('so does one that asked for something that is there at once', async () => {
   expect(await answer).toMatch(/^HTTP\/1\.1 200 \r\n[^]*\{"status":"alive"\}$/);
 });
 
+it('many pipelined requests are answered without a warning of listeners', async () => {
+  const { url } = await start();
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
+  const { socket, answer } = open(url, 'GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(20));
+  socket.end();
+  expect((await answer).match(/\{"status":"alive"\}/g)).toHaveLength(20);
+  expect(warnings).toEqual([]);
+});
+
 it.each([false, true])('one that has left is found out, and its request ends: stream %s', async (stream) => {
   const { url, model, lines } = await start();
   const { socket } = open(url, chatBytes(ask('hang here', { stream })));
