@@ -2,13 +2,19 @@
 
 import { EngineError } from '../files/error.ts';
 import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
+import { quantizedSign } from '../files/quantized.ts';
 import type { Matrix } from '../kernels/matrix.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { WeightTable } from '../models/weights.ts';
 import { SOURCES } from './upload.ts';
 
+const HEAD = 'lm_head.weight';
+const UNTIED =
+  'config.json does not tie it to the embedding (tie_word_embeddings); take both files from where the model was published';
+const MISMATCH = 'the weights and config.json are not of one model, take both from where it was published';
+
 export interface WeightNames {
-  /** The tensor of that name. Throws bad_checkpoint where it is missing, or has another shape or type. */
+  /** The tensor of that name. Throws bad_checkpoint where it is missing, or has another shape or type, and unsupported where codes stand for weights. */
   find(name: string, shape: readonly number[]): TensorEntry;
   /** Names that need not be asked for. */
   ignore(names: RegExp): void;
@@ -19,18 +25,35 @@ export interface WeightNames {
 export function weightNames(tensors: ReadonlyMap<string, TensorEntry>): WeightNames {
   const found = new Set<string>();
   const ignored: RegExp[] = [];
+  /** Nothing here is mended by another download, unless the header was damaged. */
+  const broken = (tensor: string, reason: string, remedy: string): EngineError => {
+    const sign = quantizedSign(tensors);
+    if (sign === null) {
+      return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: ${remedy}`, { param: tensor });
+    }
+    return new EngineError(
+      'unsupported',
+      `the weights are quantized already (${sign}), which is not read: take the original checkpoint, and \`quantization\` int8 or int4 for its size`,
+      { param: tensor },
+    );
+  };
   return {
     find(name, shape) {
       const entry = tensors.get(name);
-      if (!entry) throw broken(name, 'is missing');
+      if (!entry) throw broken(name, 'is missing', name === HEAD ? UNTIED : MISMATCH);
       if (squeezed(entry.shape).join() !== squeezed(shape).join()) {
         throw broken(
           name,
           `has the shape [${entry.shape.join(', ')}], config.json asks for [${shape.join(', ')}]`,
+          MISMATCH,
         );
       }
       if (!SOURCES[entry.dtype])
-        throw broken(name, `is stored as ${entry.dtype}, and only F32, F16 and BF16 are read`);
+        throw broken(
+          name,
+          `is stored as ${entry.dtype}, and only F32, F16 and BF16 are read`,
+          'choose a checkpoint whose weights are in one of them',
+        );
       found.add(name);
       return entry;
     },
@@ -41,7 +64,7 @@ export function weightNames(tensors: ReadonlyMap<string, TensorEntry>): WeightNa
       );
       if (first === undefined) return;
       const more = others.length > 0 ? `(and ${others.length} more) ` : '';
-      throw broken(first, `${more}is not part of the architecture that config.json names`);
+      throw broken(first, `${more}is not part of the architecture that config.json names`, MISMATCH);
     },
   };
 }
@@ -92,12 +115,4 @@ export function checkWeights(
 /** [out, in, 1, 1] is [out, in]. */
 function squeezed(shape: readonly number[]): readonly number[] {
   return shape.length === 4 && shape[2] === 1 && shape[3] === 1 ? shape.slice(0, 2) : shape;
-}
-
-function broken(tensor: string, reason: string): EngineError {
-  return new EngineError(
-    'bad_checkpoint',
-    `tensor ${tensor} ${reason}: fetch the checkpoint again, or one that fits its config.json`,
-    { param: tensor },
-  );
 }

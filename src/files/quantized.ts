@@ -64,6 +64,22 @@ export async function quantizedFolder(
   };
 }
 
+/** Names that methods give to codes, scales and offsets: GPTQ, AWQ, Nunchaku, ModelOpt, FP8, compressed-tensors, bitsandbytes. */
+const CODES =
+  /\.(qweight|qzeros|scales|wscales|weight_scale(_inv|_2)?|weight_packed|weight\.absmax|absmax|SCB)$/;
+const CODE_DTYPES = ['F8_E4M3', 'F8_E5M2', 'F8_E8M0', 'F4', 'I8', 'U8', 'I32', 'U32'];
+
+/** What shows that weights are codes with scales, not numbers; null where nothing does. */
+export function quantizedSign(
+  tensors: ReadonlyMap<string, Readonly<{ name: string; dtype: string }>>,
+): string | null {
+  for (const { name, dtype } of tensors.values()) {
+    if (CODES.test(name)) return `tensor ${name}`;
+    if (CODE_DTYPES.includes(dtype) && name.endsWith('weight')) return `${name} is ${dtype}`;
+  }
+  return null;
+}
+
 /** "gptq to 4 bits", for messages; '' where nothing is known. */
 export function describeQuantized({ method, bits }: Pick<Quantized, 'method' | 'bits'>): string {
   return `${method === null ? '' : ` with ${method}`}${bits === null ? '' : ` to ${bits} bits`}`;

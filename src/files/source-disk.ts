@@ -86,7 +86,13 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
     await file.close();
     throw notRegular(path, opened);
   }
-  const { size } = opened;
+  const { size, mtimeMs } = opened;
+  const changed = (how: string): EngineError =>
+    new EngineError(
+      'bad_checkpoint',
+      `${path} ${how} while it was read: open the model again once nothing writes to it`,
+      { param: path },
+    );
   const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
     assertRange({ name, size }, offset, target.length);
     let filled = 0;
@@ -94,13 +100,13 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
     while (filled < target.length) {
       const { bytesRead } = await file.read(target, filled, target.length - filled, offset + filled);
       if (bytesRead === 0) {
-        throw new EngineError(
-          'bad_checkpoint',
-          `${path} was cut short while it was read: at byte ${offset + filled} of ${size} it ended; fetch it again`,
-        );
+        throw changed(`was cut short to ${offset + filled} of ${size} bytes`);
       }
       filled += bytesRead;
     }
+    // Parts of two states of a file would make a third.
+    const now = await file.stat();
+    if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed('was written to');
   };
   return {
     name,

@@ -79,7 +79,7 @@ export async function readJsonValue(folder: Folder, name: string): Promise<unkno
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
       'bad_checkpoint',
-      `${name} in ${folder.path} is not JSON (${reason}): fetch the file again`,
+      `${name} in ${folder.path} is not JSON (${reason}): fetch the file again, or correct it`,
       {
         param: name,
         cause,
@@ -94,7 +94,7 @@ export async function readJson(folder: Folder, name: string): Promise<Record<str
   if (isRecord(value)) return value;
   throw new EngineError(
     'bad_checkpoint',
-    `${name} in ${folder.path} must hold a JSON object: fetch the file again`,
+    `${name} in ${folder.path} must hold a JSON object: put the published file in its place`,
     {
       param: name,
     },

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,9 +33,22 @@ describe('a disk source', () => {
     await expect(source.read(90, 11)).rejects.toThrow(/11 bytes at 90 of a\.bin, which holds 100/);
     await expect(source.read(-1, 1)).rejects.toThrow(/1 bytes at -1/);
     await truncate(join(root, 'a.bin'), 50);
-    await expect(source.read(40, 20)).rejects.toThrow(/cut short .* at byte 50 of 100/);
+    await expect(source.read(40, 20)).rejects.toThrow(
+      /a\.bin was cut short to 50 of 100 bytes while it was read/,
+    );
     await source.close();
   });
+});
+
+it('a file that is written to while it is read is refused: its parts would be of two states', async () => {
+  await writeFile(join(root, 'a.bin'), new Uint8Array(100));
+  const source = await openDiskSource(join(root, 'a.bin'));
+  expect((await source.read(0, 50)).length).toBe(50);
+  await utimes(join(root, 'a.bin'), 1, 1);
+  await expect(source.read(50, 50)).rejects.toThrow(
+    /a\.bin was written to while it was read: open the model again/,
+  );
+  await source.close();
 });
 
 describe('a folder', () => {

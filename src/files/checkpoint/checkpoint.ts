@@ -83,7 +83,7 @@ function openWeights(folder: Folder, names: string[]): Promise<Weights> {
   const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');
   throw new EngineError(
     'bad_checkpoint',
-    `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint`,
+    `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint, or where it was published so, a repository in the layout of transformers`,
     { param: INDEX },
   );
 }
@@ -126,7 +126,7 @@ function missingTokenizer(path: string, names: readonly string[]): EngineError {
   return foreign === undefined
     ? new EngineError(
         'bad_checkpoint',
-        `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json`,
+        `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json, where its repository has none those of the model that it was made from`,
         { param: 'tokenizer.json' },
       )
     : new EngineError(

@@ -139,7 +139,11 @@ async function identify(source: ByteSource, config: string): Promise<string> {
 }
 
 function bad(path: string, what: string, problem: string): EngineError {
-  return new EngineError('bad_checkpoint', `${path}: ${what} ${problem}: fetch the adapter again`, {
-    param: what,
-  });
+  return new EngineError(
+    'bad_checkpoint',
+    `${path}: ${what} ${problem}: take ${CONFIG} and ${WEIGHTS} from where the adapter was published`,
+    {
+      param: what,
+    },
+  );
 }

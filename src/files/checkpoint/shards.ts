@@ -59,7 +59,9 @@ async function readShardIndex(
 ): Promise<Map<string, string>> {
   const { weight_map: map } = await readJson(folder, name);
   const wrong = (reason: string) =>
-    new EngineError('bad_checkpoint', `${name} ${reason}: fetch it again`, { param: name });
+    new EngineError('bad_checkpoint', `${name} ${reason}: put the published file in its place`, {
+      param: name,
+    });
   if (!isRecord(map)) throw wrong('has no weight_map');
   const entries = Object.entries(map).map(([tensor, shard]): [string, string] => {
     if (typeof shard !== 'string' || !/^[^/\\]+\.safetensors$/.test(shard)) {
@@ -80,7 +82,11 @@ async function readShardIndex(
 }
 
 function broken(tensor: string, reason: string): EngineError {
-  return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: fetch the checkpoint again`, {
-    param: tensor,
-  });
+  return new EngineError(
+    'bad_checkpoint',
+    `tensor ${tensor} ${reason}: take the index and its shards from one revision`,
+    {
+      param: tensor,
+    },
+  );
 }

@@ -4,6 +4,7 @@
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
+import { quantizedSign } from '../quantized.ts';
 import type { Folder } from '../source.ts';
 
 export type OpenFolder = (path: string) => Promise<Folder>;
@@ -59,7 +60,7 @@ export async function openDenoiserWeights(openFolder: OpenFolder, path: string):
     );
   }
   const weights = await openShards(folder, names, isFile ? file : chooseWeights(folder, names));
-  const problem = quantizedSign(weights);
+  const problem = quantizedSign(weights.tensors);
   if (problem === null) return weights;
   await Promise.all(weights.sources.map((source) => source.close()));
   throw new EngineError(
@@ -67,16 +68,6 @@ export async function openDenoiserWeights(openFolder: OpenFolder, path: string):
     `${path} holds weights that are quantized already (${problem}), which this version does not run: give plain f32, f16 or bf16 weights, and \`quantization\` int8 or int4 to pack them while loading`,
     { param: 'transformerWeightsPath' },
   );
-}
-
-/** What shows that weights are codes with scales, not numbers; null where nothing does. */
-function quantizedSign({ tensors }: Weights): string | null {
-  for (const { name, dtype } of tensors.values()) {
-    if (/\.(qweight|qzeros|wscales|weight_scale|weight_packed|absmax)$/.test(name)) return `tensor ${name}`;
-    const isCode = ['F8_E4M3', 'F8_E5M2', 'I8', 'U8', 'I32', 'U32'].includes(dtype);
-    if (isCode && name.endsWith('weight')) return `${name} is ${dtype}`;
-  }
-  return null;
 }
 
 function noWeights(path: string, names: readonly string[]): EngineError {

@@ -141,9 +141,13 @@ export function assembleTokenizer(
 ): Record<string, unknown> {
   const { rules } = classOf(config);
   if (!isVocab(vocab)) {
-    throw new EngineError('bad_checkpoint', 'vocab.json must map tokens to ids: fetch the file again', {
-      param: 'vocab.json',
-    });
+    throw new EngineError(
+      'bad_checkpoint',
+      'vocab.json must map tokens to ids: put the published file in its place',
+      {
+        param: 'vocab.json',
+      },
+    );
   }
   if (Object.keys(vocab).length === 0) {
     throw new EngineError('bad_checkpoint', 'vocab.json has no tokens: fetch the file again', {
@@ -169,7 +173,7 @@ function mergeLines(merges: string): [string, string][] {
     if (!left || !right || rest !== undefined) {
       throw new EngineError(
         'bad_checkpoint',
-        `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again`,
+        `merges.txt: merge ${at + 1} is ${JSON.stringify(line)} instead of two tokens with a space between: fetch the file again, or correct it`,
         { param: 'merges.txt' },
       );
     }
