@@ -95,7 +95,7 @@ describe('a tokenizer is refused as the model opens', () => {
     ['whose folder is empty', {}, 'has no tokenizer: fetch'],
     ['that is cut off', { 'tokenizer.json': '{"model": {' }, 'tokenizer.json'],
     ['that is none', { 'tokenizer.json': '{}' }, 'the tokenizer cannot be built'],
-    ['without tokens', { 'vocab.json': '{}', 'merges.txt': '' }, 'is no token of vocab.json'],
+    ['without tokens', { 'vocab.json': '{}', 'merges.txt': '' }, 'has no tokens'],
   ])('%s', async (_, files, message) => {
     const refusal = { code: 'bad_checkpoint', message: expect.stringContaining(message) as string };
     await expect(opening(files)).rejects.toMatchObject(refusal);
