@@ -126,7 +126,7 @@ function toAssistant(content: readonly Block[]): ChatMessage {
   const text = textOf(content);
   return {
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
+    content: text,
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };

@@ -45,17 +45,19 @@ function toReasoning(think: TextBody['think']): unknown {
   return typeof think === 'boolean' ? { enabled: think } : { enabled: true, effort: think };
 }
 
+/** With members that are not Ollama's as they were sent: the model's template may read them. */
 export function toMessages(messages: readonly OllamaMessage[]): ChatMessage[] {
-  return messages.map(({ role, content, thinking, tool_calls: calls, tool_name: name, tool_call_id: id }) =>
-    withoutMissing({
-      role,
-      content: content || (calls?.length ? null : ''),
+  return messages.map(({ thinking, tool_calls: calls, tool_name: name, tool_call_id: id, ...more }) => {
+    const { images: _, ...rest } = more;
+    return withoutMissing({
+      ...rest,
+      content: rest.content ?? '',
       name: name ?? undefined,
       reasoning_content: thinking || undefined,
       tool_calls: calls?.length ? calls.map(toCall) : undefined,
       tool_call_id: id ?? undefined,
-    }),
-  );
+    });
+  });
 }
 
 function toCall({ id, function: called }: NonNullable<OllamaMessage['tool_calls']>[number]) {

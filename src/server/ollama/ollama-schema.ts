@@ -15,6 +15,7 @@ import {
   pickFields,
 } from '../body/fields.ts';
 import { optionsSchema } from './ollama-options.ts';
+import { withAnyMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
 const model = honoured(
@@ -41,15 +42,18 @@ const call = z.looseObject({
   }),
 });
 
-const message = z.looseObject({
-  role: z.enum(['system', 'user', 'assistant', 'tool']),
-  content: z.string().nullish(),
-  thinking: z.string().nullish(),
-  images,
-  tool_calls: list(call, MOST_TOOLS).nullish(),
-  tool_name: z.string().nullish(),
-  tool_call_id: z.string().nullish(),
-});
+/** The model's template may read any other member. */
+const message = withAnyMembers(
+  z.looseObject({
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    content: z.string().nullish(),
+    thinking: z.string().nullish(),
+    images,
+    tool_calls: list(call, MOST_TOOLS).nullish(),
+    tool_name: z.string().nullish(),
+    tool_call_id: z.string().nullish(),
+  }),
+);
 
 /** What both routes for text have. */
 const TEXT_FIELDS = {

@@ -45,7 +45,7 @@ export function toMessages(items: readonly InputItem[]): ChatMessage[] {
       }
     }
   }
-  return messages;
+  return messages.map(({ content, ...message }) => ({ ...message, content: content ?? '' }));
 }
 
 const CALLS = ['function_call', 'custom_tool_call', 'tool_search_call'] as const;

@@ -25,11 +25,11 @@ it('all that it sends is known, and told to the model', async () => {
       tool_calls: [call('c1', 'apply_patch', { input: '*** Begin "Patch"' })],
     },
     { role: 'tool', content: 'Exit code: 0', tool_call_id: 'c1' },
-    { role: 'assistant', content: null, tool_calls: [call('c2', 'tool_search', { query: 'weather' })] },
+    { role: 'assistant', content: '', tool_calls: [call('c2', 'tool_search', { query: 'weather' })] },
     { role: 'tool', content: 'Found: mcp__weather__get_weather', tool_call_id: 'c2' },
     {
       role: 'assistant',
-      content: null,
+      content: '',
       tool_calls: [call('c3', 'mcp__weather__get_weather', { cmd: 'Oslo' })],
     },
     { role: 'tool', content: 'Wall time: 0 seconds\nIt rains.', tool_call_id: 'c3' },

@@ -201,7 +201,7 @@ describe('calls', () => {
     expect('messages' in prompt && prompt.messages?.slice(-6)).toEqual([
       {
         role: 'assistant',
-        content: null,
+        content: '',
         tool_calls: [
           call(0, 'run', '{"input":"a\\n\\"b\\""}'),
           call(1, 'sky__run', '{"input":"c"}'),
