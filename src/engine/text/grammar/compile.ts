@@ -111,6 +111,9 @@ function createCompiler(
       if (regular === null) return null;
       parts.push(regular.expression);
     }
+    const only = parts[0]!;
+    if (parts.length === 1 && only.kind === 'dfa')
+      return { kind: 'lexeme', lexeme: addLexeme(only.dfa, 'plain') };
     try {
       const dfa = dfaOf({ kind, parts }, { ...limits, cells: Math.min(limits.cells, MOST_JOINED) });
       return { kind: 'lexeme', lexeme: addLexeme(dfa, 'plain') };

@@ -4,6 +4,7 @@
 import { EngineError } from '../../../files/error.ts';
 import type { Constraint } from '../constraint.ts';
 import { createForcedRuns } from './forced.ts';
+import { bytesOf } from './lexeme.ts';
 import { createMachine } from './machine.ts';
 import { createMasks } from './mask.ts';
 import { createMatcher } from './matcher.ts';
@@ -21,9 +22,16 @@ export interface Grammar {
   readonly bytes: number;
 }
 
+/** Of a node of a program, about. */
+const NODE_BYTES = 100;
+
 export function createGrammar(program: Program, vocabulary: Vocabulary): Grammar {
   const { size, available, walker, firstWalker } = vocabulary;
   const machine = createMachine(program, available);
+  const programBytes = program.lexemes.reduce(
+    (sum, lexeme) => sum + bytesOf(lexeme),
+    program.nodes.length * NODE_BYTES,
+  );
   const masks = createMasks(machine, walker, size);
   const firstMasks = firstWalker === walker ? masks : createMasks(machine, firstWalker, size);
   const forced = createForcedRuns(machine, masks, vocabulary);
@@ -38,7 +46,7 @@ export function createGrammar(program: Program, vocabulary: Vocabulary): Grammar
   };
   return {
     get bytes() {
-      return machine.bytes + masks.bytes + (firstMasks === masks ? 0 : firstMasks.bytes);
+      return programBytes + machine.bytes + masks.bytes + (firstMasks === masks ? 0 : firstMasks.bytes);
     },
     start: ({ opens = true, matched = '' } = {}) =>
       createMatcher(parts, after(matched), opens && firstMasks !== masks),

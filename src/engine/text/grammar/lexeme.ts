@@ -73,6 +73,13 @@ export function lexemeOf(
   return assemble(quoted, spelling, isQuoted, count);
 }
 
+const LITERAL = 'text';
+
+/** Whether it is one text: then no two of its states are alike. */
+export function isLiteral({ key }: Lexeme): boolean {
+  return key.startsWith(LITERAL);
+}
+
 /** One text, byte for byte: as it stands, or as a name in quotes, escaped as JSON.stringify does. */
 export function literalLexeme(text: string, kind: 'plain' | 'name', available: Uint8Array): Lexeme {
   const all = new TextEncoder().encode(kind === 'name' ? JSON.stringify(text) : text);
@@ -92,7 +99,7 @@ export function literalLexeme(text: string, kind: 'plain' | 'name', available: U
   const liveClasses = Int32Array.from(accept);
   const viable = new Uint8Array([1, 0]);
   const quoted = kind === 'name';
-  const key = `text ${contentKey([[Number(quoted)], all])}`;
+  const key = `${LITERAL} ${contentKey([[Number(quoted)], all])}`;
   return {
     quoted,
     key,

@@ -18,8 +18,11 @@ import {
   type OtherName,
   type State,
 } from './stack.ts';
+import { CELL_WORK, Work } from './work.ts';
 
 export interface Machine {
+  /** Of what is being asked of it. */
+  readonly work: Work;
   start(): State;
   /** null: no text goes on so. */
   step(state: State, byte: number): State | null;
@@ -36,14 +39,15 @@ export interface Machine {
 }
 
 /** Stacks and states after which a new arena is begun. */
-const MOST_KEPT = 300_000;
+const MOST_KEPT = 150_000;
 /** Of one of them, about. */
-const CELL_BYTES = 200;
+const CELL_BYTES = 400;
 
 export function createMachine(program: Program, available: Uint8Array): Machine {
   const { nodes, marks } = program;
   const lexemes = [...program.lexemes];
-  let arena = createArena();
+  const work = new Work();
+  let arena = createArena(work);
 
   const object = (node: number): ObjectNode => nodes[node] as ObjectNode;
   const nodeItem = (to: Arena, node: number): Item => to.item({ key: `n${node}`, kind: 'node', node });
@@ -172,6 +176,7 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     let ends = false;
     const seen = new Set([cell]);
     for (const each of seen) {
+      work.spend(CELL_WORK);
       const { item } = each;
       if (item.kind === 'bottom') ends = true;
       else if (item.kind === 'token' || item.kind === 'name') leaves.push(each);
@@ -219,6 +224,7 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
     const leaves = new Set<Cell>();
     let ends = false;
     each((opened) => {
+      work.spend(opened.leaves.length * CELL_WORK);
       for (const leaf of opened.leaves) leaves.add(leaf);
       ends ||= opened.ends;
     });
@@ -226,11 +232,12 @@ export function createMachine(program: Program, available: Uint8Array): Machine 
   };
 
   const current = (state: State): State => {
-    if (arena.size > MOST_KEPT) arena = createArena();
+    if (arena.size > MOST_KEPT) arena = createArena(work);
     return state.arena.size > MOST_KEPT ? moveState(state, arena) : state;
   };
 
   return {
+    work,
     get bytes() {
       return arena.size * CELL_BYTES;
     },

@@ -7,6 +7,7 @@ import type { Machine } from './machine.ts';
 import type { Cell, Opened, OtherName, State } from './stack.ts';
 import { childOf, nodeAt } from './trie.ts';
 import type { Walk, Walker } from './walk.ts';
+import { CELL_WORK } from './work.ts';
 
 export interface Masks {
   /** Bits of all tokens that lead on; not to be changed. */
@@ -22,6 +23,8 @@ const MOST_BYTES = 64 * 2 ** 20;
 const ENTRY_BYTES = 200;
 /** Ways out of a lexeme looked into for one mask; tokens that stay in theirs are never left out. */
 const MOST_FOLLOWED = 100_000;
+/** Nodes that can be looked at while a leaf is found to be known. */
+const LEAF_WORK = 10;
 const COLON = 0x3a;
 const QUOTE = 0x22;
 
@@ -38,9 +41,11 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
   const kept = new LRUCache<State, Uint32Array>(sizes);
   const keptUnions = new LRUCache<string, Uint32Array>(sizes);
   const { token, same, byte } = trie;
+  const { work } = machine;
 
   /** Sets the bits of tokens below `from` that go on with `opened`. */
   const follow = (opened: Opened, from: number, bits: Uint32Array, seen: Set<number>): void => {
+    work.spend(opened.leaves.length * LEAF_WORK);
     for (const leaf of opened.leaves) {
       const { item } = leaf;
       if (item.kind === 'lexeme') followLexeme(leaf, machine.lexemeOf(item), item.state, from, bits, seen);
@@ -50,7 +55,7 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
   };
   const isNew = (leaf: Cell, from: number, seen: Set<number>): boolean => {
     const key = leaf.id * places + from;
-    if (seen.has(key) || seen.size > MOST_FOLLOWED) return false;
+    if (seen.has(key) || seen.size > MOST_FOLLOWED || work.isMuch) return false;
     seen.add(key);
     return true;
   };
@@ -63,7 +68,7 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
     seen: Set<number>,
   ): void => {
     if (!isNew(leaf, from, seen)) return;
-    below(from, lexeme, state, (place, isComplete) => {
+    below(from, lexeme, state, work, (place, isComplete) => {
       if (isComplete) follow(machine.open(leaf.below!), place, bits, seen);
       else setTokens(place, bits);
     });
@@ -76,7 +81,7 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
     seen: Set<number>,
   ): void => {
     if (!isNew(leaf, from, seen)) return;
-    below(from, machine.lexemeOf(name), name.state, (node, isComplete) => {
+    below(from, machine.lexemeOf(name), name.state, work, (node, isComplete) => {
       if (isComplete) leaveName(leaf.below!, name, node, from, bits, seen);
       else if (!isUsed(name, node, from)) setTokens(node, bits);
     });
@@ -140,6 +145,8 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
     }
     if (item.kind !== 'lexeme' && item.kind !== 'name') return { found: [], rest: null };
     const found = walks(machine.lexemeOf(item), item.state);
+    // Those that are kept count as well: the mask of a state is refused always or never.
+    for (const { visited } of found) work.spend(visited + CELL_WORK);
     const leaves = found.some(({ exits }) => exits.length > 0);
     if (item.kind === 'lexeme') {
       const opened = leaves ? machine.open(leaf.below!) : null;
@@ -166,6 +173,7 @@ export function createMasks(machine: Machine, walker: Walker, size: number): Mas
   };
 
   const compute = ({ leaves }: State): Uint32Array => {
+    work.begin();
     const parts = leaves.map(partOf);
     const found = parts.flatMap((part) => part.found);
     const rest = parts.flatMap((part) => part.rest ?? []);

@@ -54,10 +54,14 @@ export function createMatcher(parts: MatcherParts, from: State, first: boolean):
         if (!endIds.includes(id)) refuse(id);
         return;
       }
+      machine.work.begin();
       state = machine.stepToken(state, id) ?? takeBytes(id);
       opens = false;
     },
-    forced: () => (over ? [] : forced.after(state, opens)),
+    forced() {
+      machine.work.begin();
+      return over ? [] : forced.after(state, opens);
+    },
     get ended() {
       return ended();
     },

@@ -2,6 +2,7 @@
 // keep an old one, to fork costs nothing. Equal items, stacks and states are one object, so that what was worked out is found again.
 
 import type { Seen } from './object-state.ts';
+import { CELL_WORK, type Work } from './work.ts';
 
 /** The top of a stack; null below the last. */
 export interface Cell {
@@ -75,22 +76,20 @@ export interface Arena {
   readonly size: number;
 }
 
-export function createArena(): Arena {
+/** `work` counts what is made. */
+export function createArena(work: Work): Arena {
   const items = new Map<string, Item>();
   const states = new Map<string, State>();
   let cells = 0;
-  const cell = (item: Item, below: Cell | null): Cell => ({
-    id: cells++,
-    item,
-    below,
-    above: new Map(),
-    arena,
-    opened: null,
-  });
+  const cell = (item: Item, below: Cell | null): Cell => {
+    work.spend(CELL_WORK);
+    return { id: cells++, item, below, above: new Map(), arena, opened: null };
+  };
   const unions = new Map<string, Cell>();
   const keyOf = (sorted: readonly Cell[]): string => sorted.map(({ id }) => id).join();
   const unionOf = (of: readonly Cell[], level: number): Cell => {
     const parts = byId(of.flatMap((one) => (one.item.kind === 'union' ? one.item.of : one)));
+    work.spend((of.length + parts.length) * CELL_WORK);
     const key = keyOf(parts);
     let found = unions.get(key);
     if (!found) {

@@ -13,6 +13,8 @@ export const WIDTH = 256 + KINDS;
 
 /** Rows after which a table begins anew; each has 1.3 kB. */
 const MOST_ROWS = 8192;
+/** Most texts that a grammar names are left after a few. */
+const FIRST_ROWS = 4;
 
 export interface Steps {
   /** [rows][WIDTH] → row, DEAD or MIXED; another array once rows are added. */
@@ -29,19 +31,22 @@ export interface Steps {
   readonly isFull: boolean;
 }
 
-export function createSteps(lexeme: Lexeme): Steps {
+/** `onGrow` hears of the bytes that are allocated. */
+export function createSteps(lexeme: Lexeme, onGrow: (bytes: number) => void): Steps {
   const { places, bytes } = lexeme;
   const rows = new Map<number, number>();
   const packedOf: number[] = [];
-  let next = new Int32Array(64 * WIDTH);
-  let filled = new Uint8Array(64);
-  let complete = new Uint8Array(64);
+  let next = new Int32Array(FIRST_ROWS * WIDTH);
+  let filled = new Uint8Array(FIRST_ROWS);
+  let complete = new Uint8Array(FIRST_ROWS);
+  onGrow(next.byteLength);
   const rowOf = (packed: number): number => {
     let row = rows.get(packed);
     if (row === undefined) {
       rows.set(packed, (row = packedOf.push(packed) - 1));
       if (row === filled.length) {
         next = grown(next);
+        onGrow(next.byteLength / 2);
         filled = grown(filled);
         complete = grown(complete);
       }

@@ -4,10 +4,11 @@
 
 import { LRUCache } from 'lru-cache';
 import { createKindTrees } from './kinds.ts';
-import { representative, type Lexeme } from './lexeme.ts';
+import { isLiteral, representative, type Lexeme } from './lexeme.ts';
 import { alikeStates } from './likeness.ts';
 import { createSteps, DEAD, MIXED, WIDTH, type Steps } from './steps.ts';
 import type { Trie } from './trie.ts';
+import type { Work } from './work.ts';
 
 export interface Walk {
   /** Its own, for what is kept about several. */
@@ -18,6 +19,8 @@ export interface Walk {
   tokens: Int32Array;
   /** Places where it can be complete and some token goes on. */
   exits: Int32Array;
+  /** Nodes that were looked at for it. */
+  visited: number;
 }
 
 /** Places are the nodes of the trie, then those of the trees of kinds, each of which stands for several. */
@@ -39,11 +42,14 @@ export interface Walker {
     from: number,
     lexeme: Lexeme,
     state: number,
+    work: Work,
     take: (place: number, isComplete: boolean) => void,
   ): void;
 }
 
 const MOST_BYTES = 64 * 2 ** 20;
+/** Of the tables of all lexemes; then they begin anew. */
+const MOST_STEPS_BYTES = 64 * 2 ** 20;
 /** Most bytes of tokens that are walked together. */
 const SHORT = 8;
 const LONGER = 24;
@@ -65,16 +71,24 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
   let walked = 0;
   const alike = new LRUCache<string, { lengths: number[]; first: Int32Array[] }>({ max: MOST_COMPARED });
   const compare = (lexeme: Lexeme): { lengths: number[]; first: Int32Array[] } => {
+    if (isLiteral(lexeme)) return { lengths: together, first: [Int32Array.from(lexeme.accept, (_, i) => i)] };
     const first = alikeStates(lexeme, apart);
     const [short, , long] = first;
     // Without counts the few states there are differ soon or never.
     const isCounted = lexeme.count !== null || short!.some((state, i) => state !== long![i]);
     return isCounted ? { lengths: apart, first } : { lengths: together, first: [long!] };
   };
-  const stepsOf = new WeakMap<Lexeme, Steps>();
+  let stepsOf = new Map<Lexeme, Steps>();
+  let stepsBytes = 0;
   const stepsFor = (lexeme: Lexeme): Steps => {
     let steps = stepsOf.get(lexeme);
-    if (!steps || steps.isFull) stepsOf.set(lexeme, (steps = createSteps(lexeme)));
+    if (steps && !steps.isFull) return steps;
+    if (stepsBytes > MOST_STEPS_BYTES) {
+      stepsOf = new Map();
+      stepsBytes = 0;
+    }
+    // Bytes of tables that are replaced still count: they are forgotten a little early.
+    stepsOf.set(lexeme, (steps = createSteps(lexeme, (bytes) => (stepsBytes += bytes))));
     return steps;
   };
   // Rows of the steps at each depth.
@@ -84,11 +98,13 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
   const left = new Int32Array(nodes);
   let takenCount = 0;
   let leftCount = 0;
+  let visited = 0;
 
   /** Nodes from `from` to `to` in a walk, those that are deeper than `above` and no deeper than `most`. */
   const runNodes = (from: number, to: number, steps: Steps, above: number, most: number): void => {
     let { next, filled, complete } = steps;
     for (let node = from; node < to;) {
+      visited++;
       const at = depth[node]!;
       if (at > most || longest[node]! <= above) {
         node = end[node]!;
@@ -116,6 +132,7 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
   /** The same in the trees of kinds. */
   const runKinds = (from: number, to: number, steps: Steps, above: number, most: number): void => {
     for (let node = from; node < to;) {
+      visited++;
       const at = kinds.depth[node]!;
       if (at > most || kinds.longest[node]! <= above) {
         node = kinds.end[node]!;
@@ -148,6 +165,7 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
     const steps = stepsFor(lexeme);
     takenCount = 0;
     leftCount = 0;
+    visited = 0;
     if (from < nodes) {
       rowAt[depth[from]!] = steps.row(state);
       runNodes(from + 1, end[from]!, steps, above, most);
@@ -189,7 +207,7 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
     }
     if (bits && lexeme.quoted) for (const id of marks) bits[id >>> 5]! &= ~(1 << (id & 31));
     const tokens = Int32Array.from(lexeme.quoted ? few.filter((id) => !marks.has(id)) : few);
-    return { id: walked++, bits, tokens, exits: left.slice(0, leftCount) };
+    return { id: walked++, bits, tokens, exits: left.slice(0, leftCount), visited };
   };
   const tokenCount = (place: number): number =>
     place < nodes ? 1 : kinds.tokenFrom[place - nodes + 1]! - kinds.tokenFrom[place - nodes]!;
@@ -214,8 +232,9 @@ export function createWalker(trie: Trie, size: number, marks: ReadonlySet<number
         return found;
       });
     },
-    below(from, lexeme, state, take) {
+    below(from, lexeme, state, work, take) {
       run(from, lexeme, state, 0, trie.deepest);
+      work.spend(visited);
       const tokens = taken.slice(0, takenCount);
       const complete = left.slice(0, leftCount);
       for (const each of tokens) take(each, false);
