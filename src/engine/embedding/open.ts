@@ -44,7 +44,7 @@ export async function openEmbeddingModelInline(
     const layout = await readEmbeddingLayout(folder, isEncoder ? 'mean' : 'last');
     const tokenizer = await checkpoint.tokenizer();
     const vocabSize = readConfig('config.json', checkpoint.config).count('vocab_size');
-    checkVocabularySize(tokenizer.highestId, vocabSize);
+    checkVocabularySize(tokenizer, vocabSize);
     let quantization: EmbeddingModelInfo['quantization'] = 'none';
     const start = async (): Promise<EmbeddingRunner> => {
       const device = await platform.openDevice(options);

@@ -140,7 +140,7 @@ async function readSpeech(
   { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
 ): Promise<Speech> {
   const tokenizer = await checkpoint.tokenizer();
-  checkVocabularySize(tokenizer.highestId, vocabulary);
+  checkVocabularySize(tokenizer, vocabulary);
   const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
   const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null);
   const output = outputFormat({ tools, reasoning }, detected);

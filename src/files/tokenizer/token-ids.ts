@@ -2,6 +2,7 @@
 // both, so such files are refused.
 
 import { EngineError } from '../error.ts';
+import type { Tokenizer } from './tokenizer.ts';
 
 /** Ids of one tokenizer; the largest published vocabularies have about 300,000. */
 const MOST_IDS = 2 ** 22;
@@ -34,12 +35,20 @@ export function checkTokenIds(vocabulary: Iterable<Token>, added: readonly Token
   for (const token of added) take(token, 'added token');
 }
 
-/** Throws bad_checkpoint where tokens that were not added afterwards lie beyond the rows of a model's embedding. */
-export function checkVocabularySize(highest: number, rows: number): void {
-  if (highest < rows) return;
+/**
+ * Throws bad_checkpoint where tokens that were not added afterwards, or those put around each text, lie beyond the rows of a model's
+ * embedding.
+ */
+export function checkVocabularySize(tokenizer: Pick<Tokenizer, 'highestId' | 'encode'>, rows: number): void {
+  const beyond = tokenizer.encode('').find((id) => id >= rows);
+  if (tokenizer.highestId < rows && beyond === undefined) return;
+  const problem =
+    beyond === undefined
+      ? `the tokenizer's vocabulary has the id ${tokenizer.highestId}`
+      : `tokenizer.json puts the id ${beyond} around each text (post_processor)`;
   throw new EngineError(
     'bad_checkpoint',
-    `the tokenizer's vocabulary has the id ${highest}, and vocab_size in config.json is ${rows}: the tokenizer is another model's, or one of the two files is damaged; take both from where the model was published`,
+    `${problem}, and vocab_size in config.json is ${rows}: the tokenizer is another model's, or one of the two files is damaged; take both from where the model was published`,
     { param: 'vocab_size' },
   );
 }

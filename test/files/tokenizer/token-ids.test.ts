@@ -64,11 +64,21 @@ describe('ids of tokens', () => {
     const tokenizer = opened({}, [added(9000, '<x>')]);
     expect(tokenizer.vocabSize).toBe(9001);
     expect(tokenizer.highestId).toBeLessThan(9000);
-    expect(() => checkVocabularySize(tokenizer.highestId, tokenizer.highestId + 1)).not.toThrow();
-    expect(() => checkVocabularySize(tokenizer.highestId, tokenizer.highestId)).toThrow(
+    expect(() => checkVocabularySize(tokenizer, 300)).not.toThrow();
+    const bare = { highestId: tokenizer.highestId, encode: () => [] };
+    expect(() => checkVocabularySize(bare, bare.highestId + 1)).not.toThrow();
+    expect(() => checkVocabularySize(bare, bare.highestId)).toThrow(
       /vocab_size in config\.json is \d+: the tokenizer is another model's/,
     );
   });
+});
+
+it('ids around each text lie within the embedding as well', () => {
+  const around = { highestId: 9, encode: () => [2, 5000] };
+  expect(() => checkVocabularySize(around, 300)).toThrow(
+    /^tokenizer\.json puts the id 5000 around each text \(post_processor\), and vocab_size in config\.json is 300/,
+  );
+  expect(() => checkVocabularySize(around, 5001)).not.toThrow();
 });
 
 it('a kind of tokenizer that is not built in is not called damage', () => {
