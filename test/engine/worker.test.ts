@@ -161,6 +161,27 @@ it('a checkpoint without a chat template opens, and says so', async () => {
   expect((await model.renderPrompt({ text: 'hi' })).ids.length).toBeGreaterThan(0);
 });
 
+it('a conversation whose template does not end holds nobody up, and ends with its client', async () => {
+  const folder = goldenModel('qwen3');
+  const slow =
+    '{% if m.content == "slow" %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% endif %}';
+  const source = `{% for m in messages %}${slow}<{{ m.role }}>{{ m.content }}{% endfor %}`;
+  writeFileSync(join(folder.path, 'chat_template.jinja'), source);
+  await using model = await openTextModel({ ...options('qwen3'), model: folder.path });
+  const conversation = (content: string) => ({ messages: [{ role: 'user' as const, content }] });
+  const client = new AbortController();
+  const endless = collect(model.generate({ prompt: conversation('slow') }, { signal: client.signal })).catch(
+    (error: EngineError) => error.code,
+  );
+  for (let i = 0; i < 3; i++) expect((await model.renderPrompt(conversation('hi'))).text).toBe('<user>hi');
+  const state = { over: false };
+  void endless.then(() => (state.over = true));
+  expect(state.over).toBe(false);
+  client.abort();
+  expect(await endless).toBe('cancelled');
+  folder.remove();
+});
+
 describe('opening fails', () => {
   it('with the code of what went wrong, and the thread ends', async () => {
     const folder = goldenModel('qwen3', { architectures: ['OtherForCausalLM'] });

@@ -1,12 +1,14 @@
-// Work that would hold up every running stream is done off the engine's thread: tokenizing a long text, compiling a grammar or large
-// stop expressions. Long texts have a thread of their own, which opens the same checkpoint's tokenizer at the first one, and so have
-// stop expressions. Grammars go through stages with more and more time: what is not compiled within one goes on to the next, so
+// Work that would hold up every running stream is done off the engine's thread: tokenizing a long text, rendering a conversation that
+// takes the chat template long, compiling a grammar or large stop expressions. Long texts, such conversations and stop expressions have a
+// thread each; the first two open the same checkpoint's tokenizer and template there at the first one. Grammars go through stages with more and more time: what is not compiled within one goes on to the next, so
 // that a small grammar waits for short turns of other grammars only, never for a long one.
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError, type ErrorCode } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
+import { RENDER_LIMITS } from '../../files/template/jinja/meter.ts';
+import { openChatTemplate, type ChatRendering, type ChatTemplate } from '../../files/template/template.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Port } from '../remote.ts';
 import { TaskThreads, type FromTaskThread, type TaskAnswer } from '../task-threads.ts';
@@ -45,6 +47,8 @@ const STOPS_TIME = 2000;
 
 export interface LongTextEncoder {
   encode(text: string, addSpecialTokens: boolean): Promise<number[]>;
+  /** By the checkpoint's chat template; `rendering` is plain data (ChatTemplate.portable). Throws cancelled where `signal` aborts. */
+  render(rendering: ChatRendering, signal?: AbortSignal): Promise<string>;
   /** See stopTables. Throws cancelled where `signal` aborts. */
   stops(patterns: readonly string[], signal?: AbortSignal): Promise<StopTable[]>;
 }
@@ -56,6 +60,7 @@ export interface TextThread extends LongTextEncoder {
 
 type Task =
   | { kind: 'encode'; path: string; text: string; addSpecialTokens: boolean }
+  | { kind: 'render'; path: string; rendering: ChatRendering }
   | { kind: 'stops'; patterns: readonly string[] }
   | {
       kind: 'compile';
@@ -66,23 +71,40 @@ type Task =
       stop: Int32Array;
     };
 
-/** The far side: one tokenizer a checkpoint, kept. */
+/** A checkpoint's own, as far as tasks have needed it. */
+interface Speech {
+  tokenizer: Tokenizer;
+  template: ChatTemplate;
+}
+
+/** MiB that the heap of the thread for conversations may take. */
+const RENDER_MEMORY = 1024;
+/** Milliseconds that opening the tokenizer and the template, which the first conversation of a thread waits for, may take besides. */
+const SPEECH_TIME = 10_000;
+
+/** The far side: what a checkpoint speaks with is opened once and kept. */
 export function serveTokenizer(
   port: Port,
   openFolder: (path: string) => Promise<Folder>,
   classes: KnownClasses,
 ): void {
-  const tokenizers = new Map<string, Promise<Tokenizer>>();
+  const speeches = new Map<string, Promise<Speech>>();
   let isFirst = true;
-  const open = async (path: string): Promise<Tokenizer> => {
+  const open = async (path: string): Promise<Speech> => {
     const checkpoint = await openCheckpoint(await openFolder(path), classes);
     try {
-      return await checkpoint.tokenizer();
+      const tokenizer = await checkpoint.tokenizer();
+      return { tokenizer, template: openChatTemplate(checkpoint.chatTemplate, tokenizer.specials) };
     } finally {
       await checkpoint.close();
     }
   };
-  const run = async (task: Task): Promise<number[] | Program | StopTable[]> => {
+  const speech = (path: string): Promise<Speech> => {
+    const found = speeches.get(path) ?? open(path);
+    speeches.set(path, found);
+    return found;
+  };
+  const run = async (task: Task): Promise<number[] | string | Program | StopTable[]> => {
     if (task.kind === 'stops') return stopTables(task.patterns);
     if (task.kind === 'compile') {
       // The first one waits for the JavaScript engine to compile the compiler.
@@ -90,10 +112,10 @@ export function serveTokenizer(
       isFirst = false;
       return compileProgram(task.constraint, task.available, { ...task, milliseconds });
     }
-    const { path, text, addSpecialTokens } = task;
-    let tokenizer = tokenizers.get(path);
-    if (!tokenizer) tokenizers.set(path, (tokenizer = open(path)));
-    return (await tokenizer).encode(text, { addSpecialTokens });
+    const { tokenizer, template } = await speech(task.path);
+    if (task.kind === 'render') return template.render(task.rendering);
+    const { text, addSpecialTokens } = task;
+    return tokenizer.encode(text, { addSpecialTokens });
   };
   const answer = async (task: Task): Promise<void> => {
     const reply: TaskAnswer = { result: null, error: null };
@@ -111,6 +133,7 @@ export function serveTokenizer(
 /** The near side. `connect` starts a thread; `memory`: MiB that its heap may take. */
 export function connectTokenizer(path: string, connect: (memory?: number) => Port): TextThread {
   const texts = new TaskThreads(connect);
+  const conversations = new TaskThreads(() => connect(RENDER_MEMORY));
   const stops = new TaskThreads(connect);
   const stages = STAGES.map((stage) => ({
     ...stage,
@@ -119,6 +142,12 @@ export function connectTokenizer(path: string, connect: (memory?: number) => Por
   return {
     encode: (text, addSpecialTokens) =>
       texts.run({ kind: 'encode', path, text, addSpecialTokens } satisfies Task) as Promise<number[]>,
+    render(rendering, signal) {
+      const task: Task = { kind: 'render', path, rendering };
+      const { milliseconds } = RENDER_LIMITS;
+      const options = { milliseconds, first: milliseconds + SPEECH_TIME, signal };
+      return conversations.run(task, options) as Promise<string>;
+    },
     async stops(patterns, signal) {
       const task: Task = { kind: 'stops', patterns };
       try {

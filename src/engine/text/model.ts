@@ -78,7 +78,7 @@ export function createTextModel({
       await checkWgsl(request, context.checkProcessor);
       const stops = await stopsOf(request, context.longText?.stops ?? null, signal);
       const plan = planReply(withThinkingBudget(request), context);
-      const { ids, begins, said } = await renderPrompt(plan.prompt, context);
+      const { ids, begins, said } = await renderPrompt(plan.prompt, context, signal);
       const source = grammarOfReply(request, plan, begins, context);
       const found = source ? await context.grammars.get(source, signal) : null;
       // A vocabulary that cannot spell JSON holds no calls.

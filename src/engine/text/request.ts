@@ -2,6 +2,8 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
+import { TemplateLimitError } from '../../files/template/jinja/meter.ts';
+import type { ChatRendering } from '../../files/template/template.ts';
 import { opensText } from '../../files/tokenizer/detokenizer.ts';
 import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
@@ -47,9 +49,10 @@ export interface RequestContext extends ReplyContext {
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
+  signal?: AbortSignal,
 ): Promise<Rendered & { ids: number[] }> {
   checkPrompt(prompt);
-  const { tokenizer, template, vocabulary, output, contextLength } = context;
+  const { tokenizer, vocabulary, output, contextLength } = context;
   const thinking = thinkingTags(output);
   if ('ids' in prompt) {
     const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
@@ -67,10 +70,25 @@ export async function renderPrompt(
     return { text, ids, begins: beginsAfter(text, thinking), said: '' };
   }
   const render = async (messages: ChatMessage[]) => {
-    const rendered = renderConversation({ ...prompt, messages }, template, thinking, output.tools);
+    const byTemplate = (rendering: ChatRendering) => renderChat(rendering, context, signal);
+    const rendered = await renderConversation({ ...prompt, messages }, byTemplate, thinking, output.tools);
     return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
   };
   return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);
+}
+
+/** A conversation that its template takes long for is rendered off this thread, which other requests wait for. */
+function renderChat(
+  rendering: ChatRendering,
+  { template, longText }: RequestContext,
+  signal: AbortSignal | undefined,
+): string | Promise<string> {
+  try {
+    return template.render(rendering, { quick: longText !== null });
+  } catch (error) {
+    if (!(error instanceof TemplateLimitError) || longText === null) throw error;
+    return longText.render(template.portable(rendering), signal);
+  }
 }
 
 /** A tokenizer may know more tokens than the model has rows for. */

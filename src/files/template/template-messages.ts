@@ -90,7 +90,7 @@ function withReasoningNames(message: Record<string, unknown>): Record<string, un
 }
 
 /** Where the template leaves calls out, they stand at the end of the text. */
-function withCallsSaid(
+export function withCallsSaid(
   messages: readonly TemplateMessage[],
   { dropsCalls }: TemplateTraits,
   callText: CallText | null,

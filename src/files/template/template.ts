@@ -5,7 +5,14 @@
 import { EngineError } from '../error.ts';
 import type { SpecialTokens } from '../tokenizer/special-tokens.ts';
 import { JinjaTemplate } from './jinja/jinja.ts';
-import { prepareMessages, withoutNull, type CallText, type TemplateMessage } from './template-messages.ts';
+import { QUICK_MILLISECONDS, RENDER_LIMITS } from './jinja/meter.ts';
+import {
+  prepareMessages,
+  withCallsSaid,
+  withoutNull,
+  type CallText,
+  type TemplateMessage,
+} from './template-messages.ts';
 import { probeTemplate, type Probed } from './template-probe.ts';
 import { namedVariables } from './template-roles.ts';
 import { OTHER_FORMS, withShortIds } from './template-turns.ts';
@@ -31,8 +38,13 @@ export interface ChatTemplate {
   source: string;
   /** Whether it looks at a variable of that name. */
   reads(variable: string): boolean;
-  /** Throws `problem` where there is one. */
-  render(rendering: ChatRendering): string;
+  /**
+   * Throws `problem` where there is one, bad_request where the template refuses the conversation, and TemplateLimitError beyond its limits;
+   * `quick`: already where it takes longer than other work should wait.
+   */
+  render(rendering: ChatRendering, options?: { quick?: boolean }): string;
+  /** The rendering as plain data, without `callText`: for another thread. */
+  portable(rendering: ChatRendering): ChatRendering;
 }
 
 interface Parsed extends Probed {
@@ -71,23 +83,28 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     ...namedVariables(withoutTools.template.syntax),
     ...namedVariables(withTools.template.syntax),
   ]);
+  const parsedFor = (tools: ChatRendering['tools']): Parsed => (tools?.length ? withTools : withoutTools);
   return {
     problem: null,
     source,
     reads: (variable) => variables.has(variable),
-    render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }) {
-      const hasTools = tools != null && tools.length > 0;
-      const { template, traits, usual } = hasTools ? withTools : withoutTools;
+    portable({ messages, callText, ...rest }) {
+      const { traits } = parsedFor(rest.tools);
+      return { ...rest, messages: withCallsSaid(messages, traits, callText ?? null) };
+    },
+    render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }, { quick = false } = {}) {
+      const { template, traits, usual } = parsedFor(tools);
+      const limits = quick ? QUICK_LIMITS : RENDER_LIMITS;
       const variables = {
         ...usual,
-        ...(hasTools && { tools }),
+        ...(tools?.length && { tools }),
         add_generation_prompt: addGenerationPrompt,
         ...checkedKwargs(kwargs),
       };
       const as = (form: readonly TemplateMessage[]): string => {
         const named = traits.shortIds ? withShortIds(form) : form;
         const prepared = prepareMessages(named, traits, callText);
-        return template.render({ ...variables, messages: prepared });
+        return template.render({ ...variables, messages: prepared }, { limits });
       };
       try {
         return as(messages);
@@ -113,6 +130,8 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
   };
 }
 
+const QUICK_LIMITS = { ...RENDER_LIMITS, milliseconds: QUICK_MILLISECONDS };
+
 /** Constants and functions of every template; messages and tools have fields of their own. */
 const RESERVED = new Set(
   'messages tools true false none True False None range raise_exception strftime_now'.split(' '),
@@ -137,6 +156,7 @@ function closedTemplate(problem: EngineError): ChatTemplate {
     problem,
     source: '',
     reads: () => false,
+    portable: (rendering) => rendering,
     render: () => {
       throw new EngineError(problem.code, problem.message, { param: 'messages', cause: problem });
     },

@@ -11,7 +11,7 @@ import type { TextRequest } from '../../../src/engine/text/text-model.ts';
 import { LIMITS } from '../../../src/engine/limits.ts';
 import { checkTextRequest } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
-import { openChatTemplate } from '../../../src/files/template/template.ts';
+import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { readRope } from '../../../src/models/rope-config.ts';
 import { byteFallback, byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
@@ -219,6 +219,7 @@ describe('prompts', () => {
   it('a long text goes to where it holds nobody up', async () => {
     const asked: [number, boolean][] = [];
     const longText: RequestContext['longText'] = {
+      render: () => Promise.resolve(''),
       stops: () => Promise.resolve([]),
       encode(text, addSpecialTokens) {
         asked.push([text.length, addSpecialTokens]);
@@ -231,6 +232,30 @@ describe('prompts', () => {
       expect(ids).toHaveLength(length === LONG_TEXT ? LONG_TEXT : 1);
     }
     expect(asked).toEqual([[LONG_TEXT + 1, false]]);
+  });
+
+  it('a conversation that the template takes long for goes there as plain data', async () => {
+    const asked: ChatRendering[] = [];
+    const longText: RequestContext['longText'] = {
+      stops: () => Promise.resolve([]),
+      encode: () => Promise.resolve([]),
+      render(rendering) {
+        asked.push(structuredClone(rendering));
+        return Promise.resolve('ab');
+      },
+    };
+    const slow =
+      '{% for m in messages %}{% if m.content == "slow" %}{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}{% endif %}{{ m.content }}{% endfor %}';
+    const template = openChatTemplate({ default: slow }, {});
+    const prompt = { messages: [{ role: 'user' as const, content: 'slow' }] };
+    const { text, ids } = await renderPrompt(prompt, { ...context, template, longText });
+    expect([text, ids]).toEqual(['ab', [97, 98]]);
+    expect(asked).toEqual([{ messages: prompt.messages }]);
+    await renderPrompt(
+      { messages: [{ role: 'user', content: 'quick' }] },
+      { ...context, template, longText },
+    );
+    expect(asked).toHaveLength(1);
   });
 });
 

@@ -2,7 +2,7 @@
 // and a message that is to be continued stands there too.
 
 import { EngineError } from '../../../files/error.ts';
-import type { ChatTemplate } from '../../../files/template/template.ts';
+import type { ChatRendering } from '../../../files/template/template.ts';
 import type { ChatMessage, TextPrompt } from '../text-model.ts';
 import { writeCalls } from './call-text.ts';
 import type { ReasoningFormat, ToolFormat } from './format.ts';
@@ -19,15 +19,15 @@ export interface Rendered {
 
 type Conversation = Extract<TextPrompt, { messages: ChatMessage[] }>;
 
-/** Throws bad_request for what the template refuses. */
-export function renderConversation(
+/** `render`: by the chat template. Throws bad_request for a message that cannot be continued, and what `render` throws. */
+export async function renderConversation(
   { messages, tools: shown, templateKwargs, continueFinal }: Conversation,
-  template: ChatTemplate,
+  render: (rendering: ChatRendering) => string | Promise<string>,
   thinking: ReasoningFormat | null,
   tools: ToolFormat | null = null,
-): Rendered {
+): Promise<Rendered> {
   const last = continueFinal ? finalMessage(messages) : null;
-  const text = template.render({
+  const text = await render({
     messages: last === null ? messages : messages.slice(0, -1),
     ...(shown ? { tools: shown } : {}),
     ...(templateKwargs ? { kwargs: templateKwargs } : {}),

@@ -8,7 +8,7 @@ import type { FilterContext } from './filter.ts';
 import { FILTERS, TESTS } from './filters.ts';
 import { fromJson } from './from-json.ts';
 import { globalValues } from './global-values.ts';
-import { limitError, Meter, RENDER_LIMITS, type TemplateLimits } from './meter.ts';
+import { Meter, RENDER_LIMITS, TemplateLimitError, type TemplateLimits } from './meter.ts';
 import { parseTemplate } from './parse.ts';
 import { shown } from './print.ts';
 import { Run, Scope } from './scope.ts';
@@ -62,7 +62,7 @@ export class JinjaTemplate {
       return action();
     } catch (error) {
       if (error instanceof TemplateFailure || error instanceof EngineError) throw error;
-      if (error instanceof RangeError) throw limitError(this.name, 'depth that the stack holds');
+      if (error instanceof RangeError) throw new TemplateLimitError(this.name, 'depth that the stack holds');
       throw error;
     }
   }

@@ -33,6 +33,9 @@ export const RENDER_LIMITS: TemplateLimits = {
   milliseconds: 10_000,
 };
 
+/** Milliseconds that a rendering may take where other work waits for it. */
+export const QUICK_MILLISECONDS = 50;
+
 /** For the small conversations that find out what a template takes when it is opened. */
 export const PROBE_LIMITS: TemplateLimits = {
   ...RENDER_LIMITS,
@@ -50,7 +53,7 @@ export const SOURCE_LIMITS = { length: 2 ** 20, depth: 100 };
 const CLOCK_STEPS = 16_384;
 const READ_PER_STEP = 100;
 
-/** Counts one rendering. Each method throws EngineError `unsupported` where its limit is passed. */
+/** Counts one rendering. Each method throws TemplateLimitError where its limit is passed. */
 export class Meter {
   readonly #name: string;
   readonly #limits: TemplateLimits;
@@ -121,17 +124,20 @@ export class Meter {
   }
 
   #refuse(limit: string): never {
-    throw limitError(this.#name, limit);
+    throw new TemplateLimitError(this.#name, limit);
   }
 }
 
-/** `limit`: amount and thing. */
-export function limitError(name: string, limit: string): EngineError {
-  return new EngineError(
-    'unsupported',
-    `the chat template ${JSON.stringify(name)} exceeds the limit of ${limit}: put another chat_template.jinja beside the checkpoint's config.json, or send a shorter conversation`,
-    { param: 'chat_template' },
-  );
+/** A rendering that passed a limit, `unsupported`. */
+export class TemplateLimitError extends EngineError {
+  /** `name`: of the template; `limit`: amount and thing. */
+  constructor(name: string, limit: string) {
+    super(
+      'unsupported',
+      `the chat template ${JSON.stringify(name)} exceeds the limit of ${limit}: put another chat_template.jinja beside the checkpoint's config.json, or send a shorter conversation`,
+      { param: 'chat_template' },
+    );
+  }
 }
 
 function shown(count: number): string {

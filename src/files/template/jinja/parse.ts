@@ -1,7 +1,7 @@
 // Statements. Tags are those of jinja2 with loop controls, and `generation`, which marks what the assistant wrote.
 
 import { tokenize } from './lexer.ts';
-import { limitError, SOURCE_LIMITS } from './meter.ts';
+import { TemplateLimitError, SOURCE_LIMITS } from './meter.ts';
 import { parseExpression, parseFilter, parseTuple } from './parse-expression.ts';
 import type { Expression, Parameter, Statement, Target } from './syntax.ts';
 import { TokenStream } from './token-stream.ts';
@@ -9,7 +9,8 @@ import { TokenStream } from './token-stream.ts';
 /** Throws TemplateFailure for what is no template, EngineError for one beyond SOURCE_LIMITS. `name`: for messages. */
 export function parseTemplate(source: string, name: string): Statement[] {
   const { length } = SOURCE_LIMITS;
-  if (source.length > length) throw limitError(name, `${length.toLocaleString('en-US')} characters`);
+  if (source.length > length)
+    throw new TemplateLimitError(name, `${length.toLocaleString('en-US')} characters`);
   return new Parser(new TokenStream(tokenize(source), name)).template();
 }
 

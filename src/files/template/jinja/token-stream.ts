@@ -1,7 +1,7 @@
 // The tokens of a template for its parser: looking ahead, taking what is expected, and how deep rules stand in each other.
 
 import { syntaxError, type Token, type TokenType } from './lexer.ts';
-import { limitError, SOURCE_LIMITS } from './meter.ts';
+import { TemplateLimitError, SOURCE_LIMITS } from './meter.ts';
 
 export class TokenStream {
   readonly #tokens: readonly Token[];
@@ -75,7 +75,8 @@ export class TokenStream {
   /** Runs a rule one level deeper. */
   nest<T>(rule: () => T): T {
     const { depth } = SOURCE_LIMITS;
-    if (++this.#depth > depth) throw limitError(this.#name, `${depth} rules nested inside each other`);
+    if (++this.#depth > depth)
+      throw new TemplateLimitError(this.#name, `${depth} rules nested inside each other`);
     try {
       return rule();
     } finally {

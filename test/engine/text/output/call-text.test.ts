@@ -5,7 +5,7 @@ import { writeCalls } from '../../../../src/engine/text/output/call-text.ts';
 import { renderConversation } from '../../../../src/engine/text/output/reply-start.ts';
 import { TOOL_FORMATS, toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
 import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
-import { openChatTemplate } from '../../../../src/files/template/template.ts';
+import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 import { formatOf, piecesOf, told } from './feed.ts';
 
 const CALLS = [
@@ -35,7 +35,7 @@ it('without a format, or in one that is not written, they are JSON', () => {
     expect(writeCalls([ping!], format)).toBe('[{"name": "ping", "parameters": {}}]');
 });
 
-it('they stand in the text where the template leaves them out, as that of LFM2 does', () => {
+it('they stand in the text where the template leaves them out, as that of LFM2 does', async () => {
   const source =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.content is string else '' }}<|im_end|>\n{% endfor %}";
   const calls = (given: string): ChatMessage[] => [
@@ -47,21 +47,21 @@ it('they stand in the text where the template leaves them out, as that of LFM2 d
     },
     { role: 'tool', content: 'blue', tool_call_id: 'c1' },
   ];
-  const rendered = (template: string, given: string) =>
-    renderConversation(
-      { messages: calls(given) },
-      openChatTemplate({ default: template }, {}),
-      null,
-      toolFormat('lfm2'),
-    ).text;
-  expect(rendered(source, '{"at": "sky"}')).toBe(
+  const rendered = async (source: string, given: string) => {
+    const template = openChatTemplate({ default: source }, {});
+    const render = (rendering: ChatRendering) => template.render(rendering);
+    return (await renderConversation({ messages: calls(given) }, render, null, toolFormat('lfm2'))).text;
+  };
+  expect(await rendered(source, '{"at": "sky"}')).toBe(
     '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nI look.\n<|tool_call_start|>[look(at="sky")]<|tool_call_end|><|im_end|>\n<|im_start|>tool\nblue<|im_end|>\n',
   );
-  expect(rendered(source, '{"at": ')).toContain('<|tool_call_start|>[look({"at": )]<|tool_call_end|>');
+  expect(await rendered(source, '{"at": ')).toContain('<|tool_call_start|>[look({"at": )]<|tool_call_end|>');
   const own = `{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}{% endfor %}`;
-  expect(rendered(own, '{"at": "sky"}')).toBe('HiI look.{"name": "look", "arguments": {"at": "sky"}}blue');
+  expect(await rendered(own, '{"at": "sky"}')).toBe(
+    'HiI look.{"name": "look", "arguments": {"at": "sky"}}blue',
+  );
   const needsTools = own
     .replace('{% for c', '{% for c in [] if tools %}{% endfor %}{% for c')
     .replace('m.tool_calls or []', '((m.tool_calls or []) if tools else [])');
-  expect(rendered(needsTools, '{"at": "sky"}')).toBe('HiI look.blue');
+  expect(await rendered(needsTools, '{"at": "sky"}')).toBe('HiI look.blue');
 });

@@ -6,7 +6,7 @@ import { beginsAfter, renderConversation } from '../../../../src/engine/text/out
 import { thinkingTags } from '../../../../src/engine/text/output/thinking.ts';
 import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
 import { EngineError } from '../../../../src/files/error.ts';
-import { openChatTemplate } from '../../../../src/files/template/template.ts';
+import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 
 const think = reasoningFormat('qwen3')!;
 const always = reasoningFormat('deepseek_r1')!;
@@ -26,14 +26,15 @@ describe('the end of a prompt', () => {
   });
 });
 
-function continued(opening: string, message: Partial<ChatMessage>, tags: typeof think | null) {
+async function continued(opening: string, message: Partial<ChatMessage>, tags: typeof think | null) {
   const source = `{% for m in messages %}{{ m.role }}: {{ m.content }};{% endfor %}{% if add_generation_prompt %}${opening}{% endif %}`;
   const messages: ChatMessage[] = [
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: null, ...message },
   ];
   const template = openChatTemplate({ default: source }, {});
-  const { text, begins, said } = renderConversation({ messages, continueFinal: true }, template, tags);
+  const render = (rendering: ChatRendering) => template.render(rendering);
+  const { text, begins, said } = await renderConversation({ messages, continueFinal: true }, render, tags);
   expect(said).toBe(begins === 'answer' ? message.content : '');
   return [text.replace('user: Hi;', ''), begins];
 }
@@ -41,39 +42,39 @@ function continued(opening: string, message: Partial<ChatMessage>, tags: typeof 
 describe('an unfinished message', () => {
   const both = { content: 'So', reasoning_content: 'Hm' };
 
-  it('is continued in its answer', () => {
-    expect(continued('A:', { content: 'So' }, null)).toEqual(['A:So', 'answer']);
-    expect(continued('A:', { content: 'So' }, think)).toEqual(['A:So', 'answer']);
-    expect(continued('A:<think>\n', { content: 'So' }, think)).toEqual([
+  it('is continued in its answer', async () => {
+    expect(await continued('A:', { content: 'So' }, null)).toEqual(['A:So', 'answer']);
+    expect(await continued('A:', { content: 'So' }, think)).toEqual(['A:So', 'answer']);
+    expect(await continued('A:<think>\n', { content: 'So' }, think)).toEqual([
       'A:<think>\n\n</think>\n\nSo',
       'answer',
     ]);
-    expect(continued('A:<think>\n', both, think)).toEqual(['A:<think>\nHm\n</think>\n\nSo', 'answer']);
-    expect(continued('A:', both, think)).toEqual(['A:<think>\nHm\n</think>\n\nSo', 'answer']);
-    expect(continued('A:<think>\n\n</think>\n\n', both, think)).toEqual([
+    expect(await continued('A:<think>\n', both, think)).toEqual(['A:<think>\nHm\n</think>\n\nSo', 'answer']);
+    expect(await continued('A:', both, think)).toEqual(['A:<think>\nHm\n</think>\n\nSo', 'answer']);
+    expect(await continued('A:<think>\n\n</think>\n\n', both, think)).toEqual([
       'A:<think>\nHm\n</think>\n\nSo',
       'answer',
     ]);
-    expect(continued('A:<think>\n\n</think>\n\n', { content: 'So' }, think)).toEqual([
+    expect(await continued('A:<think>\n\n</think>\n\n', { content: 'So' }, think)).toEqual([
       'A:<think>\n\n</think>\n\nSo',
       'answer',
     ]);
   });
 
-  it('is continued in its reasoning', () => {
-    expect(continued('A:', { reasoning_content: 'Hm', content: '' }, think)).toEqual([
+  it('is continued in its reasoning', async () => {
+    expect(await continued('A:', { reasoning_content: 'Hm', content: '' }, think)).toEqual([
       'A:<think>\nHm',
       'reasoning',
     ]);
   });
 
-  it('has its channels', () => {
+  it('has its channels', async () => {
     const opening = '<|start|>assistant';
-    expect(continued(opening, { content: 'So' }, harmony)).toEqual([
+    expect(await continued(opening, { content: 'So' }, harmony)).toEqual([
       '<|start|>assistant<|channel|>final<|message|>So',
       'answer',
     ]);
-    expect(continued(opening, both, harmony)).toEqual([
+    expect(await continued(opening, both, harmony)).toEqual([
       '<|start|>assistant<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>So',
       'answer',
     ]);
@@ -83,8 +84,8 @@ describe('an unfinished message', () => {
     [{ role: 'user', content: 'x' }, 'messages.1.role'],
     [{ content: [{ type: 'text', text: 'x' }] }, 'messages.1.content'],
     [{ tool_calls: [{ function: { name: 'f', arguments: '{}' } }] }, 'messages.1.tool_calls'],
-  ] as [Partial<ChatMessage>, string][])('%j is refused', (message, param) => {
-    expect(() => continued('A:', message, think)).toThrow(EngineError);
-    expect(() => continued('A:', message, think)).toThrow(expect.objectContaining({ param }));
+  ] as [Partial<ChatMessage>, string][])('%j is refused', async (message, param) => {
+    await expect(continued('A:', message, think)).rejects.toThrow(EngineError);
+    await expect(continued('A:', message, think)).rejects.toMatchObject({ param });
   });
 });
