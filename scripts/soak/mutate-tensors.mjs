@@ -137,6 +137,7 @@ export const oddValue = editing(({ header, data, random }) => {
 export const wrongName = editing(({ header, data, random }) => {
   const tensors = unpack({ header, data });
   const struck = random.pick(tensors);
+  const others = tensors.filter((one) => one !== struck);
   const how = random.pick([
     'missing',
     'renamed',
@@ -152,7 +153,7 @@ export const wrongName = editing(({ header, data, random }) => {
   if (how === 'of 100,000 characters') struck.name = name + 'x'.repeat(100_000);
   const packed = pack(tensors);
   if (how === 'called __proto__' || how === 'twice') {
-    const other = how === 'twice' ? random.pick(tensors.filter((one) => one !== struck)).name : '__proto__';
+    const other = how === 'twice' ? (random.pick(others)?.name ?? '__metadata__') : '__proto__';
     const text = JSON.stringify(packed.header).replace(
       `${JSON.stringify(name)}:`,
       `${JSON.stringify(other)}:`,

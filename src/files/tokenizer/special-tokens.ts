@@ -67,7 +67,7 @@ function asAdded(token: unknown, file: string): AddedToken {
   return { ...token, id: Number(id), content, special: special === true };
 }
 
-/** In the config a token is its text, or an object that holds it. */
+/** In the config a token is its text, or an object that holds it. Throws bad_checkpoint for anything else. */
 export function specialTokens(config: Record<string, unknown>): SpecialTokens {
   const content = (value: unknown): string | null =>
     typeof value === 'string'
@@ -76,8 +76,15 @@ export function specialTokens(config: Record<string, unknown>): SpecialTokens {
         ? value['content']
         : null;
   const named = SPECIAL_NAMES.flatMap((name) => {
-    const text = content(config[name]);
-    return text === null ? [] : [[name, text] as const];
+    const value = config[name] ?? null;
+    const text = content(value);
+    if (text !== null) return [[name, text] as const];
+    if (value === null) return [];
+    throw new EngineError(
+      'bad_checkpoint',
+      `${name} of the tokenizer is ${JSON.stringify(value)}, a text or an object with its content is needed: correct tokenizer_config.json or special_tokens_map.json`,
+      { param: name },
+    );
   });
   const others = config['additional_special_tokens'];
   const additional = Array.isArray(others) ? others.flatMap((value) => content(value) ?? []) : [];

@@ -197,6 +197,26 @@ describe('refusals', () => {
     const files = { vocab: {}, merges: '', tokenizerConfig: { tokenizer_class: 'CLIPTokenizer' } };
     expect(() => openTokenizer(files)).toThrow(/vocab\.json has no tokens/);
   });
+  it.each([7, false, [], {}, { content: null }])('name a special token that is %j', (eos) => {
+    const { tokenizerJson, tokenizerConfig } = byteLevel();
+    const config = { ...tokenizerConfig, eos_token: eos };
+    expect(() => openTokenizer({ tokenizerJson, tokenizerConfig: config })).toThrow(
+      expect.objectContaining({ code: 'bad_checkpoint', param: 'eos_token' }) as Error,
+    );
+  });
+  it.each([1e9, -1, 0.5, '7', null])('name an id of the post-processor that is no token: %j', (id) => {
+    const { tokenizerJson, tokenizerConfig } = byteLevel();
+    const special = { SpecialToken: { id: 'x', type_id: 0 } };
+    const template = {
+      type: 'TemplateProcessing',
+      single: [special, { Sequence: { id: 'A', type_id: 0 } }],
+      special_tokens: { x: { id: 'x', ids: [id], tokens: ['x'] } },
+    };
+    const json = { ...tokenizerJson, post_processor: template };
+    expect(() => openTokenizer({ tokenizerJson: json, tokenizerConfig })).toThrow(
+      /post_processor names the id/,
+    );
+  });
   it('keep endless texts and runs away from the merging', () => {
     const tokenizer = openTokenizer(byteLevel());
     expect(() => tokenizer.encode('ab '.repeat(MAX_TEXT_LENGTH / 3 + 1))).toThrow(

@@ -43,7 +43,9 @@ export function createEncoder(json: Record<string, unknown>, added: readonly Add
   const encodePiece = cached(model);
   const addedIds = new Map(added.map(({ content, id }) => [content, id]));
   const tokenToId = (token: string): number | null => addedIds.get(token) ?? model.ids.get(token) ?? null;
-  const finish = createPostProcessor(json['post_processor'], tokenToId);
+  let highest = -1;
+  for (const ids of [model.ids, addedIds]) for (const id of ids.values()) highest = Math.max(highest, id);
+  const finish = createPostProcessor(json['post_processor'], { idOf: tokenToId, highest });
   const isNormalized = ({ normalized, special }: AddedToken): boolean =>
     normalize !== null && (typeof normalized === 'boolean' ? normalized : !special);
   const splitGiven = createAddedSplitter(added.filter((token) => !isNormalized(token)).map(splitToken));

@@ -4,10 +4,15 @@ import { isRecord } from '../../source.ts';
 
 export type PostProcessor = (ids: number[]) => number[];
 
-type IdOf = (token: string) => number | null;
+/** What a post-processor may name. */
+interface Tokens {
+  idOf(token: string): number | null;
+  /** The highest id of a token. */
+  highest: number;
+}
 
 /** For one text. null: nothing is added. Throws for a kind that nobody knows, and for a token that is none. */
-export function createPostProcessor(config: unknown, idOf: IdOf): PostProcessor | null {
+export function createPostProcessor(config: unknown, tokens: Tokens): PostProcessor | null {
   if (config === null || config === undefined) return null;
   if (!isRecord(config)) throw new Error('the post_processor is no object');
   const type = String(config['type']);
@@ -16,14 +21,14 @@ export function createPostProcessor(config: unknown, idOf: IdOf): PostProcessor 
       return null;
     case 'Sequence': {
       const parts = Array.isArray(config['processors']) ? config['processors'] : [];
-      const steps = parts.flatMap((part) => createPostProcessor(part, idOf) ?? []);
+      const steps = parts.flatMap((part) => createPostProcessor(part, tokens) ?? []);
       return (ids) => steps.reduce((current, step) => step(current), ids);
     }
     case 'TemplateProcessing':
-      return template(config, idOf);
+      return template(config, tokens);
     case 'BertProcessing':
     case 'RobertaProcessing': {
-      const [begin, end] = [pairId(config['cls'], idOf), pairId(config['sep'], idOf)];
+      const [begin, end] = [pairId(config['cls'], tokens), pairId(config['sep'], tokens)];
       return (ids) => [begin, ...ids, end];
     }
     default:
@@ -32,13 +37,19 @@ export function createPostProcessor(config: unknown, idOf: IdOf): PostProcessor 
 }
 
 /** `[token, id]`. */
-function pairId(pair: unknown, idOf: IdOf): number {
+function pairId(pair: unknown, tokens: Tokens): number {
   const [token, id] = Array.isArray(pair) ? (pair as unknown[]) : [];
-  if (typeof id === 'number') return id;
-  return known(String(token), idOf);
+  return typeof id === 'number' ? checked(id, tokens) : known(String(token), tokens);
 }
 
-function template(config: Record<string, unknown>, idOf: IdOf): PostProcessor {
+function checked(id: unknown, { highest }: Tokens): number {
+  if (Number.isInteger(id) && (id as number) >= 0 && (id as number) <= highest) return id as number;
+  throw new Error(
+    `the post_processor names the id ${JSON.stringify(id)}, and the tokens have 0 to ${highest}`,
+  );
+}
+
+function template(config: Record<string, unknown>, tokens: Tokens): PostProcessor {
   const specials = isRecord(config['special_tokens']) ? config['special_tokens'] : {};
   const single = Array.isArray(config['single']) ? config['single'] : [];
   const before: number[] = [];
@@ -52,15 +63,17 @@ function template(config: Record<string, unknown>, idOf: IdOf): PostProcessor {
     const name = String(named['id']);
     const special = Object.hasOwn(specials, name) ? specials[name] : undefined;
     const ids =
-      isRecord(special) && Array.isArray(special['ids']) ? special['ids'].map(Number) : [known(name, idOf)];
+      isRecord(special) && Array.isArray(special['ids'])
+        ? special['ids'].map((id: unknown) => checked(id, tokens))
+        : [known(name, tokens)];
     (texts > 0 ? after : before).push(...ids);
   }
   if (texts !== 1) throw new Error(`the post_processor's template for one text holds ${texts}`);
   return (ids) => [...before, ...ids, ...after];
 }
 
-function known(token: string, idOf: IdOf): number {
-  const id = idOf(token);
+function known(token: string, tokens: Tokens): number {
+  const id = tokens.idOf(token);
   if (id === null) throw new Error(`the post_processor names ${JSON.stringify(token)}, which is no token`);
   return id;
 }
