@@ -34,6 +34,9 @@ export function combine(...parts: readonly (readonly [factor: number, sum: Sum])
   return total;
 }
 
+/** Of a coefficient: latents times more are no numbers in f32. The largest of a trained schedule is near 1e4. */
+const MOST = 1e12;
+
 /** A step as the methods give it: what goes into slots is computed from the same latents and output as `latents`. */
 export interface Draft {
   timestep: number;
@@ -47,7 +50,7 @@ export interface Draft {
   level: Mix;
 }
 
-/** Drafts as a plan: zero terms and slots nobody reads go; what is not finite is refused. */
+/** Drafts as a plan: zero terms and slots nobody reads go; what no f32 can hold is refused. */
 export function assemble(className: string, fromNoise: number, drafts: readonly Draft[]): Plan {
   const steps = keepRead(
     drafts.map((draft, index): Step => {
@@ -102,7 +105,7 @@ function assertFinite(className: string, step: Step, index: number): void {
   const sums = [...step.updates, ...(step.limits ? [step.limits] : [])];
   const parts = [...sums.flatMap((sum) => sum.terms), ...step.estimate];
   const numbers = [step.timestep, step.inputScale, ...parts.map(({ coefficient }) => coefficient)];
-  if (numbers.every(Number.isFinite)) return;
+  if (numbers.every((value) => Math.abs(value) <= MOST)) return;
   throw new EngineError(
     'bad_request',
     `${className} cannot compute step ${index + 1} at timestep ${step.timestep} with these settings (a division by zero noise or zero signal); ` +

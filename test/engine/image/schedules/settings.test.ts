@@ -209,6 +209,12 @@ test.each(CONFIGS)('refused: %s', (_, config, code, message) => {
 
 const euler = { ...SD, _class_name: 'EulerDiscreteScheduler' };
 const REQUESTS: [what: string, config: Record<string, unknown>, request: PlanRequest, message: string][] = [
+  [
+    'betas so large that no signal is left',
+    { ...SD, _class_name: 'DDIMScheduler', beta_start: 0.5 },
+    { steps: 4 },
+    'DDIMScheduler cannot compute step 1 at timestep',
+  ],
   ['no step', euler, { steps: 0 }, 'steps is 0; EulerDiscreteScheduler takes a whole number from 1 to 1000.'],
   ['half a step', euler, { steps: 2.5 }, 'steps is 2.5'],
   ['too many steps', euler, { steps: 1001 }, 'steps is 1001'],
