@@ -117,12 +117,14 @@ export function openWeights(
 
   /** Vectors side by side in one tensor, placed like the rows they belong to. */
   const vectors = (parts: readonly MatrixPart[]): Tensor => {
+    // All of them are in the file before a byte is taken on the device for what a config asks for.
+    const entries = parts.map(({ name }) => find(name, [rowsOf(parts, name)]));
     const y = allocate(parts[0]!.name, [parts.reduce((sum, part) => sum + part.rows, 0)]);
-    for (const { name, rows, firstRow, placement } of parts) {
-      want(find(name, [rowsOf(parts, name)]), ({ raw, source }) =>
+    parts.forEach(({ rows, firstRow, placement }, i) =>
+      want(entries[i]!, ({ raw, source }) =>
         widen(device, y, placement, { raw, source, size: rows, skip: firstRow }),
-      );
-    }
+      ),
+    );
     return y;
   };
 
@@ -141,8 +143,9 @@ export function openWeights(
     has: (name) => tensors.has(name),
     vector: (name, size) => vectors(stacked([{ name, rows: size }])),
     table(name, rows, columns) {
+      const entry = find(name, [rows, columns]);
       const y = allocate(name, [rows, columns]);
-      want(find(name, [rows, columns]), ({ raw, source, firstRow, rows: count }) => {
+      want(entry, ({ raw, source, firstRow, rows: count }) => {
         const placement = { firstColumn: firstRow * y.stride, unit: columns, unitStride: y.stride };
         widen(device, y, placement, { raw, source, size: count * columns });
       });

@@ -3,7 +3,14 @@
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import { tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
-import { PAGE_TOKENS, TILE_ROWS, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
+import {
+  assertHeads,
+  PAGE_TOKENS,
+  TILE_ROWS,
+  type HeadShape,
+  type KvPages,
+  type TextBatch,
+} from './batch.ts';
 
 /** Pages of a chunk, and chunks of a context. */
 const LEAST_CHUNK = 8;
@@ -26,6 +33,8 @@ export function attention(
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
+  assertHeads('attention', shape, q.columns, heads);
+  if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens`);
   const y = tape.tensor(q.shape);
   const { rows, tiles, pages } = batch;
   const bind = { q, rows, tiles, pages, keys: kv.keys, values: kv.values, y };

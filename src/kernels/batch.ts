@@ -68,6 +68,18 @@ export interface HeadShape {
   dims: number;
 }
 
+/** Throws for heads that kernels cannot share out, or that do not make up `columns`. */
+export function assertHeads(
+  what: string,
+  { heads, kvHeads, dims }: HeadShape,
+  columns: number,
+  of: number,
+): void {
+  const isShared = Number.isInteger(heads / kvHeads) && heads >= kvHeads && kvHeads >= 1;
+  if (!isShared || dims < 4 || dims % 4 !== 0 || columns !== of * dims)
+    throw new Error(`${what}: ${heads} heads and ${kvHeads} for keys, of ${dims}, in ${columns} columns`);
+}
+
 /** RMSNorm weights of query and key heads. */
 export interface HeadNorms {
   q: Tensor;

@@ -20,6 +20,7 @@ export interface ExpertPlan {
 export function planExperts(routes: Routes): ExpertPlan {
   const { shares, chosen, experts, plan, tileRows, tiles } = routes;
   const tape = tapeOf(plan);
+  if (experts > MOST_EXPERTS) throw new Error(`planExperts: ${experts} experts, the most is ${MOST_EXPERTS}`);
   const places = tape.tensor(shares.shape, 'u32');
   tape.dispatch('expert-plan.wgsl', {
     args: {

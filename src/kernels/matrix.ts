@@ -2,6 +2,7 @@
 // 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds. A convolution's matrix
 // has a tap's k's after the other's; experts' matrices of one shape stand one behind the other, each from a group of its own.
 
+import { EngineError } from '../files/error.ts';
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
@@ -145,7 +146,12 @@ export function allocateMatrix(
   const blocks = taps * Math.ceil(k / BLOCK);
   const groups = experts * groupsOf(columns);
   const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
-  if (perWindow === 0) throw new Error(`${label}: 32 rows of ${taps * k} exceed one binding`);
+  if (perWindow === 0)
+    throw new EngineError(
+      'unsupported',
+      `${label}: 32 rows of ${taps * k} exceed one binding of ${device.capabilities.bindingLimit} bytes: choose another model, or an adapter that binds more`,
+      { param: label },
+    );
   const windows = allocateWindows(device, label, groups, perWindow, [
     blocks * codeBytes(format),
     hasScales(format) ? blocks * GROUP * 4 : 0,

@@ -1,7 +1,7 @@
 // Fused q, k, v → heads: per-head norm, rotation, scaling, and the write of k and v into their pages.
 
 import { tapeOf, type Tensor } from '../gpu/tensor.ts';
-import type { HeadNorms, HeadShape, KvPages, TextBatch } from './batch.ts';
+import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;
 
@@ -16,6 +16,7 @@ export function ropeKv(
 ): Tensor {
   const tape = tapeOf(qkv);
   const { heads, kvHeads, dims } = shape;
+  assertHeads('ropeKv', shape, qkv.columns, heads + 2 * kvHeads);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
   tape.dispatch('rope-kv.wgsl', {
     params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format },

@@ -40,6 +40,8 @@ export interface Routes {
 export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRoutes | null): Routes {
   const tape = tapeOf(logits);
   const experts = logits.columns;
+  if (chosen < 1 || chosen > Math.min(experts, MOST_CHOSEN))
+    throw new Error(`route: ${chosen} of ${experts} experts, the most is ${MOST_CHOSEN}`);
   const rows = logits.shape.slice(0, -1);
   const most = logits.rows(tape.capacity);
   const tileRows = tileRowsFor((most * chosen) / experts);

@@ -106,10 +106,23 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
         ? null
         : {
             columns: config.count('projection_class_embeddings_input_dim'),
-            idDims: config.count('addition_time_embed_dim'),
+            idDims: readIdDims(config, file),
           },
     sampleSize: readSampleSize(config, json),
   };
+}
+
+/** Half of them are sines, half cosines. */
+function readIdDims(config: ConfigReader, file: string): number {
+  const dims = config.count('addition_time_embed_dim');
+  if (dims % 2 === 0) return dims;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${file}: addition_time_embed_dim is ${dims}, an even number is needed`,
+    {
+      param: 'addition_time_embed_dim',
+    },
+  );
 }
 
 /** One number for both sides, or height and width. */

@@ -2,8 +2,17 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
-import { PAGE_TOKENS, ROW_WORDS, type HeadShape, type KvFormat } from '../../src/kernels/batch.ts';
+import { attention } from '../../src/kernels/attention.ts';
+import {
+  PAGE_TOKENS,
+  ROW_WORDS,
+  type HeadShape,
+  type KvFormat,
+  type KvPages,
+  type TextBatch,
+} from '../../src/kernels/batch.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { batchOf, compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
@@ -145,3 +154,28 @@ for (const format of ['f32', 'f16'] as const) {
     });
   }
 }
+
+it.each([
+  [{ heads: 3, kvHeads: 2, dims: 16 }, 112],
+  [{ heads: 1, kvHeads: 2, dims: 16 }, 80],
+  [{ heads: 2, kvHeads: 0, dims: 16 }, 32],
+  [{ heads: 2, kvHeads: 1, dims: 6 }, 24],
+  [{ heads: 2, kvHeads: 1, dims: 8 }, 36],
+])('heads that cannot be shared out are a mistake of the caller: %j in %i columns', (shape, columns) => {
+  const tape = new Tape(device, { rows: 1 });
+  const none = {} as KvPages;
+  const batch = {} as TextBatch;
+  const qkv = tape.tensor(['rows', columns]);
+  const rope = tape.tensor(['rows', shape.dims]);
+  const { heads, kvHeads, dims } = shape;
+  const said = `${heads} heads and ${kvHeads} for keys, of ${dims}, in`;
+  expect(() => ropeKv(qkv, rope, batch, shape, none, null)).toThrow(said);
+  const q = tape.tensor(['rows', heads * dims + (columns === 36 ? 4 : 0)]);
+  expect(() => attention(q, batch, shape, none, null)).toThrow(said);
+});
+
+it('nor is a window of no tokens one', () => {
+  const q = new Tape(device, { rows: 1 }).tensor(['rows', 32]);
+  const shape = { heads: 2, kvHeads: 1, dims: 16 };
+  expect(() => attention(q, {} as TextBatch, shape, {} as KvPages, 0)).toThrow('a window of 0 tokens');
+});

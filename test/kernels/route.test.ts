@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import { planExperts } from '../../src/kernels/expert-plan.ts';
 import { route, tilesFor } from '../../src/kernels/route.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
@@ -77,4 +79,20 @@ it('tiles are enough whatever is chosen', () => {
   expect(tilesFor(8, 128, 1)).toBe(8);
   expect(tilesFor(8, 128, 4)).toBe(8); // each alone in its tile
   expect(tilesFor(64, 4, 16)).toBe(7); // 1, 17, 17 and 29 rows
+});
+
+it.each([
+  [4, 0, 'route: 0 of 4'],
+  [4, 5, 'route: 5 of 4'],
+  [131, 65, 'route: 65 of 131'],
+])('of %i experts, %i cannot be chosen', (experts, chosen, message) => {
+  const logits = new Tape(device, { rows: 1 }).tensor(['rows', experts]);
+  expect(() => route(logits, { chosen, normed: true }, null)).toThrow(message);
+});
+
+it('more experts than a workgroup holds are not planned', () => {
+  const logits = new Tape(device, { rows: 1 }).tensor(['rows', 513]);
+  expect(() => planExperts(route(logits, { chosen: 1, normed: true }, null))).toThrow(
+    '513 experts, the most is 512',
+  );
 });

@@ -134,6 +134,14 @@ describe('refusals', () => {
       { addition_embed_type: 'text_time', addition_time_embed_dim: 256 },
       'projection_class_embeddings_input_dim is missing, an integer from 1 to 65536 is needed',
     ],
+    [
+      {
+        addition_embed_type: 'text_time',
+        addition_time_embed_dim: 7,
+        projection_class_embeddings_input_dim: 64,
+      },
+      'addition_time_embed_dim is 7, an even number is needed',
+    ],
   ])('%j is a bad checkpoint', (config, message) => {
     expect(() => readUNetConfig(config)).toThrow(
       expect.objectContaining({ code: 'bad_checkpoint', message: `config.json: ${message}` }) as Error,
