@@ -3,7 +3,7 @@
 import { codePoints, countPoints, splitLines, unitIndex } from './code-points.ts';
 import { notImplemented, TemplateFailure, typeError, valueError } from './failure.ts';
 import { filterTable, type Filter, type FilterContext } from './filter.ts';
-import { isIterable, isTrue, iterate, listOf } from './iterate.ts';
+import { isIterable, isTrue, iterate, listOf, requireLength } from './iterate.ts';
 import { escapeMarkup, stripTags } from './markup.ts';
 import { calculate } from './arithmetic.ts';
 import { Dict } from './dict.ts';
@@ -62,10 +62,9 @@ function truncate([value, length, killWords, end, leeway]: Args, { meter }: Filt
   const endLength = countPoints(tail);
   if (most < endLength) throw typeError(`expected length >= ${endLength}, got ${most}`);
   if (slack < 0) throw typeError(`expected leeway >= 0, got ${slack}`);
-  const given = value!;
-  if (given instanceof Undefined) return given;
+  const given: Value = value ?? null;
+  if (requireLength(given, meter) <= most + slack) return given;
   const text = requireText(given, meter);
-  if (countPoints(text) <= most + slack) return given;
   const cut = text.slice(0, unitIndex(text, most - endLength));
   if (isTrue(killWords!)) return cut + tail;
   const space = cut.lastIndexOf(' ');

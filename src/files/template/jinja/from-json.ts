@@ -41,7 +41,7 @@ function numberOf(value: number, isInt: boolean): Value {
 }
 
 const TOKEN =
-  /[\t\n\r ]*("(?:[^"\\]|\\[\s\S])*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[[\]{},:])/y;
+  /[\t\n\r ]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[[\]{},:])/y;
 
 /** Reads text that is known to be JSON of an object. Unlike JSON.parse it keeps 1.0 apart from 1, and all digits. */
 class JsonReader {

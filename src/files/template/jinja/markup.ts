@@ -20,14 +20,14 @@ export function escapeMarkup(value: Value, meter: Meter): Markup {
   return new Markup(text.replace(/[&<>'"]/g, (char) => ENTITIES[char]!));
 }
 
-const NAMED: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: '\xa0',
-};
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', '\xa0'],
+]);
 
 /** Without comments and tags, runs of white space as one blank, entities as characters. */
 export function stripTags(value: Value, meter: Meter): string {
@@ -36,7 +36,7 @@ export function stripTags(value: Value, meter: Meter): string {
   text = withoutPairs(withoutPairs(text, '<!--', '-->'), '<', '>');
   const plain = text.trim().split(/\s+/u).join(' ');
   return plain.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return NAMED[String(name)] ?? whole;
+    if (name !== undefined) return NAMED.get(String(name)) ?? whole;
     const code = decimal === undefined ? parseInt(String(hex), 16) : Number(decimal);
     return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });

@@ -137,7 +137,7 @@ function textAttribute(text: string, name: string, meter: Meter): Value | undefi
 }
 
 function numberAttribute(value: Value, name: string, meter: Meter): Value | undefined {
-  if (name === 'real') return value;
+  if (name === 'real') return typeof value === 'boolean' ? Number(value) : value;
   if (name === 'imag') return value instanceof Float ? new Float(0) : 0;
   if (value instanceof Float) return method(FLOAT_METHODS, name, value, meter);
   if (name === 'numerator') return value;

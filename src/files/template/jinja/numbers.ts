@@ -62,7 +62,7 @@ function plainDigits(text: string): string {
 }
 
 const REAL =
-  /^[-+]?(?:(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:e[-+]?\d+(?:_\d+)*)?|inf|infinity|nan)$/i;
+  /^[-+]?(?:(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[-+]?\d+(?:_\d+)*)?|inf|infinity|nan)$/i;
 
 /** As float(value). */
 export function toReal(value: Value, meter: Meter): number {

@@ -157,3 +157,8 @@ it('leaves room for 16,384 messages, quadratic slices and texts that grow', () =
   const text = new JinjaTemplate(source, 'long').render({ messages });
   expect(text).toContain('message 16383');
 });
+
+it('reads a long text that is no number once', () => {
+  const template = new JinjaTemplate("{{ ('1' * 300000 ~ 'x')|float }}", 'digits');
+  expect(template.render({})).toBe('0.0');
+});
