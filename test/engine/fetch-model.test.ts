@@ -34,6 +34,16 @@ describe('before its weights are fetched, a model is refused', () => {
   it.each([
     [{ architectures: ['Gemma3ForCausalLM'] }, {}, /^acme\/tiny: the architecture is Gemma3ForCausalLM/],
     [{ ...LLAMA, quantization_config: { quant_method: 'awq' } }, {}, /quantized with awq/],
+    [
+      LLAMA,
+      { 'hf_quant_config.json': '{"quantization":{"quant_algo":"NVFP4"}}' },
+      /quantized with NVFP4 to 4 bits/,
+    ],
+    [
+      { ...LLAMA, auto_map: { AutoModelForCausalLM: 'modeling_llama.LlamaForCausalLM' } },
+      { 'modeling_llama.py': '' },
+      /defined anew by Python code in its own repository \(modeling_llama\.py/,
+    ],
     [{ ...LLAMA, hidden_act: 'relu' }, {}, /hidden_act/],
     [LLAMA, { 'modules.json': '[]' }, /makes embeddings \(by its modules.json\)/],
     [LLAMA, { 'tokenizer.model': 'x' }, /tokenizer only as tokenizer\.model/],

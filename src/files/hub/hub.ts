@@ -27,7 +27,10 @@ export interface ResolveOptions {
   component?: string;
   /** Replaces the choice of files (configuration, tokenizer, safetensors). */
   allow?: (path: string) => boolean;
-  /** Told of the folder once all but the weights is there, and of the files it is going to have; what it throws ends the fetch. */
+  /**
+   * Told of the folder once all but the weights is there, and of the files it is going to have, with the repository's Python files,
+   * which are never fetched; what it throws ends the fetch.
+   */
   inspect?: (path: string, files: readonly string[]) => Promise<void>;
   /** Stands in for process.env. */
   env?: Env;
@@ -173,8 +176,11 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
   const fetched = await fetchMissing(plan, states, total, async () => {
     if (!plan.inspect) return;
     await link(known.filter((file) => !isWeights(file.path)));
-    const files = known.map((file) => file.path);
-    await plan.inspect(path, files);
+    const code = listing.files.filter((file) => file.path.endsWith('.py'));
+    await plan.inspect(
+      path,
+      [...known, ...code].map((file) => file.path),
+    );
   });
   await link(known);
   await writeRef(repo, revision, commit);
