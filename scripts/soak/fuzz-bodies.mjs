@@ -213,14 +213,17 @@ const LIMIT_FIELDS = [
 ];
 
 /** To Ollama, no number and one below 0 mean as many as the context takes. */
-const endingAt = (most) => (most === undefined || most === null || most < 0 ? 16 : most);
+const endingAt = (most) =>
+  most === undefined || most === null || (typeof most === 'number' && most < 0) ? 16 : most;
 
 /** In place: what is asked for beyond these is cut, and what is left out is said. */
 export function keepSmall(body, path) {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   for (const [name, most] of Object.entries(MOST)) {
-    const isRefused = !/tokens|predict/.test(name) && body[name] >= 1e5;
-    if (typeof body[name] === 'number' && body[name] > most && !isRefused) body[name] = most;
+    const value = body[name];
+    if (typeof value !== 'number') continue;
+    const isRefused = !/tokens|predict/.test(name) && value >= 1e5;
+    if (value > most && !isRefused) body[name] = most;
   }
   for (const [route, name] of LIMIT_FIELDS)
     if (path === route && body.max_completion_tokens === undefined) body[name] ??= 16;
