@@ -22,8 +22,7 @@ export function contradictionIn(from: SchemaNode, context: Context): SchemaNode 
 
 /** Subschemas without which nothing fulfils a subschema. */
 function needed(node: SchemaNode, document: SchemaDocument): SchemaNode[] {
-  const { value } = node;
-  if (!isObject(value)) return [];
+  const { keywords: value } = node;
   const found: SchemaNode[] = [];
   const list = (keyword: string): unknown[] => (Array.isArray(value[keyword]) ? value[keyword] : []);
   const least = Number(value['minItems'] ?? 0);

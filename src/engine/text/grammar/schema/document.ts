@@ -2,6 +2,7 @@
 // Nothing is fetched: a reference that leaves the document is refused.
 
 import { EngineError } from '../../../../files/error.ts';
+import { draftOf, idKeyword, keywordsOf, LATEST, refStandsAlone, type Draft } from './draft.ts';
 
 export type SchemaObject = Record<string, unknown>;
 
@@ -9,6 +10,7 @@ export type SchemaObject = Record<string, unknown>;
 export interface Resource {
   readonly uri: string;
   readonly index: number;
+  readonly draft: Draft;
   readonly anchors: Map<string, SchemaNode>;
   readonly dynamicAnchors: Map<string, SchemaNode>;
 }
@@ -16,6 +18,8 @@ export interface Resource {
 export interface SchemaNode {
   readonly index: number;
   readonly value: SchemaObject | boolean;
+  /** Those of the value that have an effect: see keywordsOf. Of a boolean: none. */
+  readonly keywords: SchemaObject;
   /** JSON pointer from the document's root, as shown in messages. */
   readonly path: string;
   readonly resource: Resource;
@@ -45,12 +49,6 @@ const SINGLE = [
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
 const MAPS = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions', 'dependencies'];
 
-const DIALECT =
-  /^https?:\/\/json-schema\.org\/(?:draft\/20(?:19-09|20-12)\/schema|(draft-0[4-7])\/schema)#?$/;
-const BESIDE_REF = new Set([
-  ...['$ref', '$schema', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
-]);
-
 const MAX_DEPTH = 200;
 const MAX_NODES = 20_000;
 const BASE = 'schema:///document';
@@ -73,8 +71,6 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
   const nodes = new Map<string, SchemaNode>();
   const resources = new Map<string, Resource & { root: SchemaNode }>();
   let dynamic = false;
-  /** Before draft 2019-09 $ref stood alone. */
-  let refSiblings = true;
 
   function refuseAt(at: string, why: string, remedy: string, keyword: string | null = null): never {
     const whole = keyword === null ? at : `${at}/${keyword}`;
@@ -96,36 +92,36 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
     if (typeof value !== 'boolean' && !isObject(value)) {
       refuseAt(at, `a schema must be an object or a boolean, not ${describe(value)}`, 'write one');
     }
-    if (isObject(value)) checkDialect(value, at);
-    const id = isObject(value) ? value['$id'] : undefined;
+    const draft = (isObject(value) ? dialectOf(value, at) : null) ?? parent?.draft ?? LATEST;
+    const id = isObject(value) ? idOf(value, draft) : null;
     let resource = parent;
-    if (resource === null || typeof id === 'string') {
-      const uri = resolveUri(typeof id === 'string' ? id : '', parent?.uri ?? BASE, `${at}/$id`);
-      resource = { uri, index: resources.size, anchors: new Map(), dynamicAnchors: new Map() };
+    if (resource === null || (id !== null && !id.startsWith('#'))) {
+      const uri = resolveUri(id ?? '', parent?.uri ?? BASE, `${at}/${idKeyword(draft)}`);
+      resource = { uri, index: resources.size, draft, anchors: new Map(), dynamicAnchors: new Map() };
     }
-    const node: SchemaNode = { index: nodes.size, value, path: at, resource };
+    const keywords = isObject(value) ? keywordsOf(value, draft) : {};
+    const node: SchemaNode = { index: nodes.size, value, keywords, path: at, resource };
     nodes.set(at, node);
     if (resource !== parent) {
       if (resources.has(resource.uri)) {
-        refuseAt(at, `the URI "${resource.uri}" is given twice`, 'give each $id once', '$id');
+        refuseAt(at, `the URI "${resource.uri}" is given twice`, 'give each once', idKeyword(draft));
       }
       resources.set(resource.uri, { ...resource, root: node });
     }
     if (isObject(value)) {
-      readAnchors(value, node);
-      if (!refSiblings && '$ref' in value && Object.keys(value).some((key) => !BESIDE_REF.has(key))) {
-        const why = 'in the draft that $schema names, keywords beside $ref are ignored';
-        refuseAt(at, why, 'use draft 2020-12, or put both into allOf', '$ref');
+      if (id !== null && id.length > 1 && id.startsWith('#') && draft <= 7) {
+        resource.anchors.set(id.slice(1), node); // drafts until 7 write anchors so
       }
+      readAnchors(value, node);
       for (const [key, sub] of subschemas(value)) index(sub, `${at}/${key}`, resource, depth + 1);
     }
     return node;
   }
 
-  function checkDialect(value: SchemaObject, at: string): void {
+  function dialectOf(value: SchemaObject, at: string): Draft | null {
     const dialect = value['$schema'];
-    if (dialect === undefined) return;
-    const draft = typeof dialect === 'string' ? DIALECT.exec(dialect) : null;
+    if (dialect === undefined) return null;
+    const draft = draftOf(dialect);
     if (draft === null) {
       refuseAt(
         `${at}/$schema`,
@@ -133,7 +129,12 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
         'use draft 2020-12',
       );
     }
-    refSiblings &&= draft[1] === undefined;
+    return draft;
+  }
+
+  function idOf(value: SchemaObject, draft: Draft): string | null {
+    const id = value[idKeyword(draft)];
+    return typeof id === 'string' && !refStandsAlone(value, draft) ? id : null;
   }
 
   function readAnchors(value: SchemaObject, node: SchemaNode): void {

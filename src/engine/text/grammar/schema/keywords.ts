@@ -245,13 +245,6 @@ function refuseForeign(reader: Reader): void {
   if (reader.at.value['nullable'] === true) {
     reader.refuse('nullable', 'JSON Schema has no nullable', 'add "null" to the type');
   }
-  if (reader.has('additionalItems') && !Array.isArray(reader.at.value['items'])) {
-    reader.refuse(
-      'additionalItems',
-      'additionalItems belongs to a list under items',
-      'use prefixItems and items',
-    );
-  }
   for (const keyword of ['$recursiveRef', 'divisibleBy', 'disallow', 'extends']) {
     if (reader.has(keyword)) {
       reader.refuse(keyword, `${keyword} is no keyword of draft 2020-12`, 'write what takes its place there');

@@ -110,7 +110,7 @@ export function createContext(document: SchemaDocument, bounds: Limits): Context
         return uniteShapes([first, ...others], context);
       }
       case 'schema': {
-        const reader = readSchema({ ...term, value: term.node.value as Record<string, unknown> }, context);
+        const reader = readSchema({ ...term, value: term.node.keywords }, context);
         if (asksUnseen(reader)) {
           const found = annotated.get(term) ?? workOutSeen(term);
           annotated.set(term, found);
@@ -142,7 +142,7 @@ export function createContext(document: SchemaDocument, bounds: Limits): Context
   }
 
   function workOutSeen(term: Term & { kind: 'schema' }): Alternative[] {
-    const reader = readSchema({ ...term, value: term.node.value as Record<string, unknown> }, context);
+    const reader = readSchema({ ...term, value: term.node.keywords }, context);
     let found: Alternative[] = [ownKeywords(reader, context)];
     for (const { options } of applicators(reader, true, context)) {
       const choices = joined(options.flatMap(ofOption));

@@ -75,14 +75,6 @@ describe('refused by place', () => {
       /\/\$schema: "https:\/\/example.com\/mine" is no draft/,
     ],
     [
-      'siblings of $ref before 2019',
-      {
-        $schema: 'http://json-schema.org/draft-07/schema#',
-        properties: { a: { $ref: '#', maxProperties: 1 } },
-      },
-      /#\/properties\/a\/\$ref: .*ignored; use draft 2020-12/,
-    ],
-    [
       'two keywords that contradict',
       inFoo(true) && { type: 'string', minLength: 3, maxLength: 2 },
       /no value fulfils it/,
@@ -164,4 +156,85 @@ test('tuples and dependencies of earlier drafts', () => {
   const dependent = grammarOf({ dependencies: { a: ['b'], c: { required: ['d'] } } });
   const texts = ['{"a":1,"b":2}', '{"b":2}', '{"a":1}', '{"c":1}', '{"c":1,"d":2}'];
   expect(texts.map((text) => accepts(dependent, text))).toEqual([true, true, false, false, true]);
+});
+
+describe('each draft has its own keywords', () => {
+  const draft = (name: string, schema: object): object => ({
+    $schema: `http://json-schema.org/${name}/schema#`,
+    ...schema,
+  });
+  /** Not written as a member: an object with one looks like a promise. */
+  const then = (schema: unknown): object => JSON.parse(`{"then":${JSON.stringify(schema)}}`) as object;
+  const string = { type: 'string' };
+  const cases: [string, schema: object, yes: string[], no: string[]][] = [
+    [
+      'until draft 7, what is beside $ref is ignored',
+      draft('draft-07', {
+        properties: { a: { $ref: '#/definitions/a', maxLength: 1 } },
+        definitions: { a: string },
+      }),
+      ['{"a":"long"}'],
+      ['{"a":1}'],
+    ],
+    [
+      'later it holds',
+      draft('draft/2019-09', {
+        properties: { a: { $ref: '#/$defs/a', maxLength: 1 } },
+        $defs: { a: string },
+      }),
+      ['{"a":"b"}'],
+      ['{"a":"long"}'],
+    ],
+    [
+      'additionalItems without a list has no effect',
+      { items: string, additionalItems: false },
+      ['["a","b"]'],
+      ['[1]'],
+    ],
+    [
+      'draft 4 has exclusive bounds as booleans',
+      draft('draft-04', {
+        type: 'integer',
+        minimum: 3,
+        exclusiveMinimum: true,
+        maximum: 5,
+        exclusiveMaximum: false,
+      }),
+      ['4', '5'],
+      ['3', '6'],
+    ],
+    [
+      'draft 4 does not know if, then and const',
+      draft('draft-04', { type: 'integer', const: 1, if: true, ...then(false) }),
+      ['1', '2'],
+      ['"1"'],
+    ],
+    [
+      'draft 7 does',
+      draft('draft-07', { type: 'integer', if: { minimum: 3 }, ...then({ const: 5 }) }),
+      ['1', '5'],
+      ['4'],
+    ],
+    [
+      'draft 4 names subschemas by id',
+      draft('draft-04', {
+        id: 'http://example.com/root.json',
+        properties: { a: { $ref: 'item.json' }, b: { $ref: '#b' } },
+        definitions: { a: { id: 'item.json', type: 'integer' }, b: { id: '#b', type: 'null' } },
+      }),
+      ['{"a":1,"b":null}'],
+      ['{"a":"1"}', '{"b":1}'],
+    ],
+    [
+      'draft 7 does not know keywords of 2019',
+      draft('draft-07', { dependentRequired: { a: ['b'] }, unevaluatedProperties: false }),
+      ['{"a":1}'],
+      [],
+    ],
+  ];
+  test.each(cases)('%s', (_name, schema, yes, no) => {
+    const grammar = grammarOf(schema);
+    expect(yes.map((text) => [text, accepts(grammar, text)])).toEqual(yes.map((text) => [text, true]));
+    expect(no.map((text) => [text, accepts(grammar, text)])).toEqual(no.map((text) => [text, false]));
+  });
 });
