@@ -217,6 +217,17 @@ describe('refusals', () => {
       /post_processor names the id/,
     );
   });
+  it.each(['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'])(
+    'name a %s without a type',
+    (part) => {
+      const { tokenizerJson } = byteLevel();
+      const openWith = (value: unknown) => (): unknown =>
+        openTokenizer({ tokenizerJson: { ...tokenizerJson, [part]: value } });
+      expect(openWith({})).toThrow(new RegExp(`the ${part} has no type`));
+      expect(openWith({ type: 7 })).toThrow(new RegExp(`the ${part} has the type 7`));
+      expect(openWith(7)).toThrow(new RegExp(`the ${part} is no object`));
+    },
+  );
   it('keep endless texts and runs away from the merging', () => {
     const tokenizer = openTokenizer(byteLevel());
     expect(() => tokenizer.encode('ab '.repeat(MAX_TEXT_LENGTH / 3 + 1))).toThrow(

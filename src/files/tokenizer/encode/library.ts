@@ -2,6 +2,8 @@
 // spelled in bytes. Its encoding is not: its classes are JavaScript's.
 
 import { Tokenizer } from '@huggingface/tokenizers';
+import { isRecord } from '../../source.ts';
+import { partType } from './part-type.ts';
 
 /** A tokenizer of nothing but these parts. */
 function partsOf(parts: { pre_tokenizer?: unknown; decoder?: unknown }): Tokenizer {
@@ -26,6 +28,8 @@ export function translate(expression: string): RegExp {
 /** Tokens of a text → the text. `config` null: tokens are words. */
 export function libraryDecoder(config: unknown): (tokens: string[]) => string {
   if (config === null || config === undefined) return (tokens) => tokens.join(' ');
+  if (!isRecord(config)) throw new Error('the decoder is no object');
+  partType('decoder', config);
   const { decoder } = partsOf({ decoder: config });
   return (tokens) => decoder?.decode(tokens) ?? '';
 }

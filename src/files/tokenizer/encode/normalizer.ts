@@ -5,6 +5,7 @@ import { EngineError } from '../../error.ts';
 import { isRecord } from '../../source.ts';
 import { standInText } from '../stand-ins.ts';
 import { precompiledNormalizer } from './charsmap.ts';
+import { partType } from './part-type.ts';
 import { patternOf } from './pattern.ts';
 
 export type Normalizer = (text: string) => string;
@@ -40,7 +41,7 @@ function grown(text: string): EngineError {
 function partOf(config: unknown): Normalizer | null {
   if (config === null || config === undefined) return null;
   if (!isRecord(config)) throw new Error('the normalizer is no object');
-  const type = String(config['type']);
+  const type = partType('normalizer', config);
   switch (type) {
     case 'Sequence':
       return sequence(config['normalizers']);

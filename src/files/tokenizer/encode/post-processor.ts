@@ -1,6 +1,7 @@
 // The post-processors of tokenizer.json: what stands around a plain prompt, BOS and EOS mostly.
 
 import { isRecord } from '../../source.ts';
+import { partType } from './part-type.ts';
 
 export type PostProcessor = (ids: number[]) => number[];
 
@@ -15,7 +16,7 @@ interface Tokens {
 export function createPostProcessor(config: unknown, tokens: Tokens): PostProcessor | null {
   if (config === null || config === undefined) return null;
   if (!isRecord(config)) throw new Error('the post_processor is no object');
-  const type = String(config['type']);
+  const type = partType('post_processor', config);
   switch (type) {
     case 'ByteLevel':
       return null;

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../../source.ts';
 import { standInText } from '../stand-ins.ts';
+import { partType } from './part-type.ts';
 import { behaviorOf, patternOf, splitText } from './pattern.ts';
 
 /** `opens`: nothing stands before this text in what was given. None of the pieces is empty. */
@@ -20,7 +21,7 @@ const WORD =
 export function createPreTokenizer(config: unknown): PreTokenizer | null {
   if (config === null || config === undefined) return null;
   if (!isRecord(config)) throw new Error('the pre_tokenizer is no object');
-  const type = String(config['type']);
+  const type = partType('pre_tokenizer', config);
   switch (type) {
     case 'Sequence':
       return sequence(config['pretokenizers']);
