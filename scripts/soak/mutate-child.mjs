@@ -34,15 +34,18 @@ async function attempt(run) {
 }
 
 async function computeText({ options, adapter }) {
-  const model = await openTextModel({
+  const notes = [];
+  const opening = {
     ...options,
     contextLength: 128,
     maxRunningRequests: 1,
     ...(adapter && { loraPaths: [`a=${adapter}`] }),
-  });
+  };
+  const model = await openTextModel(opening, ({ type, message }) => type === 'note' && notes.push(message));
   const ask = { prompt: { text: PROMPT }, ...(adapter && { lora: 'a' }) };
   try {
     return {
+      notes,
       greedy: await collectText(model, { ...ask, temperature: 0, maxTokens: 8, logprobs: 1 }),
       sampled: await collectText(model, { ...ask, seed: 1, maxTokens: 6 }),
       sampling: { defaults: model.info.sampling },

@@ -44,8 +44,10 @@ export function judge({ base, mutant, sound, result }) {
   const chat = result.output.chat?.error;
   if (chat && !sound.output.chat.error) return refusal(mutant, chat, ['bad_request']);
   const difference = differs(base, sound.output, result.output, mutant);
+  // A file that is left out of account is named in a note.
+  const isNoted = result.output.notes?.some((note) => note.includes(`${basename(mutant.file)} is not`));
   if (difference === null) return { verdict: 'harmless', why: '' };
-  if (!mutant.isLegal && isSound(base, mutant)) return { verdict: 'sound', why: difference };
+  if (!mutant.isLegal && (isNoted || isSound(base, mutant))) return { verdict: 'sound', why: difference };
   return { verdict: 'DIFFERENT', why: difference };
 }
 
@@ -98,6 +100,7 @@ function differs({ kind }, sound, other, { keepsGreedyOnly, isTemplate, isRounde
   // Any text is a template.
   const isOtherTemplate = isTemplate || (key.startsWith('chat_template') && value.startsWith('"'));
   for (const part of Object.keys(sound)) {
+    if (part === 'notes') continue;
     if (keepsGreedyOnly && part.startsWith('sampl')) continue;
     if ((isRounded && part === 'sampled') || (isOtherTemplate && part === 'chat')) continue;
     const [expected, got] = [sound[part], other[part]];

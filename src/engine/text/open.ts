@@ -104,6 +104,7 @@ async function openModel(
   opened.push(async () => tiers?.close());
   const storageBackend = tiers?.storage?.backend;
   const loop = createLoop({ scheduler, runner, storageBackend, restart: (reason) => home.move(reason) });
+  if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 
   const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');

@@ -22,6 +22,8 @@ export interface Checkpoint {
   config: Record<string, unknown>;
   /** generation_config.json; {} where there is none. */
   generationConfig: Record<string, unknown>;
+  /** Why generation_config.json is left out of account: it is not JSON, as some that were corrected by hand. null where it counts. */
+  generationConfigProblem: string | null;
   tensors: Map<string, TensorEntry>;
   /** File names of the weights. */
   shards: string[];
@@ -36,11 +38,9 @@ const INDEX = 'model.safetensors.index.json';
 export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
   const names = await folder.names();
   const { config, architecture } = await readCheckpointConfig(folder, known);
-  const optional = async (name: string): Promise<Record<string, unknown>> =>
-    names.includes(name) ? readJson(folder, name) : {};
-  const [generationConfig, tokenizerConfig] = await Promise.all([
-    optional('generation_config.json'),
-    optional('tokenizer_config.json'),
+  const [generation, tokenizerConfig] = await Promise.all([
+    readGenerationConfig(folder, names),
+    names.includes('tokenizer_config.json') ? readJson(folder, 'tokenizer_config.json') : {},
   ]);
   const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
   const { tensors, sources } = await openWeights(folder, names);
@@ -49,13 +49,29 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     path: folder.path,
     architecture,
     config,
-    generationConfig,
+    ...generation,
     tensors,
     shards: sources.map(({ name }) => name),
     tokenizer: () => (tokenizer ??= readTokenizer(folder, names, tokenizerConfig)),
     chatTemplate,
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),
   };
+}
+
+/** As transformers does it, a file that is not JSON is left out of account. */
+async function readGenerationConfig(
+  folder: Folder,
+  names: readonly string[],
+): Promise<Pick<Checkpoint, 'generationConfig' | 'generationConfigProblem'>> {
+  const name = 'generation_config.json';
+  try {
+    const generationConfig = names.includes(name) ? await readJson(folder, name) : {};
+    return { generationConfig, generationConfigProblem: null };
+  } catch (error) {
+    if (!(error instanceof EngineError && error.cause instanceof SyntaxError)) throw error;
+    const generationConfigProblem = `${name} is not JSON (${error.cause.message}): its sampling defaults and end tokens are not used`;
+    return { generationConfig: {}, generationConfigProblem };
+  }
 }
 
 /** config.json of a folder, and the class that computes it, where what it holds can be opened by its names and by this. */

@@ -29,6 +29,15 @@ describe('a whole checkpoint', () => {
     expect([...folder.leftOpen]).toEqual([]);
   });
 
+  it('may have a generation config that is no JSON, which is left out of account by its place', async () => {
+    const text = '{\n  "top_p": 0.8,\n  "top_k": 5\n  "max_new_tokens": 9,\n}';
+    const checkpoint = await open({ ...whole, 'generation_config.json': text });
+    expect(checkpoint.generationConfig).toEqual({});
+    expect(checkpoint.generationConfigProblem).toMatch(/^generation_config\.json is not JSON \(line 4, /);
+    const list = open({ ...whole, 'generation_config.json': '[]' });
+    await expect(list).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'generation_config.json' });
+  });
+
   it('may be in shards', async () => {
     const checkpoint = await open(
       sharded(
@@ -42,6 +51,7 @@ describe('a whole checkpoint', () => {
     ]);
     expect(checkpoint.shards).toEqual(['1.safetensors', '2.safetensors']);
     expect(checkpoint.generationConfig).toEqual({});
+    expect(checkpoint.generationConfigProblem).toBeNull();
   });
 });
 
