@@ -26,7 +26,10 @@ function comparable(value: Value): number | bigint | null {
 }
 
 export function isEqual(left: Value, right: Value, meter: Meter): boolean {
-  if (typeof left === 'string' && typeof right === 'string') return left === right;
+  if (typeof left === 'string' && typeof right === 'string') {
+    if (left.length === right.length) meter.read(left.length);
+    return left === right;
+  }
   meter.step();
   const a = comparable(left);
   const b = comparable(right);
@@ -72,8 +75,10 @@ export function isOrdered(operator: OrderOperator, left: Value, right: Value, me
   const a = comparable(left);
   const b = comparable(right);
   if (a !== null && b !== null) return ordered(operator, a, b);
-  if (isText(left) && isText(right))
+  if (isText(left) && isText(right)) {
+    meter.read(printed(left, meter).length);
     return ordered(operator, compareText(printed(left, meter), printed(right, meter)), 0);
+  }
   const series = seriesOf(left, right);
   if (!series)
     throw typeError(

@@ -168,7 +168,7 @@ function itemOf(value: Value, index: Value, meter: Meter): Value | undefined {
 }
 
 function characterAt(text: string, at: number, meter: Meter): string | undefined {
-  if (!hasPairs(text)) return text.at(at);
   meter.read(text.length);
+  if (!hasPairs(text)) return text.at(at);
   return codePoints(text).at(at);
 }

@@ -24,7 +24,7 @@ export function methodTable<Self>(rows: readonly MethodRow<Self>[]): ReadonlyMap
 /** The method as a value that can be called. */
 export function boundMethod<Self>(method: Method<Self>, self: Self, meter: Meter): NativeFunction {
   return new NativeFunction(method.signature.name, (args: readonly Value[], named: Arguments) => {
-    meter.step();
+    meter.read(typeof self === 'string' ? self.length : 0);
     return method.run(self, bind(method.signature, args, named), meter);
   });
 }

@@ -39,6 +39,7 @@ function sliceText(text: string, bounds: Bounds, meter: Meter): string {
   meter.read(text.length);
   const { from, to, step } = rangeOf(bounds, countPoints(text));
   if (step === 1 && !hasPairs(text)) return text.slice(from, Math.max(from, to));
+  meter.hold(text.length);
   const points = codePoints(text);
   if (step === 1) return points.slice(from, Math.max(from, to)).join('');
   let result = '';

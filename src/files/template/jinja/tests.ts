@@ -7,6 +7,7 @@ import { typeError } from './failure.ts';
 import type { FilterContext } from './filter.ts';
 import { isIterable, lengthOf } from './iterate.ts';
 import { LoopContext } from './loop-context.ts';
+import type { Meter } from './meter.ts';
 import { printed } from './print.ts';
 import { bind, signature } from './signature.ts';
 import { isLower, isUpper } from './string-form.ts';
@@ -53,9 +54,15 @@ const ALONE: Readonly<Record<string, (value: Value, context: FilterContext) => b
   iterable: isIterable,
   callable: (value) => value instanceof Callable || value instanceof Undefined,
   escaped: (value) => value instanceof Markup,
-  lower: (value, { meter }) => isLower(printed(value, meter)),
-  upper: (value, { meter }) => isUpper(printed(value, meter)),
+  lower: (value, { meter }) => isLower(readText(value, meter)),
+  upper: (value, { meter }) => isUpper(readText(value, meter)),
 };
+
+function readText(value: Value, meter: Meter): string {
+  const text = printed(value, meter);
+  meter.read(text.length);
+  return text;
+}
 
 const PAIRS: Readonly<Record<string, Check>> = {
   divisibleby: (value, by, context) => isEqual(remainder(value, by, context), 0, context.meter),

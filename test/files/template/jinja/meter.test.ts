@@ -158,6 +158,23 @@ it('leaves room for 16,384 messages, quadratic slices and texts that grow', () =
   expect(text).toContain('message 16383');
 });
 
+describe('an operation that reads much', () => {
+  it.each([
+    'x == y',
+    'x < y',
+    'x.strip()',
+    'x is lower',
+    'x[0]',
+    'x[::-1]',
+    "x.find('b')",
+    "'b' in x",
+    'x|length',
+  ])('counts it: %s', (expression) => {
+    const source = `{% set x = ' ' * 1000000 %}{% set y = ' ' * 999999 ~ ' ' %}{% for a in range(9999) %}{% set z = ${expression} %}{% endfor %}`;
+    expect(refusal(source).message).toMatch(/exceeds the limit of/);
+  });
+});
+
 it('reads a long text that is no number once', () => {
   const template = new JinjaTemplate("{{ ('1' * 300000 ~ 'x')|float }}", 'digits');
   expect(template.render({})).toBe('0.0');
