@@ -1,6 +1,6 @@
-// Where a value of a block lies among the levels that the block's largest magnitude spans, exactly: LEVELS · |value| / |largest| is
-// computed on mantissas as integers. WGSL's division may be off by 2.5 units in the last place, and weights of few digits (bf16) often lie
-// exactly halfway between two levels, where one unit decides the code.
+// Where a value of a block lies among the levels that the block's largest magnitude spans, exactly. WGSL's division may be off by 2.5 units
+// in the last place, and weights of few digits (bf16) often lie exactly halfway between two levels, where one unit decides the code: near
+// there, LEVELS · |value| / |largest| is computed on mantissas as integers.
 
 const SMALLEST_EXPONENT = 8u; // a block whose largest magnitude is below 2⁻¹¹⁹ is zeros: its scale must not be subnormal
 
@@ -8,7 +8,8 @@ const SMALLEST_EXPONENT = 8u; // a block whose largest magnitude is below 2⁻¹
 struct Span {
   mantissa: u32,
   exponent: u32,
-  rate: f32, // LEVELS / mantissa, nearly
+  rate: f32,    // LEVELS / mantissa, nearly
+  inverse: f32, // LEVELS / |largest|, nearly
 }
 
 struct Level {
@@ -26,11 +27,25 @@ fn mantissa_of(value: f32) -> u32 {
 
 fn span_of(largest: f32) -> Span {
   let mantissa = mantissa_of(largest);
-  return Span(mantissa, exponent_of(largest), f32(LEVELS) / f32(i32(mantissa)));
+  let exponent = exponent_of(largest);
+  let inverse = select(0.0, f32(LEVELS) / abs(largest), exponent >= SMALLEST_EXPONENT);
+  return Span(mantissa, exponent, f32(LEVELS) / f32(i32(mantissa)), inverse);
 }
 
-// For a value of at most the largest magnitude.
+const NEAR = 2e-6 * f32(LEVELS); // of the product below, more than it can be off
+
+// For a value of at most the largest magnitude. Whether a value next to a level counts as just below or just above it is open.
 fn level_of(value: f32, span: Span) -> Level {
+  let product = abs(value) * span.inverse;
+  let below = floor(product);
+  let rest = product - below;
+  if (abs(rest - 0.5) < NEAR) {
+    return level_near_half(value, span);
+  }
+  return Level(u32(i32(below)), select(0u, 2u, rest > 0.5));
+}
+
+fn level_near_half(value: f32, span: Span) -> Level {
   let shift = span.exponent - exponent_of(value);
   if (shift > 8u || span.exponent < SMALLEST_EXPONENT) {
     return Level(0u, 0u); // less than half of the first of at most 127 levels

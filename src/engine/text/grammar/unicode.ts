@@ -20,12 +20,13 @@ export const SPACE = codePoints(
 /** What `.` takes. */
 export const NOT_LINE_END = complement(codePoints([0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]));
 
-const properties = new Map<string, CodePoints | null>();
+/** Those that exist, which are some hundred. */
+const properties = new Map<string, CodePoints>();
 
 /** Characters of \p{name}, or null where there is no such property. Some 10 ms at a name's first use. */
 export function unicodeProperty(name: string): CodePoints | null {
-  let found = properties.get(name);
-  if (found === undefined) properties.set(name, (found = readProperty(name)));
+  const found = properties.get(name) ?? readProperty(name);
+  if (found !== null) properties.set(name, found);
   return found;
 }
 
