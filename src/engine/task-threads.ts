@@ -42,8 +42,13 @@ export const GRACE = 300;
 /** Milliseconds that the start of a thread may take. */
 const START_TIME = 30_000;
 
+/**
+ * The task that came last and the one that has waited longest are begun in turns: who comes after a burst of tasks waits for the turn of
+ * one, and who waits is not overtaken for ever.
+ */
 export class TaskThreads {
   readonly #waiting: Asked[] = [];
+  #takesLast = true;
   readonly #threads: TaskThread[];
 
   /** `connect` starts a thread. */
@@ -76,8 +81,15 @@ export class TaskThreads {
   #next(): void {
     for (const thread of this.#threads) {
       if (this.#waiting.length === 0) return;
-      if (thread.isFree) thread.begin(this.#waiting.shift()!);
+      if (thread.isFree) thread.begin(this.#take());
     }
+  }
+
+  #take(): Asked {
+    if (this.#waiting.length === 1) return this.#waiting.pop()!;
+    const asked = this.#takesLast ? this.#waiting.pop() : this.#waiting.shift();
+    this.#takesLast = !this.#takesLast;
+    return asked!;
   }
 }
 

@@ -128,3 +128,14 @@ it('a thread that is lost fails its task alone', async () => {
   started[1]!.answer('done');
   expect(await next).toBe('done');
 });
+
+it('a task that comes after many waits for the turn of one, and the first ones are not overtaken for ever', async () => {
+  const { started, connect } = connector();
+  const threads = new TaskThreads(connect);
+  for (const name of ['running', 'first', 'second', 'third', 'last']) void threads.run(task(name));
+  for (let i = 0; i < 4; i++) {
+    started[0]!.answer(null);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+  expect(started[0]!.tasks).toEqual(['running', 'last', 'first', 'third', 'second'].map(task));
+});

@@ -35,7 +35,7 @@ export interface Stage {
 
 /** The time that a grammar spends in the earlier stages is a fraction of that in the last. */
 export const STAGES: readonly Stage[] = [
-  { milliseconds: 150, threads: 4, memory: 128 },
+  { milliseconds: 200, threads: 2, memory: 128 },
   { milliseconds: 500, threads: 1, memory: 256, idle: 5000 },
   { milliseconds: LONGEST, threads: 1, memory: 512, idle: 5000 },
 ];
