@@ -2,6 +2,7 @@
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
+import { unknownSettings } from './schedules/config.ts';
 import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from './schedules/names.ts';
 import { CLEAN, type Plan, type PlanRequest, type Schedule } from './schedules/schedule.ts';
 import { roundHalfEven } from './schedules/spacing.ts';
@@ -18,6 +19,8 @@ export interface Planner {
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** What a schedule that was chosen leaves out of what the checkpoint says of its model; null: nothing. */
   leavesOut(scheduler: string): string | null;
+  /** What changes nothing in the checkpoint's scheduler_config.json, since no schedule has it; null: nothing. */
+  unknownSettings: string | null;
   /** Throws bad_request or unsupported, before anything is computed. */
   plan(resolved: Resolved): Plan;
 }
@@ -53,7 +56,12 @@ export function createPlanner(
       return null;
     }
   };
+  const unknown = unknownSettings(config).join(', ');
   return {
+    unknownSettings:
+      unknown === ''
+        ? null
+        : `${path}/scheduler_config.json has ${unknown}, which no schedule has: it changes nothing`,
     names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
     nameOf: (scheduler) => (scheduler === own ? own : scheduleName(scheduler, config)),
     stepsOf: ({ timesteps, sigmas }, scheduler) =>

@@ -16,6 +16,7 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
   const left = planner.leavesOut(values.scheduler);
   const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
   if (left !== null) notes.unshift(left);
+  if (planner.unknownSettings !== null) notes.unshift(planner.unknownSettings);
   if (request.mask && isEmpty(request.mask))
     notes.push('the mask is black throughout, and only what is white is drawn anew');
   return [...new Set([...notes, ...unheard(resolved, parts)])];

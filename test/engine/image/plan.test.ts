@@ -134,6 +134,18 @@ it('a strength that leaves no step is refused', () => {
   );
 });
 
+it('settings that no schedule has are named, and change nothing', () => {
+  const planner = (config: object) =>
+    createPlanner(
+      { ...SD, _class_name: 'DDIMScheduler', ...config },
+      { flow: null, className: 'StableDiffusionPipeline', factor: 8, path: '/m/scheduler' },
+    );
+  expect(planner({ frobnicate: 3, skip_prk_steps: true }).unknownSettings).toBe(
+    '/m/scheduler/scheduler_config.json has "frobnicate": 3, which no schedule has: it changes nothing',
+  );
+  expect(planner({ frobnicate: null }).unknownSettings).toBeNull();
+});
+
 describe('a schedule that is chosen', () => {
   const ZERO = { ...DDIM, rescale_betas_zero_snr: true, timestep_spacing: 'trailing' };
   const leavesOut = (config: object, scheduler: string) =>
@@ -178,7 +190,7 @@ it('what the file of a schedule is to blame for is said by its path', () => {
   expect(of({ beta_start: 'a' })).toThrow(
     `${file} has "beta_start": "a" for DDIMScheduler, which takes a number from 1e-9 to 1.`,
   );
-  expect(of({ frobnicate: 3 }, 'euler')).toThrow(`${file} has "frobnicate": 3, which no schedule here knows`);
+  expect(of({ predict_epsilon: false }, 'euler')).toThrow(`${file} has "predict_epsilon": false, which is`);
   expect(of({ _class_name: 'WowScheduler' })).toThrow(
     `${file}: There is no schedule WowScheduler here; take one of`,
   );

@@ -1,5 +1,5 @@
-// scheduler_config.json, read key by key. A class names what it takes; a key that another diffusers class has is without
-// effect here, as it is there; a key that no class has is refused, for it may change the numbers.
+// scheduler_config.json, read key by key. A class names what it takes; a key that another diffusers class has, or none, is without
+// effect here, as it is there.
 
 import { EngineError } from '../../../files/error.ts';
 import {
@@ -26,7 +26,10 @@ const KNOWN = new Set(
 );
 
 /** What early versions wrote into every file, and later ones take for granted. */
-const RETIRED: Readonly<Record<string, unknown>> = { predict_epsilon: true, tensor_format: 'pt' };
+const RETIRED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['predict_epsilon', true],
+  ['tensor_format', 'pt'],
+]);
 
 type NumberKey = CountKey | RealKey;
 
@@ -50,12 +53,12 @@ export interface ConfigReader {
 }
 
 export function readConfig(className: string, config: Readonly<Record<string, unknown>>): ConfigReader {
-  for (const [key, value] of Object.entries(config)) {
-    if (key.startsWith('_') || KNOWN.has(key) || value === null) continue;
-    if (key in RETIRED ? value === RETIRED[key] : value === false) continue;
+  for (const [key, usual] of RETIRED) {
+    const value = Object.hasOwn(config, key) ? (config[key] ?? usual) : usual;
+    if (value === usual) continue;
     throw new EngineError(
       'unsupported',
-      `scheduler_config.json has "${key}": ${shown(value)}, which no schedule here knows; remove it, or name another schedule.`,
+      `scheduler_config.json has "${key}": ${shown(value)}, which is computed only as ${shown(usual)}; choose a checkpoint without it.`,
       { param: key },
     );
   }
@@ -145,6 +148,15 @@ export function leftOut({ wasRead }: ConfigReader, config: Readonly<Record<strin
     const isHeeded = wasRead(key) || (key === 'timestep_spacing' && spacesItself);
     return isHeeded || !asks(config[key] ?? null) ? [] : [`"${key}": ${JSON.stringify(config[key])}`];
   });
+}
+
+/** Settings that no class of diffusers has, as they stand in the file: diffusers reads past them, with a warning. */
+export function unknownSettings(config: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(config).flatMap(([key, value]) =>
+    key.startsWith('_') || KNOWN.has(key) || RETIRED.has(key) || value === null
+      ? []
+      : [`"${key}": ${shown(value)}`],
+  );
 }
 
 /** A variance that is fixed is DDPM's own affair: other classes read past it, as in diffusers. */
