@@ -3,6 +3,7 @@
 
 import { ANY_TEXT, intersect, lengthBetween, type Dfa, type Limits } from '../dfa.ts';
 import { regexDfa } from '../regex.ts';
+import { REGEX_FORMAT } from './regex-format.ts';
 
 interface Format {
   pattern: string;
@@ -110,6 +111,7 @@ const FORMATS: Record<string, Format> = {
   'iri-reference': { pattern: `${IRI.absolute}|${IRI.reference}` },
   'uri-template': { pattern: TEMPLATE },
   uuid: { pattern: '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}' },
+  regex: { pattern: REGEX_FORMAT },
   'json-pointer': { pattern: POINTER },
   'relative-json-pointer': { pattern: `(?:0|[1-9]\\d*)(?:#|${POINTER})` },
 };
@@ -121,7 +123,6 @@ const NETWORK = 'the bits after the prefix must be zero';
 export const UNENFORCED: ReadonlyMap<string, string> = new Map([
   ['idn-email', IDNA],
   ['idn-hostname', IDNA],
-  ['regex', 'its brackets nest'],
   ['ipv4network', NETWORK],
   ['ipv6network', NETWORK],
   ['ipvanynetwork', NETWORK],

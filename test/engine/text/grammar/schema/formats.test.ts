@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { accepts } from '../../../../../src/engine/text/grammar/dfa.ts';
 import { limits } from '../../../../../src/engine/text/grammar/dfa.ts';
 import { formatDfa } from '../../../../../src/engine/text/grammar/schema/format.ts';
+import { pick, random } from '../small-vocabulary.ts';
 
 const CASES: Record<string, { yes: string[]; no: string[] }> = {
   date: {
@@ -112,4 +113,32 @@ test.each(Object.entries(CASES))('%s', (format, { yes, no }) => {
 test('a format that is not known says nothing', () => {
   expect(formatDfa('colour', limits())).toBeNull();
   expect(formatDfa('toString', limits())).toBeNull();
+});
+
+test('regular expressions are those of JavaScript, with its flag u and without', () => {
+  const regex = formatDfa('regex', limits())!;
+  const yes = String.raw`([abc])+\s+$ ^[a-z0-9_-]{3,16}$ (?<=a)b|(?!c) a{2,5}? ^\d{4}-\d{2}(?:-\d{2})?$ [^\]]* [-a] é+ \p{Lu}\u00e9 (a|(b|(c))*)+ [!-~] c{10,20} \/[1-5]`;
+  for (const text of yes.split(' ')) expect(accepts(regex, text), text).toBe(true);
+  const no = String.raw`^(abc] a** [z-a] [5-1] a{5,2} a{20,10} \Z (?=a)* [\w-a] x{1 ] { } ( ) \ [a \p{Xx} \u12 (?a) (?<=a`;
+  for (const text of no.split(' ')) expect(accepts(regex, text), text).toBe(false);
+  const next = random(11);
+  const parts = [
+    ...'abz09-[](){},?*+|^$.:=!<'.split(''),
+    '\\',
+    '\\d',
+    '\\b',
+    '(?:',
+    '[^',
+    '{1,2}',
+    'a-z',
+    ']+',
+  ];
+  let taken = 0;
+  for (let i = 0; i < 30_000; i++) {
+    const text = Array.from({ length: 1 + Math.floor(7 * next()) }, () => pick(next, parts)).join('');
+    if (!accepts(regex, text)) continue;
+    taken++;
+    expect(() => [new RegExp(text), new RegExp(text, 'u')], text).not.toThrow();
+  }
+  expect(taken).toBeGreaterThan(1000);
 });
