@@ -1,6 +1,6 @@
 // Values for fuzzed requests: what a field's schema in /openapi.json allows, what lies just outside its bounds, and what no field wants.
 
-/** Of the wrong kind, size or form for most fields. */
+/** Values of the wrong kind, size or form for most fields. */
 const ODD = [
   ...[
     null,

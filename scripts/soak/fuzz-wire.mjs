@@ -1,4 +1,4 @@
-// What is wrong below JSON: bytes that are no HTTP, bodies that lie about their length, paths, headers and methods that no client
+// Requests that are wrong below JSON: bytes that are no HTTP, bodies that lie about their length, paths, headers and methods that no client
 // sends. Each exchange is written to a socket of its own, and either answered with whole replies or closed.
 
 import assert from 'node:assert/strict';
@@ -158,7 +158,7 @@ export function wireExchange(random, routes) {
   const method = random.pick(METHODS);
   const path = random.chance(0.7) ? random.pick(PATHS) : random.pick(routes).replace(/\{\w+\}/, 'x');
   const extra = random.pick(HEADERS);
-  // What a route does with an empty body is another load's affair; here it must not end other requests.
+  // Another load judges what a route does with an empty body; here it must not end other requests.
   const body = method === 'POST' && random.chance(0.5) && path !== '/abort_request' ? '{}' : '';
   const head = ['host: localhost', extra, `content-length: ${body.length}`].filter(Boolean).join('\r\n');
   const send = `${method} ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`;

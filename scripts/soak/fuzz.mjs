@@ -108,7 +108,7 @@ async function rounds({ base, server, fuzz, seed, numbers, judgesMemory }) {
   ].join('; ');
 }
 
-/** What caches hold is bounded by their own rules and given back first. Threads for grammars come and go: they do not count. */
+/** Memory of the process once its caches are flushed, which have bounds of their own. Threads for grammars come and go: they do not count. */
 async function settledMemory(base, server) {
   const flushed = async () => (await fetch(`${base}/flush_cache`, { method: 'POST' })).ok;
   for (let times = 0; times < 50 && !(await flushed()); times++) await sleep(100);

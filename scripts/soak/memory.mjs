@@ -1,4 +1,4 @@
-// What a server's process holds, as its probe (probe.mjs) tells it.
+// Memory and open files of a server's process, as its probe (probe.mjs) reports them.
 
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';

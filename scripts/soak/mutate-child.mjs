@@ -4,7 +4,7 @@
 import { EngineError, openEmbeddingModel, openImageModel, openTextModel } from '../../dist/index.js';
 
 const PROMPT = 'Hello there, 12 cats';
-/** What expressions that backtrack take for ever on. */
+/** A text on which expressions that backtrack take exponential time. */
 const AWKWARD = `${'a'.repeat(40)}!`;
 const MESSAGES = [
   { role: 'system', content: 'Be brief.' },

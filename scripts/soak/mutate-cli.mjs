@@ -47,7 +47,7 @@ export function runCommand(job, env, milliseconds) {
   });
 }
 
-/** What is wrong with a command's end, beside the outcome of the same mutant in the library; null: nothing. */
+/** The fault of a command's end, beside the outcome of the same mutant in the library; null: there is none. */
 export function judgeCommand({ failed, code, signal, stderr }, { error, output }, milliseconds) {
   if (failed) return `the command is still at work after ${milliseconds / 1000} s`;
   if (signal) return `the command ended with ${signal}: ${stderr.slice(-500)}`;

@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 const isWindows = process.platform === 'win32';
 const isRoot = process.getuid?.() === 0;
 
-/** What takes a file's place; each gets the file's path once the file is gone. */
+/** Things that take a file's place; each gets the file's path once the file is gone. */
 const KINDS = {
   gone: () => {},
   empty: (path) => writeFileSync(path, ''),

@@ -1,4 +1,4 @@
-// What a mutated checkpoint's outcome is worth: refused in words that help, harmless, or one of the things that must not be.
+// Judges a mutated checkpoint's outcome: refused in words that help, harmless, or a fault.
 
 import { basename } from 'node:path';
 import { isReal, REALS } from '../../dist/models/config-bounds.js';
@@ -14,10 +14,10 @@ const CODES = new Set([
 const LONGEST = 1000;
 /** Largest difference between two outputs that are the same: of a log probability or a vector's value, of a pixel's byte. */
 const TOLERANCE = { text: 2e-3, embedding: 1e-3, image: 2 };
-/** The same where weights are stored in another format: keys and values are kept in f32 beside f32 weights. */
+/** The tolerance where weights are stored in another format: keys and values are kept in f32 beside f32 weights. */
 const ROUNDED = { text: 2e-2, embedding: 1e-2, image: 6 };
 
-/** What a message never says: it is for people who have the files before them. */
+/** Words that no message may have: it is for people who have the files before them. */
 const OUR_WORDS =
   /internal|undefined|\[object |TypeError|RangeError|SyntaxError|is not a function|not iterable|Cannot (read|convert|destructure)|Maximum call stack|\n\s+at /;
 
@@ -60,7 +60,7 @@ function refusal(mutant, error, more = []) {
   if (message.length > LONGEST) return bad(`${message.length} characters`);
   const words = OUR_WORDS.exec(message.replaceAll(mutant.key ?? '\0', ''));
   if (words) return bad(`it says ${JSON.stringify(words[0])}`);
-  // What a sound setting makes of a text may not fit.
+  // A sound setting may make a text too long for the context.
   const isTooLong = mutant.isSound && code === 'context_length_exceeded';
   if (!isTooLong && !names(mutant).some((name) => message.includes(name)))
     return bad(`it names none of ${names(mutant).join(', ')}`);

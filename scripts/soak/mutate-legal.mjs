@@ -52,7 +52,7 @@ function halfToFloat(bits) {
   return exponent === 0 ? sign * mantissa * 2 ** -24 : sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
 }
 
-/** The same values as F32. */
+/** The tensor with its values stored as F32. */
 function widened(tensor) {
   if (tensor.dtype !== 'F16' && tensor.dtype !== 'BF16') return tensor;
   const count = tensor.bytes.length / 2;

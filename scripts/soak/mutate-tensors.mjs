@@ -52,7 +52,7 @@ export function pack(tensors, metadata) {
 
 const renumbered = (name) => name.replace(/\d+/, '77');
 
-/** What may be wrong with one entry of the header; each edits `entry` in place. */
+/** Faults of one entry of the header; each edits `entry` in place. */
 const ENTRY_LIES = {
   'dtype F32 for what it has': (entry) => (entry.dtype = entry.dtype === 'F32' ? 'F16' : 'F32'),
   'dtype I64': (entry) => (entry.dtype = 'I64'),

@@ -17,7 +17,7 @@ import { LEGAL } from './mutate-legal.mjs';
 import { lieInTemplate, lieInTokenizer } from './mutate-speech.mjs';
 import { entryLie, oddValue, overlap, wrongHeader, wrongLength, wrongName } from './mutate-tensors.mjs';
 
-/** Of one checkpoint: opening it, eight tokens, six more, a conversation rendered; or a picture of two steps; or two vectors. */
+/** Limits of one checkpoint: opening it, eight tokens, six more, a conversation rendered; or a picture of two steps; or two vectors. */
 export const LIMITS = { milliseconds: 60_000, bytes: 3 * 2 ** 30 };
 /** Compiles kernels where the driver has not kept them. */
 const BASE_LIMITS = { milliseconds: 240_000, bytes: LIMITS.bytes };
@@ -42,7 +42,7 @@ const KINDS = [
   ...[lieInTokenizer, replaceFile, lieInKnownKey, oddValue],
 ];
 
-/** Of the short form: one of each kind. */
+/** Checkpoints of the short form: one of each kind. */
 const FEW = ['llama', 'lora', 'qwen3', 'bert', 'sd1'];
 /** Every so many mutants one is opened by the command line too. */
 const COMMAND_EVERY = 20;
@@ -134,7 +134,7 @@ function jobFor(base, path, quantization) {
   return { kind: base.kind, path, adapter, size: base.size, quantization };
 }
 
-/** What the sound checkpoints give, each computed once. */
+/** Outcomes of the sound checkpoints, each computed once. */
 class SoundBases {
   #home;
   #outcomes = new Map();

@@ -4,7 +4,7 @@
 
 const SMALLEST_EXPONENT = 8u; // a block whose largest magnitude is below 2⁻¹¹⁹ is zeros: its scale must not be subnormal
 
-// What all values of a block are held against.
+// The numbers that all values of a block are compared with.
 struct Span {
   mantissa: u32,
   exponent: u32,

@@ -24,7 +24,7 @@ export interface TaskThreadsOptions {
 export interface TaskOptions {
   /** Milliseconds it may compute, from the moment a thread takes it. It should end by itself then. Left out: any time. */
   milliseconds?: number;
-  /** The same for the first task of a thread, which waits for its code to be compiled. Left out: as others. */
+  /** `milliseconds` for the first task of a thread, which waits for its code to be compiled. Left out: as for others. */
   first?: number;
   signal?: AbortSignal | undefined;
   /** Asks the task, which a thread has begun, to end by itself. */

@@ -4,9 +4,9 @@
 import { isRecord, readJson, type Folder } from './source.ts';
 
 export interface Quantized {
-  /** As the file names it; null: it does not. */
+  /** The method's name in the file; null: there is none. */
   method: string | null;
-  /** Of a weight; null: nothing says. */
+  /** Bits of a weight; null: nothing says. */
   bits: number | null;
   /** The member and file that declare it, for messages. */
   where: string;
@@ -24,7 +24,7 @@ const FILES = [
   'quanto_qmap.json',
 ];
 
-/** What the configuration in `file` declares; null: nothing. */
+/** The declaration in the configuration `file`; null: there is none. */
 export function quantizedBy(config: Readonly<Record<string, unknown>>, file: string): Quantized | null {
   const member = MEMBERS.find((key) => isRecord(config[key]) && Object.keys(config[key]).length > 0);
   if (member === undefined) return null;
@@ -37,7 +37,7 @@ export function quantizedBy(config: Readonly<Record<string, unknown>>, file: str
 export const quantizedBeside = (names: readonly string[]): string | undefined =>
   FILES.find((name) => names.includes(name));
 
-/** What a folder's configuration, or a file beside it, declares; null: nothing. */
+/** The declaration in a folder's configuration, or in a file beside it; null: there is none. */
 export async function quantizedFolder(
   folder: Folder,
   names: readonly string[],
@@ -69,7 +69,7 @@ const CODES =
   /\.(qweight|qzeros|scales|wscales|weight_scale(_inv|_2)?|weight_packed|weight\.absmax|absmax|SCB)$/;
 const CODE_DTYPES = ['F8_E4M3', 'F8_E5M2', 'F8_E8M0', 'F4', 'I8', 'U8', 'I32', 'U32'];
 
-/** What shows that weights are codes with scales, not numbers; null where nothing does. */
+/** The tensor that shows that weights are codes with scales, not numbers; null: there is none. */
 export function quantizedSign(
   tensors: ReadonlyMap<string, Readonly<{ name: string; dtype: string }>>,
 ): string | null {
@@ -85,7 +85,7 @@ export function describeQuantized({ method, bits }: Pick<Quantized, 'method' | '
   return `${method === null ? '' : ` with ${method}`}${bits === null ? '' : ` to ${bits} bits`}`;
 }
 
-/** What did it: its own word, or the one that its settings tell. */
+/** The method: as the settings name it, or as their keys tell it. */
 function methodOf(settings: Record<string, unknown>): string | null {
   const { quant_method: method, quant_algo: algorithm } = settings;
   if (typeof method === 'string') return method;

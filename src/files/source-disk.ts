@@ -169,7 +169,7 @@ function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
 }
 
-/** What stands in the way of a file or folder, with the remedy. */
+/** The error for a file or folder that cannot be opened, with the remedy. */
 function unreadableError(path: string, cause: unknown): EngineError {
   const code = codeOf(cause);
   // A dangling link is what an interrupted or pruned hub cache leaves.

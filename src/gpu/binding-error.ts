@@ -1,4 +1,4 @@
-// What a tape throws for a tensor that the adapter cannot bind.
+// The error that a tape throws for a tensor that the adapter cannot bind.
 
 import { EngineError } from '../files/error.ts';
 

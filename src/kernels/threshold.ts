@@ -8,7 +8,7 @@ import { stripsOf } from './row-strips.ts';
 const BITS = 8;
 /** Words before the bins of threshold-pick.wgsl, and the bins. */
 const STATE = 4 + 2 ** BITS;
-/** Of a counting pass: each empties and merges bins of its own. */
+/** Most workgroups of a counting pass: each empties and merges bins of its own. */
 const MOST_COUNTERS = 256;
 
 export interface Threshold {

@@ -70,7 +70,7 @@ export function corsHeaders(request: Headers, extra?: string[]): Record<string, 
   };
 }
 
-/** What a preflight adds for an allowed origin. The names asked for are repeated: `*` would not cover `authorization`. */
+/** Headers that the answer to a preflight adds for an allowed origin. The names asked for are repeated: `*` would not cover `authorization`. */
 export function preflightHeaders(request: Headers, extra?: string[]): Record<string, string> {
   const origin = request.get('origin');
   if (origin === null || !isAllowedOrigin(origin, extra)) return {};

@@ -1,4 +1,4 @@
-// What is said of a checkpoint whose tensors are not those that its model asks for.
+// Refusals of checkpoints whose tensors are not those that its model asks for.
 
 import { describe, expect, it } from 'vitest';
 import { weightNames } from '../../src/engine/weight-names.ts';

@@ -39,7 +39,7 @@ async function expectNaive(on: Device, values: Float32Array, shape: number[], by
   expect(worst).toBeLessThan(TOLERANCE);
 }
 
-/** Of several sizes: some among thousands far out. */
+/** Values of several sizes: some among thousands far out. */
 const spread = (count: number): Float32Array =>
   new Random(count).floats(count).map((value, i) => value * (i % 17 === 0 ? 40 : 3));
 

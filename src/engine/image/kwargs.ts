@@ -48,9 +48,9 @@ interface Argument {
 
 type Arguments = Readonly<Record<string, Argument>>;
 
-/** Of any number: what is computed from it stays finite. */
+/** Largest magnitude of any number, so that what is computed from it stays finite. */
 const MOST = 1e6;
-/** Of a list: one a step, and the sigma that the last one ends at. */
+/** Most entries of a list: one a step, and the sigma that the last one ends at. */
 const MOST_ENTRIES = LIMITS.steps + 1;
 
 const real = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= MOST;

@@ -225,7 +225,7 @@ async function prepare(
   }
 }
 
-/** The same request for a square of so many pixels a side; what it starts from is blank. */
+/** The request for a square of so many pixels a side; the image that it starts from is blank. */
 function sized(resolved: Resolved, side: number): Resolved {
   const { request, event } = resolved;
   const blank: Pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };

@@ -30,7 +30,7 @@ export interface ClipTokens {
 const STEP = 1.1;
 /** Brackets inside each other; each multiplies all that is said within. */
 const MOST_NESTED = 128;
-/** Of an emphasis, so that what is multiplied by it stays finite. */
+/** Largest weight of an emphasis, so that what is multiplied by it stays finite. */
 const MOST_WEIGHT = 1e4;
 const TOKEN =
   /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*\)|(?<!\w)BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;

@@ -244,7 +244,7 @@ export function createAdapters(
   };
 }
 
-/** Whatever keeps a folder from being opened, no adapter was found there. */
+/** The one error for every reason that keeps a folder from being opened: no adapter was found there. */
 function notFound(cause: unknown): never {
   if (!(cause instanceof EngineError)) throw cause;
   throw new EngineError('model_not_found', cause.message, { cause });

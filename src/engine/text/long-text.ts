@@ -102,6 +102,8 @@ export function serveTokenizer(
   const speech = (path: string): Promise<Speech> => {
     const found = speeches.get(path) ?? open(path);
     speeches.set(path, found);
+    // A file that could not be read may be readable at the next text.
+    found.catch(() => speeches.delete(path));
     return found;
   };
   const run = async (task: Task): Promise<number[] | string | Program | StopTable[]> => {
@@ -142,11 +144,15 @@ export function connectTokenizer(path: string, connect: (memory?: number) => Por
   return {
     encode: (text, addSpecialTokens) =>
       texts.run({ kind: 'encode', path, text, addSpecialTokens } satisfies Task) as Promise<number[]>,
-    render(rendering, signal) {
+    async render(rendering, signal) {
       const task: Task = { kind: 'render', path, rendering };
       const { milliseconds } = RENDER_LIMITS;
       const options = { milliseconds, first: milliseconds + SPEECH_TIME, signal };
-      return conversations.run(task, options) as Promise<string>;
+      try {
+        return (await conversations.run(task, options)) as string;
+      } catch (error) {
+        throw renderRefusal(error);
+      }
     },
     async stops(patterns, signal) {
       const task: Task = { kind: 'stops', patterns };
@@ -192,6 +198,17 @@ function refusal(error: unknown): unknown {
   const code = error.code === 'timed_out' ? 'timed_out' : 'bad_request';
   const message = `the grammar takes more than ${most} to compile: make it smaller`;
   return new EngineError(code, message, { param: 'constraint', cause: error });
+}
+
+function renderRefusal(error: unknown): unknown {
+  if (!(error instanceof EngineError) || error.param !== null) return error;
+  const most = {
+    timed_out: `${RENDER_LIMITS.milliseconds / 1000} s`,
+    out_of_memory: `${RENDER_MEMORY} MiB`,
+  }[error.code as string];
+  if (most === undefined) return error;
+  const message = `the chat template takes more than ${most} to render these messages: send fewer or shorter ones`;
+  return new EngineError('bad_request', message, { param: 'messages', cause: error });
 }
 
 function stopsRefusal(error: unknown): unknown {

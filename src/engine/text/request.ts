@@ -160,7 +160,7 @@ export function createSequences(
   const { frequencyPenalty, presencePenalty, repetitionPenalty } = sampling;
   const counts =
     frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
-  /** What the reply's text goes on with: an answer that has begun, and any prompt but a conversation, whose answer is a text of its own. */
+  /** Ids of the text that the reply continues: an answer that has begun, and any prompt but a conversation, whose answer is a text of its own. */
   const after = begins === 'answer' || !('messages' in request.prompt) ? ids : [];
   const reading = { skipSpecialTokens: request.skipSpecialTokens ?? true, after };
   const opens = opensText(tokenizer, reading);

@@ -29,7 +29,7 @@ export interface LoraFile {
 const WEIGHTS = 'adapter_model.safetensors';
 
 /**
- * What is opened has to be closed. Throws model_not_found where the folder holds no settings of an adapter, and bad_checkpoint and
+ * The caller closes it. Throws model_not_found where the folder holds no settings of an adapter, and bad_checkpoint and
  * unsupported for what an adapter's files say.
  */
 export async function openLora(folder: Folder): Promise<LoraFile> {

@@ -54,7 +54,7 @@ interface Safetensors {
 }
 
 const PREFIX_BYTES = 8;
-/** Of the text file that Git keeps in place of a large one. */
+/** Most bytes of the text file that Git keeps in place of a large one. */
 const MOST_POINTER_BYTES = 1024;
 /** The limit of the reference implementation. */
 const MAX_HEADER_BYTES = 100_000_000;

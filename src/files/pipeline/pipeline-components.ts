@@ -17,7 +17,7 @@ export interface PipelineComponent {
   config: Record<string, unknown>;
 }
 
-/** What model_index.json says of a component. */
+/** A component's entry in model_index.json. */
 export interface Pair {
   name: string;
   library: string;
@@ -140,7 +140,7 @@ function checkComponentPaths({ known, pairs, unused, componentPaths = {} }: Open
   );
 }
 
-/** What takes a component's place: its own folder, or that of a pipeline, of which it is a part. */
+/** The folder that takes a component's place: the component's own, or that of a pipeline, of which it is a part. */
 async function openElsewhere(openFolder: OpenFolder, path: string, name: string): Promise<Folder> {
   const folder = await openFolder(path);
   if (!(await folder.names()).includes(INDEX)) return folder;

@@ -6,7 +6,7 @@ import { PIPELINE_CLASSES, PIPELINES } from './pipeline-classes.ts';
 
 interface Unbuilt {
   of: RegExp;
-  /** What the class does, after "which". */
+  /** The purpose of the class, in words that follow "which". */
   does: string;
   /** Its denoiser takes something that no class here gives it. */
   needsIt?: true;

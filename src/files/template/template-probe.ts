@@ -1,4 +1,4 @@
-// What a template takes, found by rendering a message of each form and looking for its text. A template that exceeds the limits of such a
+// Finds the forms of messages that a template takes, by rendering one of each form and looking for its text. A template that exceeds the limits of such a
 // small conversation is not opened.
 
 import { EngineError } from '../error.ts';

@@ -5,7 +5,7 @@ import type { TemplateMessage } from './template-messages.ts';
 
 type Messages = readonly TemplateMessage[];
 
-/** What to try, in this order, where a template refuses a conversation as it is; each also has text in place of a content that is null. */
+/** Forms to try, in this order, where a template refuses a conversation as it is; each also has text in place of a content that is null. */
 export const OTHER_FORMS: readonly ((messages: Messages) => Messages)[] = [
   (messages) => messages,
   (messages) => inTurns(messages, true),

@@ -102,7 +102,7 @@ function clip(config: Record<string, unknown>, vocab: Record<string, number>): T
 
 interface TokenizerClass {
   rules(config: Record<string, unknown>, vocab: Record<string, number>): TextRules;
-  /** What the class names where the config does not. */
+  /** Tokens that the class names where the config does not. */
   specials: Record<string, string>;
 }
 

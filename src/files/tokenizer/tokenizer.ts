@@ -19,7 +19,7 @@ import { assembleTokenizer, withClassTokens } from './tokenizer-pair.ts';
 export interface Tokenizer extends TokenPieces {
   /** Highest id plus one; a model's embedding may have more rows. */
   vocabSize: number;
-  /** Of the tokens that were not added after training; -1 where there are none. */
+  /** Highest id of the tokens that were not added after training; -1 where there are none. */
   highestId: number;
   /** `addSpecialTokens`: what the tokenizer puts around a plain prompt (BOS …). A rendered chat template has them already. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[];

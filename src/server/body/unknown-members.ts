@@ -15,7 +15,7 @@ export function withMembers<S extends z.ZodObject>(schema: S, members: MembersOf
 
 const anyMembers = new WeakSet<z.core.$ZodType>();
 
-/** The same schema, of objects whose other members something reads that is not known here. */
+/** Marks a schema of objects whose other members are not unknown: the model's template may read them. */
 export function withAnyMembers<S extends z.ZodObject>(schema: S): S {
   anyMembers.add(schema);
   return schema;

@@ -24,7 +24,7 @@ function threads() {
   const started: {
     asked: Asked[];
     memory: number | undefined;
-    answer(result: unknown, code?: string): Promise<void>;
+    answer(result: unknown, code?: string, param?: string | null): Promise<void>;
   }[] = [];
   const connect = (memory?: number): Port => {
     const asked: Asked[] = [];
@@ -32,8 +32,8 @@ function threads() {
     started.push({
       asked,
       memory,
-      async answer(result, code) {
-        const error = code === undefined ? null : { code, message: code, param: 'constraint' };
+      async answer(result, code, param = 'constraint') {
+        const error = code === undefined ? null : { code, message: code, param };
         asked.shift();
         receive({ result, error });
         await setImmediate();
@@ -112,6 +112,20 @@ it('texts have a thread of their own', async () => {
   expect(started.map(({ asked }) => asked.map(({ kind }) => kind))).toEqual([['compile'], ['encode']]);
   await started[1]!.answer([1, 2]);
   expect(await ids).toEqual([1, 2]);
+});
+
+it.each([
+  ['timed_out', '10 s'],
+  ['out_of_memory', '1024 MiB'],
+])('a conversation whose thread ends as %s is refused by its messages', async (code, most) => {
+  const { started, render } = threads();
+  const rendered = render({ messages: [] }).catch((error: unknown) => error);
+  await started[0]!.answer(null, code, null);
+  expect(await rendered).toMatchObject({
+    code: 'bad_request',
+    param: 'messages',
+    message: `the chat template takes more than ${most} to render these messages: send fewer or shorter ones`,
+  });
 });
 
 it('a thread compiles what it is asked for, and nothing that nobody waits for', async () => {

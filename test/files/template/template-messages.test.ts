@@ -1,4 +1,4 @@
-// What of a client's messages reaches a template: all of it as it was sent, with arguments of calls as objects that print as their text.
+// A client's messages reach a template as they were sent, with arguments of calls as objects that print as their text.
 
 import { describe, expect, it } from 'vitest';
 import { JsonSource } from '../../../src/files/template/jinja/from-json.ts';

@@ -20,14 +20,14 @@ export function readLimit(
   return { kind: 'clip', range: config.number('clip_sample_range', 1) };
 }
 
-/** What a method computes with in place of the predicted clean latents, and what its draft says of it. */
+/** The operand that a method computes with in place of the predicted clean latents, and its entry in the draft. */
 export function limited(limit: Limit | null, clean: Sum): { clean: Sum; limits: Draft['limits'] } {
   return limit === null
     ? { clean, limits: null }
     : { clean: CLEAN_LATENTS, limits: { of: clean, by: limit } };
 }
 
-/** The same of both estimates, of latents x = α·clean + σ·noise: the noise is what the limited clean latents leave of them. */
+/** Both estimates in that form, of latents x = α·clean + σ·noise: the noise is what the limited clean latents leave of them. */
 export function limitedModel(
   limit: Limit | null,
   { clean, noise }: Estimates,

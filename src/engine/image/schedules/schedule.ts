@@ -10,7 +10,7 @@
 // An update reads all operands before it writes, so `into` may stand on both sides. `noise` is a fresh standard normal
 // tensor, drawn once in a step that names it. A number is a history slot; slots are written before they are read.
 
-/** What an update combines: the latents, the model's output, fresh noise, the limited clean latents, or a history slot. */
+/** Operands of an update: the latents, the model's output, fresh noise, the limited clean latents, or a history slot. */
 export type Operand = 'latents' | 'output' | 'noise' | 'clean' | number;
 
 export interface Term {
@@ -44,7 +44,7 @@ export interface Step {
   timestep: number;
   /** Factor on the latents for the model's input. */
   inputScale: number;
-  /** What is limited, over latents and output, before the updates, which read it as `clean`; null: they do not. */
+  /** The combination of latents and output that is limited before the updates, which read it as `clean`; null: they do not. */
   limits: { terms: readonly Term[]; by: Limit } | null;
   /** The last one writes the latents. */
   updates: readonly Update[];

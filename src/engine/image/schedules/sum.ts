@@ -34,7 +34,7 @@ export function combine(...parts: readonly (readonly [factor: number, sum: Sum])
   return total;
 }
 
-/** Of a coefficient: latents times more are no numbers in f32. The largest of a trained schedule is near 1e4. */
+/** Largest magnitude of a coefficient: latents times more overflow f32. The largest of a trained schedule is near 1e4. */
 const MOST = 1e12;
 
 /** A step as the methods give it: what goes into slots is computed from the same latents and output as `latents`. */

@@ -33,7 +33,7 @@ const MOST_JOINED = 400_000;
 const FEW_NAMES = 1000;
 /** Names that an object knows: each is an alternative of its own wherever a name may begin. */
 const MOST_NAMES = 4096;
-/** Of all lexemes. */
+/** Bytes of all lexemes together. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /** `available`: 1 for each byte that is a token by itself. Throws TooLarge, and bad_request for a grammar that makes no sense. */

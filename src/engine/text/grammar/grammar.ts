@@ -22,7 +22,7 @@ export interface Grammar {
   readonly bytes: number;
 }
 
-/** Of a node of a program, about. */
+/** Approximate bytes of a node of a program. */
 const NODE_BYTES = 100;
 
 export function createGrammar(program: Program, vocabulary: Vocabulary): Grammar {

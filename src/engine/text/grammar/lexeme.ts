@@ -168,7 +168,7 @@ function assemble(
   return { quoted, key, classCount, next, accept, places, bytes, liveClasses, viable, count };
 }
 
-/** What it takes, about. */
+/** Approximate bytes that it takes. */
 export function bytesOf({ next, accept, bytes, liveClasses, viable }: Lexeme): number {
   return [next, accept, bytes, liveClasses, viable].reduce((sum, { byteLength }) => sum + byteLength, 500);
 }

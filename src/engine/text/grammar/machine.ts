@@ -21,7 +21,7 @@ import {
 import { CELL_WORK, Work } from './work.ts';
 
 export interface Machine {
-  /** Of what is being asked of it. */
+  /** The work of the mask or token that is being computed. */
   readonly work: Work;
   start(): State;
   /** null: no text goes on so. */
@@ -40,7 +40,7 @@ export interface Machine {
 
 /** Stacks and states after which a new arena is begun. */
 const MOST_KEPT = 150_000;
-/** Of one of them, about. */
+/** Approximate bytes of one of them. */
 const CELL_BYTES = 400;
 
 export function createMachine(program: Program, available: Uint8Array): Machine {

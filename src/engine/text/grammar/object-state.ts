@@ -57,7 +57,7 @@ export function withOther(seen: Seen, group: number, spelled: string): Seen {
   return { ...seen, others, count: seen.count + 1 };
 }
 
-/** The same for the same names. */
+/** A key that is equal for equal sets of names. */
 export function seenKey({ known, others }: Seen): string {
   const names = known === null ? '' : `${known.count}.${known.low}.${known.high}`;
   return `(${names};${others.map((group) => JSON.stringify(group)).join()})`;
@@ -74,7 +74,7 @@ export type Left = (group: number, used: readonly string[]) => number;
 
 const countless: Left = () => Infinity;
 
-/** What follows from a node alone. */
+/** Facts that follow from a node alone. */
 interface Facts {
   required: ReadonlySet<number>;
   /** [known]: 1 where a name that must come with it cannot be. */

@@ -48,7 +48,7 @@ export interface Walker {
 }
 
 const MOST_BYTES = 64 * 2 ** 20;
-/** Of the tables of all lexemes; then they begin anew. */
+/** Most bytes of the tables of all lexemes; beyond, they begin anew. */
 const MOST_STEPS_BYTES = 64 * 2 ** 20;
 /** Most bytes of tokens that are walked together. */
 const SHORT = 8;

@@ -1,4 +1,4 @@
-// What one mask, or one token, may cost on the thread that serves: counted in steps, not in time, so that a grammar is refused on
+// Bounds the cost of one mask, or of one token, on the thread that serves. It is counted in steps, not in time, so that a grammar is refused on
 // every machine or on none.
 
 import { EngineError } from '../../../files/error.ts';

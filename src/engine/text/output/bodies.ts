@@ -29,7 +29,7 @@ export interface CallContext {
   parts: Parts;
   /** Where a call without a closing tag of its own ends. */
   ends: readonly Marker[];
-  /** What begins each call. */
+  /** The text that begins each call. */
   opener: Marker | null;
   namesAreIds: boolean;
 }
@@ -173,7 +173,7 @@ function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: Tagg
   const from = reader.at;
   const closes = body.close === undefined ? [] : [marker(body.close)];
   const ended = yield* match(reader, [...closes, ...ends]);
-  // What only looks like an end is followed by more of the value.
+  // A false end tag is followed by more of the value.
   yield* space(reader);
   const follow = [marker(body.name.begin), ...(opener ? [opener] : []), ...ends];
   const certain = ended !== null && ((yield* peek(reader)) === null || (yield* sees(reader, follow)));

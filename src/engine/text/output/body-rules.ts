@@ -82,7 +82,7 @@ function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext):
   );
 }
 
-/** What ends a value that is bare text, where the format has no more than its tags to tell. */
+/** The end of a value that is bare text, where nothing but the format's tags marks it. */
 function valueEnds(body: TaggedBody, end: string, { call, section }: ToolFormat): string[] {
   const others = [body.key.begin, body.close, call?.end, section?.end];
   return [end, ...(body.mayLackEnds ? others : [])].flatMap((text) => text || []);

@@ -187,7 +187,7 @@ function repeated(value: Value, times: number, meter: Meter): Value | null {
   }
   if (!isList(value) && !(value instanceof Tuple)) return null;
   const items = listOf(value, meter);
-  meter.hold(items.length * count);
+  meter.hold(items.length === 0 ? 0 : items.length * count);
   const result: Value[] = [];
   for (let at = 0; items.length > 0 && at < count; at++) result.push(...items);
   return value instanceof Tuple ? new Tuple(result) : result;

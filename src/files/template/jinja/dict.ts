@@ -9,7 +9,7 @@ interface Entry {
   value: Value;
 }
 
-/** What a Map tells keys apart by. Strings stand for themselves; '\0' begins what is none, and one that begins so itself. */
+/** The key of a Map. A string stands for itself; '\0' begins the keys of other values, and of strings that begin with it. */
 type Hash = string | number | bigint | null | object;
 
 export class Dict extends PythonObject {

@@ -1,4 +1,4 @@
-// What goes wrong in a template: a syntax error, an operation that Python refuses, or the template's own raise_exception.
+// Failures of a template: a syntax error, an operation that Python refuses, or the template's own raise_exception.
 
 export class TemplateFailure extends Error {
   /** Python's or jinja2's name of the exception. */

@@ -1,4 +1,4 @@
-// What filters and tests are: functions of a value, of arguments bound to their parameters, and of the rendering they run in.
+// Filters and tests are functions of a value, of arguments bound to their parameters, and of the rendering they run in.
 
 import type { Meter } from './meter.ts';
 import { bind, signature } from './signature.ts';

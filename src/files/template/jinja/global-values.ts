@@ -12,6 +12,8 @@ import { NativeFunction, PythonObject, Range, typeName, type Arguments, type Val
 
 /** As jinja2's sandbox bounds it. */
 const LONGEST_RANGE = 100_000;
+/** Characters of a time format, each of which may become a whole date. */
+const LONGEST_TIME = 10_000;
 
 function range(args: readonly Value[]): Range {
   if (args.length < 1 || args.length > 3)
@@ -142,7 +144,10 @@ export function globalValues(meter: Meter, now: () => Date): Map<string, Value> 
     native('strftime_now', (args, named) => {
       const [format] = bind(TIME, args, named);
       if (format === null) throw typeError(`strftime() argument 1 must be str, not ${typeName(format)}`);
-      return formatTime(requireText(format!, meter), now());
+      const text = requireText(format!, meter);
+      if (text.length > LONGEST_TIME)
+        throw valueError(`a time format has ${text.length} characters, ${LONGEST_TIME} are allowed`);
+      return formatTime(text, now());
     }),
   ]);
 }

@@ -10,7 +10,7 @@ export type Recurse = (over: Value, depth: number) => string;
 export class LoopContext extends Callable {
   readonly typeName = 'LoopContext';
   index0 = -1;
-  /** Of the values that `loop.changed` was last called with; null before. */
+  /** Values that `loop.changed` was last called with; null before. */
   lastChanged: readonly Value[] | null = null;
   readonly depth0: number;
   readonly #iterator: Iterator<Value>;

@@ -21,7 +21,7 @@ export function markupMember(
   const escape = (value: Value): Value => escaped(value, meter);
   return new NativeFunction(name, (args, named) => {
     if (!TAKES_TEXT.has(name)) return wrapped(found.call(args, named));
-    // Of replace, only the new text.
+    // Only the new text of replace() is escaped.
     const taken =
       name === 'replace' ? args.map((arg, at) => (at === 1 ? escape(arg) : arg)) : args.map(escape);
     return wrapped(found.call(taken, new Map([...named].map(([key, value]) => [key, escape(value)]))));

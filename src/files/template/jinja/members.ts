@@ -1,4 +1,4 @@
-// What stands behind a dot or in brackets: methods and attributes of Python's types, elements, keys. The names are these tables and
+// Members, behind a dot or in brackets: methods and attributes of Python's types, elements, keys. The names are these tables and
 // no others, so nothing of JavaScript can be reached; methods that change a list or dict are refused as jinja2's sandbox does.
 
 import { codePoints, hasPairs } from './code-points.ts';

@@ -1,4 +1,4 @@
-// What one rendering may use. Every operation that could run long, or make much of little, asks the meter before it does, so that
+// Limits of one rendering. Every operation that could run long, or make much of little, asks the meter before it does, so that
 // an endless template ends with an error and not with the process.
 
 import { EngineError } from '../../error.ts';
@@ -53,7 +53,10 @@ export const SOURCE_LIMITS = { length: 2 ** 20, depth: 100 };
 const CLOCK_STEPS = 16_384;
 const READ_PER_STEP = 100;
 
-/** Counts one rendering. Each method throws TemplateLimitError where its limit is passed. */
+/**
+ * Counts one rendering. Each method throws TemplateLimitError where its limit is passed, or where an amount is not a number: comparisons are
+ * written so that NaN, which would make every later count NaN, does not pass.
+ */
 export class Meter {
   readonly #name: string;
   readonly #limits: TemplateLimits;
@@ -73,7 +76,7 @@ export class Meter {
 
   step(count = 1): void {
     this.#steps += count;
-    if (this.#steps >= this.#nextLook) this.#look();
+    if (!(this.#steps < this.#nextLook)) this.#look();
   }
 
   /** Before `length` UTF-16 units are read. */
@@ -84,9 +87,9 @@ export class Meter {
   /** Before a string of `length` UTF-16 units is made; `copied` of them are new. */
   make(length: number, copied = length): void {
     const { length: most, text } = this.#limits;
-    if (length > most) this.#refuse(`a text of ${shown(most)} characters`);
+    if (!(length <= most)) this.#refuse(`a text of ${shown(most)} characters`);
     this.#text += copied;
-    if (this.#text > text) this.#refuse(`${shown(text)} characters of text in all`);
+    if (!(this.#text <= text)) this.#refuse(`${shown(text)} characters of text in all`);
     this.read(copied);
   }
 
@@ -94,14 +97,14 @@ export class Meter {
   hold(count: number): void {
     const { elements } = this.#limits;
     this.#elements += count;
-    if (this.#elements > elements) this.#refuse(`${shown(elements)} elements of lists`);
+    if (!(this.#elements <= elements)) this.#refuse(`${shown(elements)} elements of lists`);
     this.step(1 + count / 8);
   }
 
   /** Before an integer of `bits` is made. */
   widen(bits: number): void {
     const { bits: most } = this.#limits;
-    if (bits > most) this.#refuse(`an integer of ${shown(most)} bits`);
+    if (!(bits <= most)) this.#refuse(`an integer of ${shown(most)} bits`);
     this.read(bits);
   }
 
@@ -118,7 +121,7 @@ export class Meter {
 
   #look(): void {
     const { steps, milliseconds } = this.#limits;
-    if (this.#steps > steps) this.#refuse(`${shown(steps)} steps`);
+    if (!(this.#steps <= steps)) this.#refuse(`${shown(steps)} steps`);
     if (performance.now() > this.#end) this.#refuse(`${shown(milliseconds / 1000)} seconds`);
     this.#nextLook = Math.min(this.#steps + CLOCK_STEPS, steps + 1);
   }

@@ -47,7 +47,7 @@ export function formatPercent(
       precision: dotted ? Math.max(0, digits) : null,
       type,
     };
-    meter.make(conversion.width);
+    meter.make(Math.max(conversion.width, conversion.precision ?? 0));
     if (type === '%') add('%');
     else add(convert(source.next(key, meter), conversion, meter, escape));
   }

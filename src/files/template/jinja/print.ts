@@ -101,7 +101,7 @@ function shownScalar(value: Value): string {
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\\': '\\\\' };
-/** What str.isprintable refuses, and the backslash. */
+/** Characters that str.isprintable refuses, and the backslash. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\\]|(?! )\p{Zs}/gu;
 
 export function isPrintable(text: string): boolean {

@@ -19,7 +19,7 @@ export class Run {
     this.text += piece;
   }
 
-  /** What `action` writes, which goes nowhere else. */
+  /** Returns what `action` writes, which goes nowhere else. */
   capture(action: () => void): string {
     const before = this.text;
     this.text = '';

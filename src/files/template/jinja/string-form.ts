@@ -79,7 +79,7 @@ export function aligned(text: string, width: number, fill: string, side: Side, m
   if (missing <= 0) return text;
   if (countPoints(fill) !== 1) throw typeError('The fill character must be exactly one character long');
   meter.make(text.length + missing * fill.length);
-  // Of an odd number, center() puts the larger half on the left where the width is odd, too.
+  // center() divides an odd number with the larger half on the left where the width is odd, too.
   const left =
     side === 'left' ? 0 : side === 'right' ? missing : Math.floor(missing / 2) + (missing & width & 1);
   return fill.repeat(left) + text + fill.repeat(missing - left);

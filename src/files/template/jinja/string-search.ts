@@ -134,10 +134,11 @@ function splitSpaces(text: string, cuts: number, fromEnd: boolean): string[] {
   while (rest !== '' && pieces.length < cuts) {
     const at = fromEnd ? lastSpace(rest) : firstSpace(rest);
     if (at < 0) break;
-    if (fromEnd) pieces.unshift(rest.slice(at + 1));
-    else pieces.push(rest.slice(0, at));
+    pieces.push(fromEnd ? rest.slice(at + 1) : rest.slice(0, at));
     rest = fromEnd ? stripEnds(rest.slice(0, at), 'right') : stripEnds(rest.slice(at), 'left');
   }
+  // Reversed once: unshift() would move all pieces each time.
+  if (fromEnd) pieces.reverse();
   if (rest === '') return pieces;
   // The uncut rest keeps the white space of its far end.
   const isUncut = pieces.length >= cuts;

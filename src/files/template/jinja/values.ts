@@ -76,7 +76,7 @@ export class Undefined extends PythonObject {
 
 export type Arguments = ReadonlyMap<string, Value>;
 
-/** What can be called: macros, methods, globals. */
+/** A value that can be called: a macro, a method, a global function. */
 export abstract class Callable extends PythonObject {
   abstract call(args: readonly Value[], named: Arguments): Value;
   /** As repr() shows it. */

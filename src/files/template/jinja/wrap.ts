@@ -15,6 +15,8 @@ const BLANK = '[\\t\\n\\v\\f\\r ]';
 const CHUNKS = new RegExp(`${BLANK}+|[^\\t\\n\\v\\f\\r ]+`, 'g');
 /** A place behind a hyphen between two letters on its left and two on its right. */
 const HYPHEN = /(?<=[\p{L}_]{2}-)(?=[\p{L}_]{2})/u;
+/** How often a line that breaks a word costs as much as reading it. */
+const WORD_READS = 10;
 const ALL_BLANK = new RegExp(`^${BLANK}+$`);
 
 export function wrapText(text: string, { width, breakLong, onHyphens }: Wrapping, meter: Meter): string[] {
@@ -24,7 +26,8 @@ export function wrapText(text: string, { width, breakLong, onHyphens }: Wrapping
   const queue = chunks.toReversed();
   const lines: string[] = [];
   while (queue.length > 0) {
-    meter.step();
+    // A word that no line holds is gone through for each line that it fills.
+    meter.read(queue.at(-1)!.length * WORD_READS);
     if (lines.length > 0 && ALL_BLANK.test(queue.at(-1)!)) queue.pop();
     const line: string[] = [];
     let length = 0;

@@ -5,7 +5,7 @@ import { isRecord } from '../../source.ts';
 import { translate } from './library.ts';
 import { refuseSlow } from './slow-pattern.ts';
 
-/** Of `{"Regex": …}` or `{"String": …}`, with the flags g and u. Throws for anything else and for what cannot be translated. */
+/** The expression of `{"Regex": …}` or `{"String": …}`, with the flags g and u. Throws for anything else and for what cannot be translated. */
 export function patternOf(config: unknown): RegExp {
   const { Regex: expression, String: literal } = isRecord(config) ? config : {};
   if (typeof literal === 'string') return new RegExp(literal.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'), 'gu');

@@ -5,7 +5,7 @@ import { partType } from './part-type.ts';
 
 export type PostProcessor = (ids: number[]) => number[];
 
-/** What a post-processor may name. */
+/** Tokens that a post-processor may name. */
 interface Tokens {
   idOf(token: string): number | null;
   /** The highest id of a token. */

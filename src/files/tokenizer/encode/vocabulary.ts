@@ -1,4 +1,4 @@
-// What the models share: tokens by their text, and the tokens that stand for single bytes.
+// Parts that the models share: tokens by their text, and the tokens that stand for single bytes.
 
 import { isRecord } from '../../source.ts';
 

@@ -7,13 +7,17 @@ export function createWordPiece(config: Record<string, unknown>): TokenModel {
   const unknown = unknownId(config['unk_token'] ?? '[UNK]', ids);
   const prefix =
     typeof config['continuing_subword_prefix'] === 'string' ? config['continuing_subword_prefix'] : '##';
-  const longest = Number(config['max_input_chars_per_word'] ?? 100);
+  const longest = config['max_input_chars_per_word'] ?? 100;
+  if (typeof longest !== 'number' || !Number.isInteger(longest) || longest < 1)
+    throw new Error(`max_input_chars_per_word is ${JSON.stringify(longest)} instead of an integer above 0`);
+  /** Characters of the longest token, so that a long word takes time in proportion to its length. */
+  const widest = [...ids.keys()].reduce((most, token) => Math.max(most, token.length), 0);
 
   /** null: a part of it is in no token. */
   const tokensOf = (characters: readonly string[]): number[] | null => {
     const tokens: number[] = [];
     for (let from = 0; from < characters.length;) {
-      let to = characters.length;
+      let to = Math.min(characters.length, from + widest);
       let id: number | undefined;
       for (; to > from; to--) {
         id = ids.get((from > 0 ? prefix : '') + characters.slice(from, to).join(''));

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../../src/files/error.ts';
 import { JinjaTemplate } from '../../../../src/files/template/jinja/jinja.ts';
-import { RENDER_LIMITS } from '../../../../src/files/template/jinja/meter.ts';
+import { Meter, RENDER_LIMITS } from '../../../../src/files/template/jinja/meter.ts';
 
 /** Less than conversations have, so that each case takes a moment. */
 const limits = { ...RENDER_LIMITS, steps: 500_000, length: 2 ** 20, text: 2 ** 22, elements: 2 ** 20 };
@@ -93,6 +93,23 @@ describe('an endless template', () => {
   });
 });
 
+it('an amount that is not a number, as no elements times infinity, leaves no later operation without limits', () => {
+  const loops = `${HUNDRED}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}`;
+  expect(refusal(`{% set e = [] * 10 ** 400 %}${loops}`).message).toMatch(/ steps/);
+  const meter = new Meter('nan', limits);
+  expect(() => meter.hold(Number.NaN)).toThrow(/elements/);
+});
+
+it('a long text is cut from its end in proportion to its length', () => {
+  const template = new JinjaTemplate('{{ text.rsplit()|length }}', 'long');
+  expect(template.render({ text: 'a '.repeat(200_000) })).toBe('200000');
+});
+
+it('a time format has a limit of its own', () => {
+  const template = new JinjaTemplate("{{ strftime_now('%c' * 10000) }}", 'long');
+  expect(() => template.render({})).toThrow('a time format has 20000 characters, 10000 are allowed');
+});
+
 describe('an operation that makes much of little', () => {
   it.each([
     "'a' * 10 ** 9",
@@ -102,6 +119,8 @@ describe('an operation that makes much of little', () => {
     "'1'.zfill(10 ** 9)",
     "'%999999999d' % 1",
     "'%*d' % (999999999, 1)",
+    "'%.400000000d' % 1",
+    "('a' * 200000)|wordwrap(1)",
     "'{:999999999}'.format(1)",
     "'{:{}}'.format('', 10 ** 9)",
     "('a' * 4000)|replace('', 'b' * 4000)",

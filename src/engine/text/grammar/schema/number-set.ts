@@ -29,7 +29,7 @@ export type NumberSet = readonly NumberPiece[];
 export const ALL_NUMBERS: NumberSet = [{ min: -Infinity, max: Infinity, step: null, not: [] }];
 
 const ONE = decimalOf(1);
-/** Of two sets that are met piece by piece. */
+/** Most pairs of pieces when two sets are intersected. */
 const MOST_PAIRS = 1_000_000;
 
 /** A bound at the largest double is none. */
@@ -119,7 +119,7 @@ function tidy(pieces: NumberPiece[]): NumberSet {
   const kept = pieces.filter((piece) => piece.min <= piece.max && !contradicts(piece));
   kept.sort((a, b) => a.min - b.min);
   const joined: NumberPiece[] = [];
-  // Of the pieces with the same steps, only the last one can touch the next.
+  // Only the last one of the pieces with equal steps can touch the next.
   const last = new Map<string, number>();
   for (const piece of kept) {
     const key = stepsKey(piece);

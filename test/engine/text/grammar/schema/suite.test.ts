@@ -62,7 +62,7 @@ function judge({ schema, tests }: Group): number | string {
 
 describe.each([
   { draft: 'draft2020-12', known: REFUSED, least: 0.93 },
-  // What is not in the suite for 2020-12 word for word.
+  // Tests that are not in the suite for 2020-12 word for word.
   { draft: 'draft7', known: REFUSED_OF_DRAFT_7, least: 0.9 },
 ])('$draft', ({ draft, known, least }) => {
   const file = new URL(`../../../../golden/json-schema/${draft}.json`, import.meta.url);
