@@ -151,7 +151,6 @@ describe('refusals', () => {
     });
     expect(passed.headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual([
       'messages.0.content.0.cache_control',
-      'messages.1.mood',
       'reasoning.exclude',
       'response_format.wubble',
       'stream_options.include_obfuscation',
