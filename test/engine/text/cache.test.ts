@@ -81,12 +81,16 @@ describe.each<GoldenName>(['llama', 'mistral', 'qwen3'])('%s', (name) => {
 
 describe('rotary frequencies that depend on the length', () => {
   const rope = { rope_theta: 10000, factor: 4, original_max_position_embeddings: 48 };
-  const config = { max_position_embeddings: 192, rope_parameters: null };
   test.each(['dynamic', 'longrope'])(
     '%s: pages are shared only where they are the same',
     async (rope_type) => {
       const factors = (value: number): number[] => Array.from({ length: 8 }, () => value);
       const rope_scaling = { ...rope, rope_type, short_factor: factors(1), long_factor: factors(3) };
+      // dynamic stretches from the stated context, longrope states the stretched one.
+      const config = {
+        max_position_embeddings: rope_type === 'dynamic' ? 48 : 192,
+        rope_parameters: null,
+      };
       const open = (prefixCache: boolean) =>
         openGolden('llama', { prefixCache, config: { ...config, rope_scaling } });
       const lengths = [34, 40, 47, 60, 60, 61, 100, 34];
