@@ -197,6 +197,22 @@ describe('refusals', () => {
     const files = { vocab: {}, merges: '', tokenizerConfig: { tokenizer_class: 'CLIPTokenizer' } };
     expect(() => openTokenizer(files)).toThrow(/vocab\.json has no tokens/);
   });
+  it('name a limit of WordPiece that is no count; a large one takes time in proportion', () => {
+    const openWith = (longest: unknown) => {
+      const model = {
+        type: 'WordPiece',
+        vocab: { '[UNK]': 0, a: 1, '##a': 2 },
+        max_input_chars_per_word: longest,
+      };
+      return openTokenizer({ tokenizerJson: { model } });
+    };
+    for (const longest of [0, 0.5, '100', []])
+      expect(() => openWith(longest)).toThrow(/max_input_chars_per_word is .* instead of an integer above 0/);
+    expect(openWith(2).encode('aaa')).toEqual([0]);
+    const ids = openWith(1e9).encode('a'.repeat(MAX_RUN_LENGTH));
+    expect(ids.slice(0, 3)).toEqual([1, 2, 2]);
+    expect(ids).toHaveLength(MAX_RUN_LENGTH);
+  });
   it.each([7, false, [], {}, { content: null }])('name a special token that is %j', (eos) => {
     const { tokenizerJson, tokenizerConfig } = byteLevel();
     const config = { ...tokenizerConfig, eos_token: eos };

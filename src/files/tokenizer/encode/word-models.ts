@@ -35,7 +35,7 @@ export function createWordPiece(config: Record<string, unknown>): TokenModel {
     encode(piece, into) {
       const characters = piece.length > 2 * longest ? null : Array.from(piece);
       const tokens = characters && characters.length <= longest ? tokensOf(characters) : null;
-      into.push(...(tokens ?? [unknown]));
+      for (const id of tokens ?? [unknown]) into.push(id);
     },
   };
 }
