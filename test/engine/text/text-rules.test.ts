@@ -114,7 +114,6 @@ describe('requests', () => {
     [message({ role: 'user', content: 5 }), 'messages.0.content', 'is 5'],
     [message({ role: 'user', content: [{ text: 'a' }] }), 'messages.0.content.0.type', 'is missing'],
     [message({ content: 'hi' }), 'messages.0.role', 'is missing'],
-    [message({ role: 'user', content: 'hi', toolCalls: [] }), 'messages.0.toolCalls', 'tool_calls'],
     [
       message({ role: 'user', content: 'hi', tool_calls: [{ function: { name: 'f', arguments: '{}' } }] }),
       'messages.0.role',
