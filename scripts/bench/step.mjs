@@ -1,6 +1,7 @@
 // Single steps, below the public face: decoding deep in a context without computing that context first, what a step costs
 // JavaScript, how many dispatches and pipelines there are, and which kernels take the time.
 
+import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
 import { openWeights } from '../../dist/engine/weights.js';
@@ -10,7 +11,7 @@ import { profile } from '../../dist/gpu/profile.js';
 import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
 import { sample } from '../../dist/kernels/sample.js';
-import { LLAMA_ARCHITECTURES, readLlamaConfig } from '../../dist/models/llama-config.js';
+import { readLlamaConfig } from '../../dist/models/llama-config.js';
 import { llama } from '../../dist/models/llama.js';
 import { ropeSets } from '../../dist/models/rope.js';
 import { stopwatch } from './ceilings.mjs';
@@ -21,10 +22,8 @@ const STEPS = 12;
 const CAPACITIES = [1, 4, 16, 256];
 
 export async function measureSteps(device, folder, quantization) {
-  const checkpoint = await openCheckpoint(await openDiskFolder(folder), {
-    architectures: LLAMA_ARCHITECTURES,
-  });
-  const config = readLlamaConfig(checkpoint.config, checkpoint.config.architectures[0]);
+  const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
+  const config = readLlamaConfig(checkpoint.config, checkpoint.architecture);
   const pipelines = countPipelines(device.gpu);
   const weights = openWeights(device, checkpoint.tensors, quantization === 'none' ? null : quantization);
   const model = llama(config, weights);
