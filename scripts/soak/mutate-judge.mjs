@@ -86,8 +86,6 @@ function isSound({ kind }, mutant) {
   // A file or key that may be left out counts as left out, null does too, and a shorter list of merges is one.
   if (mutant.isSound || mutant.isRemoved || value === 'null' || (mutant.isCut && file.endsWith('merges.txt')))
     return true;
-  // It is left out of account where it is not JSON, with a note.
-  if (file === 'generation_config.json' && key === '') return true;
   const bounds = Object.hasOwn(REALS, key.split('.').at(-1)) ? REALS[key.split('.').at(-1)] : null;
   if (bounds && typeof was === 'number' && isReal(toNumber(value), bounds)) return true;
   if (typeof was === 'boolean' && /^(true|false)$/.test(value)) return true;
