@@ -79,6 +79,7 @@ interface Speech {
 
 /** MiB that the heap of the thread for conversations may take. */
 const RENDER_MEMORY = 1024;
+const RENDER_THREADS = { threads: 2, idle: 60_000 };
 /** Milliseconds that opening the tokenizer and the template, which the first conversation of a thread waits for, may take besides. */
 const SPEECH_TIME = 10_000;
 
@@ -135,7 +136,7 @@ export function serveTokenizer(
 /** The near side. `connect` starts a thread; `memory`: MiB that its heap may take. */
 export function connectTokenizer(path: string, connect: (memory?: number) => Port): TextThread {
   const texts = new TaskThreads(connect);
-  const conversations = new TaskThreads(() => connect(RENDER_MEMORY));
+  const conversations = new TaskThreads(() => connect(RENDER_MEMORY), RENDER_THREADS);
   const stops = new TaskThreads(connect);
   const stages = STAGES.map((stage) => ({
     ...stage,

@@ -94,7 +94,8 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     },
     render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }, { quick = false } = {}) {
       const { template, traits, usual } = parsedFor(tools);
-      const limits = quick ? QUICK_LIMITS : RENDER_LIMITS;
+      // All forms of a conversation share the time.
+      const end = performance.now() + (quick ? QUICK_MILLISECONDS : RENDER_LIMITS.milliseconds);
       const variables = {
         ...usual,
         ...(tools?.length && { tools }),
@@ -104,6 +105,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       const as = (form: readonly TemplateMessage[]): string => {
         const named = traits.shortIds ? withShortIds(form) : form;
         const prepared = prepareMessages(named, traits, callText);
+        const limits = { ...RENDER_LIMITS, milliseconds: end - performance.now() };
         return template.render({ ...variables, messages: prepared }, { limits });
       };
       try {
@@ -129,8 +131,6 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     },
   };
 }
-
-const QUICK_LIMITS = { ...RENDER_LIMITS, milliseconds: QUICK_MILLISECONDS };
 
 /** Constants and functions of every template; messages and tools have fields of their own. */
 const RESERVED = new Set(
