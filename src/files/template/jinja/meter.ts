@@ -122,7 +122,7 @@ export class Meter {
   #look(): void {
     const { steps, milliseconds } = this.#limits;
     if (!(this.#steps <= steps)) this.#refuse(`${shown(steps)} steps`);
-    if (performance.now() > this.#end) this.#refuse(`${shown(Math.ceil(milliseconds / 1000))} seconds`);
+    if (performance.now() > this.#end) this.#refuse(`${shown(Math.ceil(milliseconds / 10) / 100)} seconds`);
     this.#nextLook = Math.min(this.#steps + CLOCK_STEPS, steps + 1);
   }
 

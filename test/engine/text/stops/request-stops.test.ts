@@ -16,7 +16,7 @@ describe('expressions', () => {
   ])('%s are compiled in another thread', async (_, patterns) => {
     const away = vi.fn(async (asked: readonly string[]) => stopTables(asked));
     const stops = await stopsOf({ ...asking(patterns), stop: ['end'] }, away);
-    expect(away.mock.calls).toEqual([[patterns]]);
+    expect(away.mock.calls.map(([asked]) => asked)).toEqual([patterns]);
     expect(stops.map((stop) => stop.begin().stop)).toEqual(['end', ...patterns]);
     expect(await stopsOf(asking(patterns), null)).toHaveLength(patterns.length);
   });
