@@ -1,10 +1,26 @@
 // Random grammars: JSON Schemas, regular expressions, EBNF and WGSL processors, most of them valid and each its own, some of them of
 // sizes that a server has to refuse or to bound.
 
+/** Grammars that once held up those of other clients. */
+const list = (count, item) => Array.from({ length: count }, (_, at) => item(at));
+const SLOW_SCHEMAS = [
+  (salt) => ({ enum: list(8000, (at) => at * 3 + salt) }),
+  (salt) => ({ patternProperties: Object.fromEntries(list(4000, (at) => [`^p${at + salt}_`, {}])) }),
+  (salt) => ({ type: 'integer', not: { enum: list(3000, (at) => at * 3 + salt) } }),
+];
+const slowRegex = (salt) => `.*x${salt}.{${17 + (salt % 9)}}`;
+const slowEbnf = (salt) =>
+  list(
+    20_000,
+    (at) => `${at === 0 ? 'root' : `r${at}`} ::= "${salt + at}" r${Math.min(at + 1, 19_999)}?`,
+  ).join('\n');
+const SLOW_SHARE = 0.02;
+
 const NAMES = ['a', 'name', 'größe', 'x y', '$id', '"', 'constructor', 'items'];
 
 export function anySchema(random, level = 0) {
   const { pick, chance, int } = random;
+  if (level === 0 && chance(SLOW_SHARE)) return pick(SLOW_SCHEMAS)(int(1e6));
   const inner = () => (level > 3 ? {} : anySchema(random, level + 1));
   const many = (most) => Array.from({ length: 1 + int(most) }, inner);
   const make = pick([
@@ -62,6 +78,7 @@ function membersOf({ pick, int }, inner) {
 
 export function anyRegex(random, level = 0) {
   const { pick, chance, int } = random;
+  if (level === 0 && chance(SLOW_SHARE)) return slowRegex(int(1e6));
   const part = () => (level > 2 ? pick(['a', '.']) : anyRegex(random, level + 1));
   return Array.from({ length: 1 + int(3) }, () =>
     pick([
@@ -92,6 +109,7 @@ export function anyRegex(random, level = 0) {
 
 export function anyEbnf(random) {
   const { pick, int, chance } = random;
+  if (chance(SLOW_SHARE)) return slowEbnf(int(1e6));
   const count = 1 + int(pick([4, 200]));
   const word = () =>
     pick(['"a"', `"w${int(1e6)}"`, '[a-z]+', '[^\\n]', `rule${int(count + 1)}`, '("x" | "y")?', '""']);
