@@ -128,7 +128,10 @@ const clientCode = (code: RequestErrorCode | ErrorCode): string =>
 export function toErrorReply(error: unknown): ErrorReply {
   const known = isForeseen(error);
   const code = known ? error.code : 'internal';
-  const { status, retryAfter, headers } = MAPPINGS[code];
+  const { retryAfter, headers, ...mapped } = MAPPINGS[code];
+  // A field that asks for more memory than there is will not have it later either.
+  const isOwnFault = known && code === 'out_of_memory' && error.param !== null;
+  const status = isOwnFault ? 400 : mapped.status;
   const retry =
     retryAfter === undefined
       ? undefined

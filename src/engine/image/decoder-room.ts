@@ -96,5 +96,6 @@ function refusal(
     largest > maxBufferSize
       ? `${bytesText(largest)} in one piece, the adapter allows ${bytesText(maxBufferSize)}: choose a smaller size`
       : `${bytesText(bytes)}, the memory budget is ${bytesText(device.memoryBudget)}: choose a smaller size or raise \`memoryBudget\``;
-  return new EngineError('out_of_memory', `decoding ${width} × ${height} pixels takes ${limit}`);
+  const message = `decoding ${width} × ${height} pixels takes ${limit}`;
+  return new EngineError('out_of_memory', message, { param: 'width' });
 }

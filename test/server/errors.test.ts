@@ -1,0 +1,15 @@
+// Errors as replies: statuses that depend on more than the code.
+
+import { expect, it } from 'vitest';
+import { EngineError } from '../../src/index.ts';
+import { toErrorReply } from '../../src/server/errors.ts';
+
+it('memory that a field of the request asks for is the fault of the request, other memory is not', () => {
+  const own = toErrorReply(new EngineError('out_of_memory', 'too large', { param: 'width' }));
+  expect(own).toMatchObject({
+    status: 400,
+    body: { error: { type: 'invalid_request_error', param: 'width', code: 'out_of_memory' } },
+  });
+  const other = toErrorReply(new EngineError('out_of_memory', 'none is left'));
+  expect(other).toMatchObject({ status: 503, body: { error: { type: 'server_error', param: null } } });
+});
