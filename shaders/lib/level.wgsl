@@ -1,4 +1,4 @@
-// Where a value of a block lies among the levels that the block's largest magnitude spans, exactly. WGSL's division may be off by 2.5 units
+// Finds the place of a value among the levels that the largest magnitude of its block spans, exactly. WGSL's division may be off by 2.5 units
 // in the last place, and weights of few digits (bf16) often lie exactly halfway between two levels, where one unit decides the code: near
 // there, LEVELS · |value| / |largest| is computed on mantissas as integers.
 

@@ -19,7 +19,7 @@ export interface Planner {
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
   /** What a schedule that was chosen leaves out of what the checkpoint says of its model; null: nothing. */
   leavesOut(scheduler: string): string | null;
-  /** What changes nothing in the checkpoint's scheduler_config.json, since no schedule has it; null: nothing. */
+  /** A note that names the settings of scheduler_config.json which no schedule has; null: there are none. */
   unknownSettings: string | null;
   /** Throws bad_request or unsupported, before anything is computed. */
   plan(resolved: Resolved): Plan;

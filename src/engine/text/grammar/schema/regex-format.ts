@@ -20,7 +20,10 @@ const CATEGORY =
 /** An escape, of one character or of a set of them. */
 const ESCAPE = `\\\\(?:[fnrtvdDsSwW^$\\\\.*+?()\\[\\]{}|/]|c[a-zA-Z]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[pP]\\{${CATEGORY}\\})`;
 
-/** Of digits all, of letters those that begin with the first one or end with the last one, and those up to ASCII's last printable character. */
+/**
+ * Ranges that run forwards: all ranges of digits, ranges of letters that begin with the first letter or end with the last one, and ranges
+ * from a sign to `~`.
+ */
 const RANGES = [
   ...Array.from({ length: 10 }, (_, digit) => `${digit}-[${digit}-9]`),
   'a-[a-z]|[b-z]-z|A-[A-Z]|[B-Z]-Z',
@@ -38,5 +41,5 @@ function expression(depth: number, more = ''): string {
   return `(?:${NO_ATOM}${more}|(?:${ATOM}${group})(?:${QUANTIFIER})?)*`;
 }
 
-/** What looks around stands outside of groups and is not repeated. */
+/** Look-around stands outside of groups and is not repeated. */
 export const REGEX_FORMAT = expression(DEPTH, `|\\(\\?<?[=!]${expression(0)}\\)`);
