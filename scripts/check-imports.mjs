@@ -79,6 +79,8 @@ export const FOLDERS = {
   'engine/embedding': 'texts in, vectors out',
   'engine/image': 'stages of a picture, prompts, noise, components coming and going, events',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
+  'models/text': 'language models and text encoders: their configurations, their pages',
+  'models/image': 'denoisers and autoencoders: their configurations, their pages',
   'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
   'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
   'files/pipeline': 'pipelines of diffusers: their index, their components',

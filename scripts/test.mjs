@@ -29,7 +29,7 @@ const lastChecks = [
 ];
 
 /** What also runs on the second adapter: four lanes, no f16, another compiler. */
-const onSecondAdapter = ['test/kernels', 'test/models/llama.test.ts'];
+const onSecondAdapter = ['test/kernels', 'test/models/text/llama.test.ts'];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const filter = process.argv.slice(2);

@@ -11,7 +11,7 @@ export const linear = (rows, out, k) => 2 * rows * out * k;
 export const attention = (queries, keys, columns) => 4 * queries * keys * columns;
 
 /**
- * A UNet2DConditionModel on latents, as src/models/unet-config.ts reads it: `step` for each pass, `prompt` once a text of so many
+ * A UNet2DConditionModel on latents, as src/models/image/unet-config.ts reads it: `step` for each pass, `prompt` once a text of so many
  * tokens.
  */
 export function unetFlops(config, height, width, tokens) {
@@ -93,7 +93,7 @@ const FILL = 32;
 const WAVES = 256;
 const TIME_FFN = 1024;
 
-/** A ZImageTransformer2DModel on latents, as src/models/z-image-config.ts reads it; picture and text are filled up to whole 32s. */
+/** A ZImageTransformer2DModel on latents, as src/models/image/z-image-config.ts reads it; picture and text are filled up to whole 32s. */
 export function zImageFlops(config, height, width, tokens) {
   const { hidden, ffn, timeDims, channels, captionDims, layers, refiners } = config;
   const filled = (count) => Math.ceil(count / FILL) * FILL;

@@ -11,9 +11,9 @@ import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
 import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights.js';
 import { openDiskFolder } from '../../dist/files/source-disk.js';
 import { toPixels } from '../../dist/kernels/to-pixels.js';
-import { readAutoencoderKLConfig } from '../../dist/models/autoencoder-kl-config.js';
-import { readUNetConfig } from '../../dist/models/unet-config.js';
-import { readZImageConfig } from '../../dist/models/z-image-config.js';
+import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
+import { readUNetConfig } from '../../dist/models/image/unet-config.js';
+import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
 import { decoderFlops, unetFlops, zImageFlops } from './flops.mjs';
 
 /** Tokens that a CLIP text encoder reads at a time. */

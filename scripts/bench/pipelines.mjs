@@ -4,16 +4,16 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../dist/models/autoencoder-kl.js';
-import { readAutoencoderKLConfig } from '../../dist/models/autoencoder-kl-config.js';
-import { clip } from '../../dist/models/clip.js';
-import { readClipConfig } from '../../dist/models/clip-config.js';
-import { readLlamaConfig } from '../../dist/models/llama-config.js';
-import { llamaStates } from '../../dist/models/llama.js';
-import { readUNetConfig } from '../../dist/models/unet-config.js';
-import { unet } from '../../dist/models/unet.js';
-import { readZImageConfig } from '../../dist/models/z-image-config.js';
-import { zImage } from '../../dist/models/z-image.js';
+import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../dist/models/image/autoencoder-kl.js';
+import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
+import { clip } from '../../dist/models/text/clip.js';
+import { readClipConfig } from '../../dist/models/text/clip-config.js';
+import { readLlamaConfig } from '../../dist/models/text/llama-config.js';
+import { llamaStates } from '../../dist/models/text/llama.js';
+import { readUNetConfig } from '../../dist/models/image/unet-config.js';
+import { unet } from '../../dist/models/image/unet.js';
+import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
+import { zImage } from '../../dist/models/image/z-image.js';
 import { byteTokenizer, madeOnce, writeTensors } from './synthetic.mjs';
 
 /** Stable Diffusion 1 with a UNet of `channels` at its widest resolution (1.5: 320); text encoder and decoder as they are. */

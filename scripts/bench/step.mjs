@@ -11,9 +11,9 @@ import { profile } from '../../dist/gpu/profile.js';
 import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
 import { sample } from '../../dist/kernels/sample.js';
-import { readLlamaConfig } from '../../dist/models/llama-config.js';
-import { llama } from '../../dist/models/llama.js';
-import { ropeSets } from '../../dist/models/rope.js';
+import { readLlamaConfig } from '../../dist/models/text/llama-config.js';
+import { llama } from '../../dist/models/text/llama.js';
+import { ropeSets } from '../../dist/models/text/rope.js';
 import { stopwatch } from './ceilings.mjs';
 
 const CONTEXT = 4096;

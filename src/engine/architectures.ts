@@ -1,8 +1,8 @@
 // The classes of checkpoints that are built in, for each kind of model that is opened with them.
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
-import { BERT_ARCHITECTURES, BERT_MODEL_TYPES } from '../models/bert-config.ts';
-import { LLAMA_ARCHITECTURES, LLAMA_MODEL_TYPES } from '../models/llama-config.ts';
+import { BERT_ARCHITECTURES, BERT_MODEL_TYPES } from '../models/text/bert-config.ts';
+import { LLAMA_ARCHITECTURES, LLAMA_MODEL_TYPES } from '../models/text/llama-config.ts';
 
 /** Decoders saved without their head → the class of the whole. */
 export const HEADLESS: ReadonlyMap<string, string> = new Map([

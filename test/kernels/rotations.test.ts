@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { ROW_WORDS } from '../../src/kernels/batch.ts';
 import { rotations } from '../../src/kernels/rotations.ts';
-import { readRope } from '../../src/models/rope-config.ts';
-import { inverseFrequencies, ropeSets } from '../../src/models/rope.ts';
+import { readRope } from '../../src/models/text/rope-config.ts';
+import { inverseFrequencies, ropeSets } from '../../src/models/text/rope.ts';
 import { batchOf, compute, upload } from './compute.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 

@@ -11,9 +11,9 @@ import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
-import { readLlamaConfig, type LlamaConfig } from '../../src/models/llama-config.ts';
-import { llama, llamaStates, type TextForward } from '../../src/models/llama.ts';
-import { ropeSets } from '../../src/models/rope.ts';
+import { readLlamaConfig, type LlamaConfig } from '../../src/models/text/llama-config.ts';
+import { llama, llamaStates, type TextForward } from '../../src/models/text/llama.ts';
+import { ropeSets } from '../../src/models/text/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
 
 export interface ForwardOptions {

@@ -4,7 +4,7 @@ import { openCheckpoint, readCheckpointConfig } from '../../files/checkpoint/che
 import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
-import { BERT_ARCHITECTURES } from '../../models/bert-config.ts';
+import { BERT_ARCHITECTURES } from '../../models/text/bert-config.ts';
 import { readConfig } from '../../models/config-values.ts';
 import { EMBEDDING_CLASSES, HEADLESS } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';

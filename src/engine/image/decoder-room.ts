@@ -7,7 +7,7 @@ import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { toPixels } from '../../kernels/to-pixels.ts';
-import type { Tiling } from '../../models/autoencoder-kl.ts';
+import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { allocateTensor, type ComputeOptions } from './compute.ts';
 import type { Drawing } from './draw.ts';
 import { createHeld } from './held.ts';

@@ -4,7 +4,7 @@ import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { latentColours } from '../../kernels/latent-colours.ts';
 import { toPixels } from '../../kernels/to-pixels.ts';
-import type { Tiling } from '../../models/autoencoder-kl.ts';
+import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
 import { tilingOf } from './decoder-room.ts';
 import type { Drawing } from './draw.ts';

@@ -13,7 +13,7 @@ import type { GivenPictures } from './given-pictures.ts';
 import { createHeld, orFree } from './held.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
-import type { Tiling } from '../../models/autoencoder-kl.ts';
+import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { foreseeTiling } from './decoder-room.ts';
 import { preview, withDecoder } from './decoding.ts';
 import { uploadPicture, type Autoencoder } from './pictures.ts';

@@ -3,7 +3,7 @@
 
 import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Json } from '../../models/config-values.ts';
-import type { UNetConfig } from '../../models/unet-config.ts';
+import type { UNetConfig } from '../../models/image/unet-config.ts';
 
 const CORRECTED = /^StableDiffusion(Img2Img|Inpaint)?Pipeline$/;
 

@@ -5,10 +5,14 @@ import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { sampleLatents, scaleLatents, unscaleLatents, type LatentScales } from '../../kernels/latents.ts';
 import { fromPixels } from '../../kernels/from-pixels.ts';
-import { autoencoderKLDecoder, autoencoderKLEncoder, type Tiling } from '../../models/autoencoder-kl.ts';
-import { readAutoencoderKLConfig } from '../../models/autoencoder-kl-config.ts';
-import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../models/autoencoder-tiny.ts';
-import { readAutoencoderTinyConfig } from '../../models/autoencoder-tiny-config.ts';
+import {
+  autoencoderKLDecoder,
+  autoencoderKLEncoder,
+  type Tiling,
+} from '../../models/image/autoencoder-kl.ts';
+import { readAutoencoderKLConfig } from '../../models/image/autoencoder-kl-config.ts';
+import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../models/image/autoencoder-tiny.ts';
+import { readAutoencoderTinyConfig } from '../../models/image/autoencoder-tiny-config.ts';
 import type { Json } from '../../models/config-values.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import type { Pixels } from './image-model.ts';

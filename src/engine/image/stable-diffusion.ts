@@ -1,9 +1,9 @@
 // Stable Diffusion 1.x, 2.x and XL: CLIP states to a UNet.
 
 import { EngineError } from '../../files/error.ts';
-import { readUNetConfig, type UNetConfig } from '../../models/unet-config.ts';
-import { unet } from '../../models/unet.ts';
-import { readClipConfig } from '../../models/clip-config.ts';
+import { readUNetConfig, type UNetConfig } from '../../models/image/unet-config.ts';
+import { unet } from '../../models/image/unet.ts';
+import { readClipConfig } from '../../models/text/clip-config.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
 import { freeTensors } from './compute.ts';

@@ -8,12 +8,12 @@ import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
 import { repeat } from '../../kernels/repeat.ts';
-import { readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
-import { llamaStates } from '../../models/llama.ts';
-import { readZImageConfig, type ZImageConfig } from '../../models/z-image-config.ts';
-import { zImageRotations } from '../../models/z-image-rope.ts';
+import { readLlamaConfig, type LlamaConfig } from '../../models/text/llama-config.ts';
+import { llamaStates } from '../../models/text/llama.ts';
+import { readZImageConfig, type ZImageConfig } from '../../models/image/z-image-config.ts';
+import { zImageRotations } from '../../models/image/z-image-rope.ts';
 import type { WeightTable } from '../../models/weights.ts';
-import { zImage, type ZImage } from '../../models/z-image.ts';
+import { zImage, type ZImage } from '../../models/image/z-image.ts';
 import { textStates } from '../text/step/states.ts';
 import {
   allocateTensor,

@@ -10,7 +10,7 @@ import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
 import { boundsText, COUNTS, isCount } from '../../models/config-bounds.ts';
 import { shown } from '../../models/config-values.ts';
-import type { LlamaConfig } from '../../models/llama-config.ts';
+import type { LlamaConfig } from '../../models/text/llama-config.ts';
 import type { Quantization } from '../open-event.ts';
 import type { SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
 import { SAMPLING_OPTIONS } from './text-rules.ts';

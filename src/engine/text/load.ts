@@ -2,7 +2,7 @@
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { LlamaConfig } from '../../models/llama-config.ts';
+import type { LlamaConfig } from '../../models/text/llama-config.ts';
 import type { Platform } from '../platform.ts';
 import type { Adapters } from './adapters.ts';
 import { chooseQuantization, stepRows } from './defaults.ts';

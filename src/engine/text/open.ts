@@ -9,8 +9,8 @@ import {
 import { EngineError } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
 import { openChatTemplate } from '../../files/template/template.ts';
-import { expertLayers } from '../../models/experts-config.ts';
-import { readLlamaConfig, type LlamaConfig } from '../../models/llama-config.ts';
+import { expertLayers } from '../../models/text/experts-config.ts';
+import { readLlamaConfig, type LlamaConfig } from '../../models/text/llama-config.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { fetchModel } from '../fetch-model.ts';

@@ -7,7 +7,7 @@ import type { ChatRendering } from '../../files/template/template.ts';
 import { opensText } from '../../files/tokenizer/detokenizer.ts';
 import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
 import { MASKED } from '../../kernels/sample.ts';
-import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/rope.ts';
+import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/text/rope.ts';
 import { fitTurns } from './fitting.ts';
 import type { Constraint } from './constraint.ts';
 import type { Grammar } from './grammar/grammar.ts';

@@ -3,7 +3,7 @@
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { sameValues } from '../../files/checkpoint/same-values.ts';
-import type { LlamaConfig } from '../../models/llama-config.ts';
+import type { LlamaConfig } from '../../models/text/llama-config.ts';
 
 const HEAD = 'lm_head.weight';
 const EMBEDDINGS = ['model.embed_tokens.weight', 'embed_tokens.weight'];

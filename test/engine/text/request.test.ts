@@ -13,7 +13,7 @@ import { checkTextRequest } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
-import { readRope } from '../../../src/models/rope-config.ts';
+import { readRope } from '../../../src/models/text/rope-config.ts';
 import { byteFallback, byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
 
 let context: RequestContext;

@@ -5,7 +5,7 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import { PAGE_TOKENS, type KvFormat, type KvPages } from '../../../kernels/batch.ts';
-import type { LlamaConfig } from '../../../models/llama-config.ts';
+import type { LlamaConfig } from '../../../models/text/llama-config.ts';
 import { pagesFor } from '../scheduler.ts';
 
 /** Pages cleared at a time. */

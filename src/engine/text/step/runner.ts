@@ -10,10 +10,10 @@ import {
   type KvPages,
   type TextBatch,
 } from '../../../kernels/batch.ts';
-import { expertLayers } from '../../../models/experts-config.ts';
-import type { LlamaConfig } from '../../../models/llama-config.ts';
-import { llama } from '../../../models/llama.ts';
-import { ropeSets } from '../../../models/rope.ts';
+import { expertLayers } from '../../../models/text/experts-config.ts';
+import type { LlamaConfig } from '../../../models/text/llama-config.ts';
+import { llama } from '../../../models/text/llama.ts';
+import { ropeSets } from '../../../models/text/rope.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';

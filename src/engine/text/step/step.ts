@@ -11,7 +11,7 @@ import {
   TILE_ROWS,
   TILE_WORDS,
 } from '../../../kernels/batch.ts';
-import type { RopeSets } from '../../../models/rope.ts';
+import type { RopeSets } from '../../../models/text/rope.ts';
 import type { Part } from '../scheduler.ts';
 import { hasMask, isHeld } from '../constrained.ts';
 import { fail, type Sequence, type TokenBias } from '../sequence.ts';

@@ -1,0 +1,72 @@
+// config.json of an AutoencoderKL → what autoencoder-kl.ts computes by. The only place that knows its names.
+
+import { EngineError } from '../../files/error.ts';
+import { checkGroups, checkHeads, readConfig, type ConfigReader, type Json } from '../config-values.ts';
+
+export interface AutoencoderKLConfig {
+  /** Channels of pictures that go in and come out, and of latents. */
+  inChannels: number;
+  outChannels: number;
+  latentChannels: number;
+  /** Channels at each resolution, the picture's own first. */
+  channels: readonly number[];
+  /** Residual blocks of the encoder at each resolution; the decoder has one more. */
+  layers: number;
+  groups: number;
+  /** The smallest resolution attends to itself. */
+  attends: boolean;
+  /** 1 × 1 convolutions behind the encoder and before the decoder. */
+  quant: boolean;
+  postQuant: boolean;
+  /** Diffusion sees (latent − shift) · scale: of all channels, or of each. */
+  scales: readonly { scale: number; shift: number }[];
+}
+
+/** Keys whose other values make other numbers. */
+const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  act_fn: ['silu', 'swish'],
+};
+
+export function readAutoencoderKLConfig(json: Json, file = 'config.json'): AutoencoderKLConfig {
+  const config = readConfig(file, json);
+  config.only(NEUTRAL);
+  const channels = config.list('block_out_channels', [64]);
+  const down = config.texts('down_block_types', ['DownEncoderBlock2D'], ['DownEncoderBlock2D']);
+  const up = config.texts('up_block_types', ['UpDecoderBlock2D'], ['UpDecoderBlock2D']);
+  if (down.length !== channels.length || up.length !== channels.length) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: ${channels.length} block_out_channels need as many down_block_types and up_block_types, not ${down.length} and ${up.length}`,
+    );
+  }
+  const attends = config.flag('mid_block_add_attention', true);
+  if (attends) checkHeads(file, channels.at(-1)!, 1);
+  const latentChannels = config.count('latent_channels', 4);
+  return {
+    inChannels: config.count('in_channels', 3),
+    outChannels: config.count('out_channels', 3),
+    latentChannels,
+    channels,
+    layers: config.count('layers_per_block', 1),
+    groups: checkGroups(file, channels, config.count('norm_num_groups', 32)),
+    attends,
+    quant: config.flag('use_quant_conv', true),
+    postQuant: config.flag('use_post_quant_conv', true),
+    scales: readScales(file, config, latentChannels),
+  };
+}
+
+function readScales(file: string, config: ConfigReader, channels: number): AutoencoderKLConfig['scales'] {
+  const scale = config.real('scaling_factor', 0.18215);
+  const means = config.reals('latents_mean', channels);
+  const spreads = config.reals('latents_std', channels);
+  if (means === null && spreads === null) return [{ scale, shift: config.real('shift_factor', 0) }];
+  if (means === null || spreads === null || spreads.includes(0)) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: latents_mean and latents_std are ${JSON.stringify(means)} and ${JSON.stringify(spreads)}, a mean and a spread above 0 for each of ${channels} channels are needed`,
+    );
+  }
+  config.only({ shift_factor: [0] }); // the means stand in its place
+  return means.map((shift, i) => ({ scale: scale / spreads[i]!, shift }));
+}

@@ -1,0 +1,156 @@
+// UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL: residual blocks and transformers that look at the text, down to
+// a small resolution and back up, where each residual block also gets what the one on the way down made.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { concat } from '../../kernels/concat.ts';
+import { conv2d } from '../../kernels/conv2d.ts';
+import { linear } from '../../kernels/matmul.ts';
+import { normConv } from '../../kernels/norm-conv.ts';
+import { affine } from '../affine.ts';
+import { resnet } from './resnet.ts';
+import { timeEmbedding, type TimeConditioning, type TimePrompt } from './unet-time.ts';
+import { transformer, type KeyValues } from './unet-transformer.ts';
+import type { UNetConfig, UNetLevel } from './unet-config.ts';
+import type { Rows, WeightTable } from '../weights.ts';
+
+/** What a picture is drawn from: text [batch, tokens, context], and what goes with the time step. */
+export interface UNetPrompt extends TimePrompt {
+  text: Tensor;
+}
+
+/** The prompt as the blocks take it, computed once a picture: keys and values of each cross-attention. */
+export interface UNetConditioning extends TimeConditioning {
+  /** [batch, tokens, 2 · channels] */
+  keyValues: readonly Tensor[];
+}
+
+export interface UNet {
+  condition(prompt: UNetPrompt): UNetConditioning;
+  /** x [batch, height, width, inChannels], time f32 [batch, 1] → [batch, height, width, outChannels] */
+  forward(x: Tensor, time: Tensor, conditioning: UNetConditioning): Tensor;
+}
+
+export function unet(config: UNetConfig, weights: WeightTable): UNet {
+  const { inChannels, outChannels, groups, eps } = config;
+  const base = config.down[0]!.channels;
+  const time = timeEmbedding(config, weights, base);
+  const convIn = weights.conv('conv_in.weight', base, inChannels, 3);
+  const built: Built = {
+    config,
+    weights,
+    channels: base,
+    skips: [base],
+    crossed: [],
+    timed: [],
+    timedChannels: 0,
+  };
+  const down = config.down.map((level, i) => downBlock(built, `down_blocks.${i}`, level));
+  const mid = config.mid && midBlock(built, 'mid_block', config.mid);
+  const up = config.up.map((level, i) => upBlock(built, `up_blocks.${i}`, level));
+  const timeProj = weights.stacked(built.timed, config.timeDims, true);
+  const normOut = affine(weights, 'conv_norm_out', base);
+  const convOut = weights.conv('conv_out.weight', outChannels, base, 3);
+
+  return {
+    condition: (prompt) => ({
+      keyValues: built.crossed.map((keyValue) => linear(prompt.text, keyValue)),
+      ...time.condition(prompt),
+    }),
+    forward(x, steps, conditioning) {
+      const embedded = time.forward(steps, conditioning); //     [batch, timeDims]
+      const step = { time: linear(embedded, timeProj), keyValues: conditioning.keyValues };
+      let y = conv2d(x, convIn); //                              [batch, height, width, base]
+      const skips = [y];
+      for (const block of down) y = block(y, step, skips);
+      if (mid) y = mid(y, step);
+      for (const block of up) y = block(y, step, skips);
+      return normConv(y, normOut, convOut, { groups, eps, silu: true });
+    },
+  };
+}
+
+/** What the blocks before a block leave to it. */
+interface Built {
+  config: UNetConfig;
+  weights: WeightTable;
+  channels: number;
+  /** Channels of what waits for the way up. */
+  skips: number[];
+  crossed: KeyValues;
+  /** What makes of the embedded time step that which each residual block adds, and the channels of all so far. */
+  timed: Rows[];
+  timedChannels: number;
+}
+
+/** What the residual blocks add for the time step, side by side; keys and values of the text. */
+interface Step {
+  time: Tensor;
+  keyValues: readonly Tensor[];
+}
+
+/** Resolution halves at the end; all that is made on the way waits for the way up. */
+function downBlock(built: Built, name: string, level: UNetLevel) {
+  const layers = Array.from({ length: level.layers }, (_, i) => {
+    const run = layer(built, name, level, i, built.channels);
+    built.skips.push(level.channels);
+    return run;
+  });
+  const { channels, resamples } = level;
+  const downsample = resamples
+    ? built.weights.conv(`${name}.downsamplers.0.conv.weight`, channels, channels, 3, { stride: 2 })
+    : null;
+  if (downsample) built.skips.push(channels);
+
+  return (x: Tensor, step: Step, skips: Tensor[]): Tensor => {
+    for (const run of layers) skips.push((x = run(x, step)));
+    if (downsample) skips.push((x = conv2d(x, downsample, { stride: 2 })));
+    return x;
+  };
+}
+
+/** A residual block before each transformer, and one at the end. */
+function midBlock(built: Built, name: string, level: UNetLevel) {
+  const layers = Array.from({ length: level.layers }, (_, i) => layer(built, name, level, i, built.channels));
+  return (x: Tensor, step: Step): Tensor => layers.reduce((y, run) => run(y, step), x);
+}
+
+/** Each residual block gets what waits last; then the resolution doubles, to that of what waits next. */
+function upBlock(built: Built, name: string, level: UNetLevel) {
+  const layers = Array.from({ length: level.layers }, (_, i) =>
+    layer(built, name, level, i, built.channels + built.skips.pop()!),
+  );
+  const { channels, resamples } = level;
+  const upsample = resamples
+    ? built.weights.conv(`${name}.upsamplers.0.conv.weight`, channels, channels, 3)
+    : null;
+
+  return (x: Tensor, step: Step, skips: Tensor[]): Tensor => {
+    for (const run of layers) x = run(concat(x, skips.pop()!), step);
+    if (!upsample) return x;
+    const [, height, width] = skips.at(-1)!.shape as number[];
+    return conv2d(x, upsample, { upsample: { height: height!, width: width! } });
+  };
+}
+
+/** A residual block, and the transformer after it where the level has one there. */
+function layer(built: Built, name: string, level: UNetLevel, i: number, from: number) {
+  const { config, weights, crossed } = built;
+  const { channels, attention } = level;
+  const residual = resnet(config, weights, `${name}.resnets.${i}`, from, channels);
+  const depth = attention?.depths[i];
+  const attend =
+    attention && depth !== undefined
+      ? transformer(config, weights, `${name}.attentions.${i}`, { ...attention, channels, depth }, crossed)
+      : null;
+  const first = built.timedChannels;
+  built.timed.push({ name: `${name}.resnets.${i}.time_emb_proj.weight`, rows: channels });
+  built.timedChannels += channels;
+  built.channels = channels;
+
+  return (x: Tensor, { time, keyValues }: Step): Tensor => {
+    const y = residual(x, { time: { x: time, first } });
+    const z = attend ? attend(y, keyValues) : y;
+    z.tape!.cut();
+    return z;
+  };
+}

@@ -1,0 +1,68 @@
+// Where the tokens of a Z-Image picture and its caption stand, and how far each pair of a head's dimensions turns there.
+
+import { EngineError } from '../../files/error.ts';
+import type { ZImageConfig } from './z-image-config.ts';
+
+/** Sequences are filled up to a multiple of it. */
+const SEQUENCE_MULTIPLE = 32;
+
+/** Rows of (cos, sin) pairs, [tokens, dims] each. */
+export interface ZImageRotations {
+  caption: Float32Array<ArrayBuffer>;
+  image: Float32Array<ArrayBuffer>;
+  /** Those of the picture, then those of the caption. */
+  joint: Float32Array<ArrayBuffer>;
+}
+
+export function filledTokens(tokens: number): number {
+  return Math.ceil(tokens / SEQUENCE_MULTIPLE) * SEQUENCE_MULTIPLE;
+}
+
+/** `tokens` of the caption; rows and columns of the picture, in patches. */
+export function zImageRotations(
+  config: ZImageConfig,
+  tokens: number,
+  rows: number,
+  columns: number,
+): ZImageRotations {
+  const caption = filledTokens(tokens);
+  checkLengths(config, caption + 2, rows, columns);
+  // What fills the caption up stands behind it; what fills the picture up stands at the origin.
+  const captionPlaces = Array.from({ length: caption }, (_, i) => [1 + i, 0, 0]);
+  const imagePlaces = Array.from({ length: filledTokens(rows * columns) }, (_, i) =>
+    i < rows * columns ? [caption + 1, Math.floor(i / columns), i % columns] : [0, 0, 0],
+  );
+  return {
+    caption: turns(config, captionPlaces),
+    image: turns(config, imagePlaces),
+    joint: turns(config, [...imagePlaces, ...captionPlaces]),
+  };
+}
+
+function turns({ dims, rope }: ZImageConfig, places: number[][]): Float32Array<ArrayBuffer> {
+  const table = new Float32Array(places.length * dims);
+  let at = 0;
+  for (const place of places) {
+    rope.axes.forEach((size, axis) => {
+      for (let i = 0; i < size; i += 2) {
+        const angle = Math.fround(place[axis]! / rope.theta ** (i / size)); // angles in f32, as the model was trained
+        table[at++] = Math.cos(angle);
+        table[at++] = Math.sin(angle);
+      }
+    });
+  }
+  return table;
+}
+
+function checkLengths({ rope }: ZImageConfig, ...needed: number[]): void {
+  const axis = needed.findIndex((length, i) => length > rope.lengths[i]!);
+  if (axis < 0) return;
+  const what = ['a caption of', 'a height of', 'a width of'][axis]!;
+  const unit = axis === 0 ? 'tokens' : 'patches';
+  const remedy =
+    axis === 0 ? 'shorten the prompt, or let `maxSequenceLength` cut it' : 'choose a smaller picture';
+  throw new EngineError(
+    'bad_request',
+    `${what} ${needed[axis]! - (axis === 0 ? 2 : 0)} ${unit} exceeds the model's ${rope.lengths[axis]! - (axis === 0 ? 2 : 0)}: ${remedy}`,
+  );
+}

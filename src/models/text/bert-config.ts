@@ -1,0 +1,69 @@
+// config.json of the BERT and RoBERTa families → what bert.ts computes by. The only place that knows their names.
+
+import { EngineError } from '../../files/error.ts';
+import type { Activation } from '../../kernels/matmul.ts';
+import { checkHeads, readConfig, type Json } from '../config-values.ts';
+
+export interface BertConfig {
+  architecture: string;
+  vocabulary: number;
+  /** Rows of the table of positions. */
+  positions: number;
+  /** Its row for a text's first token. */
+  firstPosition: number;
+  /** Types of text; all are of the first here. */
+  types: number;
+  hidden: number;
+  ffn: number;
+  heads: number;
+  layers: number;
+  eps: number;
+  activation: Activation;
+  /** Tokens of one text. */
+  context: number;
+}
+
+/** model_type → class, for a config.json without `architectures`. */
+export const BERT_MODEL_TYPES: ReadonlyMap<string, string> = new Map([
+  ['bert', 'BertModel'],
+  ['roberta', 'RobertaModel'],
+  ['xlm-roberta', 'XLMRobertaModel'],
+]);
+export const BERT_ARCHITECTURES: readonly string[] = [...BERT_MODEL_TYPES.values()];
+
+const ACTIVATIONS = {
+  gelu: 'gelu',
+  gelu_new: 'gelu-tanh',
+  gelu_pytorch_tanh: 'gelu-tanh',
+  silu: 'silu',
+} as const;
+
+export function readBertConfig(json: Json, architecture: string, file = 'config.json'): BertConfig {
+  const config = readConfig(file, json);
+  config.only({ position_embedding_type: ['absolute'], is_decoder: [false] });
+  const hidden = config.count('hidden_size', 768);
+  const positions = config.count('max_position_embeddings', 512);
+  // RoBERTa keeps the rows up to its padding token's for padding.
+  const firstPosition = architecture === 'BertModel' ? 0 : config.count('pad_token_id', 1) + 1;
+  if (positions <= firstPosition) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: max_position_embeddings is ${positions}, and the positions up to pad_token_id ${firstPosition - 1} are for padding: take the values that the model was published with`,
+      { param: 'max_position_embeddings' },
+    );
+  }
+  return {
+    architecture,
+    vocabulary: config.count('vocab_size'),
+    positions,
+    firstPosition,
+    types: config.count('type_vocab_size', 2),
+    hidden,
+    ffn: config.count('intermediate_size', 3072),
+    heads: checkHeads(file, hidden, config.count('num_attention_heads', 12)),
+    layers: config.count('num_hidden_layers', 12),
+    eps: config.real('layer_norm_eps', 1e-12),
+    activation: config.choice('hidden_act', ACTIVATIONS, 'gelu'),
+    context: positions - firstPosition,
+  };
+}

@@ -1,0 +1,48 @@
+// config.json of a CLIP text encoder → what clip.ts computes by. The only place that knows its names.
+
+import type { Activation } from '../../kernels/matmul.ts';
+import { checkHeads, readConfig, type Json } from '../config-values.ts';
+
+export interface ClipConfig {
+  vocabulary: number;
+  /** Tokens of one text. */
+  positions: number;
+  hidden: number;
+  ffn: number;
+  heads: number;
+  layers: number;
+  eps: number;
+  activation: Activation;
+  /** Columns of the projected, pooled text; null: the model has none. */
+  projection: number | null;
+  /** The token that pools a text; null: the largest id, as in configurations that name a wrong one. */
+  end: number | null;
+}
+
+const ACTIVATIONS = { quick_gelu: 'quick-gelu', gelu: 'gelu' } as const;
+
+/** What configurations of OpenAI's CLIP said before 2023 in place of the end token. */
+const WRONG_END = 2;
+
+export function readClipConfig(json: Json, architecture: string, file = 'config.json'): ClipConfig {
+  const config = readConfig(file, json);
+  const hidden = config.count('hidden_size', 512);
+  const end = config.count('eos_token_id', 49407);
+  return {
+    vocabulary: config.count('vocab_size', 49408),
+    positions: config.count('max_position_embeddings', 77),
+    hidden,
+    ffn: config.count('intermediate_size', 2048),
+    heads: checkHeads(file, hidden, config.count('num_attention_heads', 8)),
+    layers: config.count('num_hidden_layers', 12),
+    eps: config.real('layer_norm_eps', 1e-5),
+    activation: config.choice('hidden_act', ACTIVATIONS, 'quick_gelu'),
+    projection: architecture === 'CLIPTextModelWithProjection' ? config.count('projection_dim', 512) : null,
+    end: end === WRONG_END ? null : end,
+  };
+}
+
+/** Where the token stands that pools a text: the first end token, or the first of the largest id. */
+export function poolingPosition({ end }: ClipConfig, ids: readonly number[]): number {
+  return Math.max(0, ids.indexOf(end ?? Math.max(...ids)));
+}

@@ -1,0 +1,97 @@
+// The text encoder of CLIP: a causal transformer over the tokens of one text, run only as deep as its states are wanted.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import type { Tape } from '../../gpu/tape.ts';
+import { attend } from '../../kernels/attend.ts';
+import { copy } from '../../kernels/copy-rows.ts';
+import { embedTokens } from '../../kernels/embed-tokens.ts';
+import { layernorm, layernormRows } from '../../kernels/layernorm.ts';
+import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { affine } from '../affine.ts';
+import type { ClipConfig } from './clip-config.ts';
+import type { WeightTable } from '../weights.ts';
+
+export interface ClipInputs {
+  /** u32 [batch, tokens] */
+  ids: Tensor;
+  /** Rows, counted over the whole batch, of the tokens that pool their texts: u32 [batch]. Left out: nothing is pooled. */
+  ends?: Tensor;
+}
+
+export interface ClipStates {
+  /** After how many layers. */
+  depth: number;
+  /** With the norm that stands at the end. */
+  normed: boolean;
+}
+
+export interface ClipOutputs {
+  /** [batch, tokens, hidden] */
+  states: Tensor;
+  /** [batch, projection], or [batch, hidden] of a model without projection. */
+  pooled: Tensor | null;
+}
+
+export type ClipForward = (tape: Tape, inputs: ClipInputs, wanted: ClipStates) => ClipOutputs;
+
+export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
+  const { vocabulary, positions, hidden, eps, projection } = config;
+  // Some libraries save the text model bare.
+  const name = weights.has('embeddings.token_embedding.weight') ? '' : 'text_model.';
+  const embedding = weights.matrix(`${name}embeddings.token_embedding.weight`, vocabulary, hidden);
+  const places = weights.table(`${name}embeddings.position_embedding.weight`, positions, hidden);
+  const layers = Array.from({ length: config.layers }, (_, i) =>
+    layer(config, weights, `${name}encoder.layers.${i}`),
+  );
+  const norm = affine(weights, `${name}final_layer_norm`, hidden);
+  const project = projection === null ? null : weights.matrix('text_projection.weight', projection, hidden);
+  weights.ignore(/embeddings\.position_ids$/);
+
+  return (tape, { ids, ends }, { depth, normed }) => {
+    let x = embedTokens(tape, ids, embedding, { positions: places }); // [batch, tokens, hidden]
+    for (const run of layers.slice(0, depth)) x = run(x);
+    const states = normed ? layernorm(x, norm, eps) : ends && depth < layers.length ? copy(x) : x;
+    if (!ends) return { states, pooled: null };
+    for (const run of layers.slice(depth)) x = run(x);
+    const pooled = layernormRows(x, norm, eps, ends); //         [batch, hidden]
+    return { states, pooled: project ? linear(pooled, project) : pooled };
+  };
+}
+
+/** x [batch, tokens, hidden] → x, changed in place */
+function layer(config: ClipConfig, weights: WeightTable, name: string) {
+  const { hidden, eps } = config;
+  const norm1 = affine(weights, `${name}.layer_norm1`, hidden);
+  const attention = selfAttention(config, weights, `${name}.self_attn`);
+  const norm2 = affine(weights, `${name}.layer_norm2`, hidden);
+  const feed = mlp(config, weights, `${name}.mlp`);
+
+  return (x: Tensor): Tensor => {
+    x = attention(layernorm(x, norm1, eps), x);
+    x = feed(layernorm(x, norm2, eps), x);
+    x.tape!.cut();
+    return x;
+  };
+}
+
+function selfAttention({ hidden, heads }: ClipConfig, weights: WeightTable, name: string) {
+  const dims = hidden / heads;
+  const qkv = weights.stacked(
+    ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
+    hidden,
+    true,
+  );
+  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, `${name}.out_proj.bias`);
+
+  return (x: Tensor, residual: Tensor): Tensor => {
+    const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
+    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
+    return linearAdd(attend(q!, k!, v!, { heads, dims, causal: true }), out, residual);
+  };
+}
+
+function mlp({ hidden, ffn, activation }: ClipConfig, weights: WeightTable, name: string) {
+  const up = weights.matrix(`${name}.fc1.weight`, ffn, hidden, `${name}.fc1.bias`);
+  const down = weights.matrix(`${name}.fc2.weight`, hidden, ffn, `${name}.fc2.bias`);
+  return (x: Tensor, residual: Tensor): Tensor => linearAdd(linear(x, up, { activation }), down, residual);
+}

@@ -1,0 +1,130 @@
+// Reads the rope settings of a Hugging Face config.json, in the published form (rope_theta, rope_scaling) and in that of
+// transformers 5 (rope_parameters).
+
+import { EngineError } from '../../files/error.ts';
+import { isReal, REALS } from '../config-bounds.ts';
+import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import type { RopeConfig, RopeType } from './rope.ts';
+
+const TYPES: readonly string[] = ['default', 'linear', 'dynamic', 'yarn', 'llama3', 'longrope'];
+
+/** `statedContext`: max_position_embeddings, or its default. */
+export function readRope(json: Json, dims: number, statedContext = 2048): RopeConfig {
+  const { file, scaling } = scalingOf(json);
+  const config = readConfig('config.json', json);
+  const own = readConfig(file, scaling);
+  const type = ropeType(file, scaling);
+  const context = config.count('max_position_embeddings', statedContext);
+  const original = own.count(
+    'original_max_position_embeddings',
+    config.count('original_max_position_embeddings', context),
+  );
+  // dynamic stretches from the stated context, whatever else is said. source: transformers' modeling_rope_utils
+  const originalContext = type === 'dynamic' ? context : original;
+  if (own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1)) !== 1) {
+    throw new EngineError(
+      'unsupported',
+      'config.json: partial_rotary_factor other than 1 is not among what this engine runs',
+    );
+  }
+  const isLlama3 = type === 'llama3';
+  const rope: RopeConfig = {
+    type,
+    theta: own.real('rope_theta', config.real('rope_theta', 10000)),
+    dims,
+    originalContext,
+    factor: readFactor(own, type, context / originalContext),
+    attentionFactor: 1,
+    betaFast: own.real('beta_fast', 32),
+    betaSlow: own.real('beta_slow', 1),
+    truncate: own.flag('truncate', true),
+    lowFrequencyFactor: own.real('low_freq_factor', isLlama3 ? undefined : 1),
+    highFrequencyFactor: own.real('high_freq_factor', isLlama3 ? undefined : 4),
+    shortFactor: factors(file, scaling, 'short_factor', type, dims),
+    longFactor: factors(file, scaling, 'long_factor', type, dims),
+  };
+  if (isLlama3 && rope.highFrequencyFactor < rope.lowFrequencyFactor) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: high_freq_factor ${rope.highFrequencyFactor} is less than low_freq_factor ${rope.lowFrequencyFactor}: take the values that the model was published with`,
+      { param: 'high_freq_factor' },
+    );
+  }
+  rope.attentionFactor = attentionFactor(rope, own, scaling);
+  return rope;
+}
+
+/** The settings, and how messages name them. Where both forms are there the published one counts, as in transformers. */
+function scalingOf(json: Json): { file: string; scaling: Json } {
+  const isEmpty = (value: unknown): boolean =>
+    value == null || (typeof value === 'object' && Object.keys(value).length === 0);
+  const key = isEmpty(json['rope_scaling']) ? 'rope_parameters' : 'rope_scaling';
+  const scaling = isEmpty(json[key]) ? {} : json[key];
+  const file = `config.json: ${key}`;
+  if (typeof scaling !== 'object' || Array.isArray(scaling)) {
+    throw new EngineError('bad_checkpoint', `${file} is ${shown(scaling)}, an object is needed`, {
+      param: key,
+    });
+  }
+  const nested = Object.entries(scaling as Json).find(
+    ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  );
+  if (nested !== undefined) {
+    throw new EngineError(
+      'unsupported',
+      `${file} has settings of its own for ${nested[0]}, which is not built for this architecture; choose a model with one rotation for all layers`,
+      { param: key },
+    );
+  }
+  return { file, scaling: scaling as Json };
+}
+
+function ropeType(file: string, scaling: Json): RopeType {
+  const name = scaling['rope_type'] ?? scaling['type'] ?? 'default';
+  if (name === 'su') return 'longrope'; // the name in Phi-3's first configs
+  if (typeof name === 'string' && TYPES.includes(name)) return name as RopeType;
+  throw new EngineError(
+    'unsupported',
+    `${file}: rope type ${shown(name)} is unknown; known are ${TYPES.join(', ')}`,
+    {
+      param: 'rope_type',
+    },
+  );
+}
+
+/** `ratio`: by how much the context is stretched. */
+function readFactor(own: ConfigReader, type: RopeType, ratio: number): number {
+  if (type === 'default') return 1;
+  return own.real('factor', type === 'longrope' || type === 'yarn' ? ratio : undefined);
+}
+
+/** What cos and sin are multiplied with. source: transformers' modeling_rope_utils */
+function attentionFactor(rope: RopeConfig, own: ConfigReader, scaling: Json): number {
+  if (rope.type !== 'longrope' && rope.type !== 'yarn') return 1;
+  if (scaling['attention_factor'] != null) return own.real('attention_factor');
+  if (rope.type === 'longrope') {
+    return rope.factor <= 1 ? 1 : Math.sqrt(1 + Math.log(rope.factor) / Math.log(rope.originalContext));
+  }
+  const [mscale, all] = [own.real('mscale', 0), own.real('mscale_all_dim', 0)];
+  const grow = (by: number): number => (rope.factor <= 1 ? 1 : 0.1 * by * Math.log(rope.factor) + 1);
+  return mscale !== 0 && all !== 0 ? grow(mscale) / grow(all) : grow(1);
+}
+
+function factors(
+  file: string,
+  scaling: Json,
+  key: 'short_factor' | 'long_factor',
+  type: RopeType,
+  dims: number,
+): number[] {
+  if (type !== 'longrope') return [];
+  const list: unknown = scaling[key];
+  if (Array.isArray(list) && list.length === dims / 2 && list.every((one) => isReal(one, REALS[key])))
+    return list;
+  const [least, most] = REALS[key];
+  throw new EngineError(
+    'bad_checkpoint',
+    `${file}: ${key} is ${shown(list)}, longrope needs ${dims / 2} numbers from ${least} to ${most}`,
+    { param: key },
+  );
+}

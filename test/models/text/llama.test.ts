@@ -1,0 +1,139 @@
+// The decoder classes against transformers, on every variant that an adapter may get: with subgroups and without, with
+// weights in one window or several, rows all at once, four by four and one by one.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../../src/gpu/device.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
+import { openForward, type ForwardOptions } from '../forward.ts';
+import { GOLDENS, openGolden, ropeLength, type Golden, type GoldenCase } from '../golden.ts';
+
+/** Relative to the row's largest |logit|. Stored 16-bit weights are widened exactly, so they are held to the f32 bound. */
+const TOLERANCE = { stored: 1e-4, int8: 1e-3, int4: 1e-3 };
+const KV_F16_TOLERANCE = 2e-2;
+
+const cases = GOLDENS.flatMap((checkpoint) => {
+  const golden = openGolden(checkpoint);
+  return golden.cases.map((of, i) => ({ title: `${checkpoint} ${of.name}`, golden, of, isFirst: i === 0 }));
+});
+
+/** All rows of a case, `rows` a step; greedy cases continue with their own tokens once the prompt is over. */
+async function logitsOf(
+  device: Device,
+  { folder }: Golden,
+  of: GoldenCase,
+  options: ForwardOptions,
+): Promise<Float32Array[]> {
+  const format = of.weights === 'stored' ? null : of.weights;
+  const forward = await openForward(device, folder, { ...options, overrides: of.config, format });
+  const rows = options.rows ?? 64;
+  const prompt = of.greedy?.prompt_ids.length ?? of.input_ids.length;
+  const logits: Float32Array[] = [];
+  while (logits.length < of.input_ids.length) {
+    const at = logits.length;
+    const ids = of.input_ids.slice(at, at + rows);
+    if (rows === 1 && at >= prompt) ids[0] = largest(logits[at - 1]!);
+    logits.push(...(await forward.step(ids, (position) => ropeLength(of, position))));
+  }
+  forward.close();
+  return logits;
+}
+
+function largest(logits: Float32Array): number {
+  return logits.reduce((best, value, i) => (value > logits[best]! ? i : best), 0);
+}
+
+async function worstError(golden: Golden, of: GoldenCase, logits: Float32Array[]): Promise<number> {
+  const wanted = await golden.logits(of.name);
+  expect(wanted.length).toBe(of.positions.length);
+  return of.positions.reduce((worst, position, i) => {
+    const row = wanted[i]!;
+    const scale = row.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const errors = row.map((value, token) => Math.abs(value - logits[position]![token]!) / scale);
+    // A NaN must not pass as small.
+    return errors.reduce((most, error) => (error <= most ? most : error), worst);
+  }, 0);
+}
+
+function expectGreedy(of: GoldenCase, logits: Float32Array[]): void {
+  if (!of.greedy) return;
+  const { prompt_ids, tokens } = of.greedy;
+  const from = prompt_ids.length - 1;
+  expect(tokens.length).toBe(32);
+  expect(tokens.map((_, i) => largest(logits[from + i]!))).toEqual(tokens);
+}
+
+/** Rows that differ in any bit. */
+function differingRows(a: Float32Array[], b: Float32Array[]): number[] {
+  const bits = (rows: Float32Array[], i: number) => Buffer.from(rows[i]!.buffer);
+  expect(a.length).toBe(b.length);
+  return a.flatMap((_, i) => (bits(a, i).equals(bits(b, i)) ? [] : [i]));
+}
+
+for (const portable of [false, true]) {
+  describe(portable ? 'without subgroups' : 'the adapter as it is', () => {
+    let device: Device;
+    beforeAll(async () => void (device = await openTestDevice({ portable })));
+    afterAll(() => device.destroy());
+
+    for (const { title, golden, of, isFirst } of cases) {
+      it(`${title}: logits and 32 greedy tokens`, async () => {
+        const logits = await logitsOf(device, golden, of, {});
+        expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
+        expectGreedy(of, logits);
+      });
+
+      if (portable && !isFirst) continue;
+      it(`${title}: one by one and four by four as all at once`, async () => {
+        const atOnce = await logitsOf(device, golden, of, {});
+        const oneByOne = await logitsOf(device, golden, of, { rows: 1 });
+        expectGreedy(of, oneByOne);
+        expect(differingRows(oneByOne, atOnce)).toEqual([]);
+        expect(differingRows(await logitsOf(device, golden, of, { rows: 4 }), atOnce)).toEqual([]);
+      });
+
+      it(`${title}: KV in f16`, async () => {
+        const logits = await logitsOf(device, golden, of, { kv: 'f16' });
+        const error = await worstError(golden, of, logits);
+        expect(error).toBeLessThan(KV_F16_TOLERANCE);
+        expect(error).toBeGreaterThan(1e-5); // it is f16 that is measured
+        const inSteps = await logitsOf(device, golden, of, { kv: 'f16', rows: 4 });
+        expect(differingRows(inSteps, logits)).toEqual([]);
+      });
+    }
+  });
+}
+
+/** Bytes of a binding that the widest layer just fits, and the head does not. */
+const NARROW = { float32: 48 << 10, float16: 32 << 10, bfloat16: 40 << 10 };
+
+describe('bindings of 256 KiB, and so small that heads and embeddings span windows', () => {
+  const devices: Device[] = [];
+  const open = async (bindingLimit: number): Promise<Device> => {
+    const device = await openTestDevice({ bindingLimit });
+    devices.push(device);
+    return device;
+  };
+  let usual: Device;
+  beforeAll(async () => void (usual = await open(256 << 10)));
+  afterAll(() => devices.forEach((device) => device.destroy()));
+
+  for (const { title, golden, of, isFirst } of cases) {
+    it(`${title}: 256 KiB`, async () => {
+      const logits = await logitsOf(usual, golden, of, {});
+      expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
+      expectGreedy(of, logits);
+    });
+
+    if (!isFirst) continue;
+    it(`${title}: several windows`, async () => {
+      const narrow = await open(NARROW[golden.storedAs]);
+      const logits = await logitsOf(narrow, golden, of, { rows: 16 });
+      expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
+      expectGreedy(of, logits);
+      expect(differingRows(logits, await logitsOf(usual, golden, of, {}))).toEqual([]);
+      const dispatches = async (device: Device) =>
+        (await openForward(device, golden.folder, { overrides: of.config, rows: 16 })).dispatches;
+      expect(await dispatches(narrow)).toBeGreaterThan(await dispatches(usual));
+    });
+  }
+});
