@@ -69,6 +69,7 @@ export const FOLDERS = {
   'server/images': 'pictures: generations, edits, where they are kept',
   'server/admin': 'the server about itself: health, metrics, caches, LoRA adapters',
   'server/docs': '/openapi.json and /docs, from the tables that check requests',
+  'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
   'engine/text': 'requests, scheduler, the clock that submits steps, events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",

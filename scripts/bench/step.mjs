@@ -4,7 +4,7 @@
 import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
-import { openWeights } from '../../dist/engine/weights.js';
+import { openWeights } from '../../dist/engine/weights/weights.js';
 import { openCheckpoint } from '../../dist/files/checkpoint/checkpoint.js';
 import { openDiskFolder } from '../../dist/files/source-disk.js';
 import { profile } from '../../dist/gpu/profile.js';

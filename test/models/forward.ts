@@ -1,9 +1,9 @@
 // Forward passes of a text model without the engine: a single sequence, all rows at once or in steps.
 
 import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
-import { createLoraStore } from '../../src/engine/text/lora-factors.ts';
+import { createLoraStore } from '../../src/engine/weights/adapt.ts';
 import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';
-import { openWeights } from '../../src/engine/weights.ts';
+import { openWeights } from '../../src/engine/weights/weights.ts';
 import { openCheckpoint } from '../../src/files/checkpoint/checkpoint.ts';
 import { openLora } from '../../src/files/checkpoint/lora.ts';
 import { openDiskFolder } from '../../src/files/source-disk.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWeights } from '../../src/engine/weights.ts';
+import { openWeights } from '../../src/engine/weights/weights.ts';
 import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';

@@ -12,7 +12,7 @@ import { llamaPooled } from '../../models/text/llama.ts';
 import { ropeSets, type RopeSets } from '../../models/text/rope.ts';
 import { allocateKv, createPageCleaner, fittingPages, pageBytes } from '../text/cache/kv-pages.ts';
 import { createStepBuffers, type StepBuffers } from '../text/step/step-buffers.ts';
-import { openWeights } from '../weights.ts';
+import { openWeights } from '../weights/weights.ts';
 import type { RunnerOptions } from './encoder.ts';
 import { vectorsOf, type EmbeddingRunner } from './runner.ts';
 

@@ -8,7 +8,7 @@ import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
 import { meanRows } from '../../kernels/mean-rows.ts';
 import { bert, type BertForward } from '../../models/text/bert.ts';
 import { readBertConfig } from '../../models/text/bert-config.ts';
-import { openWeights } from '../weights.ts';
+import { openWeights } from '../weights/weights.ts';
 import type { EmbeddingRunner } from './runner.ts';
 import { vectorsOf } from './runner.ts';
 

@@ -11,8 +11,8 @@ import type { Device } from '../../gpu/device.ts';
 import type { Format } from '../../kernels/matrix.ts';
 import type { Quantization } from '../open-event.ts';
 import type { WeightTable } from '../../models/weights.ts';
-import { checkWeights } from '../weight-names.ts';
-import { openWeights, type LoadableWeights } from '../weights.ts';
+import { checkWeights } from '../weights/weight-names.ts';
+import { openWeights, type LoadableWeights } from '../weights/weights.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;

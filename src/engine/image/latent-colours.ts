@@ -4,7 +4,7 @@
 
 import { openShards } from '../../files/checkpoint/shards.ts';
 import { EngineError } from '../../files/error.ts';
-import { refuseDamaged } from '../damaged-weights.ts';
+import { refuseDamaged } from '../weights/damaged.ts';
 import type { Folder } from '../../files/source.ts';
 import type { LatentScales } from '../../kernels/latents.ts';
 

@@ -4,7 +4,7 @@
 import type { Device } from '../../gpu/device.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { AdapterHost } from './adapters.ts';
-import { createLoraStore, type LoraStore } from './lora-factors.ts';
+import { createLoraStore, type LoraStore } from '../weights/adapt.ts';
 
 export interface LoraHost extends AdapterHost {
   readonly store: LoraStore;

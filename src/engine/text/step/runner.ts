@@ -17,7 +17,7 @@ import { ropeSets } from '../../../models/text/rope.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
-import { openWeights, type LoadOptions } from '../../weights.ts';
+import { openWeights, type LoadOptions } from '../../weights/weights.ts';
 import { weightBytes } from '../defaults.ts';
 import {
   allocateKv,

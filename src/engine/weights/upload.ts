@@ -2,13 +2,13 @@
 // upload buffer, checked and placed from there by kernels, so that neither side ever holds a whole tensor. The counters of the
 // check are read back once, behind the last tensor.
 
-import { EngineError } from '../files/error.ts';
-import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
-import type { Device } from '../gpu/device.ts';
-import type { Region } from '../gpu/tensor.ts';
-import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../kernels/check-values.ts';
-import type { SourceFormat } from '../kernels/matrix.ts';
-import { refuseDamaged, type CheckedTensor } from './damaged-weights.ts';
+import { EngineError } from '../../files/error.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Region } from '../../gpu/tensor.ts';
+import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
+import type { SourceFormat } from '../../kernels/matrix.ts';
+import { refuseDamaged, type CheckedTensor } from './damaged.ts';
 
 export interface Wanted {
   entry: TensorEntry;

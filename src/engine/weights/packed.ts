@@ -1,9 +1,9 @@
 // Packed weights in the cache on disk: read back from the device once, region by region, and uploaded as they are from then on.
 
-import type { PackedEntry } from '../files/checkpoint/quantized-cache.ts';
-import type { Device } from '../gpu/device.ts';
-import type { Region } from '../gpu/tensor.ts';
-import type { PackedSlot } from './platform.ts';
+import type { PackedEntry } from '../../files/checkpoint/quantized-cache.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Region } from '../../gpu/tensor.ts';
+import type { PackedSlot } from '../platform.ts';
 
 export interface PackedRegion {
   name: string;

@@ -1,12 +1,12 @@
 // Checkpoints whose values are damaged: refused by file, tensor and count, in every format of the packed weights.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
-import { openTextModelInline } from '../../src/engine/text/open.ts';
-import type { TextModelOptions } from '../../src/engine/text/text-model.ts';
-import { EngineError } from '../../src/files/error.ts';
-import { editTensors, MINUS_INFINITY, NAN, spoilTensor } from './checkpoint-folder.ts';
-import { collect, goldenModel, greedy } from './fixture.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { editTensors, MINUS_INFINITY, NAN, spoilTensor } from '../checkpoint-folder.ts';
+import { collect, goldenModel, greedy } from '../fixture.ts';
 
 let folder: { path: string; remove(): void };
 beforeEach(() => void (folder = goldenModel('qwen3')));

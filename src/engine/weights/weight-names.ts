@@ -1,11 +1,11 @@
 // What a model page asks of a checkpoint: every tensor it names must be there with the right shape, and the checkpoint may hold no other.
 
-import { EngineError } from '../files/error.ts';
-import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
-import { quantizedSign } from '../files/quantized.ts';
-import type { Matrix } from '../kernels/matrix.ts';
-import type { Tensor } from '../gpu/tensor.ts';
-import type { WeightTable } from '../models/weights.ts';
+import { EngineError } from '../../files/error.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import { quantizedSign } from '../../files/quantized.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import type { WeightTable } from '../../models/weights.ts';
 import { SOURCES } from './upload.ts';
 
 const HEAD = 'lm_head.weight';

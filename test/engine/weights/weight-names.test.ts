@@ -1,8 +1,8 @@
 // Refusals of checkpoints whose tensors are not those that its model asks for.
 
 import { describe, expect, it } from 'vitest';
-import { weightNames } from '../../src/engine/weight-names.ts';
-import type { Dtype, TensorEntry } from '../../src/files/checkpoint/safetensors.ts';
+import { weightNames } from '../../../src/engine/weights/weight-names.ts';
+import type { Dtype, TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 
 const tensors = (stored: Record<string, [Dtype, number[]]>) =>
   new Map(

@@ -2,9 +2,9 @@
 // `load` reads the checkpoint in file order, a few megabytes at a time, and packs on the GPU. Every tensor of the checkpoint
 // must have been asked for, and every one asked for must be there with the right shape.
 
-import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
-import type { Device } from '../gpu/device.ts';
-import type { Tensor } from '../gpu/tensor.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
 import {
   allocateMatrix,
   expertParts,
@@ -18,11 +18,11 @@ import {
   type Matrix,
   type MatrixForm,
   type MatrixPart,
-} from '../kernels/matrix.ts';
-import type { WeightTable } from '../models/weights.ts';
-import { refuseZeroTail } from './damaged-weights.ts';
-import { loadPacked, savePacked, type PackedRegion } from './packed-weights.ts';
-import type { PackedSlot } from './platform.ts';
+} from '../../kernels/matrix.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import { refuseZeroTail } from './damaged.ts';
+import { loadPacked, savePacked, type PackedRegion } from './packed.ts';
+import type { PackedSlot } from '../platform.ts';
 import { SOURCES, uploadAll, type Wanted } from './upload.ts';
 import { weightNames } from './weight-names.ts';
 

@@ -1,9 +1,9 @@
 // Refuses checkpoints by what their values are: NaN, infinity and absurd magnitudes give output that looks like a model's.
 
-import { countText } from '../files/count-text.ts';
-import { EngineError } from '../files/error.ts';
-import type { TensorEntry } from '../files/checkpoint/safetensors.ts';
-import type { ValueCounts } from '../kernels/check-values.ts';
+import { countText } from '../../files/count-text.ts';
+import { EngineError } from '../../files/error.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { ValueCounts } from '../../kernels/check-values.ts';
 
 export interface CheckedTensor {
   entry: TensorEntry;

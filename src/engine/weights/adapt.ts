@@ -6,7 +6,7 @@ import type { LoraFile, LoraModule } from '../../files/checkpoint/lora.ts';
 import type { Device } from '../../gpu/device.ts';
 import { paddedColumns, Tensor, type Region } from '../../gpu/tensor.ts';
 import { widen, type Matrix } from '../../kernels/matrix.ts';
-import { SOURCES, uploadAll, type Wanted } from '../upload.ts';
+import { SOURCES, uploadAll, type Wanted } from './upload.ts';
 
 /** Stands for an adapter; `number` says which it is on the device. */
 export interface LoraKey {

@@ -1,14 +1,14 @@
 // What a model page asks a checkpoint for: convolutions tap by tap, halves of one tensor, tables, names that may be missing.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWeights, type LoadableWeights } from '../../src/engine/weights.ts';
-import type { TensorEntry } from '../../src/files/checkpoint/safetensors.ts';
-import type { Device } from '../../src/gpu/device.ts';
-import type { Tensor } from '../../src/gpu/tensor.ts';
-import type { Matrix } from '../../src/kernels/matrix.ts';
-import { memorySource } from '../files/memory-source.ts';
-import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { Random } from '../kernels/compute.ts';
+import { openWeights, type LoadableWeights } from '../../../src/engine/weights/weights.ts';
+import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import type { Tensor } from '../../../src/gpu/tensor.ts';
+import type { Matrix } from '../../../src/kernels/matrix.ts';
+import { memorySource } from '../../files/memory-source.ts';
+import { disguise, openTestDevice } from '../../gpu/test-device.ts';
+import { Random } from '../../kernels/compute.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
