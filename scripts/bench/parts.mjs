@@ -4,7 +4,7 @@ import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
 import { openComponents } from '../../dist/engine/image/components.js';
 import { writeRows } from '../../dist/engine/image/denoise.js';
 import { familyOf } from '../../dist/engine/image/families.js';
-import { readAutoencoder } from '../../dist/engine/image/pictures.js';
+import { readAutoencoder } from '../../dist/engine/image/autoencoder.js';
 import { stableDiffusion } from '../../dist/engine/image/stable-diffusion.js';
 import { zImageRunner } from '../../dist/engine/image/z-image.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../limits.ts';
 
-/** Of a side of the picture, in pixels. */
+/** Of a side of the image, in pixels. */
 export function sideProblem(value: number, multiple: number): string | null {
   if (!Number.isInteger(value) || value < multiple || value > LIMITS.side)
     return `is ${value}; it is an integer from ${multiple} to ${LIMITS.side}`;

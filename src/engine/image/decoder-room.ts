@@ -1,5 +1,5 @@
-// Whether there is room to decode a picture, told before it is drawn: the decoder is recorded and not run. Where the whole
-// picture finds none, strips take less and give the same bytes.
+// Whether there is room to decode an image, told before it is drawn: the decoder is recorded and not run. Where the whole
+// image finds none, strips take less and give the same bytes.
 
 import { EngineError } from '../../files/error.ts';
 import { bytesText } from '../../files/bytes-text.ts';
@@ -11,7 +11,7 @@ import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { allocateTensor, type ComputeOptions } from './compute.ts';
 import type { Drawing } from './draw.ts';
 import { createHeld } from './held.ts';
-import type { Autoencoder } from './pictures.ts';
+import type { Autoencoder } from './autoencoder.ts';
 
 /** Rows of pixels that an autoencoder in strips takes at a time. */
 const STRIPS: Tiling = { stripRows: 32 };
@@ -21,7 +21,7 @@ export const FORESEEN = 'foreseen latents';
 
 type Decoding = Pick<Drawing, 'components' | 'autoencoder' | 'resolved' | 'options'>;
 
-/** How to decode, as far as it can be told before the picture is drawn; `out_of_memory` where there is room for no way. */
+/** How to decode, as far as it can be told before the image is drawn; `out_of_memory` where there is room for no way. */
 export function foreseeTiling(decoding: Decoding): Promise<Tiling> {
   const { components, autoencoder, options, resolved } = decoding;
   // Nothing is computed then.

@@ -10,7 +10,7 @@ import { tilingOf } from './decoder-room.ts';
 import type { Drawing } from './draw.ts';
 import { createHeld } from './held.ts';
 import type { Pixels } from './image-model.ts';
-import { readPicture, type Autoencoder } from './pictures.ts';
+import { readImage, type Autoencoder } from './autoencoder.ts';
 
 /** Shows a step's clean latents: by a linear map where one is known, or by a decoder that stays on the device. */
 export function preview(drawing: Drawing, sample: number) {
@@ -39,7 +39,7 @@ export function preview(drawing: Drawing, sample: number) {
     try {
       const table = held.hold(device.tensor('step', 'colours', [factors.length], factors));
       const unread = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-      const image = await picture(drawing, options, side * width!, side * height!, (tape) =>
+      const image = await computeImage(drawing, options, side * width!, side * height!, (tape) =>
         toPixels(latentColours(estimate.on(tape), table.region!, side), unread.region!),
       );
       emit({ type: 'preview', sample, step, image });
@@ -68,7 +68,7 @@ function decoderOf<T>(
     const tiling = await tilingFor(decoder);
     return body((latents) =>
       finitely(device, options, 'the decoder', (way, notFinite) =>
-        picture(drawing, way, width, height, (tape) =>
+        computeImage(drawing, way, width, height, (tape) =>
           toPixels(decoder(latents.on(tape), tiling), notFinite),
         ),
       ),
@@ -77,7 +77,7 @@ function decoderOf<T>(
 }
 
 /** What `record` makes of pixels, read back. */
-async function picture(
+async function computeImage(
   { components: { device } }: Drawing,
   options: ComputeOptions,
   width: number,
@@ -85,5 +85,5 @@ async function picture(
   record: (tape: Tape) => Tensor,
 ): Promise<Pixels> {
   const made = await compute(device, options, (tape) => [record(tape)]);
-  return readPicture(device, made[0]!, width, height).finally(() => freeTensors(device, made));
+  return readImage(device, made[0]!, width, height).finally(() => freeTensors(device, made));
 }

@@ -32,7 +32,7 @@ export interface Predictor {
 /** Standard normal values in the latents' own order, [height, width, channels]. */
 export type DrawNoise = () => Float32Array;
 
-/** What inpainting keeps: where the mask is 0 the latents of the picture at the step's noise level. */
+/** What inpainting keeps: where the mask is 0 the latents of the image at the step's noise level. */
 export interface Keeping {
   mask: Tensor;
   image: Tensor;

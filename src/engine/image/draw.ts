@@ -1,4 +1,4 @@
-// From a request to its pictures, stage by stage: text, the picture it starts from, denoising, decoding. Each stage's weights
+// From a request to its images, stage by stage: text, the image it starts from, denoising, decoding. Each stage's weights
 // leave the device before the next one's come, unless all of them are small beside the budget.
 
 import { bytesText } from '../../files/bytes-text.ts';
@@ -9,21 +9,21 @@ import { linearCombination } from '../../kernels/linear-combination.ts';
 import { scaleRows } from '../../kernels/scale-rows.ts';
 import { compute, finitely, freeTensors, NotFiniteError, type ComputeOptions } from './compute.ts';
 import type { Components } from './components.ts';
-import type { GivenPictures } from './given-pictures.ts';
+import type { GivenImages } from './given-images.ts';
 import { createHeld, orFree } from './held.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { ImageEvent, Pixels, StageName } from './image-model.ts';
 import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { foreseeTiling } from './decoder-room.ts';
 import { preview, withDecoder } from './decoding.ts';
-import { uploadPicture, type Autoencoder } from './pictures.ts';
+import { uploadImage, type Autoencoder } from './autoencoder.ts';
 import { cpuNoise, cudaNoise } from './noise.ts';
 import type { Resolved } from './resolve.ts';
 import type { Prepared, RecordPredictor, Runner } from './runner.ts';
 import { sampleLatentsOf, type Encoded } from './sampler.ts';
 import type { Plan } from './schedules/schedule.ts';
 
-export interface Drawing extends GivenPictures {
+export interface Drawing extends GivenImages {
   components: Components;
   runner: Runner;
   autoencoder: Autoencoder;
@@ -54,19 +54,19 @@ export async function draw(asked: Omit<Drawing, 'tiling'>): Promise<void> {
     const { image } = drawing;
     const each = tokensOf(drawing);
     emit({ type: 'tokens', text: prepared.tokens, image: image ? each : 0, each });
-    encoded = image && (await stage(drawing, 'image-encoding', () => encodePictures(drawing, image)));
+    encoded = image && (await stage(drawing, 'image-encoding', () => encodeImages(drawing, image)));
     const samples = Array.from({ length: values.samples }, (_, i) => i);
-    // Small models show each picture as soon as it is there; large ones are loaded once for all.
+    // Small models show each image as soon as it is there; large ones are loaded once for all.
     for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
       await drawGroup(drawing, prepared, encoded, group);
     }
   } finally {
     prepared.free();
-    freeTensors(components.device, [encoded?.picture, encoded?.mask?.latents, encoded?.mask?.masked]);
+    freeTensors(components.device, [encoded?.image, encoded?.mask?.latents, encoded?.mask?.masked]);
   }
 }
 
-/** What the denoiser takes a picture as. */
+/** What the denoiser takes an image as. */
 function tokensOf({ autoencoder: { factor }, runner, resolved }: Drawing): number {
   const { width, height } = resolved.event.values;
   const [high, wide] = [height / factor, width / factor];
@@ -150,7 +150,7 @@ async function denoise(
         (error: unknown) => {
           if (!(error instanceof NotFiniteError) || drawing.options.plain) throw error;
           const message =
-            'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
+            'a step gave values that are not finite numbers; the image is drawn again in plain f32';
           drawing.emit({ type: 'note', message });
           return sampleOnce(drawing, record, encoded, sample, { ...drawing.options, plain: true });
         },
@@ -189,8 +189,8 @@ function sampleOnce(
   });
 }
 
-/** The picture to start from, and what inpainting needs of it and of the mask. */
-async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded> {
+/** The image to start from, and what inpainting needs of it and of the mask. */
+async function encodeImages(drawing: Drawing, image: Pixels): Promise<Encoded> {
   const { components, autoencoder, options, runner, mask, tiling } = drawing;
   const { device } = components;
   return components.use(
@@ -200,25 +200,23 @@ async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded>
     async (encode) => {
       const held = createHeld(device);
       try {
-        const upload = uploadPicture(device, image);
+        const upload = uploadImage(device, image);
         held.hold(upload.bytes);
         const kept = mask && runner.fillsMasks ? held.hold(keptPixels(drawing, mask)) : null;
         const one = held.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
         const run = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
           compute(device, way, (tape) => {
             const x = upload.on(tape);
-            const pictures = kept ? [x, scaleRows(x, kept.region!)] : [x];
-            return pictures.map((given) =>
-              linearCombination([encode(given, tiling)], one.region!, notFinite),
-            );
+            const inputs = kept ? [x, scaleRows(x, kept.region!)] : [x];
+            return inputs.map((given) => linearCombination([encode(given, tiling)], one.region!, notFinite));
           });
         return await orFree(device, async ({ hold, later }) => {
           const made = await finitely(device, options, 'the encoder', run, (tensors) =>
             freeTensors(device, tensors),
           );
           later(() => freeTensors(device, made));
-          const [picture, masked = null] = made;
-          return { picture: picture!, mask: mask && { latents: hold(maskLatents(drawing, mask)), masked } };
+          const [first, masked = null] = made;
+          return { image: first!, mask: mask && { latents: hold(maskLatents(drawing, mask)), masked } };
         });
       } finally {
         held.free();
@@ -229,7 +227,7 @@ async function encodePictures(drawing: Drawing, image: Pixels): Promise<Encoded>
 
 const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;
 
-/** 0 for each pixel that is drawn anew: a picture times it has the middle of the range there. */
+/** 0 for each pixel that is drawn anew: an image times it has the middle of the range there. */
 function keptPixels({ components }: Drawing, mask: Pixels): Tensor {
   const values = Float32Array.from({ length: mask.width * mask.height }, (_, i) =>
     Number(!isMasked(mask, i)),

@@ -32,7 +32,7 @@ export interface ImageModelOptions {
   transformerWeightsPath?: string;
   /** Replaces the pipeline class that model_index.json names. */
   pipelineClassName?: string;
-  /** Kernels for a picture of the model's own size are compiled while it opens. */
+  /** Kernels for an image of the model's own size are compiled while it opens. */
   prepare?: boolean;
   /** Picks the family where neither the folder nor model_index.json does. */
   modelId?: string;
@@ -53,7 +53,7 @@ export interface ImageRequest {
   guidanceRescale?: number;
   /** Sample i uses seed + i. */
   seed: number;
-  /** Pictures of this prompt. */
+  /** Images of this prompt. */
   samples?: number;
   /** Whose random stream makes the noise: torch's generator of the CPU or of CUDA. */
   generatorDevice?: 'cpu' | 'cuda';
@@ -71,9 +71,9 @@ export interface ImageRequest {
   strength?: number;
   /** Inpainting: white is drawn anew. */
   mask?: Pixels;
-  /** Encode and decode in strips: the same picture in less memory. */
+  /** Encode and decode in strips: the same image in less memory. */
   tiling?: boolean;
-  /** At most so many previews of each picture, evenly over the steps that are taken; Infinity: of every step but the last. */
+  /** At most so many previews of each image, evenly over the steps that are taken; Infinity: of every step but the last. */
   previews?: number;
   /** Call arguments of the diffusers pipeline, under diffusers' names. */
   kwargs?: Readonly<Record<string, unknown>>;
@@ -111,7 +111,7 @@ export type ImageEvent =
   /** Words of the prompts that the model never saw, where it ships a list of those it knows; `known`: the singulars it does, of plurals. */
   | { type: 'unknown-words'; words: string[]; known?: Record<string, string> }
   | { type: 'note'; message: string }
-  /** What the denoiser is told: tokens of the prompt, those of the picture it starts from, those of each picture it makes. */
+  /** What the denoiser is told: tokens of the prompt, those of the image it starts from, those of each image it makes. */
   | { type: 'tokens'; text: number; image: number; each: number }
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
   /** After step `step` of `steps`, counted from 1. */
@@ -156,7 +156,7 @@ export interface ImageModel {
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
   /**
    * Draws so many of its steps, at most all, for nobody; with 0 steps only the kernels that it needs are compiled. `tune`
-   * finds the fastest tiling of each product of the denoiser on this adapter, and keeps it on disk; pictures do not change by it.
+   * finds the fastest tiling of each product of the denoiser on this adapter, and keeps it on disk; images do not change by it.
    */
   warmUp(request: ImageRequest, steps: number, options?: { tune?: boolean }): Promise<void>;
   /** Draws. Throws EngineError; ends with `cancelled` within a step when `signal` aborts. */

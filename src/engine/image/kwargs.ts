@@ -18,7 +18,7 @@ export interface CallArguments {
   cfgNormalization?: number;
   /** Z-Image: guidance ends where the denoised share of the way exceeds this; above 1: never. */
   cfgTruncation?: number;
-  /** SDXL: [height, width] or [top, left] in pixels that the picture is said to have had in training. */
+  /** SDXL: [height, width] or [top, left] in pixels that the image is said to have had in training. */
   originalSize?: [number, number];
   cropsTopLeft?: [number, number];
   targetSize?: [number, number];
@@ -26,15 +26,15 @@ export interface CallArguments {
   negativeOriginalSize?: [number, number];
   negativeCropsTopLeft?: [number, number];
   negativeTargetSize?: [number, number];
-  /** Inpainting: only what lies within so many pixels around the mask is drawn, and laid back into the picture. */
+  /** Inpainting: only what lies within so many pixels around the mask is drawn, and laid back into the image. */
   maskPadding?: number;
-  /** SDXL: from this share of the way to a picture on, and to this one, the latents are denoised. */
+  /** SDXL: from this share of the way to an image on, and to this one, the latents are denoised. */
   denoisingStart?: number;
   denoisingEnd?: number;
   /** SDXL: what the second text encoder reads; left out or empty: the same as the first. */
   prompt2?: string;
   negativePrompt2?: string;
-  /** SDXL's refiner: how beautiful the picture is said to have been, and what is not wanted. */
+  /** SDXL's refiner: how beautiful the image is said to have been, and what is not wanted. */
   aestheticScore?: number;
   negativeAestheticScore?: number;
 }
@@ -90,7 +90,7 @@ const COMMON: Arguments = {
   num_inference_steps: integer(1, { request: 'steps' }),
   guidance_scale: number('a number of at least 0', (value) => value >= 0, { request: 'guidance' }),
   num_images_per_prompt: integer(1, { request: 'samples' }),
-  output_type: { wanted: '"pil", a picture', fits: (value) => value === 'pil', into: null },
+  output_type: { wanted: '"pil", an image', fits: (value) => value === 'pil', into: null },
 };
 const SIZE: Arguments = {
   height: integer(1, { request: 'height' }),
@@ -212,12 +212,12 @@ export interface Call {
   refines: boolean;
   /** It has two text encoders. */
   readsTwice: boolean;
-  /** Whether a picture to start from is given, and a mask. */
+  /** Whether an image to start from is given, and a mask. */
   image: boolean;
   mask: boolean;
 }
 
-/** The class that diffusers has for such a request: another of the same models, where a picture or a mask is given. */
+/** The class that diffusers has for such a request: another of the same models, where an image or a mask is given. */
 function classOf({ className, image, mask }: Call): string {
   const models = className.replace(/(Img2Img|Inpaint)?Pipeline$/, '');
   const wanted = mask ? ['Inpaint', 'Img2Img'] : image ? ['Img2Img'] : [];

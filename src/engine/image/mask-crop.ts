@@ -1,12 +1,12 @@
-// Inpainting a part of a picture ("padding_mask_crop"): what lies around the mask is drawn as large as the model draws, and laid
-// back into the picture. Regions, sizes and edges are those of diffusers, to the pixel.
+// Inpainting a part of an image ("padding_mask_crop"): what lies around the mask is drawn as large as the model draws, and laid
+// back into the image. Regions, sizes and edges are those of diffusers, to the pixel.
 
 import { resample } from '../../files/image/resample.ts';
 import type { Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** Pixels of a picture; right and bottom are just outside. */
+/** Pixels of an image; right and bottom are just outside. */
 export interface Region {
   left: number;
   top: number;
@@ -19,7 +19,7 @@ export function isEmpty({ data }: Pixels): boolean {
   return data.every((value) => value === 0);
 }
 
-/** What of the mask is not black, padded, and widened to the proportions of `drawn` as far as the picture goes. */
+/** What of the mask is not black, padded, and widened to the proportions of `drawn` as far as the image goes. */
 export function cropRegion(mask: Pixels, drawn: Size, padding: number): Region {
   const { width, height } = mask;
   const marked = bounds(mask);
@@ -125,7 +125,7 @@ function put(into: Pixels, image: Pixels, x: number, y: number): void {
   }
 }
 
-/** What was drawn of a region, in its place in the picture, as far as the mask is white. */
+/** What was drawn of a region, in its place in the image, as far as the mask is white. */
 export function overlay(image: Pixels, mask: Pixels, drawn: Pixels, region: Region): Pixels {
   const size = { width: region.right - region.left, height: region.bottom - region.top };
   const laid = { width: image.width, height: image.height, data: new Uint8Array(image.data.length) };

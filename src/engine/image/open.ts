@@ -1,5 +1,5 @@
 // Opens an image model: the folder or hub id, what the pipeline consists of, a device. A lost device is opened again for the
-// next picture.
+// next image.
 
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
@@ -8,7 +8,7 @@ import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
 import { isTelling } from './families.ts';
-import { fitPictures } from './given-pictures.ts';
+import { fitImages } from './given-images.ts';
 import type { OpenEvent } from '../open-event.ts';
 import type {
   ImageEvent,
@@ -101,7 +101,7 @@ export async function openImageModelInline(
           // What waits on a lost device may fail before the device says that it is lost.
           await Promise.race([parts.device.lost, new Promise((resolve) => setTimeout(resolve, LOSS_TIME))]);
           if (lost === null) throw cause;
-          const message = `the GPU device was lost (${lost}) while the picture was drawn: ask for it again, a device is opened anew`;
+          const message = `the GPU device was lost (${lost}) while the image was drawn: ask for it again, a device is opened anew`;
           throw new EngineError('device_lost', message, { cause });
         },
       );
@@ -177,7 +177,7 @@ async function drawOn(
       },
     },
     resolved,
-    ...(await fitPictures(platform, resolved)),
+    ...(await fitImages(platform, resolved)),
     signal,
     emit,
     onStage: (name) => (stage = name),
@@ -229,9 +229,9 @@ async function prepare(
 function sized(resolved: Resolved, side: number): Resolved {
   const { request, event } = resolved;
   const blank: Pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };
-  const pictures = { ...(request.image && { image: blank }), ...(request.mask && { mask: blank }) };
+  const images = { ...(request.image && { image: blank }), ...(request.mask && { mask: blank }) };
   const values = { ...event.values, width: side, height: side };
-  return { ...resolved, request: { ...request, ...pictures }, event: { ...event, values } };
+  return { ...resolved, request: { ...request, ...images }, event: { ...event, values } };
 }
 
 function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError {

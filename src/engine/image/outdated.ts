@@ -18,7 +18,7 @@ export function schedulerConfig(
   return { ...named, steps_offset: 1, clip_sample: false, ...(inpaints && { skip_prk_steps: true }) };
 }
 
-/** Latents of a picture, where unet/config.json was written by a converter that said 32 of every model. */
+/** Latents of an image, where unet/config.json was written by a converter that said 32 of every model. */
 export function sampleSizeOf(json: Json, sampleSize: UNetConfig['sampleSize']): UNetConfig['sampleSize'] {
   const isOld = /^0\.[0-8]\./.test(String(json['_diffusers_version']));
   const { sample_size: side } = json;

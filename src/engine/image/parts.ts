@@ -13,7 +13,7 @@ import type { ImageModelInfo, ImageModelOptions } from './image-model.ts';
 import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
 import { schedulerConfig } from './outdated.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
-import { readAutoencoder, type Autoencoder } from './pictures.ts';
+import { readAutoencoder, type Autoencoder } from './autoencoder.ts';
 import { createPlanner, type Planner } from './plan.ts';
 import type { ModelDefaults, ResolveContext } from './resolve.ts';
 import type { Runner } from './runner.ts';

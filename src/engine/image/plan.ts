@@ -116,7 +116,7 @@ function inFile(error: EngineError, isOwn: boolean, path: string): EngineError {
   return new EngineError(code, said, { param: param ?? file, cause });
 }
 
-/** The timestep at which a share of the way to a picture is done. */
+/** The timestep at which a share of the way to an image is done. */
 function cutoff(param: string, share: number, { trained, family, className }: Schedule): number {
   if (family !== 'edm') return roundHalfEven(trained - share * trained);
   const message = `${param} is ${share}, a share of the trained timesteps, and ${className} goes by levels instead: leave it out`;
@@ -148,7 +148,7 @@ function leavesNoStep(param: string, share: number, steps: number, remedy: strin
   return new EngineError('bad_request', message, { param });
 }
 
-/** What a picture to start from makes of the steps, as in diffusers: it differs from pipeline to pipeline. */
+/** What an image to start from makes of the steps, as in diffusers: it differs from pipeline to pipeline. */
 function beginning(
   { steps, strength }: Resolved['event']['values'],
   { takes, plan }: Schedule,

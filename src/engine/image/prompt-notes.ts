@@ -2,7 +2,7 @@
 
 import { parseEmphasis } from './prompt.ts';
 
-/** Beyond it pictures of CLIP models fall apart. */
+/** Beyond it images of CLIP models fall apart. */
 const MOST_WEIGHT = 2;
 
 const FOREIGN: readonly [RegExp, string][] = [
@@ -32,6 +32,6 @@ export function promptNotes(prompt: string, weighs: boolean): string[] {
   const weight = Number(heavy.weight.toFixed(2));
   return [
     ...notes,
-    `"${heavy.text.trim()}" has the weight ${weight}: beyond ${MOST_WEIGHT} pictures usually fall apart`,
+    `"${heavy.text.trim()}" has the weight ${weight}: beyond ${MOST_WEIGHT} images usually fall apart`,
   ];
 }

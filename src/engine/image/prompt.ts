@@ -85,7 +85,7 @@ const MOST_CHARACTERS = 100_000;
 
 /**
  * Windows of BOS, at most `length` - 2 tokens, EOS, padding; at least one. A section between BREAKs begins a window. Throws `bad_request` for a prompt
- * that is longer than any picture needs.
+ * that is longer than any image needs.
  */
 export function promptWindows(prompt: string, tokens: ClipTokens): PromptWindow[] {
   if (prompt.length > MOST_CHARACTERS)

@@ -79,14 +79,14 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     return value as ResolvedImageRequest[K];
   };
 
-  const picture =
+  const fitted =
     given.image && sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults });
   const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);
-  const strength = decide('strength', undefined, picture ? (given.mask ? 1 : 0.8) : null);
+  const strength = decide('strength', undefined, fitted ? (given.mask ? 1 : 0.8) : null);
   const values: ResolvedImageRequest = {
-    width: decide('width', picture?.width, defaults.width),
-    height: decide('height', picture?.height, defaults.height),
+    width: decide('width', fitted?.width, defaults.width),
+    height: decide('height', fitted?.height, defaults.height),
     steps: listed ?? decide('steps', enoughFor(strength, defaults.steps, context), DEFAULTS.steps),
     guidance: decide('guidance', defaults.guidance, DEFAULTS.guidance),
     guidanceRescale: decide('guidanceRescale', undefined, 0),
@@ -99,7 +99,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     backend,
   };
   for (const key of ['width', 'height'] as const) {
-    if (sources[key] === 'model' && picture) sources[key] = 'picture';
+    if (sources[key] === 'model' && fitted) sources[key] = 'picture';
     if (sources[key] === 'contract') sources[key] = 'model';
   }
   // As in diffusers, a list of steps is their number.
@@ -133,7 +133,7 @@ function reasonsOf(
   return Object.fromEntries(told.filter(([key]) => sources[key as keyof typeof sources] === 'model'));
 }
 
-/** A model's own steps, or as many as leave one to take from a picture: turbo models have a single one. */
+/** A model's own steps, or as many as leave one to take from an image: turbo models have a single one. */
 function enoughFor(
   strength: number | null,
   steps: number | undefined,
@@ -159,7 +159,7 @@ function check(
   for (const key of ['width', 'height'] as const) {
     const problem = sideProblem(values[key], sizeMultiple);
     if (problem !== null && sources[key] === 'picture')
-      refuse(key, `${key} by the picture's proportions ${problem}: give \`width\` and \`height\``);
+      refuse(key, `${key} by the image's proportions ${problem}: give \`width\` and \`height\``);
     hold(key, problem);
   }
   hold('steps', stepsProblem(values.steps));

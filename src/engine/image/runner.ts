@@ -37,7 +37,7 @@ export interface Prepared {
 export interface Runner {
   /** Of the latents that it denoises. */
   latentChannels: number;
-  /** Made to fill masks: beside the latents it takes a mask and the picture without what is drawn anew. */
+  /** Made to fill masks: beside the latents it takes a mask and the image without what is drawn anew. */
   fillsMasks: boolean;
   /** Latents that the model was trained at. */
   sampleSize: { height: number; width: number } | null;
@@ -47,7 +47,7 @@ export interface Runner {
   zerosNegative: boolean;
   /** Whether a pass without the prompt is made, to guide by. */
   guides(guidance: number): boolean;
-  /** What flow schedules go by: a picture's tokens, and sigmas before the shift; null for others. */
+  /** What flow schedules go by: an image's tokens, and sigmas before the shift; null for others. */
   flow: { tokens(height: number, width: number): number; sigmas(steps: number): number[] } | null;
   /** Throws bad_checkpoint where weights are not those that the configurations ask for, or a tokenizer is broken. */
   checkFiles(): Promise<void>;

@@ -1,4 +1,4 @@
-// One picture's latents: from noise, or from a picture and noise, down the schedule.
+// One image's latents: from noise, or from an image and noise, down the schedule.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -9,16 +9,16 @@ import { createHeld, type Held } from './held.ts';
 import { createDenoiser, writeRows, type Keeping, type Predictor } from './denoise.ts';
 import type { ImageEvent } from './image-model.ts';
 import type { NoiseStream } from './noise.ts';
-import { channelsLast, type Autoencoder } from './pictures.ts';
+import { channelsLast, type Autoencoder } from './autoencoder.ts';
 import type { Plan } from './schedules/schedule.ts';
 
-/** Pictures that a run starts from, as the encoder left them; they serve all samples. */
+/** Images that a run starts from, as the encoder left them; they serve all samples. */
 export interface Encoded {
-  picture: Tensor;
+  image: Tensor;
   /** Inpainting. */
   mask: {
     latents: Tensor;
-    /** the picture without what is drawn anew, for UNets made for it */ masked: Tensor | null;
+    /** the image without what is drawn anew, for UNets made for it */ masked: Tensor | null;
   } | null;
 }
 
@@ -63,21 +63,21 @@ async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
     writeRows(device, tensor, draw());
     return tensor;
   };
-  const encode = async (picture: Tensor): Promise<Tensor> => {
+  const encode = async (moments: Tensor): Promise<Tensor> => {
     const noise = autoencoder.samples ? drawInto('noise of the encoder') : null;
     const [latents] = await compute(device, options, (tape) => [
-      autoencoder.sample(picture.on(tape), (noise ?? picture).on(tape)),
+      autoencoder.sample(moments.on(tape), (noise ?? moments).on(tape)),
     ]);
     return hold(latents!);
   };
 
   const mask = encoded?.mask ?? null;
-  // A picture that is denoised in part already is begun from as it is.
+  // An image that is denoised in part already is begun from as it is.
   const continues = encoded !== null && plan.fromImage.noise === 0;
   const anew = mask !== null && request.strength === 1 && !continues;
-  // In the order of diffusers, whose random streams these are. A UNet made for inpainting needs no latents of the picture
+  // In the order of diffusers, whose random streams these are. A UNet made for inpainting needs no latents of the image
   // where all of it is drawn anew.
-  const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.picture);
+  const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.image);
   const noise = continues && !mask ? null : drawInto('noise');
   const masked = mask?.masked ? await encode(mask.masked) : null;
   // diffusers encodes what the mask leaves for every UNet, and so draws for it.

@@ -1,10 +1,10 @@
-// The size of a picture that is drawn from another.
+// The size of an image that is drawn from another.
 
 import type { ImageModelInfo, Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** The size asked for; else the picture's own proportions, in at most the pixels that the model draws by default. */
+/** The size asked for; else the image's own proportions, in at most the pixels that the model draws by default. */
 export function sizeFrom(
   image: Size,
   { width, height }: Partial<Size>,
@@ -25,7 +25,7 @@ export function sizeFrom(
 /** Of proportions that pass as equal. */
 const PROPORTION_TOLERANCE = 0.01;
 
-/** Whether a mask covers a picture without being bent. */
+/** Whether a mask covers an image without being bent. */
 export function sameProportions(
   a: { width: number; height: number },
   b: { width: number; height: number },

@@ -117,7 +117,7 @@ function sizeIds(
   const { negativeOriginalSize, negativeTargetSize } = call;
   const sides = states.shape[0] as number;
   const refiner = (config.added.columns - pooled.columns) / config.added.idDims === REFINER_IDS;
-  // As in diffusers: sizes of its own bring a crop of its own, and what starts from a picture has the prompt's.
+  // As in diffusers: sizes of its own bring a crop of its own, and what starts from an image has the prompt's.
   const own = refiner || (values.strength === null && negativeOriginalSize && negativeTargetSize);
   const { negativeCropsTopLeft = own ? NO_CROP : cropsTopLeft } = call;
   const { wanted, unwanted } = AESTHETIC_SCORES;

@@ -21,7 +21,7 @@ export interface UNetRequest {
   guidanceRescale: number;
   /** XL: what the time embedding is told of sizes, one row each for what is not wanted and for the prompt. */
   sizeIds: readonly (readonly number[])[] | null;
-  /** Inpainting UNets: mask and masked picture, [1, height, width, 1 + channels]. */
+  /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
   extra: Tensor | null;
   latents: Tensor;
   output: Tensor;

@@ -1,4 +1,4 @@
-// Z-Image: the states of a Qwen3 language model before its last layer, and a transformer over picture and caption.
+// Z-Image: the states of a Qwen3 language model before its last layer, and a transformer over image and caption.
 
 import { readChatTemplates } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
@@ -180,7 +180,7 @@ async function record(given: PredictorRequest, held: Held): Promise<Predictor> {
         }),
       );
       const [positive] = predictions as [Tensor];
-      // The model gives the way from the picture; schedules want the way to noise.
+      // The model gives the way from the image; schedules want the way to noise.
       if (predictions.length === 1) return [repeat(positive, 1, scalars.region, 0)];
       const guided = linearCombination(predictions, scalars.region, flag.region!);
       if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
@@ -226,7 +226,7 @@ async function prepareSide(
   ]);
   return {
     caption: held.hold(caption!),
-    image: table('rotations of a picture', turns.image),
+    image: table('rotations of an image', turns.image),
     joint: table('rotations of both', turns.joint),
   };
 }

@@ -13,7 +13,7 @@ export function refuseSingleFile(path: string): void {
   if (/\.safetensors$/i.test(path)) throw refusal(path, singleFile());
   if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
   if (/\.(png|jpe?g|webp)$/i.test(path))
-    throw refusal(path, `is a picture, not a model: ${REMEDY}; a picture to start from goes with \`image\``);
+    throw refusal(path, `is an image, not a model: ${REMEDY}; an image to start from goes with \`image\``);
 }
 
 /** Throws for a folder without model_index.json; `config` is its config.json, where there is one. */

@@ -13,7 +13,7 @@ export type OpenFolder = (path: string) => Promise<Folder>;
 const WEIGHTS =
   /^(?:diffusion_pytorch_model|model)(?:\.([\w-]+))?\.safetensors(?:\.index(?:\.([\w-]+))?\.json)?$/;
 const SHARD = /-\d{5}-of-\d{5}\.safetensors$/;
-/** Half precision first, which is what is fetched where there is the choice: the same pictures from half the bytes. */
+/** Half precision first, which is what is fetched where there is the choice: the same images from half the bytes. */
 const VARIANTS = ['fp16', '', 'bf16', 'fp32'];
 
 /** The file with a folder's weights, or the index of its shards. */

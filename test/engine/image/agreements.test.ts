@@ -1,4 +1,4 @@
-// The same picture computed in two ways.
+// The same image computed in two ways.
 
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import type {
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { SMALL_BUDGET } from './drawing.ts';
-import { listen, picturesOf, tinyPipeline } from './pipeline-golden.ts';
+import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 const PATIENCE = 300_000;
 const BASE: ImageRequest = { prompt: 'a red balloon', seed: 7, width: 56, height: 40, steps: 3, guidance: 5 };
@@ -27,7 +27,7 @@ beforeAll(async () => void (model = await openTiny()), PATIENCE);
 afterAll(() => model.close());
 
 const drawOn = async (on: ImageModel, request: Partial<ImageRequest> = {}): Promise<Pixels[]> =>
-  picturesOf(await listen(on, { ...BASE, ...request }));
+  imagesOf(await listen(on, { ...BASE, ...request }));
 const draw = async (request: Partial<ImageRequest> = {}): Promise<Pixels> =>
   (await drawOn(model, request))[0]!;
 
@@ -44,7 +44,7 @@ describe('the same bytes', { timeout: PATIENCE }, () => {
 
   it('of three samples as of three requests with seeds one after the other', async () => {
     const together = await drawOn(model, { samples: 3 });
-    for (const [i, picture] of together.entries()) expect(picture).toEqual(await draw({ seed: 7 + i }));
+    for (const [i, image] of together.entries()) expect(image).toEqual(await draw({ seed: 7 + i }));
   });
 
   it('decoded in strips as at once', async () => {
@@ -90,7 +90,7 @@ it(
       const [resolved] = events.flatMap((event) => (event.type === 'resolved' ? [event] : []));
       expect(resolved?.values.backend).toBe(options.backend === 'generic' ? 'generic' : 'svc');
       await fresh.close();
-      return picturesOf(events)[0]!;
+      return imagesOf(events)[0]!;
     };
     const tuned = await kernelsOf({ backend: 'auto' });
     const plain = await kernelsOf({ backend: 'generic' });
@@ -104,8 +104,8 @@ it(
 
 it('the plain path draws the same within f16 weights', { timeout: PATIENCE }, async () => {
   const plain = await openTiny({ backend: 'generic' });
-  const [picture] = await drawOn(plain);
-  expect(largestDifference(picture!, await draw())).toBeLessThanOrEqual(2);
+  const [image] = await drawOn(plain);
+  expect(largestDifference(image!, await draw())).toBeLessThanOrEqual(2);
   await plain.close();
 });
 
@@ -113,7 +113,7 @@ it('in f32 throughout the same is drawn, of weights twice as large', { timeout: 
   const wide = await openTiny({ allF32: true });
   const [narrow, wider] = [await listen(model, BASE), await listen(wide, BASE)];
   await wide.close();
-  expect(largestDifference(picturesOf(wider)[0]!, picturesOf(narrow)[0]!)).toBeLessThanOrEqual(2);
+  expect(largestDifference(imagesOf(wider)[0]!, imagesOf(narrow)[0]!)).toBeLessThanOrEqual(2);
   const decoding = (events: readonly ImageEvent[]): number =>
     Math.max(
       ...events.map((event) => (event.type === 'stage' && event.name === 'decoding' ? event.peakBytes : 0)),
@@ -137,10 +137,10 @@ it('with the denoiser’s weights from elsewhere the same is drawn', { timeout: 
 it('int8 draws nearly the same', { timeout: PATIENCE }, async () => {
   const exact = await draw();
   const packed = await openTiny({ quantization: 'int8' });
-  const [picture] = await drawOn(packed);
+  const [image] = await drawOn(packed);
   await packed.close();
   const mean =
-    exact.data.reduce((sum, value, i) => sum + Math.abs(value - picture!.data[i]!), 0) / exact.data.length;
+    exact.data.reduce((sum, value, i) => sum + Math.abs(value - image!.data[i]!), 0) / exact.data.length;
   expect(mean).toBeGreaterThan(0);
   expect(mean).toBeLessThan(4);
 });
@@ -164,8 +164,8 @@ describe('a request that ends early', { timeout: PATIENCE }, () => {
     for (let i = 0; i < 3; i++) {
       for await (const event of small.generate(BASE)) if (event.type === 'step') break;
     }
-    const [picture] = await drawOn(small);
-    expect(picture).toEqual(await draw());
+    const [image] = await drawOn(small);
+    expect(image).toEqual(await draw());
     await small.close();
   });
 });

@@ -6,7 +6,7 @@ import type { StageName } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET } from './drawing.ts';
-import { picturesOf, tinyPipeline } from './pipeline-golden.ts';
+import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -49,7 +49,7 @@ async function watch(parts: Parts, request: Parameters<typeof drawOn>[1]): Promi
       return false;
     },
   });
-  expect(picturesOf(events)).not.toEqual([]);
+  expect(imagesOf(events)).not.toEqual([]);
   return { peaks, left, inSteps };
 }
 

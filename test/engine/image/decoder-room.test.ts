@@ -1,10 +1,10 @@
-// A picture too large to be decoded whole is decoded in strips, to the same bytes; one too large for that is refused before a step.
+// An image too large to be decoded whole is decoded in strips, to the same bytes; one too large for that is refused before a step.
 
 import { expect, it } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { picturesOf, tinyPipeline } from './pipeline-golden.ts';
+import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 const PATIENCE = 300_000;
 const REQUEST: ImageRequest = {
@@ -16,7 +16,7 @@ const REQUEST: ImageRequest = {
   guidance: 1,
 };
 
-/** The events of a picture on a budget, and what it failed with. */
+/** The events of an image on a budget, and what it failed with. */
 async function drawWith(
   memoryBudget: number,
   request: Partial<ImageRequest> = {},
@@ -40,7 +40,7 @@ const peakOf = (events: readonly ImageEvent[]): number =>
     0,
   );
 
-it('strips where the whole picture has no room', { timeout: PATIENCE }, async () => {
+it('strips where the whole image has no room', { timeout: PATIENCE }, async () => {
   const whole = await drawWith(1e8);
   const strips = await drawWith(1e8, { tiling: true });
   const [most, least] = [peakOf(whole.events), peakOf(strips.events)];
@@ -48,7 +48,7 @@ it('strips where the whole picture has no room', { timeout: PATIENCE }, async ()
   const squeezed = await drawWith(0.97 * most);
   expect(squeezed.error).toBeNull();
   expect(peakOf(squeezed.events)).toBe(least);
-  expect(picturesOf(squeezed.events)).toEqual(picturesOf(whole.events));
+  expect(imagesOf(squeezed.events)).toEqual(imagesOf(whole.events));
 
   const { events, error } = await drawWith(0.6 * least);
   expect(error).toMatchObject({

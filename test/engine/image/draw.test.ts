@@ -1,4 +1,4 @@
-// What a drawing leaves behind on the device, whenever it ends, what of its picture it begins from, and the passes of its steps.
+// What a drawing leaves behind on the device, whenever it ends, what of its image it begins from, and the passes of its steps.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
@@ -13,7 +13,7 @@ import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
 import { disguise, openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage, type Drawn } from './drawing.ts';
-import { picturesOf } from './pipeline-golden.ts';
+import { imagesOf } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -79,7 +79,7 @@ it('says in the words of a request that the adapter cannot bind a tensor', async
   await fresh.components.close();
 });
 
-it('compiles what a picture needs without drawing it, and then no more', async () => {
+it('compiles what an image needs without drawing it, and then no more', async () => {
   const heard: [number, number][] = [];
   const options = { onKernels: (done: number, total: number) => void heard.push([done, total]) };
   // A way of drawing that no other test takes.
@@ -103,7 +103,7 @@ it('compiles what a picture needs without drawing it, and then no more', async (
     const other = drawOn(fresh, { ...request, image: grey(90) }, { options: stops });
     await expect(other).rejects.toMatchObject({ code: 'cancelled' });
     expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
-    const drawn = picturesOf(await drawOn(fresh, request, { options }))[0];
+    const drawn = imagesOf(await drawOn(fresh, request, { options }))[0];
     expect(heard).toEqual([]);
     expect(new Set(drawn?.data).size).toBeGreaterThan(3);
     expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
@@ -118,7 +118,7 @@ it('gives back all it held when it is done', async () => {
   expect(parts.device.memory()).toMatchObject({ step: 0, arena: 0 });
 });
 
-it('encodes and decodes in strips: the same picture', async () => {
+it('encodes and decodes in strips: the same image', async () => {
   const other = await openTiny(parts.device);
   const { autoencoder } = other;
   const [width, height] = [32, 96];
@@ -139,7 +139,7 @@ it('encodes and decodes in strips: the same picture', async () => {
     },
   };
   const of = async (tiling: boolean) =>
-    picturesOf(await drawOn(heard, { image, width, height, steps: 1, strength: 1, tiling }))[0];
+    imagesOf(await drawOn(heard, { image, width, height, steps: 1, strength: 1, tiling }))[0];
   const inStrips = await of(true);
   expect(strips.length).toBeGreaterThan(1);
   expect(new Set(strips)).toEqual(new Set([32]));
@@ -149,9 +149,9 @@ it('encodes and decodes in strips: the same picture', async () => {
   await other.components.close();
 });
 
-it('begins from the picture at strength 1 too, with a mask from noise alone', async () => {
+it('begins from the image at strength 1 too, with a mask from noise alone', async () => {
   const of = async (request: Partial<ImageRequest>) =>
-    picturesOf(await drawing({ ...request, strength: 1 }))[0];
+    imagesOf(await drawing({ ...request, strength: 1 }))[0];
   expect(await of({ image: grey(0) })).not.toEqual(await of({ image: grey(255) }));
   const mask = grey(255);
   expect(await of({ image: grey(0), mask })).toEqual(await of({ image: grey(255), mask }));

@@ -1,4 +1,4 @@
-// Pictures drawn on parts of a tiny pipeline, any of which a test may replace.
+// Images drawn on parts of a tiny pipeline, any of which a test may replace.
 
 import type { Components } from '../../../src/engine/image/components.ts';
 import type { ComputeOptions } from '../../../src/engine/image/compute.ts';

@@ -20,7 +20,7 @@ interface Golden {
 const file = new URL('../../golden/mask-crop.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: Record<string, Golden> };
 
-function picture([width, height]: [number, number], turn = 0): Pixels {
+function imageOf([width, height]: [number, number], turn = 0): Pixels {
   const data = Uint8Array.from({ length: 3 * width * height }, (_, at) => {
     const [x, y, channel] = [Math.floor(at / 3) % width, Math.floor(at / 3 / width), at % 3];
     return (x * 37 + y * 61 + channel * 83 + x * y * 7 + turn * 101) % 256;
@@ -40,7 +40,7 @@ function maskOf({ size: [width, height], marked: [left, top, right, bottom] }: G
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
 
 describe.each(Object.entries(cases))('%s', (_, golden) => {
-  const image = picture(golden.size);
+  const image = imageOf(golden.size);
   const mask = maskOf(golden);
   const [width, height] = golden.drawn;
   const region = cropRegion(mask, { width, height }, golden.padding);
@@ -56,7 +56,7 @@ describe.each(Object.entries(cases))('%s', (_, golden) => {
   });
 
   it('is laid back within one of 255', () => {
-    const shown = overlay(image, mask, picture(golden.drawn, 1), region);
+    const shown = overlay(image, mask, imageOf(golden.drawn, 1), region);
     expect([shown.width, shown.height]).toEqual(golden.size);
     const wanted = bytes(golden.shown);
     expect(shown.data.filter((value, at) => Math.abs(value - wanted[at]!) > 1)).toHaveLength(0);

@@ -7,7 +7,7 @@ import type { Resolved } from '../../../src/engine/image/resolve.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };
 
-/** Draws nothing, until it is told that the picture is done. */
+/** Draws nothing, until it is told that the image is done. */
 function slowModel() {
   const drawn: string[] = [];
   let finish!: () => void;

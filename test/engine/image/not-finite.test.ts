@@ -1,4 +1,4 @@
-// What a model computes that is no finite number is computed again by plain kernels: the same picture, and nothing left behind.
+// What a model computes that is no finite number is computed again by plain kernels: the same image, and nothing left behind.
 
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { encodeClip } from '../../../src/engine/image/clip-text.ts';
@@ -19,7 +19,7 @@ import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage } from './drawing.ts';
-import { picturesOf } from './pipeline-golden.ts';
+import { imagesOf } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -89,9 +89,9 @@ const LATENTS: [string, () => Parts, () => Runner, Partial<ImageRequest>][] = [
   ],
 ];
 
-it.each(LATENTS)('a picture of %s is drawn again from its first step on', async (_, whole, runner, more) => {
+it.each(LATENTS)('an image of %s is drawn again from its first step on', async (_, whole, runner, more) => {
   const request = { ...more, samples: 2, steps: 3 };
-  const right = picturesOf(await drawOn(whole(), request));
+  const right = imagesOf(await drawOn(whole(), request));
   multiplyBy(1);
   const events = await drawOn(whole(), request, {
     with: { runner: runner() },
@@ -100,11 +100,11 @@ it.each(LATENTS)('a picture of %s is drawn again from its first step on', async 
       return false;
     },
   });
-  const message = 'a step gave values that are not finite numbers; the picture is drawn again in plain f32';
+  const message = 'a step gave values that are not finite numbers; the image is drawn again in plain f32';
   expect(notesIn(events)).toEqual([message, message]);
   const steps = events.flatMap((event) => (event.type === 'step' ? [`${event.sample}.${event.step}`] : []));
   expect(steps.slice(0, 5)).toEqual(['0.1', '0.2', '0.1', '0.2', '0.3']);
-  expectSame(picturesOf(events), right);
+  expectSame(imagesOf(events), right);
 });
 
 it('a step that plain kernels cannot compute either is an error, and nothing stays behind', async () => {
@@ -119,13 +119,13 @@ it('a step that plain kernels cannot compute either is an error, and nothing sta
   expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
 });
 
-it('a picture is decoded again', async () => {
+it('an image is decoded again', async () => {
   const { autoencoder } = parts;
   const decoder: Drawing['autoencoder']['decoder'] = (weights) => {
     const decode = autoencoder.decoder(weights);
     return (latents, tiling) => spoiled(decode(latents, tiling));
   };
-  const right = picturesOf(await drawOn(parts, {}));
+  const right = imagesOf(await drawOn(parts, {}));
   const { heard, options } = notes();
   // A page stays with its weights: this one's are its own.
   const { components } = await openTiny(device);
@@ -139,17 +139,17 @@ it('a picture is decoded again', async () => {
   );
   await components.close();
   expect(heard).toEqual(['the decoder']);
-  expectSame(picturesOf(events), right);
+  expectSame(imagesOf(events), right);
 });
 
-it('the picture to start from is encoded again', async () => {
+it('the image to start from is encoded again', async () => {
   const { autoencoder } = parts;
   const encoder: Drawing['autoencoder']['encoder'] = (weights) => {
     const encode = autoencoder.encoder(weights);
-    return (picture, tiling) => spoiled(encode(picture, tiling));
+    return (image, tiling) => spoiled(encode(image, tiling));
   };
   const request = { image: grey(90), strength: 0.5 };
-  const right = picturesOf(await drawOn(parts, request));
+  const right = imagesOf(await drawOn(parts, request));
   const { heard, options } = notes();
   const { components } = await openTiny(device);
   const events = await drawOn(parts, request, {
@@ -158,7 +158,7 @@ it('the picture to start from is encoded again', async () => {
   });
   await components.close();
   expect(heard).toEqual(['the encoder']);
-  expectSame(picturesOf(events), right);
+  expectSame(imagesOf(events), right);
 });
 
 it('a text is encoded again', async () => {
@@ -186,7 +186,7 @@ it('a text is encoded again', async () => {
 
 it('a caption of Z-Image is encoded again', async () => {
   const request = { guidance: 2, negativePrompt: 'fog', steps: 2 };
-  const right = picturesOf(await drawOn(zImage, request));
+  const right = imagesOf(await drawOn(zImage, request));
   const wrapped = withPage<TextForward>(
     zImage,
     'text_encoder',
@@ -197,7 +197,7 @@ it('a caption of Z-Image is encoded again', async () => {
   const { heard, options } = notes();
   const events = await drawOn(zImage, request, { options, with: { runner: zImageRunner(wrapped) } });
   expect(heard).toEqual(['the text encoder', 'the text encoder']);
-  expectSame(picturesOf(events), right);
+  expectSame(imagesOf(events), right);
 });
 
 it('what plain kernels cannot compute either is an error, and nothing stays behind', async () => {

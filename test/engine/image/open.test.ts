@@ -10,7 +10,7 @@ import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { changed, open, REQUEST } from './open-model.ts';
-import { listen, picturesOf, tinyPipeline } from './pipeline-golden.ts';
+import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -88,7 +88,7 @@ it('warms up by some steps of what is asked for, however few those are', async (
   await model.close();
 });
 
-it('compiles for a class that draws from pictures', async () => {
+it('compiles for a class that draws from images', async () => {
   const stages = new Set<string | undefined>();
   const model = await openImageModelInline(
     nodePlatform,
@@ -242,7 +242,7 @@ describe('quantization auto', () => {
 });
 
 it(
-  'a lost device ends the picture with device_lost, and the next one is drawn on a new device',
+  'a lost device ends the image with device_lost, and the next one is drawn on a new device',
   { timeout: 300_000 },
   async () => {
     const devices: Device[] = [];
@@ -254,13 +254,13 @@ it(
       },
     };
     const model = await openImageModelInline(platform, { model: tinyPipeline('sd1') });
-    const before = picturesOf(await listen(model, REQUEST));
+    const before = imagesOf(await listen(model, REQUEST));
     const run = async (): Promise<void> => {
       for await (const event of model.generate({ ...REQUEST, steps: 20 }))
         if (event.type === 'step') devices[0]!.destroy();
     };
     await expect(run()).rejects.toMatchObject({ code: 'device_lost' });
-    expect(picturesOf(await listen(model, REQUEST))).toEqual(before);
+    expect(imagesOf(await listen(model, REQUEST))).toEqual(before);
     expect(devices.length).toBe(2);
     await model.close();
   },

@@ -44,7 +44,7 @@ function readGolden(name: string): PipelineGolden {
 
 export const isBrief = (name: string): boolean => readGolden(name).brief === true;
 
-/** Latents of the first picture after the last step, [channels][height][width]. */
+/** Latents of the first image after the last step, [channels][height][width]. */
 export async function lastLatents(name: string): Promise<Float32Array> {
   const stored = await storedTensor(name, 'outputs', `latents_${readGolden(name).timesteps.length}`);
   const all = new Float32Array(stored!.bytes.buffer);
@@ -69,8 +69,8 @@ export async function storedTensor(
   return entry && bytes ? { shape: entry.shape, bytes } : null;
 }
 
-/** Pictures, or masks, one after the other. */
-export async function storedPictures(
+/** Images, or masks, one after the other. */
+export async function storedImages(
   name: string,
   file: 'inputs' | 'outputs',
   tensor: string,
@@ -104,8 +104,8 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
     component,
     `${FOLDER}/${path}`,
   ]);
-  const [image] = await storedPictures(name, 'inputs', 'image');
-  const [mask] = await storedPictures(name, 'inputs', 'mask');
+  const [image] = await storedImages(name, 'inputs', 'image');
+  const [mask] = await storedImages(name, 'inputs', 'mask');
   return {
     options: {
       model: `${FOLDER}/${golden.checkpoint}`,
@@ -118,7 +118,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       samples: golden.seeds.length,
       kwargs,
       ...(golden.noise ? { generatorDevice: golden.noise } : {}),
-      // Of diffusers' size, which is the picture's; ours keeps near the model's own.
+      // Of diffusers' size, which is the image's; ours keeps near the model's own.
       ...(image && { image, ...('width' in kwargs ? {} : { width: image.width, height: image.height }) }),
       ...(mask ? { mask } : {}),
     },
@@ -148,6 +148,6 @@ export async function listen(
   return events;
 }
 
-export function picturesOf(events: readonly ImageEvent[]): Pixels[] {
+export function imagesOf(events: readonly ImageEvent[]): Pixels[] {
   return events.flatMap((event) => (event.type === 'image' ? [event.image] : []));
 }

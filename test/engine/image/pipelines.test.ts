@@ -1,13 +1,13 @@
 // Whole pipelines against what diffusers draws on the same tiny checkpoints, noise included: the latents at the end, of which
-// eight bits would hide much, and the pictures.
+// eight bits would hide much, and the images.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FORESEEN } from '../../../src/engine/image/decoder-room.ts';
 import { draw } from '../../../src/engine/image/draw.ts';
-import { fitPictures } from '../../../src/engine/image/given-pictures.ts';
+import { fitImages } from '../../../src/engine/image/given-images.ts';
 import type { ImageEvent, Pixels } from '../../../src/engine/image/image-model.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
-import type { Autoencoder } from '../../../src/engine/image/pictures.ts';
+import type { Autoencoder } from '../../../src/engine/image/autoencoder.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
@@ -22,8 +22,8 @@ import {
   listen,
   openPipelineGolden,
   PIPELINE_GOLDENS,
-  picturesOf,
-  storedPictures,
+  imagesOf,
+  storedImages,
 } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
@@ -33,7 +33,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-/** The autoencoder, and the latents of the first picture that its decoder is given: [channels][height][width], as in torch. */
+/** The autoencoder, and the latents of the first image that its decoder is given: [channels][height][width], as in torch. */
 function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latents(): Promise<Float32Array> } {
   let first: { x: Tensor; bytes: Promise<ArrayBuffer> } | undefined;
   return {
@@ -61,7 +61,7 @@ function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latent
   };
 }
 
-async function drawGolden(name: string): Promise<{ pictures: Pixels[]; latents: Float32Array }> {
+async function drawGolden(name: string): Promise<{ images: Pixels[]; latents: Float32Array }> {
   const { options, request } = await goldenRequest(name);
   const pipeline = await openPipeline(options.model, openDiskFolder, options);
   const parts = await openParts(device, nodePlatform, pipeline, options, () => {});
@@ -73,14 +73,14 @@ async function drawGolden(name: string): Promise<{ pictures: Pixels[]; latents: 
     autoencoder,
     plan: parts.planner.plan(resolved),
     resolved,
-    ...(await fitPictures(nodePlatform, resolved)),
+    ...(await fitImages(nodePlatform, resolved)),
     signal: undefined,
     options: { plain: false },
     emit: (event) => events.push(event),
   });
   await parts.components.close();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
-  return { pictures: picturesOf(events), latents: await latents() };
+  return { images: imagesOf(events), latents: await latents() };
 }
 
 function expectClose(found: Float32Array, wanted: Float32Array): void {
@@ -110,9 +110,9 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
 
 describe('tuned', { timeout: PATIENCE }, () => {
   it.each(PIPELINE_GOLDENS)('%s', async (name) => {
-    const { pictures, latents } = await drawGolden(name);
+    const { images, latents } = await drawGolden(name);
     expectClose(latents, await lastLatents(name));
-    expectSame(pictures, await storedPictures(name, 'outputs', 'pixels'));
+    expectSame(images, await storedImages(name, 'outputs', 'pixels'));
   });
 });
 
@@ -127,14 +127,14 @@ describe('generic', { timeout: PATIENCE }, () => {
     const events = await listen(model, request);
     await model.close();
     expect(events.filter(({ type }) => type === 'note')).toEqual([]);
-    expectSame(picturesOf(events), await storedPictures(name, 'outputs', 'pixels'));
+    expectSame(imagesOf(events), await storedImages(name, 'outputs', 'pixels'));
   });
 });
 
 it('Z-Image guides from above 0 on, as diffusers does', { timeout: PATIENCE }, async () => {
   const { model, request } = await openPipelineGolden('pipeline-z-image');
   const drawn = async (guidance: number) =>
-    picturesOf(await listen(model, { ...request, samples: 1, guidance }))[0];
+    imagesOf(await listen(model, { ...request, samples: 1, guidance }))[0];
   const without = await drawn(0);
   expect(await drawn(1e-9)).toEqual(without); // pos + g · (pos − neg)
   expect(await drawn(1)).not.toEqual(without);

@@ -1,4 +1,4 @@
-// How many steps a picture to start from leaves: diffusers counts them differently from pipeline to pipeline.
+// How many steps an image to start from leaves: diffusers counts them differently from pipeline to pipeline.
 
 import { describe, expect, it } from 'vitest';
 import { createPlanner } from '../../../src/engine/image/plan.ts';

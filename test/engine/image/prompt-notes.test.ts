@@ -18,9 +18,9 @@ describe('a prompt', () => {
     ['a [cat:dog:0.5] there', asWords('[cat:dog:0.5]', STEPS)],
     ['a [cat|dog] there', asWords('[cat|dog]', STEPS)],
     ['a cat AND a dog', asWords('AND', 'prompts are not drawn together here')],
-    ['a ((red:1.5):1.5) house', '"red" has the weight 2.25: beyond 2 pictures usually fall apart'],
-    ['a (red:-3) house', '"red" has the weight -3: beyond 2 pictures usually fall apart'],
-    ['a clock (at 10:30)', '"at 10" has the weight 30: beyond 2 pictures usually fall apart'],
+    ['a ((red:1.5):1.5) house', '"red" has the weight 2.25: beyond 2 images usually fall apart'],
+    ['a (red:-3) house', '"red" has the weight -3: beyond 2 images usually fall apart'],
+    ['a clock (at 10:30)', '"at 10" has the weight 30: beyond 2 images usually fall apart'],
   ])('%s', (prompt, note) => expect(promptNotes(prompt, true)).toEqual([note]));
 
   it('of a model without emphasis', () => {

@@ -56,7 +56,7 @@ describe('call arguments', () => {
     expect(resolved(className, { kwargs }).call).toEqual(call);
   });
 
-  it('are those of the class that draws from a picture where one is given', () => {
+  it('are those of the class that draws from an image where one is given', () => {
     const kwargs = { strength: 0.25 };
     for (const className of [SD, XL, Z, 'LatentConsistencyModelPipeline']) {
       expect(resolved(className, { kwargs, image }).event.values.strength).toBe(0.25);
@@ -83,7 +83,7 @@ describe('call arguments', () => {
     [SD, { kwargs: { timesteps: [999], sigmas: [14, 0] } }, /timesteps and sigmas each .*: give one of them/],
     [SD, { kwargs: { prompt_2: 'x' } }, /^StableDiffusionPipeline has no call argument prompt_2/],
     [SD, { kwargs: { prompt: 'x' } }, /prompt of diffusers' .* not built: give it beside the call arguments/],
-    [SD, { kwargs: { output_type: 'latent' } }, /output_type is "latent", it takes "pil", a picture/],
+    [SD, { kwargs: { output_type: 'latent' } }, /output_type is "latent", it takes "pil", an image/],
     [XL, { kwargs: { prompt_2: 3 } }, /prompt_2 is 3, it takes a string/],
     [XL, { kwargs: { denoising_end: 0 } }, /denoising_end is 0, it takes a number above 0 and at most 1/],
     [
@@ -126,7 +126,7 @@ it.each([
   expect(event).toMatchObject({ values: { steps }, sources: { steps: 'kwargs' } });
 });
 
-it('a size says that it comes from the picture to start from, where it does', () => {
+it('a size says that it comes from the image to start from, where it does', () => {
   const sizes = (request: Partial<ImageRequest>) => {
     const { width, height } = resolved(SD, request).event.sources;
     return [width, height];
@@ -136,13 +136,13 @@ it('a size says that it comes from the picture to start from, where it does', ()
   expect(sizes({})).toEqual(['model', 'model']);
 });
 
-it('a size that is refused says that it comes from the picture, where nobody gave it', () => {
+it('a size that is refused says that it comes from the image, where nobody gave it', () => {
   const thin = { width: 3000, height: 3, data: new Uint8Array(3 * 9000) };
   expect(() => resolved(SD, { image: thin, height: 64 })).toThrow(
     expect.objectContaining({
       param: 'width',
       message:
-        "width by the picture's proportions is 64000; it is an integer from 8 to 16384: give `width` and `height`",
+        "width by the image's proportions is 64000; it is an integer from 8 to 16384: give `width` and `height`",
     }),
   );
   expect(() => resolved(SD, { image: thin, width: 64004 })).toThrow(/^width is 64004;/);
@@ -225,10 +225,10 @@ it.each([
 });
 
 it.each<[string, string, Partial<ImageRequest>, number]>([
-  ['a picture', SD, { image }, 2],
-  ['less of a picture', XL, { image, strength: 0.3 }, 4],
+  ['an image', SD, { image }, 2],
+  ['less of an image', XL, { image, strength: 0.3 }, 4],
   ['a mask, which is drawn anew', SD, { image, mask: image }, 1],
-  ['no picture', SD, {}, 1],
+  ['no image', SD, {}, 1],
   ['a number of steps of its own', SD, { image, steps: 1 }, 1],
   ['a flow model, where a part of a step is one', Z, { image, strength: 0.3 }, 1],
   ['LCM, which spreads its steps', 'LatentConsistencyModelPipeline', { image, strength: 0.3 }, 1],

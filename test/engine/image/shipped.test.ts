@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageModel } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { listen, picturesOf } from './pipeline-golden.ts';
+import { listen, imagesOf } from './pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -26,10 +26,10 @@ it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
   const events = await listen(model, { prompt, seed: Number(seed) });
   expect(events.filter(({ type }) => type === 'step').length).toBe(20);
   expect(events.filter(({ type }) => type === 'unknown-words' || type === 'note')).toEqual([]);
-  const [picture] = picturesOf(events);
+  const [image] = imagesOf(events);
   const { data, info } = await sharp(inRoot(shown)).raw().toBuffer({ resolveWithObject: true });
-  expect([picture!.width, picture!.height, 3]).toEqual([info.width, info.height, info.channels]);
-  const far = picture!.data.filter((value, i) => Math.abs(value - data[i]!) > 1);
+  expect([image!.width, image!.height, 3]).toEqual([info.width, info.height, info.channels]);
+  const far = image!.data.filter((value, i) => Math.abs(value - data[i]!) > 1);
   expect(far.length).toBeLessThanOrEqual(data.length / 1000);
 });
 
@@ -41,10 +41,10 @@ it('previews it by a linear map, also where its decoder waits its turn', async (
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
   const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
   expect(previews.length).toBe(4);
-  const [picture] = picturesOf(events);
+  const [image] = imagesOf(events);
   const away = previews.map(({ width, height, data }) => {
-    expect([width, height]).toEqual([picture!.width, picture!.height]);
-    return data.reduce((sum, value, i) => sum + Math.abs(value - picture!.data[i]!), 0) / data.length;
+    expect([width, height]).toEqual([image!.width, image!.height]);
+    return data.reduce((sum, value, i) => sum + Math.abs(value - image!.data[i]!), 0) / data.length;
   });
   expect(away).toEqual(away.toSorted((a, b) => b - a));
   expect(away.at(-1)).toBeLessThan(12);

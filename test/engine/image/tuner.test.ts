@@ -1,4 +1,4 @@
-// Tuning as a picture model does it: told, kept for the next device, and nothing where it cannot be measured.
+// Tuning as an image model does it: told, kept for the next device, and nothing where it cannot be measured.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTuner } from '../../../src/engine/image/tuner.ts';

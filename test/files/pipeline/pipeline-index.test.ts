@@ -206,8 +206,8 @@ describe('is refused:', () => {
       /x\.safetensors is a single-file checkpoint, which this version does not read: give a folder/,
     ],
     ['x.ckpt', /x\.ckpt is a Python pickle \(x\.ckpt\)/],
-    ['x.png', /x\.png is a picture, not a model: give a folder or hub id in the diffusers layout/],
-    ['x.jpg', /x\.jpg is a picture, not a model/],
+    ['x.png', /x\.png is an image, not a model: give a folder or hub id in the diffusers layout/],
+    ['x.jpg', /x\.jpg is an image, not a model/],
   ])('the file %s', async (name, message) => {
     const error = await refusal(join(await folderOf({ [name]: '' }), name));
     expect(error).toMatchObject({ code: 'unsupported' });

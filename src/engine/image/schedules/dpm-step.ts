@@ -40,7 +40,7 @@ export function advance(
   const fresh = end.sigma * Math.sqrt(clean ? 1 - Math.exp(-2 * h) : Math.exp(2 * h) - 1);
 
   const first = order < 3 && !heun ? phi / 2 : clean ? 1 - phi / z : phi / z - 1;
-  // The SDE's half has the other sign than its expansion asks for; diffusers has it so, and equal pictures are worth more.
+  // The SDE's half has the other sign than its expansion asks for; diffusers has it so, and equal images are worth more.
   const second = (phi - z) / z ** 2 + (clean && !sde ? 0.5 : -0.5);
   const parts: [number, Sum][] = [
     [kept, from],

@@ -1,4 +1,4 @@
-// Sigmas of the flow-matching schedules: a line from 1 down, shifted by a constant or by the picture's size, stretched to
+// Sigmas of the flow-matching schedules: a line from 1 down, shifted by a constant or by the image's size, stretched to
 // end at a given sigma, or respaced.
 
 import { EngineError } from '../../../files/error.ts';
@@ -68,7 +68,7 @@ function trainedLine(flow: Flow, steps: number): number[] {
   return linspace(end(1), end(1 / flow.trained), steps);
 }
 
-/** By a constant, or by the picture's size. */
+/** By a constant, or by the image's size. */
 export function shifted(
   flow: Omit<Flow, 'trained' | 'respacing'>,
   request: PlanRequest,
@@ -86,7 +86,7 @@ export function muOf(flow: SizeShift, tokens: number | undefined): number {
   if (tokens === undefined) {
     throw new EngineError(
       'bad_request',
-      `${flow.className} shifts by the picture's size (use_dynamic_shifting); give imageTokens or mu.`,
+      `${flow.className} shifts by the image's size (use_dynamic_shifting); give imageTokens or mu.`,
       {
         param: 'imageTokens',
       },

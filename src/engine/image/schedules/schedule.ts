@@ -79,7 +79,7 @@ export interface PlanRequest {
   timesteps?: readonly number[];
   /** Flow schedules: sigmas before the shift, one a step, falling from 1. Euler: its own, the one it ends at included. */
   sigmas?: readonly number[];
-  /** Flow schedules that shift by the picture's size: its tokens, or the shift's μ itself. */
+  /** Flow schedules that shift by the image's size: its tokens, or the shift's μ itself. */
   imageTokens?: number;
   mu?: number;
   /** DDIM (default 0) and TCD (default 0.3): share of fresh noise, 0 to 1. */

@@ -60,7 +60,7 @@ function oracle(plan: Plan, flow: boolean, clean: number): number {
 // lags a timestep behind its latents, as in diffusers.
 const ELSEWHERE = ['LCMScheduler', 'TCDScheduler', 'DEISMultistepScheduler'];
 const ending = all.filter(([, { className }]) => !ELSEWHERE.includes(className));
-test.each(ending)('%s: a model that knows the picture leads to it', (_, { className, family, plan }) => {
+test.each(ending)('%s: a model that knows the image leads to it', (_, { className, family, plan }) => {
   for (const first of className === 'PNDMScheduler' ? [0] : [10, 0]) {
     expect(oracle(plan({ steps: 20, first }), family === 'flow', 0.75)).toBeCloseTo(0.75, 6);
   }

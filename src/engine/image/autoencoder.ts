@@ -1,4 +1,4 @@
-// Pictures and latents: what goes through the autoencoder, either way, and the noise that is drawn for latents.
+// Images and latents: what goes through the autoencoder, either way, and the noise that is drawn for latents.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -23,10 +23,10 @@ export interface Autoencoder {
   /** Pixels along a side of one latent. */
   factor: number;
   scales: LatentScales;
-  /** Latents of the denoiser [1, h, w, c] → pictures in −1 … 1 [1, factor · h, factor · w, 3] */
+  /** Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3] */
   decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
-  /** Pictures in −1 … 1 → what `sample` makes latents of */
-  encoder(weights: WeightTable): (picture: Tensor, tiling: Tiling) => Tensor;
+  /** Images in −1 … 1 → what `sample` makes latents of */
+  encoder(weights: WeightTable): (image: Tensor, tiling: Tiling) => Tensor;
   /** Whether it works in strips. */
   tiles: boolean;
   /** Whether `sample` wants noise. */
@@ -68,9 +68,9 @@ export function readAutoencoder(className: string, json: Json, file: string): Au
   };
 }
 
-/** A picture on the tape, in −1 … 1, [1, height, width, 3]. */
-export function uploadPicture(device: Device, picture: Pixels): { bytes: Tensor; on(tape: Tape): Tensor } {
-  const { width, height, data } = picture;
+/** An image on the tape, in −1 … 1, [1, height, width, 3]. */
+export function uploadImage(device: Device, image: Pixels): { bytes: Tensor; on(tape: Tape): Tensor } {
+  const { width, height, data } = image;
   const words = new Uint32Array(width * height);
   for (let i = 0; i < words.length; i++)
     words[i] = data[3 * i]! | (data[3 * i + 1]! << 8) | (data[3 * i + 2]! << 16);
@@ -79,7 +79,7 @@ export function uploadPicture(device: Device, picture: Pixels): { bytes: Tensor;
 }
 
 /** What `toPixels` made, read back. */
-export async function readPicture(
+export async function readImage(
   device: Device,
   bytes: Tensor,
   width: number,

@@ -1,22 +1,22 @@
-// The picture that a drawing starts from and its mask, as they were given and at the size that is drawn.
+// The image that a drawing starts from and its mask, as they were given and at the size that is drawn.
 
 import type { Platform } from '../platform.ts';
 import type { Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, within } from './mask-crop.ts';
 import type { Resolved } from './resolve.ts';
 
-export interface GivenPictures {
+export interface GivenImages {
   /** Of the size that is drawn. */
   image: Pixels | null;
   mask: Pixels | null;
-  /** What is shown of a picture that was drawn; left out: the picture. */
+  /** What is shown of an image that was drawn; left out: the image. */
   finish?(drawn: Pixels): Pixels;
 }
 
-export async function fitPictures(
+export async function fitImages(
   { coverImage }: Pick<Platform, 'coverImage'>,
   { request: { image, mask }, call: { maskPadding }, event }: Resolved,
-): Promise<GivenPictures> {
+): Promise<GivenImages> {
   const { width, height } = event.values;
   if (!image || !mask || maskPadding === undefined) {
     return {
@@ -26,7 +26,7 @@ export async function fitPictures(
   }
   const whole = await coverImage(mask, image.width, image.height);
   const region = cropRegion(whole, { width, height }, maskPadding);
-  const part = (picture: Pixels): Pixels => within(crop(picture, region), { width, height });
+  const part = (whole: Pixels): Pixels => within(crop(whole, region), { width, height });
   return {
     image: part(image),
     mask: part(whole),
