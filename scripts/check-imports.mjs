@@ -31,7 +31,7 @@ export const ROOMS = {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu'],
     packages: ['lru-cache', 'tsx'], // tsx: starts a worker from the sources
-    node: [/-node\.ts$/, /^open\.ts$/],
+    node: [/-node\.ts$/],
   },
   models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
   kernels: { does: 'one launcher a shader', rooms: ['gpu'] },
@@ -70,6 +70,8 @@ export const FOLDERS = {
   'server/admin': 'the server about itself: health, metrics, caches, LoRA adapters',
   'server/docs': '/openapi.json and /docs, from the tables that check requests',
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
+  'engine/session':
+    'opening, losing, reopening and closing a model of any kind, its sleep, the two ends of its thread',
   'engine/text': 'requests, scheduler, the clock that submits steps, events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",

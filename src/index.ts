@@ -10,11 +10,17 @@ export {
   type RemovedModel,
   removeModel,
 } from './files/hub/hub-list.ts';
-export type { OpenEvent, Quantization } from './engine/open-event.ts';
+export type { OpenEvent, Quantization } from './engine/session/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { DEFAULTS, LIMITS } from './engine/limits.ts';
-export { adapters, openEmbeddingModel, openImageModel, openTextModel, probeAdapter } from './engine/open.ts';
+export {
+  adapters,
+  openEmbeddingModel,
+  openImageModel,
+  openTextModel,
+  probeAdapter,
+} from './engine/open-node.ts';
 export {
   coverImage,
   decodeAlphaMask,

@@ -2,7 +2,7 @@
 
 import type { Folder } from '../files/source.ts';
 import type { Platform } from './platform.ts';
-import type { OpenEvent } from './open-event.ts';
+import type { OpenEvent } from './session/open-event.ts';
 
 /**
  * The folder of a model, which is downloaded where it is an id of the hub, or of a pipeline's `component` alone; `signal` ends the download. `inspect` sees the folder with the

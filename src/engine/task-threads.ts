@@ -2,9 +2,9 @@
 // more, ends with its thread, whatever code it is in. Tasks wait here, so that what is given up before its turn costs nothing.
 
 import { EngineError } from '../files/error.ts';
-import type { Port } from './remote.ts';
+import type { Port } from './session/model-proxy.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
-import { fromWire, type WireError } from './wire-error.ts';
+import { fromWire, type WireError } from './session/wire-error.ts';
 
 /** The far side sends `ready` once it has loaded its code, then an answer for each task, in their order. */
 export type FromTaskThread = 'ready' | TaskAnswer;

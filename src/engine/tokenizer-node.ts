@@ -4,9 +4,9 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
 import { TEXT_CLASSES } from './architectures.ts';
-import type { Port } from './remote.ts';
+import type { Port } from './session/model-proxy.ts';
 import { serveTokenizer } from './text/long-text.ts';
-import { portOf, startThread } from './thread-node.ts';
+import { portOf, startThread } from './session/thread-node.ts';
 
 const TOKENIZER_THREAD = 'svc-tokenizer';
 

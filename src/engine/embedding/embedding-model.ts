@@ -1,7 +1,7 @@
 // What an embedding model offers to the rooms above: texts in, vectors out. Plain data, so that it crosses a worker boundary as it is.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { Quantization } from '../open-event.ts';
+import type { Quantization } from '../session/open-event.ts';
 import type { TextModelOptions } from '../text/text-model.ts';
 
 export type EmbeddingModelOptions = Pick<

@@ -1,7 +1,7 @@
 // What an embedding model says while it sleeps, and how many wait for it then.
 
-import { plainLobby } from '../lobby.ts';
-import type { Sleep } from '../sleep.ts';
+import { plainLobby } from '../session/wait-queue.ts';
+import type { Sleep } from '../session/sleep.ts';
 import type { EmbeddingModel } from './embedding-model.ts';
 
 export function embeddingSleep({

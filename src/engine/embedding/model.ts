@@ -2,9 +2,9 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
-import { overloaded } from '../lobby.ts';
-import { createEventQueue } from '../queue.ts';
-import { closedError } from '../remote.ts';
+import { overloaded } from '../session/wait-queue.ts';
+import { createEventQueue } from '../session/event-queue.ts';
+import { closedError } from '../session/model-proxy.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type {
   EmbeddingEvent,

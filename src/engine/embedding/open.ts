@@ -11,7 +11,7 @@ import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { chooseQuantization, modelName } from '../text/defaults.ts';
-import type { OpenEvent } from '../open-event.ts';
+import type { OpenEvent } from '../session/open-event.ts';
 import { openDecoder } from './decoder.ts';
 import { openEncoder } from './encoder.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';

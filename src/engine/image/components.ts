@@ -9,7 +9,7 @@ import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Format } from '../../kernels/matrix.ts';
-import type { Quantization } from '../open-event.ts';
+import type { Quantization } from '../session/open-event.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkWeights } from '../weights/weight-names.ts';
 import { openWeights, type LoadableWeights } from '../weights/weights.ts';

@@ -3,7 +3,7 @@
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Pixels } from '../../files/image/image.ts';
-import type { Quantization } from '../open-event.ts';
+import type { Quantization } from '../session/open-event.ts';
 
 export type { Pixels };
 

@@ -1,8 +1,8 @@
 // The ImageModel face: requests are drawn one after the other, in the order they came.
 
 import { EngineError } from '../../files/error.ts';
-import { createEventQueue } from '../queue.ts';
-import { closedError } from '../remote.ts';
+import { createEventQueue } from '../session/event-queue.ts';
+import { closedError } from '../session/model-proxy.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
 import type { Resolved } from './resolve.ts';
 

@@ -9,7 +9,7 @@ import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
 import { isTelling } from './families.ts';
 import { fitImages } from './given-images.ts';
-import type { OpenEvent } from '../open-event.ts';
+import type { OpenEvent } from '../session/open-event.ts';
 import type {
   ImageEvent,
   ImageModel,

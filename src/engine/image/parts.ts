@@ -8,7 +8,7 @@ import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { openComponents, orClose, type Components } from './components.ts';
 import { familyOf, type Family } from './families.ts';
-import type { OpenEvent } from '../open-event.ts';
+import type { OpenEvent } from '../session/open-event.ts';
 import type { ImageModelInfo, ImageModelOptions } from './image-model.ts';
 import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
 import { schedulerConfig } from './outdated.ts';

@@ -1,6 +1,6 @@
 // An image model in another thread.
 
-import { remoteFace } from '../remote-face.ts';
+import { remoteFace } from '../session/remote-face.ts';
 import type {
   ImageEvent,
   ImageModel,

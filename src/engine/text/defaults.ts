@@ -11,7 +11,7 @@ import { TILE_ROWS } from '../../kernels/batch.ts';
 import { boundsText, COUNTS, isCount } from '../../models/config-bounds.ts';
 import { shown } from '../../models/config-values.ts';
 import type { LlamaConfig } from '../../models/text/llama-config.ts';
-import type { Quantization } from '../open-event.ts';
+import type { Quantization } from '../session/open-event.ts';
 import type { SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
 import { SAMPLING_OPTIONS } from './text-rules.ts';
 

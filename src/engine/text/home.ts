@@ -3,7 +3,7 @@
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { LlamaConfig } from '../../models/text/llama-config.ts';
-import type { OpenEvent } from '../open-event.ts';
+import type { OpenEvent } from '../session/open-event.ts';
 import type { Platform } from '../platform.ts';
 import { loadOnto, type Loaded, type LoadingOptions } from './load.ts';
 import type { Runner } from './step/runner.ts';

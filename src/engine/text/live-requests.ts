@@ -1,7 +1,7 @@
 // The requests that live: by their ids, with the time they may take.
 
 import { EngineError } from '../../files/error.ts';
-import { overloaded } from '../lobby.ts';
+import { overloaded } from '../session/wait-queue.ts';
 import type { Sequence } from './sequence.ts';
 import type { TextRequest } from './text-model.ts';
 

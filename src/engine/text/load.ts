@@ -7,7 +7,7 @@ import type { Platform } from '../platform.ts';
 import type { Adapters } from './adapters.ts';
 import { chooseQuantization, stepRows } from './defaults.ts';
 import { openRunner, type Runner, type RunnerOptions } from './step/runner.ts';
-import type { OpenEvent } from '../open-event.ts';
+import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModelOptions } from './text-model.ts';
 import { LIMITS } from '../limits.ts';
 

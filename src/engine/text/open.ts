@@ -30,7 +30,7 @@ import { describeFormat, detectFormats, outputFormat } from './output/detect.ts'
 import type { RequestContext } from './request.ts';
 import type { Runner } from './step/runner.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
-import type { OpenEvent } from '../open-event.ts';
+import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
 

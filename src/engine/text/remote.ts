@@ -1,6 +1,6 @@
 // A text model in another thread.
 
-import { remoteFace } from '../remote-face.ts';
+import { remoteFace } from '../session/remote-face.ts';
 import { mergeEvents } from './merge-events.ts';
 import type { TextEvent, TextModel, TextModelInfo, TextModelOptions, TextRequest } from './text-model.ts';
 

@@ -2,7 +2,7 @@
 // ids, and where too many wait, the lowest gives way.
 
 import type { EngineError } from '../../files/error.ts';
-import type { Lobby } from '../lobby.ts';
+import type { Lobby } from '../session/wait-queue.ts';
 import { withResolvers } from '../resolvers.ts';
 import { createLiveRequests, gaveWay, type LiveRequest } from './live-requests.ts';
 import type { TextEvent, TextModelInfo, TextModelOptions, TextRequest } from './text-model.ts';

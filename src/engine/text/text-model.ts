@@ -3,7 +3,7 @@
 
 import type { ErrorCode } from '../../files/error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { Quantization } from '../open-event.ts';
+import type { Quantization } from '../session/open-event.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
 
 export type * from './text-request.ts';

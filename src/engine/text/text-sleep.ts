@@ -1,6 +1,6 @@
 // What a language model says while it sleeps, who waits for it then, and what it has to have again when it wakes.
 
-import type { Sleep } from '../sleep.ts';
+import type { Sleep } from '../session/sleep.ts';
 import { createTextLobby } from './text-lobby.ts';
 import type { LoraInfo, TextModel, TextModelOptions } from './text-model.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { GrammarSource } from '../../../src/engine/text/grammar/front-end.ts';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { connectTokenizer, serveTokenizer, STAGES } from '../../../src/engine/text/long-text.ts';
-import type { Port } from '../../../src/engine/remote.ts';
+import type { Port } from '../../../src/engine/session/model-proxy.ts';
 
 const available = new Uint8Array(256).fill(1);
 const source: GrammarSource = { type: 'regex', pattern: 'a' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEventQueue } from '../../../src/engine/queue.ts';
+import { createEventQueue } from '../../../src/engine/session/event-queue.ts';
 import { mergeEvents } from '../../../src/engine/text/merge-events.ts';
 import type { TextEvent, TokenLogprob } from '../../../src/engine/text/text-model.ts';
 

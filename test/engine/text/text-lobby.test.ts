@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';
 import { withResolvers } from '../../../src/engine/resolvers.ts';
-import { letSleep } from '../../../src/engine/sleep.ts';
+import { letSleep } from '../../../src/engine/session/sleep.ts';
 import { textSleep } from '../../../src/engine/text/text-sleep.ts';
 import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';

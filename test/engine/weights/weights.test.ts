@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
-import type { OpenEvent } from '../../../src/engine/open-event.ts';
+import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
 import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { editTensors, randomLlama } from '../checkpoint-folder.ts';

@@ -2,22 +2,22 @@
 // Dawn's polling throttled; the user's own threads stay as they are.
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { destroyDevices } from '../gpu/node.ts';
-import { throttlePolling } from '../gpu/polling.ts';
-import { nodePlatform } from './platform-node.ts';
+import { destroyDevices } from '../../gpu/node.ts';
+import { throttlePolling } from '../../gpu/polling.ts';
+import { nodePlatform } from '../platform-node.ts';
 import { portOf, startThread } from './thread-node.ts';
-import { startTokenizer } from './tokenizer-node.ts';
-import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
-import { openEmbeddingModelInline } from './embedding/open.ts';
-import { connectEmbeddingModel, serveEmbeddingModel } from './embedding/remote.ts';
-import { openImageModelInline } from './image/open.ts';
-import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
-import { connectImageModel, serveImageModel } from './image/remote.ts';
-import { openTextModelInline } from './text/open.ts';
-import { waitUntilReleased, type Port } from './remote.ts';
-import { connectTextModel, serveTextModel } from './text/remote.ts';
+import { startTokenizer } from '../tokenizer-node.ts';
+import type { EmbeddingModel, EmbeddingModelOptions } from '../embedding/embedding-model.ts';
+import { openEmbeddingModelInline } from '../embedding/open.ts';
+import { connectEmbeddingModel, serveEmbeddingModel } from '../embedding/remote.ts';
+import { openImageModelInline } from '../image/open.ts';
+import type { ImageModel, ImageModelOptions } from '../image/image-model.ts';
+import { connectImageModel, serveImageModel } from '../image/remote.ts';
+import { openTextModelInline } from '../text/open.ts';
+import { waitUntilReleased, type Port } from './model-proxy.ts';
+import { connectTextModel, serveTextModel } from '../text/remote.ts';
 import type { OpenEvent } from './open-event.ts';
-import type { TextModel, TextModelOptions } from './text/text-model.ts';
+import type { TextModel, TextModelOptions } from '../text/text-model.ts';
 
 /** Milliseconds that a process waits at its end for steps on the device. */
 const LEAVE_TIME = 5000;

@@ -1,7 +1,7 @@
 // The two ends of a model in another thread, on a port of paper, with a model that answers as it is told.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { Port } from '../../../src/engine/remote.ts';
+import type { Port } from '../../../src/engine/session/model-proxy.ts';
 import { connectTextModel, serveTextModel } from '../../../src/engine/text/remote.ts';
 import type { TextModel, TextModelOptions } from '../../../src/engine/text/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';

@@ -1,7 +1,7 @@
 // Both ends of a kind of model in another thread, from the names of what it answers beyond every model.
 
-import { connectModel, serveModel, type Calls, type Model, type Port, type Serving } from './remote.ts';
-import type { Merge } from './queue.ts';
+import { connectModel, serveModel, type Calls, type Model, type Port, type Serving } from './model-proxy.ts';
+import type { Merge } from './event-queue.ts';
 import type { OpenEvent } from './open-event.ts';
 
 /** Methods that answer once, all of them. */

@@ -1,6 +1,6 @@
 // An error as plain data, across a thread's border.
 
-import { EngineError, type ErrorCode } from '../files/error.ts';
+import { EngineError, type ErrorCode } from '../../files/error.ts';
 
 export interface WireError {
   /** null: not one of ours. */

@@ -1,9 +1,9 @@
 // A model in another thread: its face over plain messages, whatever it makes. `serveModel` is the far side's end, `connectModel`
 // the near side's; a port is anything that posts and receives.
 
-import { EngineError } from '../files/error.ts';
-import { createEventQueue, type EventQueue, type Merge } from './queue.ts';
-import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
+import { EngineError } from '../../files/error.ts';
+import { createEventQueue, type EventQueue, type Merge } from './event-queue.ts';
+import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import type { OpenEvent } from './open-event.ts';
 import { fromWire, notData, toWire } from './wire-error.ts';
 import type { CallMessage, GenerateMessage, ToFarSide, ToNearSide } from './wire-messages.ts';

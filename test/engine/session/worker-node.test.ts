@@ -14,8 +14,8 @@ import {
   type OpenEvent,
   type TextModel,
   type TextModelOptions,
-} from '../../src/index.ts';
-import { collect, goldenCases, goldenModel, greedy } from './fixture.ts';
+} from '../../../src/index.ts';
+import { collect, goldenCases, goldenModel, greedy } from '../fixture.ts';
 
 const threads: Worker[] = [];
 vi.mock('node:worker_threads', async (load) => {

@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi, type MockInstance } from 'vitest';
-import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
-import { openImageModelInline } from '../../src/engine/image/open.ts';
-import type { Platform, PageStorage } from '../../src/engine/platform.ts';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
-import { openTextModelInline } from '../../src/engine/text/open.ts';
-import type { OpenEvent } from '../../src/engine/open-event.ts';
-import type { Device } from '../../src/gpu/device.ts';
-import { goldenModel } from './fixture.ts';
-import { tinyPipeline } from './image/pipeline-golden.ts';
+import { openEmbeddingModelInline } from '../../../src/engine/embedding/open.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import type { Platform, PageStorage } from '../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { goldenModel } from '../fixture.ts';
+import { tinyPipeline } from '../image/pipeline-golden.ts';
 
 /** The place with what was opened there. */
 function watched() {

@@ -4,13 +4,13 @@ import type { AdapterSummary } from '../gpu/adapter.ts';
 import { listAdapters } from '../gpu/node.ts';
 import { nodePlatform } from './platform-node.ts';
 import { probe } from './probe.ts';
-import type { Model } from './remote.ts';
-import { letSleep, plainRest, type Sleep } from './sleep.ts';
+import type { Model } from './session/model-proxy.ts';
+import { letSleep, plainRest, type Sleep } from './session/sleep.ts';
 import type { ProbeResult } from './probe-result.ts';
 import { modelName } from './text/defaults.ts';
 import { openTextModelInline } from './text/open.ts';
 import { textSleep } from './text/text-sleep.ts';
-import type { OpenEvent } from './open-event.ts';
+import type { OpenEvent } from './session/open-event.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
 import { checkEmbeddingModelOptions } from './embedding/embedding-rules.ts';
@@ -18,7 +18,11 @@ import { embeddingSleep } from './embedding/embedding-sleep.ts';
 import { openEmbeddingModelInline } from './embedding/open.ts';
 import { openImageModelInline } from './image/open.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
-import { openEmbeddingModelInWorker, openImageModelInWorker, openTextModelInWorker } from './worker-node.ts';
+import {
+  openEmbeddingModelInWorker,
+  openImageModelInWorker,
+  openTextModelInWorker,
+} from './session/worker-node.ts';
 import { checkImageModelOptions } from './image-rules.ts';
 import { adapterRule, checkTextModelOptions } from './text/text-rules.ts';
 

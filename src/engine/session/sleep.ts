@@ -1,10 +1,10 @@
 // A model that leaves the device where nobody asks anything of it for a while: its thread ends, and the next request opens it
 // again. To those who ask it is the same model, which takes longer to answer.
 
-import { EngineError } from '../files/error.ts';
-import { plainLobby, type Lobby } from './lobby.ts';
-import { closedError, type Model } from './remote.ts';
-import { withResolvers } from './resolvers.ts';
+import { EngineError } from '../../files/error.ts';
+import { plainLobby, type Lobby } from './wait-queue.ts';
+import { closedError, type Model } from './model-proxy.ts';
+import { withResolvers } from '../resolvers.ts';
 
 export interface Sleep<M> {
   /** Milliseconds without anything asked. */

@@ -1,7 +1,7 @@
 // Who waits for a model that is being opened again: as many as could wait for one that is open, and no longer.
 
-import { countText } from '../files/count-text.ts';
-import { EngineError } from '../files/error.ts';
+import { countText } from '../../files/count-text.ts';
+import { EngineError } from '../../files/error.ts';
 
 export interface Lobby {
   /** Throws where the request is wrong, or finds no room. */

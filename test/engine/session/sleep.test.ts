@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { plainLobby } from '../../src/engine/lobby.ts';
-import type { Model } from '../../src/engine/remote.ts';
-import { withResolvers } from '../../src/engine/resolvers.ts';
-import { letSleep, type Sleep } from '../../src/engine/sleep.ts';
+import { plainLobby } from '../../../src/engine/session/wait-queue.ts';
+import type { Model } from '../../../src/engine/session/model-proxy.ts';
+import { withResolvers } from '../../../src/engine/resolvers.ts';
+import { letSleep, type Sleep } from '../../../src/engine/session/sleep.ts';
 
 interface Paper extends Model<{ nth: number }, { text: string; wait?: number }, string> {
   count(): Promise<number>;
