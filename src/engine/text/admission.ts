@@ -3,7 +3,7 @@
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { PageNode } from './cache/prefix-tree.ts';
-import { expectedLength, type Sequence } from './sequence.ts';
+import type { Sequence } from './sequence.ts';
 import { keysOf, findablePages, type SequencePages } from './cache/sequence-pages.ts';
 
 export interface Candidate {
@@ -27,28 +27,28 @@ export function chooseNext(
   let first: Sequence | null = null;
   let compared = 0;
   for (const sequence of waiting) {
-    if (first && (sequence.priority < first.priority || compared === COMPARED)) break;
+    if (first && (sequence.request.priority < first.request.priority || compared === COMPARED)) break;
     if (awaitsLeader(sequence) || (best && isFreshSibling(sequence, best.sequence))) continue;
     const path = pages.match(sequence);
     if (isHeld(sequence, path, running)) continue;
     // Nobody passes a sequence whose last token after a retraction is on its way.
-    if (sequence.inFlight > 0) return best;
+    if (sequence.progress.inFlight > 0) return best;
     compared++;
     first ??= sequence;
     if (!best || path.length > best.path.length) best = { sequence, path };
-    if (first.passed >= MOST_PASSED) break;
+    if (first.placement.passed >= MOST_PASSED) break;
   }
   return best;
 }
 
 /** Whether the prompt it shares is still to be computed. */
 function awaitsLeader({ leader }: Sequence): boolean {
-  return leader !== null && !leader.finished && leader.prefix.processed < leader.promptTokens;
+  return leader !== null && !leader.finished && leader.progress.processed < leader.progress.promptTokens;
 }
 
 /** Before they have said anything, choices of one request have the same prefix: none comes before the other. */
-function isFreshSibling({ leader, ids, promptTokens }: Sequence, other: Sequence): boolean {
-  return leader !== null && ids.length === promptTokens && (other === leader || other.leader === leader);
+function isFreshSibling({ leader, progress }: Sequence, other: Sequence): boolean {
+  return leader !== null && progress.generated === 0 && (other === leader || other.leader === leader);
 }
 
 /** Whether another does just now what this one needs: it would be done twice. */
@@ -58,10 +58,11 @@ function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly
   if (path.length >= most) return false;
   const keys = keysOf(sequence, most);
   return running.some((other) => {
-    if (other.prefix.scope !== sequence.prefix.scope || expectedLength(other) - other.computed < 2)
-      return false;
-    const full = Math.floor(Math.min(other.ids.length, other.prefix.shareable) / PAGE_TOKENS);
-    if (full <= path.length || other.computed >= (path.length + 1) * PAGE_TOKENS) return false;
+    const { prefix } = other.placement;
+    const { ids, computed, remaining } = other.progress;
+    if (prefix.scope !== sequence.placement.prefix.scope || remaining < 2) return false;
+    const full = Math.floor(Math.min(ids.length, prefix.shareable) / PAGE_TOKENS);
+    if (full <= path.length || computed >= (path.length + 1) * PAGE_TOKENS) return false;
     const theirs = keysOf(other, full);
     return keys.slice(0, path.length + 1).every((key, at) => key === theirs[at]);
   });
@@ -70,8 +71,9 @@ function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly
 /** In order of priority, then arrival. */
 export function enqueue(waiting: Sequence[], sequence: Sequence): void {
   const at = waiting.findIndex(
-    ({ priority, arrival }) =>
-      priority < sequence.priority || (priority === sequence.priority && arrival > sequence.arrival),
+    ({ request: { priority }, placement: { arrival } }) =>
+      priority < sequence.request.priority ||
+      (priority === sequence.request.priority && arrival > sequence.placement.arrival),
   );
   waiting.splice(at < 0 ? waiting.length : at, 0, sequence);
 }

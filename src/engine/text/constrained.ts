@@ -1,39 +1,30 @@
 // What a sequence's constraints mean for its next tokens: a mask where the model has a choice, and the tokens themselves where it has none.
 
-import { acceptToken, fail, finish, type Sequence } from './sequence.ts';
-
-/** Whether the next token follows from those before it. */
-export function isHeld({ constraint }: Sequence): boolean {
-  return constraint !== null && constraint.idle !== true;
-}
-
-/** Whether the device needs a mask for the sequence's next token. */
-export function hasMask(sequence: Sequence): boolean {
-  return isHeld(sequence) || sequence.allowed !== null;
-}
+import type { Sequence } from './sequence.ts';
 
 /** Bits of the tokens that may come next, one word per 32. A sequence whose constraint cannot say fails. */
 export function writeMask(sequence: Sequence, into: Uint32Array): void {
   try {
     if (!sequence.finished) return setBits(sequence, into);
   } catch (error) {
-    fail(sequence, error);
+    sequence.fail(error);
   }
   into.fill(0xffffffff);
 }
 
 function setBits(sequence: Sequence, into: Uint32Array): void {
-  const { constraint, allowed, stopIds } = sequence;
-  const [next] = sequence.forced;
+  const { constraint, progress } = sequence;
+  const { allowed, stopIds, minTokens } = sequence.request;
+  const [next] = progress.forced;
   if (next !== undefined && !isBarred(sequence, next)) {
     into.fill(0);
     into[next >> 5]! |= 1 << (next & 31);
     return;
   }
-  sequence.forced = [];
+  progress.forced = [];
   if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
   if (allowed !== null) for (let i = 0; i < into.length; i++) into[i]! &= allowed[i]!;
-  if (constraint === null || sequence.ids.length - sequence.promptTokens >= sequence.minTokens) return;
+  if (constraint === null || progress.generated >= minTokens) return;
   // An end that is not wanted yet gives way where the constraint leaves nothing else.
   const ends = [...stopIds].filter((id) => (into[id >> 5]! >>> (id & 31)) & 1);
   for (const id of ends) into[id >> 5]! &= ~(1 << (id & 31));
@@ -41,7 +32,7 @@ function setBits(sequence: Sequence, into: Uint32Array): void {
 }
 
 /** Whether a processor rules the token out, whatever the text must go on with. */
-function isBarred({ allowed, constraint }: Sequence, id: number): boolean {
+function isBarred({ request: { allowed }, constraint }: Sequence, id: number): boolean {
   if (allowed !== null && ((allowed[id >> 5]! >>> (id & 31)) & 1) === 0) return true;
   return constraint?.bars?.(id) ?? false;
 }
@@ -51,34 +42,35 @@ function isBarred({ allowed, constraint }: Sequence, id: number): boolean {
  * pass is wanted, they are kept for the masks to come, one a pass.
  */
 export function acceptForced(sequence: Sequence): boolean {
-  const { sampling, recorder } = sequence;
-  if (sequence.forced.length > 0) return false;
+  const { progress, recorder } = sequence;
+  if (progress.forced.length > 0) return false;
   // Text waits for what its prompt is told, too.
   const waits = recorder !== null && (recorder.wantsStates || recorder.promptTop !== null);
-  const needsPass = sampling.logprobs !== null || waits;
-  const before = sequence.ids.length;
+  const needsPass = sequence.request.sampling.logprobs !== null || waits;
+  const before = progress.ids.length;
   for (let run = mustFollow(sequence); run.length > 0; run = mustFollow(sequence)) {
     if (needsPass) {
-      sequence.forced = run;
+      progress.forced = run;
       break;
     }
     const isCut = run.some((id) => {
       const stops = sequence.finished || isBarred(sequence, id);
-      if (!stops) acceptToken(sequence, id);
+      if (!stops) sequence.acceptToken(id);
       return stops;
     });
     if (isCut) break;
   }
-  return sequence.ids.length > before;
+  return progress.ids.length > before;
 }
 
 /** Ends a text that is complete where no token may say so. */
 function mustFollow(sequence: Sequence): readonly number[] {
-  const { constraint, processor, stopIds, finished, maxTokens } = sequence;
+  const { constraint, finished } = sequence;
+  const { processor, stopIds, maxTokens } = sequence.request;
   if (constraint === null || finished || maxTokens === 0) return [];
   if (constraint.ended) {
     const end = [...stopIds].find((id) => !isBarred(sequence, id));
-    if (end === undefined) finish(sequence, 'stop', null);
+    if (end === undefined) sequence.finish('stop', null);
     return end === undefined || processor !== null ? [] : [end];
   }
   // What a function on logits makes of a token, only the device knows.

@@ -48,7 +48,7 @@ export function createLiveRequests({
   const live = new Map<string, LiveRequest>();
   const countWaiting = (): number => [...live.values()].filter(waits).length;
   const hasBegun = ({ sequences }: LiveRequest): boolean =>
-    sequences.some(({ prefix }) => prefix.found !== null);
+    sequences.some(({ placement }) => placement.prefix.found !== null);
 
   return {
     get waiting() {
@@ -98,7 +98,9 @@ export function createLiveRequests({
 }
 
 function hasNoSlot({ sequences }: LiveRequest): boolean {
-  return sequences.some(({ finished }) => !finished) && sequences.every(({ slot }) => slot === null);
+  return (
+    sequences.some(({ finished }) => !finished) && sequences.every(({ placement }) => placement.slot === null)
+  );
 }
 
 export function gaveWay(): EngineError {

@@ -10,7 +10,7 @@ const LEAST = -9999;
 
 /** Of a sampled row; undefined where the sequence does not ask. */
 export function readLogprob(
-  { sampling, pieces }: Sequence,
+  { request: { sampling }, output: { pieces } }: Sequence,
   id: number,
   words: Uint32Array,
   row: number,

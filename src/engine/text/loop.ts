@@ -3,11 +3,11 @@
 
 import { EngineError } from '../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../kernels/sample.ts';
-import { acceptForced, isHeld } from './constrained.ts';
+import { acceptForced } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
 import type { Drawn, Launched, Runner } from './step/runner.ts';
 import type { Part, Scheduler } from './scheduler.ts';
-import { acceptPrompt, acceptToken, asEngineError, fail, finish, type Sequence } from './sequence.ts';
+import { asEngineError, type Sequence } from './sequence.ts';
 
 export interface LoopCounters {
   steps: number;
@@ -67,8 +67,8 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
       if (sequence.constraint?.free) sequence.constraint = null;
       if (processed === null || sequence.leader) continue;
       counters.promptTokens += Math.max(0, processed - from);
-      const cached = sequence.prefix.found!;
-      const { promptTokens } = sequence;
+      const cached = sequence.placement.prefix.found!;
+      const { promptTokens } = sequence.progress;
       const backend = storageBackend === undefined ? {} : { storageBackend };
       const cachedTokens = cached.device + cached.host + cached.storage;
       sequence.emit({
@@ -79,7 +79,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
         cached: { ...cached, ...backend },
       });
     }
-    const drawLater = parts.some(({ samples, sequence }) => samples && isHeld(sequence));
+    const drawLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
     const launched = runner.launch(parts, { drawLater });
     const drawn = drawLater ? null : launched.draw();
     drawn?.catch(() => {}); // read when its turn comes
@@ -100,30 +100,31 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
 
   const takeIn = async (step: Step, next: Step | null = null): Promise<void> => {
     const { ids, logprobs } = await step.drawn!;
-    step.parts.filter(endsPrompt).forEach(({ sequence }) => orFail(sequence, () => acceptPrompt(sequence)));
+    step.parts.filter(endsPrompt).forEach(({ sequence }) => orFail(sequence, () => sequence.acceptPrompt()));
     step.parts
       .filter(({ samples }) => samples)
       .forEach((part, row) => {
         const { sequence } = part;
         if (step.known.has(part)) return;
-        sequence.inFlight--;
-        if (sequence.finished) return;
-        const count = sequence.ids.length;
+        const { progress } = sequence;
+        progress.inFlight--;
+        if (progress.finished) return;
+        const count = progress.ids.length;
         orFail(sequence, () => accept(sequence, ids[row]!, logprobs, row));
-        counters.generatedTokens += sequence.ids.length - count;
-        if (sequence.ids.length > count + 1 && next !== null) forgo(next, sequence);
+        counters.generatedTokens += progress.ids.length - count;
+        if (progress.ids.length > count + 1 && next !== null) forgo(next, sequence);
       });
     scheduler.sweep();
   };
 
   const accept = (sequence: Sequence, id: number, logprobs: Uint32Array, row: number): void => {
     if (id === NOT_A_TOKEN) {
-      finish(sequence, 'abort', null, notNumbers(sequence));
+      sequence.finish('abort', null, notNumbers(sequence));
       runner.pageCleaner.clear(scheduler.discard(sequence));
       return;
     }
     if (id === NO_TOKEN_ALLOWED) throw noToken(sequence);
-    acceptToken(sequence, id, readLogprob(sequence, id, logprobs, row));
+    sequence.acceptToken(id, readLogprob(sequence, id, logprobs, row));
     acceptForced(sequence);
   };
 
@@ -160,9 +161,8 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
     }
     // A request that was running at two losses may well be their cause.
     for (const sequence of scheduler.running) {
-      if (++sequence.losses > 1)
-        finish(
-          sequence,
+      if (++sequence.progress.losses > 1)
+        sequence.finish(
           'abort',
           null,
           new EngineError(
@@ -176,8 +176,10 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
       scheduler.sweep();
       scheduler.restart();
       runner = await restart(reason);
-      for (const sequence of scheduler.waiting)
-        if (sequence.adapter?.lost) finish(sequence, 'abort', null, sequence.adapter.lost);
+      for (const sequence of scheduler.waiting) {
+        const lost = sequence.request.adapter?.lost;
+        if (lost) sequence.finish('abort', null, lost);
+      }
       scheduler.sweep();
     } catch (cause) {
       endAll(asEngineError(cause));
@@ -187,7 +189,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
   /** What is in the cache may be spoilt. */
   const endAll = (error: EngineError): void => {
     for (const sequence of [...scheduler.running, ...scheduler.waiting])
-      finish(sequence, 'abort', null, error);
+      sequence.finish('abort', null, error);
     scheduler.restart();
     scheduler.sweep();
     scheduler.flush();
@@ -200,7 +202,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
     running = run()
       // What even starting afresh did not mend.
       .catch((error: unknown) =>
-        [...scheduler.running, ...scheduler.waiting].forEach((sequence) => fail(sequence, error)),
+        [...scheduler.running, ...scheduler.waiting].forEach((sequence) => sequence.fail(error)),
       )
       .finally(() => {
         running = null;
@@ -213,13 +215,13 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
     counters,
     wake,
     abort(sequences, error) {
-      for (const sequence of sequences) finish(sequence, 'abort', null, error);
+      for (const sequence of sequences) sequence.finish('abort', null, error);
       scheduler.sweep();
       wake();
     },
     async close() {
       closed = true;
-      for (const sequence of [...scheduler.running, ...scheduler.waiting]) finish(sequence, 'abort', null);
+      for (const sequence of [...scheduler.running, ...scheduler.waiting]) sequence.finish('abort', null);
       scheduler.sweep();
       await running;
     },
@@ -231,11 +233,11 @@ function orFail(sequence: Sequence, take: () => void): void {
   try {
     take();
   } catch (error) {
-    fail(sequence, error);
+    sequence.fail(error);
   }
 }
 
-function noToken({ processor }: Sequence): EngineError {
+function noToken({ request: { processor } }: Sequence): EngineError {
   const why =
     processor === null
       ? 'what the constraint, the processors and the biases of the request allow excludes all of them'
@@ -244,7 +246,7 @@ function noToken({ processor }: Sequence): EngineError {
   return new EngineError('bad_request', `no token is left to choose from: ${why}`, param);
 }
 
-function notNumbers({ processor }: Sequence): EngineError {
+function notNumbers({ request: { processor } }: Sequence): EngineError {
   if (processor !== null)
     return new EngineError(
       'bad_request',
@@ -257,13 +259,14 @@ function notNumbers({ processor }: Sequence): EngineError {
   );
 }
 
-function endsPrompt({ sequence: { promptTokens }, first, rows }: Part): boolean {
+function endsPrompt({ sequence, first, rows }: Part): boolean {
+  const { promptTokens } = sequence.progress;
   return first < promptTokens && first + rows >= promptTokens;
 }
 
 /** Whether the token before the one to be drawn is not known yet, and has to be. */
 function waits({ samples, sequence }: Part): boolean {
-  return samples && isHeld(sequence) && !sequence.finished && sequence.inFlight > 1;
+  return samples && sequence.isConstrained && !sequence.finished && sequence.progress.inFlight > 1;
 }
 
 /** What the step would draw for this sequence follows from its constraint, and is taken in. */
@@ -271,7 +274,7 @@ function forgo(step: Step, sequence: Sequence): void {
   const part = step.parts.find((one) => one.samples && one.sequence === sequence);
   if (part === undefined) return;
   step.known.add(part);
-  sequence.inFlight--;
+  sequence.progress.inFlight--;
 }
 
 function soon(): Promise<void> {

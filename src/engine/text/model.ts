@@ -102,7 +102,7 @@ export function createTextModel({
       queue.push({
         type: 'accepted',
         promptTokens: ids.length,
-        maxTokens: sequences[0]!.maxTokens,
+        maxTokens: sequences[0]!.request.maxTokens,
         ...(request.promptIds && { promptIds: ids }),
         ...(found && found.compileMs !== null && { compileMs: found.compileMs }),
       });

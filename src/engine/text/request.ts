@@ -21,11 +21,13 @@ import { thinkingTags } from './output/thinking.ts';
 import { createPieces } from './piece.ts';
 import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
 import { createRecorder, type Recording } from './recorder.ts';
-import type { Sequence, SequenceSampling } from './sequence.ts';
-import { createPrefix } from './cache/sequence-pages.ts';
+import { Progress } from './progress.ts';
+import { SequenceOutput } from './sequence-output.ts';
+import { Sequence, type SequenceRequest, type SequenceSampling } from './sequence.ts';
+import { Placement, SequencePrefix } from './cache/placement.ts';
 import type { StopAutomata } from './stops/stop-automaton.ts';
 import { createStopMatcher } from './stops/stops.ts';
-import type { ChatMessage, SamplingOptions, TextPrompt, TextRequest } from './text-model.ts';
+import type { ChatMessage, SamplingOptions, TextEvent, TextPrompt, TextRequest } from './text-model.ts';
 import { checkPrompt } from './text-rules.ts';
 import { createTokenCounts } from './token-counts.ts';
 
@@ -136,7 +138,7 @@ export function createSequences(
   ids: number[],
   { plan, begins, said, grammar, heldArguments, stops, adapter }: Reply,
   context: RequestContext,
-  emit: Sequence['emit'],
+  emit: (event: TextEvent) => void,
 ): Sequence[] {
   const { contextLength, tokenizer, endIds, grammars } = context;
   const param = 'messages' in request.prompt ? 'messages' : 'prompt';
@@ -184,54 +186,42 @@ export function createSequences(
   // What is told of each prompt token has to be computed, by the first choice.
   const untold = request.promptLogprobs === undefined ? (request.routedExperts?.from ?? Infinity) : 0;
   const scope = sharingScope(request, adapter, context, ids.length);
-  const create = (choice: number): Sequence => ({
-    choice,
-    leader: sequences[0] ?? null,
+  const asked: Omit<SequenceRequest, 'sampling'> = {
     priority: request.priority ?? 0,
-    arrival: 0,
-    passed: 0,
-    prefix: createPrefix(
-      scope,
-      sameFrequenciesUntil(context.rope, ids.length),
-      choice === 0 ? untold : Infinity,
-    ),
-    promptTokens: ids.length,
-    ids: [...ids],
-    computed: 0,
-    inFlight: 0,
-    pages: [],
-    slot: null,
     maxTokens,
-    sampling: { ...sampling, ...choiceSeed(seed, choice) },
-    stopIds,
-    endIds,
     minTokens: request.minTokens ?? 0,
-    keepStop: request.noStopTrim ?? false,
-    constraint: processed(
-      holding(createReplyConstraint(plan, begins, grammar, { ...context, matched, opens })),
-    ),
-    forced: [],
+    stopIds,
     allowed,
     processor,
-    counts: counts ? createTokenCounts() : null,
-    pieces: createPieces(tokenizer, reading),
-    stops: createStopMatcher({
-      stops: stops.map((stop) => stop.begin()),
-      keep: request.noStopTrim ?? false,
-    }),
-    output: createOutput(plan, begins, context),
-    held: null,
     adapter,
-    recorder: createRecorder(
-      request,
-      context.recording,
-      { ids, pieces: createPieces(tokenizer, { skipSpecialTokens: true }) },
-      sequences[0]?.recorder ?? null,
-    ),
-    finished: false,
-    losses: 0,
-    emit,
-  });
+  };
+  const shareable = sameFrequenciesUntil(context.rope, ids.length);
+  const keepStop = request.noStopTrim ?? false;
+  const create = (choice: number): Sequence =>
+    new Sequence({
+      choice,
+      leader: sequences[0] ?? null,
+      request: { ...asked, sampling: { ...sampling, ...choiceSeed(seed, choice) } },
+      progress: new Progress(ids, counts ? createTokenCounts() : null),
+      placement: new Placement(new SequencePrefix(scope, shareable, choice === 0 ? untold : Infinity)),
+      output: new SequenceOutput({
+        choice,
+        pieces: createPieces(tokenizer, reading),
+        stops: createStopMatcher({ stops: stops.map((stop) => stop.begin()), keep: keepStop }),
+        parser: createOutput(plan, begins, context),
+        keepStop,
+        emit,
+      }),
+      constraint: processed(
+        holding(createReplyConstraint(plan, begins, grammar, { ...context, matched, opens })),
+      ),
+      recorder: createRecorder(
+        request,
+        context.recording,
+        { ids, pieces: createPieces(tokenizer, { skipSpecialTokens: true }) },
+        sequences[0]?.recorder ?? null,
+      ),
+    });
   while (sequences.length < choices) sequences.push(create(sequences.length));
   return sequences;
 }

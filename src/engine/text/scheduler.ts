@@ -5,7 +5,7 @@
 import { PAGE_TOKENS, TILE_ROWS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
 import type { PageNode } from './cache/prefix-tree.ts';
-import { expectedLength, mayGrow, needsRow, type Sequence } from './sequence.ts';
+import type { Sequence } from './sequence.ts';
 import { createSequencePages, type PageMoves, type SequencePages } from './cache/sequence-pages.ts';
 import type { CachedTokens } from './text-model.ts';
 
@@ -71,10 +71,10 @@ export function createScheduler(
   const lookups = { tokens: 0, device: 0, host: 0, storage: 0 };
   const freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
 
-  const leave = (sequence: Sequence): void => {
-    if (sequence.slot !== null) freeSlots.push(sequence.slot);
-    sequence.slot = null;
-    sequence.computed = 0;
+  const leave = ({ placement, progress }: Sequence): void => {
+    if (placement.slot !== null) freeSlots.push(placement.slot);
+    placement.slot = null;
+    progress.computed = 0;
   };
 
   const release = (sequence: Sequence): void => {
@@ -91,7 +91,7 @@ export function createScheduler(
 
   /** Makes sure of pages up to a length, at the expense of those later in order. */
   const secure = (sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean => {
-    while (sequence.pages.length * PAGE_TOKENS < length) {
+    while (sequence.placement.room < length) {
       if (pages.grow(sequence)) continue;
       const victim = running.findLast((other) => !planned.has(other) && other !== sequence);
       if (!victim || running.indexOf(victim) < running.indexOf(sequence)) return false;
@@ -102,74 +102,80 @@ export function createScheduler(
 
   /** Pages that the running sequences still need for the tokens they have. */
   const promised = (): number =>
-    running.reduce((sum, { ids, pages }) => sum + Math.max(0, pagesFor(ids.length + 1) - pages.length), 0);
+    running.reduce(
+      (sum, { progress, placement }) =>
+        sum + Math.max(0, pagesFor(progress.ids.length + 1) - placement.pages.length),
+      0,
+    );
 
   /** false: it does not fit yet. */
   const letIn = ({ sequence, path }: Candidate): boolean => {
+    const { progress, placement } = sequence;
+    const { priority } = sequence.request;
     const found = foundIn(sequence, path);
     if (running.length === limits.slots) return false;
-    if (!pages.claim(sequence, path, pagesFor(sequence.ids.length + 1) - path.length + promised()))
+    if (!pages.claim(sequence, path, pagesFor(progress.ids.length + 1) - path.length + promised()))
       return false;
-    sequence.computed = path.length * PAGE_TOKENS;
+    progress.computed = path.length * PAGE_TOKENS;
     // One is left, so that the first step tells of the prompt even where all of it was found.
-    sequence.prefix.processed = Math.max(
-      sequence.prefix.processed,
-      Math.min(sequence.computed, sequence.promptTokens - 1),
-    );
-    if (!sequence.prefix.found) {
-      sequence.prefix.found = found;
+    progress.processed = Math.max(progress.processed, Math.min(progress.computed, progress.promptTokens - 1));
+    if (!placement.prefix.found) {
+      placement.prefix.found = found;
       if (!sequence.leader) count(sequence);
     }
     for (const before of waiting.slice(0, waiting.indexOf(sequence))) {
-      if (before.priority === sequence.priority) before.passed++;
+      if (before.request.priority === priority) before.placement.passed++;
     }
     waiting = waiting.filter((other) => other !== sequence);
-    sequence.slot = freeSlots.pop()!;
-    const at = running.findIndex(({ priority }) => priority < sequence.priority);
+    placement.slot = freeSlots.pop()!;
+    const at = running.findIndex(({ request }) => request.priority < priority);
     running.splice(at < 0 ? running.length : at, 0, sequence);
     copyRest(sequence);
     return true;
   };
 
-  const count = ({ prefix, promptTokens }: Sequence): void => {
-    lookups.tokens += promptTokens;
-    for (const tier of ['device', 'host', 'storage'] as const) lookups[tier] += prefix.found![tier];
+  const count = ({ placement, progress }: Sequence): void => {
+    lookups.tokens += progress.promptTokens;
+    for (const tier of ['device', 'host', 'storage'] as const) lookups[tier] += placement.prefix.found![tier];
   };
 
   /** What a choice shares with its siblings beyond full pages is copied from one of them. */
   const copyRest = (sequence: Sequence): void => {
-    const { leader, ids, promptTokens, computed } = sequence;
-    const last = promptTokens - 1;
+    const { leader, progress } = sequence;
+    const { computed, generated } = progress;
+    const last = progress.promptTokens - 1;
     const rest = last - computed;
-    if (!leader || ids.length > promptTokens || rest <= 0 || rest >= PAGE_TOKENS) return;
+    if (!leader || generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
     const sibling = running.find(
       (other) =>
         other !== sequence &&
         (other === leader || other.leader === leader) &&
-        other.computed >= last &&
-        other.prefix.loads.length === 0, // what is still to be loaded holds something else
+        other.progress.computed >= last &&
+        !other.placement.isLoading, // what is still to be loaded holds something else
     );
     if (!sibling || !pages.grow(sequence)) return;
-    moves.copies.push({ from: sibling.pages[computed / PAGE_TOKENS]!, to: sequence.pages.at(-1)! });
-    sequence.computed = last;
+    const from = sibling.placement.pages[computed / PAGE_TOKENS]!;
+    moves.copies.push({ from, to: sequence.placement.pages.at(-1)! });
+    progress.computed = last;
   };
 
   const admit = (): void => {
     while (waiting.length > 0) {
       const lowest = running.at(-1);
-      const mayPreempt = lowest !== undefined && waiting[0]!.priority - lowest.priority >= PREEMPTION;
+      const mayPreempt =
+        lowest !== undefined && waiting[0]!.request.priority - lowest.request.priority >= PREEMPTION;
       if (running.length === limits.slots && !mayPreempt) return;
       const next = chooseNext(waiting, running, pages);
       if (!next) return;
       if (letIn(next)) continue;
-      if (!lowest || next.sequence.priority - lowest.priority < PREEMPTION) return;
+      if (!lowest || next.sequence.request.priority - lowest.request.priority < PREEMPTION) return;
       retract(lowest);
     }
   };
 
   const takeLoads = (): void => {
     const decodes = running.some(
-      ({ prefix, computed, promptTokens }) => prefix.loads.length === 0 && computed >= promptTokens,
+      ({ placement, progress }) => !placement.isLoading && progress.isPromptComputed,
     );
     let room = decodes ? mostLoads : 4 * mostLoads;
     for (const sequence of running) {
@@ -192,7 +198,7 @@ export function createScheduler(
     },
     lookups,
     add(sequence) {
-      sequence.arrival = arrivals++;
+      sequence.placement.arrival = arrivals++;
       enqueue(waiting, sequence);
     },
     plan() {
@@ -203,24 +209,24 @@ export function createScheduler(
       const planned = new Set<Sequence>();
       let room = limits.rows;
       const take = (sequence: Sequence, rows: number): void => {
-        const first = sequence.computed;
+        const { progress } = sequence;
+        const first = progress.computed;
         if (!secure(sequence, first + rows, planned)) return;
-        const samples = first + rows === expectedLength(sequence) && mayGrow(sequence);
+        const samples = first + rows === progress.expectedLength && sequence.mayGrow;
         planned.add(sequence);
         room -= rows;
-        sequence.computed += rows;
-        parts.push({ sequence, first, rows, samples, processed: advance(sequence) });
-        if (samples) sequence.inFlight++;
+        progress.computed += rows;
+        parts.push({ sequence, first, rows, samples, processed: progress.advance() });
+        if (samples) progress.inFlight++;
       };
-      const left = (sequence: Sequence): number => expectedLength(sequence) - sequence.computed;
       const ready = (sequence: Sequence): boolean =>
-        room > 0 && sequence.prefix.loads.length === 0 && running.includes(sequence);
+        room > 0 && !sequence.placement.isLoading && running.includes(sequence);
       for (const sequence of [...running]) {
-        if (ready(sequence) && left(sequence) === 1 && needsRow(sequence)) take(sequence, 1);
+        if (ready(sequence) && sequence.progress.remaining === 1 && sequence.needsRow) take(sequence, 1);
       }
-      const others = running.filter((sequence) => left(sequence) > 1);
+      const others = running.filter(({ progress }) => progress.remaining > 1);
       const prompts = others.filter(
-        (sequence) => sequence.computed < sequence.promptTokens || left(sequence) > TILE_ROWS,
+        ({ progress }) => !progress.isPromptComputed || progress.remaining > TILE_ROWS,
       );
       // Tokens that a grammar forced fill up the tile that is computed anyway; a row each is what they would have taken without it.
       const used = limits.rows - room + others.length;
@@ -228,7 +234,7 @@ export function createScheduler(
       for (const sequence of others) {
         if (!ready(sequence)) continue;
         const most = prompts.includes(sequence) ? room : Math.min(room, 1 + spare);
-        const rows = Math.min(most, left(sequence));
+        const rows = Math.min(most, sequence.progress.remaining);
         spare = Math.max(0, spare - (rows - 1));
         take(sequence, rows);
       }
@@ -260,12 +266,11 @@ export function createScheduler(
     },
     restart() {
       for (const sequence of running) {
-        sequence.pages = [];
-        Object.assign(sequence.prefix, { nodes: [], loads: [] });
+        sequence.placement.forgetPages();
         leave(sequence);
         enqueue(waiting, sequence);
       }
-      for (const sequence of waiting) sequence.inFlight = 0;
+      for (const sequence of waiting) sequence.progress.inFlight = 0;
       running = [];
       moves = { copies: [], loads: [] };
       pages.reset();
@@ -273,21 +278,13 @@ export function createScheduler(
   };
 }
 
-/** How far the prompt is, where that is further than before. */
-function advance({ prefix, computed, promptTokens }: Sequence): number | null {
-  const processed = Math.min(computed, promptTokens);
-  if (processed <= prefix.processed) return null;
-  prefix.processed = processed;
-  return processed;
-}
-
 /** Where the prompt's tokens were before they were fetched for it; at most `promptTokens` of them count. */
-function foundIn({ promptTokens, prefix }: Sequence, path: readonly PageNode[]): CachedTokens {
-  const [first, end] = prefix.fetched;
+function foundIn({ progress, placement }: Sequence, path: readonly PageNode[]): CachedTokens {
+  const [first, end] = placement.prefix.fetched;
   const found = { device: 0, host: 0, storage: 0 };
   path.forEach(({ page }, at) => {
     const tier = at >= first && at < end ? 'storage' : page === null ? 'host' : 'device';
-    found[tier] += Math.max(0, Math.min(PAGE_TOKENS, promptTokens - at * PAGE_TOKENS));
+    found[tier] += Math.max(0, Math.min(PAGE_TOKENS, progress.promptTokens - at * PAGE_TOKENS));
   });
   return found;
 }

@@ -4,11 +4,12 @@
 import { describe, expect, it } from 'vitest';
 import { acceptForced, writeMask } from '../../../src/engine/text/constrained.ts';
 import { createLoop } from '../../../src/engine/text/loop.ts';
+import type { Recorder } from '../../../src/engine/text/recorder.ts';
 import { createScheduler } from '../../../src/engine/text/scheduler.ts';
 import { randomInteger } from '../random.ts';
 import { constrainedTokens, paperConstraint, type PaperRule } from './paper-constraint.ts';
 import { createPaperRunner, paperTokens } from './paper-runner.ts';
-import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
+import { generated, paperSequence, promptOf, type PaperSequence } from './paper-sequence.ts';
 
 async function until(check: () => boolean): Promise<void> {
   const deadline = performance.now() + 20_000;
@@ -51,9 +52,7 @@ function createEngine(limits: { pages: number; slots: number; rows: number }, ra
 }
 
 function constrained(prompt: number[], maxTokens: number, seed: number, rule: PaperRule): PaperSequence {
-  const sequence = paperSequence(prompt, maxTokens, { seed });
-  sequence.constraint = paperConstraint(rule);
-  return sequence;
+  return paperSequence(prompt, maxTokens, { seed, constraint: paperConstraint(rule) });
 }
 
 describe('tokens are those of the constrained request alone', () => {
@@ -84,15 +83,15 @@ describe('tokens are those of the constrained request alone', () => {
       for (const { sequence, rule } of all) {
         expect(sequence.events.at(-1)).not.toHaveProperty('error');
         const ids = generated(sequence);
-        const prompt = sequence.ids.slice(0, sequence.promptTokens);
-        const { seedLow } = sequence.sampling;
+        const prompt = promptOf(sequence);
+        const { seedLow } = sequence.request.sampling;
         const wanted = rule
           ? constrainedTokens(prompt, ids.length, seedLow, rule)
           : paperTokens(prompt, ids.length, seedLow);
         expect(ids).toEqual(wanted);
         const told = sequence.events.flatMap((event) => (event.type === 'delta' ? event.ids : []));
         expect(told).toEqual(ids);
-        if (ids.length === sequence.maxTokens) whole++;
+        if (ids.length === sequence.request.maxTokens) whole++;
       }
       expect(whole).toBeGreaterThan(15);
       expect(engine.scheduler.retractions).toBeGreaterThan(0);
@@ -159,8 +158,7 @@ it('runs of tokens that must follow take one forward pass together', async () =>
 it('each token has a pass of its own where its state is asked for', async () => {
   const rule = { seed: 3, forcedIn: 1 };
   const engine = createEngine({ pages: 8, slots: 2, rows: 32 });
-  const sequence = constrained([1, 2, 3], 10, 4, rule);
-  sequence.recorder = {
+  const recorder: Recorder = {
     wantsStates: true,
     wantsRoutes: false,
     state: () => {},
@@ -171,6 +169,7 @@ it('each token has a pass of its own where its state is asked for', async () => 
     takePrompt: () => undefined,
     told: () => ({}),
   };
+  const sequence = paperSequence([1, 2, 3], 10, { seed: 4, constraint: paperConstraint(rule), recorder });
   engine.start(sequence);
   await until(() => sequence.finished);
   expect(generated(sequence)).toEqual(constrainedTokens([1, 2, 3], 10, 4, rule));
@@ -183,7 +182,7 @@ it('ends where only an end token is left', async () => {
   const sequence = constrained([5], 60, 4, rule);
   engine.start(sequence);
   const withEnd = constrained([5], 60, 4, { ...rule, seed: 9 });
-  withEnd.stopIds = new Set([249]);
+  withEnd.request.stopIds = new Set([249]);
   const constraint = withEnd.constraint!;
   withEnd.constraint = {
     ...constraint,
@@ -249,7 +248,7 @@ describe('a mask', () => {
   it('is what constraint and processors both allow', () => {
     const sequence = paperSequence([1], 5);
     sequence.constraint = only([3, 31, 32, 63]);
-    sequence.allowed = allowing([3, 4, 32]);
+    sequence.request.allowed = allowing([3, 4, 32]);
     expect(bits(sequence)).toEqual([3, 32]);
     sequence.constraint = null;
     expect(bits(sequence)).toEqual([3, 4, 32]);
@@ -257,13 +256,13 @@ describe('a mask', () => {
 
   it('holds end tokens back below minTokens, unless nothing else is left', () => {
     const sequence = paperSequence([1], 5, { stopIds: [31, 63] });
-    sequence.minTokens = 2;
+    sequence.request.minTokens = 2;
     sequence.constraint = only([3, 31, 63]);
     expect(bits(sequence)).toEqual([3]);
     sequence.constraint = only([31, 63]);
     expect(bits(sequence)).toEqual([31, 63]);
     sequence.constraint = only([3, 31]);
-    sequence.ids.push(8, 9);
+    sequence.progress.ids.push(8, 9);
     expect(bits(sequence)).toEqual([3, 31]);
   });
 });

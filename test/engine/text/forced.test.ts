@@ -7,7 +7,6 @@ import { compileProgram } from '../../../src/engine/text/grammar/grammars.ts';
 import { createGrammar } from '../../../src/engine/text/grammar/grammar.ts';
 import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
 import { allowedTokens, withProcessors } from '../../../src/engine/text/processors.ts';
-import { acceptToken } from '../../../src/engine/text/sequence.ts';
 import type { LogitProcessor } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
@@ -29,19 +28,20 @@ interface Asked {
 /** The tokens of a text that takes the lowest id it may, and how many of them were drawn; `left`: it could not go on. */
 function say(pattern: string, { processors = [], logprobs = null, processor = null }: Asked = {}) {
   const program = compileProgram({ type: 'regex', pattern }, vocabulary.available);
-  const sequence = paperSequence([1], 100, { stopIds: [END] });
-  const constraint = createGrammar(program, vocabulary).start();
-  sequence.constraint = withProcessors(processors, { vocabulary, prompt: [1] })(constraint);
-  sequence.allowed = allowedTokens(processors, SIZE);
-  sequence.sampling.logprobs = logprobs;
-  sequence.processor = processor;
+  const grammar = createGrammar(program, vocabulary).start();
+  const sequence = paperSequence([1], 100, {
+    stopIds: [END],
+    constraint: withProcessors(processors, { vocabulary, prompt: [1] })(grammar),
+    logprobs,
+    request: { allowed: allowedTokens(processors, SIZE), processor },
+  });
   const mask = new Uint32Array(maskWords(SIZE));
   let drawn = 0;
   for (acceptForced(sequence); !sequence.finished; acceptForced(sequence)) {
     writeMask(sequence, mask);
     const id = mask.findIndex((word) => word !== 0);
     if (id < 0) return { ids: generated(sequence), drawn, left: true };
-    acceptToken(sequence, 32 * id + 31 - Math.clz32(mask[id]! & -mask[id]!));
+    sequence.acceptToken(32 * id + 31 - Math.clz32(mask[id]! & -mask[id]!));
     drawn++;
   }
   return { ids: generated(sequence), drawn, left: false };

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createLoop } from '../../../src/engine/text/loop.ts';
+import type { Recorder } from '../../../src/engine/text/recorder.ts';
 import { createScheduler } from '../../../src/engine/text/scheduler.ts';
 import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
 import { EngineError } from '../../../src/files/error.ts';
@@ -11,7 +12,7 @@ import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, until } from './paper-engine.ts';
 import { paperConstraint } from './paper-constraint.ts';
 import { createPaperRunner, paperTokens } from './paper-runner.ts';
-import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
+import { generated, paperSequence, promptOf, type PaperSequence } from './paper-sequence.ts';
 
 function randomPrompt(random: (below: number) => number, most: number): number[] {
   return Array.from({ length: 1 + random(most) }, () => random(250));
@@ -32,13 +33,13 @@ describe('tokens are those of the request alone', () => {
     let whole = 0;
     for (const sequence of all) {
       const ids = generated(sequence);
-      const prompt = sequence.ids.slice(0, sequence.promptTokens);
-      expect(ids).toEqual(paperTokens(prompt, ids.length, sequence.sampling.seedLow));
+      const { seedLow } = sequence.request.sampling;
+      expect(ids).toEqual(paperTokens(promptOf(sequence), ids.length, seedLow));
       const end = sequence.events.at(-1)!;
       expect(end).toMatchObject({ type: 'done', completionTokens: ids.length });
       expect(end).not.toHaveProperty('error');
       if (end.type === 'done' && end.finishReason === 'length') {
-        expect(ids).toHaveLength(sequence.maxTokens);
+        expect(ids).toHaveLength(sequence.request.maxTokens);
         whole++;
       }
     }
@@ -74,13 +75,13 @@ it('submits the next step before the tokens of the last have come back', async (
 
 it('ends one request whose prompt cannot be told, and no other', async () => {
   const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
-  const broken = paperSequence([9, 8], 5);
-  broken.recorder = {
+  const recorder = {
     takePrompt: () => {
       throw new Error('no prompt');
     },
     told: () => ({}),
-  } as unknown as NonNullable<PaperSequence['recorder']>;
+  } as unknown as Recorder;
+  const broken = paperSequence([9, 8], 5, { recorder });
   const other = paperSequence([1, 2, 3], 5);
   [broken, other].forEach(engine.start);
   await allFinished([broken, other]);
@@ -206,12 +207,12 @@ it.each([
   'a request whose parser fails on %s ends once with the error, and no other does',
   async (_, method) => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
-    const [bad, good] = [paperSequence([1], 10), paperSequence([2], 30)];
-    bad.output = Object.assign(plainOutput(), {
+    const parser = Object.assign(plainOutput(), {
       [method]: () => {
         throw new Error('no such part');
       },
     });
+    const [bad, good] = [paperSequence([1], 10, { parser }), paperSequence([2], 30)];
     [bad, good].forEach(engine.start);
     await allFinished([bad, good]);
     const error = { code: 'internal', message: 'no such part' };

@@ -3,7 +3,7 @@
 
 import type { Device } from '../../../src/gpu/device.ts';
 import { FROM_SLOT, PAGE_TOKENS, ROW_WORDS, TILE_WORDS, CHOICE_WORDS } from '../../../src/kernels/batch.ts';
-import { hasMask, writeMask } from '../../../src/engine/text/constrained.ts';
+import { writeMask } from '../../../src/engine/text/constrained.ts';
 import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
@@ -101,7 +101,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
       })),
     );
     const step = compute(buffers.words, sizes, kv, last);
-    const masked = parts.filter(({ samples, sequence }) => samples && hasMask(sequence));
+    const masked = parts.filter(({ samples, sequence }) => samples && sequence.needsMask);
     const draw = (): Promise<Drawn> => {
       const ids = step(masked.map(({ sequence }) => maskOf(sequence)));
       const done = queue.then(() => pause?.());

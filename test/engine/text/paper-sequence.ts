@@ -1,14 +1,21 @@
 // Sequences for tests without a tokenizer: every token is one letter.
 
-import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
-import { createPrefix } from '../../../src/engine/text/cache/sequence-pages.ts';
+import { Placement, SequencePrefix } from '../../../src/engine/text/cache/placement.ts';
+import type { Constraint } from '../../../src/engine/text/constraint.ts';
+import { plainOutput, type OutputParser } from '../../../src/engine/text/output/output-parser.ts';
+import type { Pieces } from '../../../src/engine/text/piece.ts';
+import { Progress } from '../../../src/engine/text/progress.ts';
+import type { Recorder } from '../../../src/engine/text/recorder.ts';
+import { SequenceOutput } from '../../../src/engine/text/sequence-output.ts';
+import { Sequence, type SequenceRequest } from '../../../src/engine/text/sequence.ts';
 import { stopText } from '../../../src/engine/text/stops/stop-text.ts';
 import { createStopMatcher } from '../../../src/engine/text/stops/stops.ts';
-import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 
 export interface PaperSequence extends Sequence {
   events: TextEvent[];
+  /** Called with each event, after it was added to `events`. */
+  onEvent?: (event: TextEvent) => void;
 }
 
 interface PaperRequest {
@@ -19,66 +26,76 @@ interface PaperRequest {
   scope?: string;
   leader?: Sequence | null;
   priority?: number;
+  request?: Partial<SequenceRequest>;
+  logprobs?: number | null;
+  constraint?: Constraint | null;
+  recorder?: Recorder | null;
+  pieces?: Pieces;
+  parser?: OutputParser;
 }
+
+const LETTERS: Pieces = {
+  of: (id, logprob) => ({ id, text: letter(id), special: false, ...(logprob ? { logprob } : {}) }),
+  bytes: (id) => new TextEncoder().encode(letter(id)),
+  ownText: letter,
+  rest: () => '',
+};
 
 export function paperSequence(
   prompt: readonly number[],
   maxTokens: number,
-  { seed = 0, stopIds = [], stop = [], scope = '', leader = null, priority = 0 }: PaperRequest = {},
+  asked: PaperRequest = {},
 ): PaperSequence {
-  const sequence: PaperSequence = {
-    choice: leader ? 1 : 0,
-    leader,
-    priority,
-    arrival: 0,
-    passed: 0,
-    prefix: createPrefix(scope, Infinity),
-    promptTokens: prompt.length,
-    ids: [...prompt],
-    computed: 0,
-    inFlight: 0,
-    pages: [],
-    slot: null,
-    maxTokens,
-    sampling: {
-      temperature: 0,
-      topP: 1,
-      topK: 0,
-      minP: 0,
-      repetitionPenalty: 1,
-      frequencyPenalty: 0,
-      presencePenalty: 0,
-      seedLow: seed,
-      seedHigh: 0,
-      bias: [],
-      biasBelowMin: [],
-      logprobs: null,
-    },
-    stopIds: new Set(stopIds),
-    endIds: [],
-    stops: createStopMatcher({ stops: stop.map((text) => stopText(text).begin()) }),
-    minTokens: 0,
-    keepStop: false,
-    constraint: null,
-    forced: [],
-    allowed: null,
-    processor: null,
-    counts: null,
-    pieces: {
-      of: (id, logprob) => ({ id, text: letter(id), special: false, ...(logprob ? { logprob } : {}) }),
-      bytes: (id) => new TextEncoder().encode(letter(id)),
-      ownText: letter,
-      rest: () => '',
-    },
-    output: plainOutput(),
-    held: null,
-    adapter: null,
-    recorder: null,
-    finished: false,
-    losses: 0,
-    events: [],
-    emit: (event) => void sequence.events.push(event),
-  };
+  const { seed = 0, stopIds = [], stop = [], scope = '', leader = null, priority = 0 } = asked;
+  const { constraint = null, recorder = null, pieces = LETTERS, parser = plainOutput() } = asked;
+  const choice = leader ? 1 : 0;
+  const events: TextEvent[] = [];
+  const sequence: PaperSequence = Object.assign(
+    new Sequence({
+      choice,
+      leader,
+      request: {
+        priority,
+        maxTokens,
+        minTokens: 0,
+        sampling: {
+          temperature: 0,
+          topP: 1,
+          topK: 0,
+          minP: 0,
+          repetitionPenalty: 1,
+          frequencyPenalty: 0,
+          presencePenalty: 0,
+          seedLow: seed,
+          seedHigh: 0,
+          bias: [],
+          biasBelowMin: [],
+          logprobs: asked.logprobs ?? null,
+        },
+        stopIds: new Set(stopIds),
+        allowed: null,
+        processor: null,
+        adapter: null,
+        ...asked.request,
+      },
+      progress: new Progress(prompt),
+      placement: new Placement(new SequencePrefix(scope, Infinity)),
+      output: new SequenceOutput({
+        choice,
+        pieces,
+        stops: createStopMatcher({ stops: stop.map((text) => stopText(text).begin()) }),
+        parser,
+        keepStop: false,
+        emit(event) {
+          events.push(event);
+          sequence.onEvent?.(event);
+        },
+      }),
+      constraint,
+      recorder,
+    }),
+    { events },
+  );
   return sequence;
 }
 
@@ -86,6 +103,11 @@ function letter(id: number): string {
   return String.fromCharCode(97 + (id % 26));
 }
 
-export function generated(sequence: Sequence): number[] {
-  return sequence.ids.slice(sequence.promptTokens);
+export function generated({ progress }: Sequence): number[] {
+  return progress.ids.slice(progress.promptTokens);
+}
+
+/** The ids of its prompt. */
+export function promptOf({ progress }: Sequence): number[] {
+  return progress.ids.slice(0, progress.promptTokens);
 }

@@ -1,12 +1,11 @@
 // What requests share: whatever they take from each other, their tokens are those they would have had alone.
 
 import { describe, expect, it } from 'vitest';
-import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import { randomInteger, randomOf } from '../random.ts';
 import { allFinished, createPaperEngine, until, type PaperEngine } from './paper-engine.ts';
 import { paperTokens } from './paper-runner.ts';
-import { generated, paperSequence, type PaperSequence } from './paper-sequence.ts';
+import { generated, paperSequence, promptOf, type PaperSequence } from './paper-sequence.ts';
 
 const LIMITS = { pages: 32, slots: 4, rows: 64 };
 
@@ -17,8 +16,8 @@ function prompt(length: number, seed = 0): number[] {
 function expectAlone(sequence: PaperSequence): void {
   expect(sequence.events.at(-1)).not.toHaveProperty('error');
   const ids = generated(sequence);
-  const own = sequence.ids.slice(0, sequence.promptTokens);
-  expect(ids).toEqual(paperTokens(own, ids.length, sequence.sampling.seedLow));
+  const { seedLow } = sequence.request.sampling;
+  expect(ids).toEqual(paperTokens(promptOf(sequence), ids.length, seedLow));
 }
 
 function rowsOf(engine: PaperEngine): number {
@@ -36,7 +35,7 @@ describe('a second request with the same beginning', () => {
     const first = engine.start(paperSequence(prompt(100), 60));
     await allFinished([first]);
     const again = engine.start(paperSequence(prompt(96), 5));
-    const onward = engine.start(paperSequence([...first.ids, 3, 2, 1], 5));
+    const onward = engine.start(paperSequence([...first.progress.ids, 3, 2, 1], 5));
     await allFinished([again, onward]);
     expect(cached(again)).toMatchObject({ cachedTokens: 64, cached: { device: 64, host: 0, storage: 0 } });
     expect(cached(onward)).toMatchObject({ cachedTokens: 128, promptTokens: 163 });
@@ -49,7 +48,7 @@ describe('a second request with the same beginning', () => {
     const first = engine.start(paperSequence(prompt(64), 40));
     await allFinished([first]);
     const begun = paperSequence(prompt(64), 5);
-    begun.ids.push(first.ids[64]!);
+    begun.progress.ids.push(first.progress.ids[64]!);
     await allFinished([engine.start(begun)]);
     expect(cached(begun)).toMatchObject({ cachedTokens: 64, processed: 64, promptTokens: 64 });
     expectAlone(begun);
@@ -124,8 +123,7 @@ describe('who is next', () => {
     new Promise((resolve) => {
       const begun: number[] = [];
       for (const [i, sequence] of all.entries()) {
-        sequence.emit = (event) => {
-          sequence.events.push(event);
+        sequence.onEvent = (event) => {
           if (event.type === 'prefill' && !begun.includes(i)) begun.push(i);
           if (begun.length === all.length) resolve(begun);
         };
@@ -193,8 +191,8 @@ it('what was spoilt is forgotten', async () => {
   [first, second].forEach(engine.start);
   await until(() => generated(second).length > 2);
   const spoilt = engine.scheduler.discard(first);
-  expect(spoilt.every((page) => !second.pages.includes(page))).toBe(true);
-  first.finished = true;
+  expect(spoilt.every((page) => !second.placement.pages.includes(page))).toBe(true);
+  first.progress.finished = true;
   await allFinished([second]);
   await engine.loop.close();
   expect(engine.scheduler.pages.available).toBe(LIMITS.pages);
@@ -219,7 +217,7 @@ describe('conversations that share and branch, on few pages, some given up', () 
       group.forEach(engine.start);
       for (let turn = random(30); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
       const done = group.find(({ finished }) => finished);
-      if (done) histories.push(done.ids.slice(0, 200));
+      if (done) histories.push(done.progress.ids.slice(0, 200));
       if (random(8) === 0) engine.loop.abort([randomOf(random, all)]);
     }
     await allFinished(all);
@@ -230,7 +228,7 @@ describe('conversations that share and branch, on few pages, some given up', () 
     expect(pages.evicted).toBeGreaterThan(0);
     expect(retractions).toBeGreaterThan(0);
     expect(pages.available).toBe(20);
-    expect(all.every(({ pages: held }: Sequence) => held.length === 0)).toBe(true);
+    expect(all.every(({ placement }) => placement.pages.length === 0)).toBe(true);
     expect(pages.tree.onDevice * PAGE_TOKENS).toBeLessThanOrEqual(20 * PAGE_TOKENS);
   });
 });

@@ -74,7 +74,7 @@ describe('length', () => {
     [1000, 31, 1],
   ])('max tokens %s after %d of prompt are %d', (maxTokens, promptTokens, expected) => {
     const request = maxTokens === undefined ? {} : { maxTokens };
-    expect(one(request, promptTokens).maxTokens).toBe(expected);
+    expect(one(request, promptTokens).request.maxTokens).toBe(expected);
   });
 
   it.each([32, 33, 500])('a prompt of %d tokens leaves no room in 32', (promptTokens) => {
@@ -92,8 +92,8 @@ describe('length', () => {
 
 describe('sampling', () => {
   it("takes the model's values where the request names none", () => {
-    expect(one({}).sampling).toMatchObject({ temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 });
-    expect(one({ temperature: 0, topP: 1, topK: -1, minP: 0 }).sampling).toMatchObject({
+    expect(one({}).request.sampling).toMatchObject({ temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05 });
+    expect(one({ temperature: 0, topP: 1, topK: -1, minP: 0 }).request.sampling).toMatchObject({
       temperature: 0,
       topP: 1,
       topK: -1,
@@ -121,7 +121,7 @@ describe('sampling', () => {
 });
 
 describe('seeds', () => {
-  const seedOf = ({ sampling }: Sequence): string => `${sampling.seedHigh}:${sampling.seedLow}`;
+  const seedOf = ({ request: { sampling } }: Sequence): string => `${sampling.seedHigh}:${sampling.seedLow}`;
 
   it('are 64 bits, negative ones included', () => {
     expect(seedOf(one({ seed: 0 }))).toBe('0:0');
@@ -143,7 +143,7 @@ describe('seeds', () => {
 
 describe('logit_bias', () => {
   it('is taken as pairs', () => {
-    expect(one({ logitBias: { 0: -100, 299: 100, 7: 0.5 } }).sampling.bias).toEqual([
+    expect(one({ logitBias: { 0: -100, 299: 100, 7: 0.5 } }).request.sampling.bias).toEqual([
       [0, -100],
       [7, 0.5],
       [299, 100],
@@ -153,7 +153,7 @@ describe('logit_bias', () => {
   it('has a limit that is exact', () => {
     context = { ...context, vocabulary: 5000 };
     const entries = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, id) => [id, 1]));
-    expect(one({ logitBias: entries(LIMITS.biases) }).sampling.bias).toHaveLength(LIMITS.biases);
+    expect(one({ logitBias: entries(LIMITS.biases) }).request.sampling.bias).toHaveLength(LIMITS.biases);
     expect(refusal(() => create({ logitBias: entries(LIMITS.biases + 1) })).message).toContain(
       `${LIMITS.biases + 1}`,
     );
@@ -174,8 +174,8 @@ describe('logit_bias', () => {
 
 describe('ends', () => {
   it('are those of the model and of the request', () => {
-    expect([...one({ stopTokenIds: [7, 8] }).stopIds].toSorted((a, b) => a - b)).toEqual([7, 8, 261]);
-    expect([...one({ stopTokenIds: [7], ignoreEos: true }).stopIds]).toEqual([7]);
+    expect([...one({ stopTokenIds: [7, 8] }).request.stopIds].toSorted((a, b) => a - b)).toEqual([7, 8, 261]);
+    expect([...one({ stopTokenIds: [7], ignoreEos: true }).request.stopIds]).toEqual([7]);
   });
 
   it('outside the vocabulary are refused', () => {
@@ -269,8 +269,8 @@ it('the leading space of the first token is cut where it opens a text, and kept 
     const nothing = { grammar: null, heldArguments: null, stops: [], adapter: null };
     const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
     const ids = 'ids' in prompt ? prompt.ids : [5];
-    const [{ pieces, constraint }] = createSequences(asked, ids, reply, spaced, () => {}) as [Sequence];
-    return [pieces.of(id!).text, constraint!.bars!(id!)];
+    const [{ output, constraint }] = createSequences(asked, ids, reply, spaced, () => {}) as [Sequence];
+    return [output.pieces.of(id!).text, constraint!.bars!(id!)];
   };
   const messages = [{ role: 'user' as const, content: 'a' }];
   expect(first({ messages }, 'undecided')).toEqual(['hi', false]);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import { createScheduler, pagesFor, type Part, type Scheduler } from '../../../src/engine/text/scheduler.ts';
-import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import { randomInteger } from '../random.ts';
 import { paperSequence } from './paper-sequence.ts';
@@ -28,8 +28,8 @@ function add(scheduler: Scheduler, promptTokens: number, maxTokens: number, prio
 function answer(scheduler: Scheduler, parts: readonly Part[]): void {
   for (const { sequence, samples } of parts) {
     if (!samples) continue;
-    sequence.inFlight--;
-    if (!sequence.finished) acceptToken(sequence, 7);
+    sequence.progress.inFlight--;
+    if (!sequence.finished) sequence.acceptToken(7);
   }
   scheduler.sweep();
 }
@@ -40,23 +40,30 @@ function distinct(values: readonly unknown[]): boolean {
 
 function checkInvariants(scheduler: Scheduler, limits = LIMITS): void {
   const { running, waiting, pages } = scheduler;
-  const own = running.flatMap((sequence) => sequence.pages.slice(sequence.prefix.nodes.length));
-  const shared = running.flatMap((sequence) => sequence.prefix.nodes.map(({ page }) => page!));
+  const own = running.flatMap((sequence) =>
+    sequence.placement.pages.slice(sequence.placement.prefix.nodes.length),
+  );
+  const shared = running.flatMap((sequence) => sequence.placement.prefix.nodes.map(({ page }) => page!));
   assert(distinct(own), 'a page is owned twice');
   assert(own.every((page) => page >= 0 && page < limits.pages && !shared.includes(page)));
   assert.equal(pages.available, limits.pages - own.length - new Set(shared).size, 'pages are lost');
-  for (const { pages: held, prefix } of running)
+  for (const { pages: held, prefix } of running.map(({ placement }) => placement))
     assert.deepEqual(
       held.slice(0, prefix.nodes.length),
       prefix.nodes.map(({ page }) => page),
     );
-  const slots = running.map(({ slot }) => slot);
+  const slots = running.map(({ placement }) => placement.slot);
   assert(distinct(slots), 'a slot is owned twice');
   assert(slots.every((slot) => slot !== null && slot >= 0 && slot < limits.slots));
   assert(distinct([...running, ...waiting]));
-  for (const { slot, pages: held, computed } of waiting)
-    assert.deepEqual([slot, held, computed], [null, [], 0], 'a waiting sequence holds something');
-  for (const { pages: held, computed } of running) assert(held.length >= pagesFor(computed));
+  for (const { placement, progress } of waiting)
+    assert.deepEqual(
+      [placement.slot, placement.pages, progress.computed],
+      [null, [], 0],
+      'a waiting sequence holds something',
+    );
+  for (const { placement, progress } of running)
+    assert(placement.pages.length >= pagesFor(progress.computed));
 }
 
 function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>, rows: number): void {
@@ -65,11 +72,12 @@ function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>
   for (const { sequence, first, rows: count } of parts) {
     assert(count > 0);
     assert(
-      first === before.get(sequence) || first <= sequence.prefix.nodes.length * PAGE_TOKENS,
+      first === before.get(sequence) || first <= sequence.placement.prefix.nodes.length * PAGE_TOKENS,
       'positions are skipped or computed twice',
     );
-    assert(sequence.pages.length >= pagesFor(first + count));
-    assert(sequence.ids.length + sequence.inFlight - sequence.promptTokens <= sequence.maxTokens);
+    assert(sequence.placement.pages.length >= pagesFor(first + count));
+    const { expectedLength, promptTokens } = sequence.progress;
+    assert(expectedLength - promptTokens <= sequence.request.maxTokens);
   }
 }
 
@@ -85,11 +93,11 @@ describe('any requests, tight pages, aborts at any moment', () => {
       assert(round < 20_000, 'no end');
       if (all.length < 60 && random(3) === 0) all.push(add(scheduler, 1 + random(200), 1 + random(150)));
       if (random(60) === 0 && all.length > 0) {
-        finish(all[random(all.length)]!, 'abort', null);
+        all[random(all.length)]!.finish('abort', null);
         scheduler.sweep();
         checkInvariants(scheduler);
       }
-      const before = new Map(all.map((sequence) => [sequence, sequence.computed]));
+      const before = new Map(all.map((sequence) => [sequence, sequence.progress.computed]));
       const parts = submitted.length < 2 ? scheduler.plan() : [];
       checkInvariants(scheduler);
       checkStep(parts, before, LIMITS.rows);
@@ -104,7 +112,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
     expect(scheduler.waiting).toEqual([]);
     for (const sequence of all) {
       expect(sequence.finished).toBe(true);
-      expect(sequence.ids.length - sequence.promptTokens).toBeLessThanOrEqual(sequence.maxTokens);
+      expect(sequence.progress.generated).toBeLessThanOrEqual(sequence.request.maxTokens);
     }
     // Nobody has a prefix of another: whoever ran first got in in the order of coming.
     expect(admitted.map((sequence) => all.indexOf(sequence))).toEqual(
@@ -145,7 +153,7 @@ describe('a step', () => {
     answer(scheduler, scheduler.plan());
     // Two of them come back with three tokens more than the one that was drawn.
     const forced = [sequences[4]!, sequences[9]!];
-    for (const sequence of forced) for (let i = 0; i < 3; i++) acceptToken(sequence, 7);
+    for (const sequence of forced) for (let i = 0; i < 3; i++) sequence.acceptToken(7);
     const rowsOf = (parts: readonly Part[], sequence: Sequence): number =>
       parts.find((part) => part.sequence === sequence)!.rows;
     for (let step = 0; step < 4; step++) {
@@ -153,9 +161,9 @@ describe('a step', () => {
       expect(parts.map(({ rows }) => rows)).toEqual(Array(16).fill(1));
       answer(scheduler, parts);
     }
-    for (const sequence of sequences.slice(10)) finish(sequence, 'stop', null);
+    for (const sequence of sequences.slice(10)) sequence.finish('stop', null);
     scheduler.sweep();
-    for (const sequence of forced) for (let i = 0; i < 5; i++) acceptToken(sequence, 7);
+    for (const sequence of forced) for (let i = 0; i < 5; i++) sequence.acceptToken(7);
     const parts = scheduler.plan();
     expect(forced.map((sequence) => rowsOf(parts, sequence))).toEqual([6, 2]);
     expect(parts.reduce((sum, { rows }) => sum + rows, 0)).toBe(16);
@@ -189,10 +197,10 @@ describe('when pages run out', () => {
     while (scheduler.retractions === 0) answer(scheduler, scheduler.plan());
     expect(scheduler.running).toEqual(sequences.slice(0, 2));
     expect(scheduler.waiting).toEqual([sequences[2], later]);
-    const kept = sequences[2]!.ids.length;
+    const kept = sequences[2]!.progress.ids.length;
     while (scheduler.running.length + scheduler.waiting.length > 0) answer(scheduler, scheduler.plan());
-    expect(sequences[2]!.ids.length).toBeGreaterThan(kept);
-    expect(sequences.every((sequence) => sequence.ids.length === sequence.promptTokens + 40)).toBe(true);
+    expect(sequences[2]!.progress.ids.length).toBeGreaterThan(kept);
+    expect(sequences.every((sequence) => sequence.progress.generated === 40)).toBe(true);
   });
 
   it('a retracted sequence comes back only when its last token has arrived', () => {
@@ -203,9 +211,10 @@ describe('when pages run out', () => {
     answer(scheduler, first);
     const third = scheduler.plan();
     expect(third.map(({ sequence }) => sequence)).toEqual([old]);
-    expect(young).toMatchObject({ slot: null, inFlight: 1 });
+    expect(young.placement.slot).toBeNull();
+    expect(young.progress.inFlight).toBe(1);
     answer(scheduler, second);
-    expect(young).toMatchObject({ inFlight: 0, computed: 0 });
+    expect(young.progress).toMatchObject({ inFlight: 0, computed: 0 });
     answer(scheduler, third);
   });
 });
@@ -218,7 +227,7 @@ it('after a restart everything waits again, in order, nothing on its way', () =>
   scheduler.restart();
   expect(scheduler.running).toEqual([]);
   expect(scheduler.waiting).toEqual(sequences);
-  expect(sequences.every(({ inFlight, computed }) => inFlight === 0 && computed === 0)).toBe(true);
+  expect(sequences.every(({ progress }) => progress.inFlight === 0 && progress.computed === 0)).toBe(true);
   checkInvariants(scheduler);
   for (let step = 0; step < 100; step++) answer(scheduler, scheduler.plan());
   expect(sequences.every(({ finished }) => finished)).toBe(true);
@@ -229,14 +238,14 @@ it('no choice copies from a page of a sibling that is still to be loaded', () =>
   const prompt = Array.from({ length: 20 }, (_, i) => i);
   const leader = paperSequence(prompt, 100);
   scheduler.add(leader);
-  while (leader.ids.length < 70) {
+  while (leader.progress.ids.length < 70) {
     scheduler.plan();
-    leader.ids.push(leader.ids.length);
-    leader.inFlight--;
+    leader.progress.ids.push(leader.progress.ids.length);
+    leader.progress.inFlight--;
   }
   scheduler.plan();
-  expect(leader.prefix.nodes.length).toBe(2);
-  for (const node of leader.prefix.nodes) scheduler.pages.tree.keep(node, new Uint8Array(4));
+  expect(leader.placement.prefix.nodes.length).toBe(2);
+  for (const node of leader.placement.prefix.nodes) scheduler.pages.tree.keep(node, new Uint8Array(4));
   scheduler.restart();
   scheduler.add(paperSequence(prompt, 5, { seed: 1, leader }));
   scheduler.plan();

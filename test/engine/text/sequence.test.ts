@@ -1,10 +1,9 @@
 // What a sequence says to its client: text and ids as they come, and how it ended.
 
 import { describe, expect, it } from 'vitest';
+import type { OutputParser } from '../../../src/engine/text/output/output-parser.ts';
 import { createPieces } from '../../../src/engine/text/piece.ts';
-import { acceptToken, finish, type Sequence } from '../../../src/engine/text/sequence.ts';
-import { stopText } from '../../../src/engine/text/stops/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/stops/stops.ts';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
@@ -19,22 +18,22 @@ interface Options {
   maxTokens?: number;
   stop?: string[];
   stopIds?: number[];
+  parser?: OutputParser;
 }
 
-function start({ maxTokens = 100, stop = [], stopIds = [END] }: Options = {}): {
+function start({ maxTokens = 100, stop = [], stopIds = [END], parser }: Options = {}): {
   sequence: Sequence;
   events: TextEvent[];
 } {
-  const sequence = paperSequence([1, 2], maxTokens, { stopIds });
-  sequence.pieces = createPieces(tokenizer, { skipSpecialTokens: true });
-  sequence.stops = createStopMatcher({ stops: stop.map((text) => stopText(text).begin()) });
+  const pieces = createPieces(tokenizer, { skipSpecialTokens: true });
+  const sequence = paperSequence([1, 2], maxTokens, { stopIds, stop, pieces, ...(parser && { parser }) });
   return { sequence, events: sequence.events };
 }
 
 /** Takes in tokens until the sequence ends. */
 function feed(ids: number[], options?: Options): { text: string; ids: number[]; end: TextEvent | undefined } {
   const { sequence, events } = start(options);
-  for (const id of ids) if (!sequence.finished) acceptToken(sequence, id);
+  for (const id of ids) if (!sequence.finished) sequence.acceptToken(id);
   const deltas = events.filter((event) => event.type === 'delta');
   return {
     text: deltas.map(({ text }) => text).join(''),
@@ -74,9 +73,9 @@ describe('a sequence ends', () => {
 
   it('once: an abort after the end says nothing more', () => {
     const { sequence, events } = start({ maxTokens: 1 });
-    acceptToken(sequence, 97);
+    sequence.acceptToken(97);
     const count = events.length;
-    finish(sequence, 'abort', null);
+    sequence.finish('abort', null);
     expect(events).toHaveLength(count);
   });
 });
@@ -84,18 +83,18 @@ describe('a sequence ends', () => {
 describe('what is held back', () => {
   it('comes out where the stop string does not follow, with its ids', () => {
     const { sequence, events } = start({ stop: ['<end>'] });
-    for (const id of bytes('a<e')) acceptToken(sequence, id);
+    for (const id of bytes('a<e')) sequence.acceptToken(id);
     expect(events).toEqual([{ type: 'delta', choice: 0, text: 'a', ids: bytes('a') }]);
-    acceptToken(sequence, 120);
+    sequence.acceptToken(120);
     expect(events.at(-1)).toEqual({ type: 'delta', choice: 0, text: '<ex', ids: bytes('<ex') });
   });
 
   it.each([['length'], ['abort'], ['stop']] as const)('comes out at the end by %s', (reason) => {
     const { sequence, events } = start({ stop: ['<end>'], maxTokens: 3 });
-    for (const id of bytes('a<')) acceptToken(sequence, id);
-    if (reason === 'length') acceptToken(sequence, 101);
-    if (reason === 'stop') acceptToken(sequence, END);
-    if (reason === 'abort') finish(sequence, 'abort', null);
+    for (const id of bytes('a<')) sequence.acceptToken(id);
+    if (reason === 'length') sequence.acceptToken(101);
+    if (reason === 'stop') sequence.acceptToken(END);
+    if (reason === 'abort') sequence.finish('abort', null);
     const text = events.map((event) => (event.type === 'delta' ? event.text : '')).join('');
     expect(text).toBe(reason === 'length' ? 'a<e' : 'a<');
     expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: reason });
@@ -103,7 +102,7 @@ describe('what is held back', () => {
 
   it('is never half a character', () => {
     const { sequence, events } = start();
-    for (const id of bytes('é中😀')) acceptToken(sequence, id);
+    for (const id of bytes('é中😀')) sequence.acceptToken(id);
     expect(events.map((event) => event.type === 'delta' && event.text)).toEqual(['é', '中', '😀']);
     expect(events.map((event) => event.type === 'delta' && event.ids.length)).toEqual([2, 3, 4]);
   });
@@ -118,11 +117,10 @@ describe('what is held back', () => {
 
 describe('a reply with a tool call', () => {
   const call = '<tool_call>{"name": "ping", "arguments": {"a": 1}}</tool_call>';
-  const ending = (text: string, stop: string[], own: number[] = [END]): TextEvent | undefined => {
-    const { sequence, events } = start({ stop, stopIds: [END, 33], maxTokens: 200 });
-    sequence.endIds = own;
-    sequence.output = parserOf(formatOf('hermes', null));
-    for (const id of [...bytes(text), END]) if (!sequence.finished) acceptToken(sequence, id);
+  const ending = (text: string, stop: string[]): TextEvent | undefined => {
+    const parser = parserOf(formatOf('hermes', null));
+    const { sequence, events } = start({ stop, stopIds: [END, 33], maxTokens: 200, parser });
+    for (const id of [...bytes(text), END]) if (!sequence.finished) sequence.acceptToken(id);
     return events.at(-1);
   };
 

@@ -9,7 +9,7 @@ import { temporaryFolders } from '../../files/folders.ts';
 import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, type PaperEngine } from './paper-engine.ts';
 import { paperTokens } from './paper-runner.ts';
-import { generated, type PaperSequence } from './paper-sequence.ts';
+import { generated, promptOf, type PaperSequence } from './paper-sequence.ts';
 
 export const folders = temporaryFolders();
 export const PAGE_BYTES = 256;
@@ -86,9 +86,7 @@ export function prompt(length: number, seed = 0): number[] {
 export function expectAlone(sequence: PaperSequence): void {
   expect(sequence.events.at(-1)).not.toHaveProperty('error');
   const ids = generated(sequence);
-  expect(ids).toEqual(
-    paperTokens(sequence.ids.slice(0, sequence.promptTokens), ids.length, sequence.sampling.seedLow),
-  );
+  expect(ids).toEqual(paperTokens(promptOf(sequence), ids.length, sequence.request.sampling.seedLow));
 }
 
 export function cached(sequence: PaperSequence): unknown {

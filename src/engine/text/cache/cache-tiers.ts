@@ -180,7 +180,7 @@ export function createCacheTiers({
     isOver: () => boolean,
     onProgress: () => void,
   ): Promise<void> => {
-    const { scope } = sequence.prefix;
+    const { scope } = sequence.placement.prefix;
     const most = findablePages(sequence);
     const keys = keysOf(sequence, most);
     const all = tree.find(scope, keys, most).map(nameOf);
@@ -190,7 +190,7 @@ export function createCacheTiers({
     storage!.touch(all.slice(0, end));
     /** Pages that may wait on the host until the sequence is let in. */
     let room = Math.floor(total / 2 / runner().pageBytes);
-    sequence.prefix.fetched = [first, first];
+    sequence.placement.prefix.fetched = [first, first];
     for (let at = first; at < end; at += READS) {
       const reads = all.slice(at, Math.min(at + READS, end)).map(readPage);
       for (const page of reads) void page.then(onProgress, () => {});
@@ -207,7 +207,7 @@ export function createCacheTiers({
         }
         tree.touch(node);
         path.push(node);
-        sequence.prefix.fetched[1]++;
+        sequence.placement.prefix.fetched[1]++;
         if (!bring(path) && --room <= 0) end = path.length;
         trim();
         if (path.length === end) return;

@@ -5,29 +5,6 @@ import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import { createPagePool, type PagePool } from './pages.ts';
 import { createPrefixTree, pageKey, type PageNode, type PrefixTree } from './prefix-tree.ts';
 import type { Sequence } from '../sequence.ts';
-import type { CachedTokens } from '../text-model.ts';
-
-/** What a sequence is to the cache. */
-export interface SequencePrefix {
-  /** Pages are shared only within one: by adapter, salt and rotary frequencies. */
-  scope: string;
-  /** Positions from here on are nobody else's: their frequencies differ from the prompt's. */
-  shareable: number;
-  /** Positions from here on are computed, whoever has them. */
-  findable: number;
-  /** Keys of its full pages, as far as somebody asked. */
-  keys: string[];
-  /** Nodes of its shared pages. */
-  nodes: PageNode[];
-  /** Of them, those whose bytes are still to be written to their pages. */
-  loads: { node: PageNode; bytes: Uint8Array }[];
-  /** Prompt tokens found when it first ran. */
-  found: CachedTokens | null;
-  /** Pages of the prompt that were fetched from storage for it: first, and one past the last. */
-  fetched: [first: number, end: number];
-  /** Prompt tokens that are computed or found, whatever has been retracted since. */
-  processed: number;
-}
 
 /** What the device does before the next step. */
 export interface PageMoves {
@@ -65,24 +42,22 @@ export interface SequencePages {
   reset(): void;
 }
 
-export function createPrefix(scope: string, shareable: number, findable = Infinity): SequencePrefix {
-  const nothing = { keys: [], nodes: [], loads: [], found: null, processed: 0 };
-  return { scope, shareable, findable, ...nothing, fetched: [0, 0] };
-}
-
 /** Keys of the first `count` pages, which must be full. Choices share those of their prompt. */
-export function keysOf({ ids, prefix, leader, promptTokens }: Sequence, count: number): readonly string[] {
+export function keysOf(
+  { progress: { ids, promptTokens }, placement: { prefix }, leader }: Sequence,
+  count: number,
+): readonly string[] {
   for (let page = prefix.keys.length; page < count; page++) {
     const ofPrompt = (page + 1) * PAGE_TOKENS <= promptTokens;
-    const known = ofPrompt ? leader?.prefix.keys[page] : undefined;
+    const known = ofPrompt ? leader?.placement.prefix.keys[page] : undefined;
     prefix.keys.push(known ?? pageKey(ids, page * PAGE_TOKENS, PAGE_TOKENS));
   }
   return prefix.keys;
 }
 
 /** Pages that a sequence may find: the last known token is computed in any case. */
-export function findablePages({ ids, prefix }: Sequence): number {
-  return Math.floor(Math.min(ids.length - 1, prefix.shareable, prefix.findable) / PAGE_TOKENS);
+export function findablePages({ progress, placement: { prefix } }: Sequence): number {
+  return Math.floor(Math.min(progress.ids.length - 1, prefix.shareable, prefix.findable) / PAGE_TOKENS);
 }
 
 export function createSequencePages(total: number): SequencePages {
@@ -98,18 +73,16 @@ export function createSequencePages(total: number): SequencePages {
     return pool.take();
   };
 
-  const letGo = (sequence: Sequence): void => {
-    const { nodes } = sequence.prefix;
-    for (const { node } of sequence.prefix.loads) {
+  const letGo = ({ placement }: Sequence): void => {
+    const { nodes, loads } = placement.prefix;
+    for (const { node } of loads) {
       pool.give([node.page!]);
       node.loading = false;
       tree.place(node, null);
     }
     nodes.toReversed().forEach(tree.letGo);
-    pool.give(sequence.pages.slice(nodes.length));
-    sequence.prefix.nodes = [];
-    sequence.prefix.loads = [];
-    sequence.pages = [];
+    pool.give(placement.pages.slice(nodes.length));
+    placement.forgetPages();
   };
 
   return {
@@ -128,9 +101,9 @@ export function createSequencePages(total: number): SequencePages {
     tree,
     match(sequence) {
       const most = findablePages(sequence);
-      return tree.find(sequence.prefix.scope, keysOf(sequence, most), most);
+      return tree.find(sequence.placement.prefix.scope, keysOf(sequence, most), most);
     },
-    claim(sequence, path, spare) {
+    claim({ placement }, path, spare) {
       path.forEach(tree.hold);
       const missing = path.filter(({ page }) => page === null);
       if (pool.free + tree.evictable - missing.length < spare) {
@@ -140,10 +113,10 @@ export function createSequencePages(total: number): SequencePages {
       for (const node of missing) {
         tree.place(node, take()!);
         node.loading = true;
-        sequence.prefix.loads.push({ node, bytes: node.host! });
+        placement.prefix.loads.push({ node, bytes: node.host! });
       }
-      sequence.prefix.nodes = [...path];
-      sequence.pages = path.map(({ page }) => page!);
+      placement.prefix.nodes = [...path];
+      placement.pages = path.map(({ page }) => page!);
       const last = path.at(-1);
       if (last) tree.touch(last);
       return true;
@@ -156,16 +129,17 @@ export function createSequencePages(total: number): SequencePages {
       tree.place(path.at(-1)!, take()!);
       return true;
     },
-    grow(sequence) {
+    grow({ placement }) {
       const page = take();
-      if (page !== undefined) sequence.pages.push(page);
+      if (page !== undefined) placement.pages.push(page);
       return page !== undefined;
     },
     publish(sequence) {
-      const { prefix, pages } = sequence;
+      const { prefix, pages } = sequence.placement;
       const { nodes } = prefix;
       const before = nodes.length;
-      const known = Math.min(sequence.computed, sequence.ids.length, prefix.shareable);
+      const { computed, ids } = sequence.progress;
+      const known = Math.min(computed, ids.length, prefix.shareable);
       for (let at = before; (at + 1) * PAGE_TOKENS <= known; at++) {
         const node = tree.child(prefix.scope, nodes.at(-1) ?? null, keysOf(sequence, at + 1)[at]!);
         if (node.loading) break;
@@ -185,15 +159,15 @@ export function createSequencePages(total: number): SequencePages {
       letGo(sequence);
     },
     discard(sequence) {
-      const { prefix, pages } = sequence;
+      const { prefix, pages } = sequence.placement;
       const held = pages.slice(prefix.nodes.length);
       const shared = prefix.nodes.filter(({ users }) => users === 1).map(({ page }) => page!);
       tree.forget(prefix.nodes.slice(0, 1));
       letGo(sequence);
       return [...shared, ...held];
     },
-    takeLoads({ prefix }, most) {
-      return prefix.loads.splice(0, most).map(({ node, bytes }) => {
+    takeLoads({ placement }, most) {
+      return placement.prefix.loads.splice(0, most).map(({ node, bytes }) => {
         node.loading = false;
         loaded++;
         return { page: node.page!, bytes };

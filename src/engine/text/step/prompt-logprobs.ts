@@ -80,7 +80,7 @@ export function createPromptReader(
         );
         write(
           ids,
-          Uint32Array.from(some, ({ sequence, position }) => sequence.ids[position]!),
+          Uint32Array.from(some, ({ sequence, position }) => sequence.progress.ids[position]!),
         );
         write(
           adapters,
@@ -119,7 +119,7 @@ function toldRows(parts: readonly Part[]): Told[] {
   let before = 0;
   for (const { sequence, first, rows } of parts) {
     const asks = sequence.recorder !== null && sequence.recorder.promptTop !== null;
-    const count = asks ? Math.min(rows, sequence.promptTokens - 1 - first) : 0;
+    const count = asks ? Math.min(rows, sequence.progress.promptTokens - 1 - first) : 0;
     for (let i = 0; i < count; i++) told.push({ row: before + i, sequence, position: first + i + 1 });
     before += rows;
   }

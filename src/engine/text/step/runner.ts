@@ -27,7 +27,6 @@ import {
   usefulPages,
   type PageCleaner,
 } from '../cache/kv-pages.ts';
-import { hasMask } from '../constrained.ts';
 import { createLoraHost } from '../lora-host.ts';
 import { createPace } from './pace.ts';
 import { createPageMover, type PageMover } from '../cache/page-mover.ts';
@@ -192,14 +191,14 @@ export async function openRunner(
     checkProcessor: sampler.processors.check,
     launch(parts, { drawLater = false } = {}) {
       const sizes = writeStep(buffers, parts, rope, (source) => sampler.processors.of(source).id);
-      const isAdapted = parts.some(({ sequence }) => sequence.adapter !== null);
+      const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
       const { forward, drawing, head } = (isAdapted ? adapted : recordings).find(
         ({ forward: { capacity } }) =>
           capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
       )!;
       const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
-      const masked = sampled.filter(hasMask);
-      const asked = sampled.some(({ sampling }) => sampling.logprobs !== null);
+      const masked = sampled.filter(({ needsMask }) => needsMask);
+      const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);
       const started = performance.now();
       let read!: () => Promise<Uint32Array[]>;
       const draw = (encoder: GPUCommandEncoder): void => {

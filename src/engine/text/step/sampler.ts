@@ -109,7 +109,7 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
             return;
           }
           edit.encode(encoder, sizes);
-          const sources = new Set(sampled.map(({ processor }) => processor));
+          const sources = new Set(sampled.map(({ request }) => request.processor));
           for (const source of sources)
             if (source !== null) tapeOf(processors.of(source)).encode(encoder, sizes);
           draw.encode(encoder, sizes);
@@ -121,6 +121,6 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
 }
 
 /** Whether its row needs more than its logits in place, mask or not. */
-function isEdited({ sampling, processor }: Sequence): boolean {
+function isEdited({ request: { sampling, processor } }: Sequence): boolean {
   return sampling.logprobs !== null || processor !== null;
 }

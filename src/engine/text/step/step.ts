@@ -13,8 +13,7 @@ import {
 } from '../../../kernels/batch.ts';
 import type { RopeSets } from '../../../models/text/rope.ts';
 import type { Part } from '../scheduler.ts';
-import { hasMask, isHeld } from '../constrained.ts';
-import { fail, type Sequence, type TokenBias } from '../sequence.ts';
+import type { Sequence, TokenBias } from '../sequence.ts';
 import type { StepBuffers } from './step-buffers.ts';
 
 export type StepSizes = {
@@ -54,7 +53,7 @@ export function writeStep(
     counts: 0,
     masks: 0,
   };
-  const adapted = parts.some(({ sequence }) => sequence.adapter !== null);
+  const adapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
   rope.clear();
   for (const part of parts) {
     const { sequence, first, rows } = part;
@@ -70,7 +69,7 @@ export function writeStep(
   return { rows, sampled, tiles, tileRows, contextPages };
 }
 
-export function adapterOf({ adapter }: Sequence): number {
+export function adapterOf({ request: { adapter } }: Sequence): number {
   return adapter?.number ?? NO_ADAPTER;
 }
 
@@ -80,8 +79,9 @@ function writeTiles(words: StepBuffers['words'], { sequence, first, rows }: Part
     words.tiles.set([at.rows + row, count, at.pages, 0], TILE_WORDS * at.tiles++);
     at.tileRows = Math.max(at.tileRows, count);
   }
-  words.pages.set(sequence.pages, at.pages);
-  at.pages += sequence.pages.length;
+  const { pages } = sequence.placement;
+  words.pages.set(pages, at.pages);
+  at.pages += pages.length;
   at.contextPages = Math.max(at.contextPages, Math.ceil((first + rows) / PAGE_TOKENS));
 }
 
@@ -93,6 +93,7 @@ function writeSampled(
   processorId: (source: string) => number,
 ): void {
   const position = first + rows;
+  const { processor } = sequence.request;
   const bias = biasAt(sequence, position);
   const pairs = countedPairs(sequence, words.counts.length - at.counts * COUNT_WORDS);
   words.wanted[at.sampled] = at.rows - 1;
@@ -102,8 +103,8 @@ function writeSampled(
     biases: at.biases,
     counts: at.counts,
     counted: pairs.length / COUNT_WORDS,
-    mask: hasMask(sequence) ? ++at.masks : 0,
-    processor: sequence.processor === null ? 0 : processorId(sequence.processor),
+    mask: sequence.needsMask ? ++at.masks : 0,
+    processor: processor === null ? 0 : processorId(processor),
   });
   for (const [token, value] of bias) {
     words.biases.setUint32(8 * at.biases, token, true);
@@ -117,10 +118,9 @@ const NO_PAIRS = new Uint32Array(0);
 
 /** Choices that say the same share their pages, but not what is counted of them: one for which there is no room left ends. */
 function countedPairs(sequence: Sequence, room: number): Uint32Array {
-  const pairs = sequence.counts?.pairs ?? NO_PAIRS;
+  const pairs = sequence.progress.counts?.pairs ?? NO_PAIRS;
   if (pairs.length <= room) return pairs;
-  fail(
-    sequence,
+  sequence.fail(
     new EngineError(
       'out_of_memory',
       `of the tokens that penalties count there are more than the step holds (${pairs.length / COUNT_WORDS} of this choice): ask for fewer choices, or leave penalties out`,
@@ -134,7 +134,7 @@ function countedPairs(sequence: Sequence, room: number): Uint32Array {
  * generate does. It is a property of the position alone, so computing again changes nothing.
  */
 function ropeLength(sequence: Sequence, position: number): number {
-  return Math.max(sequence.promptTokens, position + 1);
+  return Math.max(sequence.progress.promptTokens, position + 1);
 }
 
 function writeRow(
@@ -144,10 +144,10 @@ function writeRow(
   position: number,
   frequencies: number,
 ): void {
-  const page = sequence.pages[Math.floor(position / PAGE_TOKENS)]!;
-  const known = sequence.ids[position];
+  const page = sequence.placement.pages[Math.floor(position / PAGE_TOKENS)]!;
+  const known = sequence.progress.ids[position];
   const at = row * ROW_WORDS;
-  words[at] = known ?? FROM_SLOT + sequence.slot!;
+  words[at] = known ?? FROM_SLOT + sequence.placement.slot!;
   words[at + 1] = position;
   words[at + 2] = page * PAGE_TOKENS + (position % PAGE_TOKENS);
   words[at + 3] = frequencies;
@@ -155,8 +155,9 @@ function writeRow(
 
 /** Where a constraint masks tokens, its mask holds back the end tokens, too. */
 function biasAt(sequence: Sequence, position: number): readonly TokenBias[] {
-  const { sampling, minTokens, promptTokens } = sequence;
-  return !isHeld(sequence) && position - promptTokens < minTokens ? sampling.biasBelowMin : sampling.bias;
+  const { sampling, minTokens } = sequence.request;
+  const isBelowMin = position - sequence.progress.promptTokens < minTokens;
+  return !sequence.isConstrained && isBelowMin ? sampling.biasBelowMin : sampling.bias;
 }
 
 interface Place {
@@ -174,7 +175,8 @@ interface Place {
 }
 
 function writeChoice(view: DataView, index: number, sequence: Sequence, place: Place): void {
-  const { sampling, counts, ids, slot } = sequence;
+  const { sampling } = sequence.request;
+  const { counts, ids } = sequence.progress;
   const at = index * CHOICE_WORDS * 4;
   view.setFloat32(at, sampling.temperature, true);
   view.setFloat32(at + 4, sampling.topP, true);
@@ -183,7 +185,7 @@ function writeChoice(view: DataView, index: number, sequence: Sequence, place: P
   view.setUint32(at + 16, sampling.seedLow, true);
   view.setUint32(at + 20, sampling.seedHigh, true);
   view.setUint32(at + 24, place.position, true);
-  view.setUint32(at + 28, slot!, true);
+  view.setUint32(at + 28, sequence.placement.slot!, true);
   view.setUint32(at + 32, place.biases, true);
   view.setUint32(at + 36, place.bias.length, true);
   view.setFloat32(at + 40, sampling.frequencyPenalty, true);

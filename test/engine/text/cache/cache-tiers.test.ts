@@ -74,7 +74,7 @@ describe('host memory', () => {
     const [gone, stays] = [paperSequence(prompt(200), 3), paperSequence(prompt(200), 3)];
     engine.start(gone);
     engine.start(stays);
-    await until(() => gone.prefix.loads.length > 0 || gone.finished);
+    await until(() => gone.placement.isLoading || gone.finished);
     engine.loop.abort([gone]);
     await allFinished([stays, busy]);
     [stays, busy].forEach(expectAlone);
@@ -191,7 +191,7 @@ describe('storage', () => {
     const again = paperSequence(prompt(900), 1);
     await second.tiers.fetch(again);
     expect(second.tiers.host.used).toBeLessThanOrEqual(stagingPages * PAGE_BYTES);
-    expect(again.prefix.fetched[1] * 32).toBe(found);
+    expect(again.placement.prefix.fetched[1] * 32).toBe(found);
     pool.give(held);
     second.start(again);
     await allFinished([again]);
@@ -241,7 +241,7 @@ describe('everything at once: few pages, little host memory, files that are dama
         all.push(...group);
         runs.push(engine.run(...group));
         for (let turn = random(40); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
-        if (group[0]!.finished) histories.push(group[0]!.ids.slice(0, 250));
+        if (group[0]!.finished) histories.push(group[0]!.progress.ids.slice(0, 250));
         if (random(10) === 0) engine.loop.abort([randomOf(random, all)]);
         if (random(10) === 0) spoil(folder, random);
       }

@@ -39,7 +39,7 @@ interface Asked {
 
 function ask({ prompt, length, seed }: Asked): PaperSequence {
   const sequence = paperSequence(prompt, length, { seed });
-  const { pieces } = sequence;
+  const { pieces } = sequence.output;
   const start = () => paperConstraint({ seed, forcedIn: 1000 });
   sequence.constraint = holdCalls({
     grammar: { start, bytes: 0 },

@@ -1,0 +1,70 @@
+// Where a sequence stands in the scheduler and on the device: its place in the queue, its slot, its KV pages, and the part of them
+// that it shares through the prefix cache.
+
+import { PAGE_TOKENS } from '../../../kernels/batch.ts';
+import type { CachedTokens } from '../text-model.ts';
+import type { PageNode } from './prefix-tree.ts';
+
+export interface PageLoad {
+  node: PageNode;
+  bytes: Uint8Array;
+}
+
+/** A sequence as the prefix cache sees it. */
+export class SequencePrefix {
+  /** Pages are shared only within one scope: same adapter, salt and rotary frequencies. */
+  readonly scope: string;
+  /** Positions from here on are never shared, because their rotary frequencies differ from the prompt's. */
+  readonly shareable: number;
+  /** Positions from here on are always computed, even if the cache has them. */
+  readonly findable: number;
+  /** Keys of the sequence's full pages, as far as they have been needed (see `keysOf`). */
+  readonly keys: string[] = [];
+  /** Nodes of its shared pages, in order of position. */
+  nodes: PageNode[] = [];
+  /** Those of `nodes` whose bytes are still to be written to their pages. */
+  loads: PageLoad[] = [];
+  /** Prompt tokens that the cache had when the sequence first ran; null before. */
+  found: CachedTokens | null = null;
+  /** Prompt pages that were fetched from storage for this sequence: the first, and one past the last. */
+  fetched: [first: number, end: number] = [0, 0];
+
+  constructor(scope: string, shareable: number, findable = Infinity) {
+    this.scope = scope;
+    this.shareable = shareable;
+    this.findable = findable;
+  }
+}
+
+export class Placement {
+  readonly prefix: SequencePrefix;
+  /** Order of arrival at the scheduler: lower numbers arrived earlier. */
+  arrival = 0;
+  /** Times that a later arrival of the same priority was admitted first. */
+  passed = 0;
+  /** Slot in which the device keeps the last sampled token; null while the sequence waits. */
+  slot: number | null = null;
+  /** KV pages in order of position: those of `prefix.nodes` first, then the sequence's own. */
+  pages: number[] = [];
+
+  constructor(prefix: SequencePrefix) {
+    this.prefix = prefix;
+  }
+
+  /** Tokens that the pages have room for. */
+  get room(): number {
+    return this.pages.length * PAGE_TOKENS;
+  }
+
+  /** Whether bytes are still to be written to some of its pages. */
+  get isLoading(): boolean {
+    return this.prefix.loads.length > 0;
+  }
+
+  /** Drops the pages and what the prefix cache lent, without giving anything back. */
+  forgetPages(): void {
+    this.pages = [];
+    this.prefix.nodes = [];
+    this.prefix.loads = [];
+  }
+}

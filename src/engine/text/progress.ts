@@ -1,0 +1,61 @@
+// How far a sequence is: its tokens, which of them are computed, and which are still on their way from the device.
+
+import type { TokenCounts } from './token-counts.ts';
+
+export class Progress {
+  /** The prompt, then the generated tokens that have been read back. */
+  readonly ids: number[];
+  readonly promptTokens: number;
+  /** How often each token was generated, for penalties; null if nothing depends on it. */
+  readonly counts: TokenCounts | null;
+  /** Positions whose keys and values are written by the steps submitted so far. */
+  computed = 0;
+  /** Tokens that submitted steps sample and that have not been read back. */
+  inFlight = 0;
+  /** Most prompt tokens that were computed or found in the cache at any time: a retraction does not lower it. */
+  processed = 0;
+  /** Tokens that the constraint prescribes next and that wait for a forward pass each. */
+  forced: readonly number[] = [];
+  finished = false;
+  /** Times that the device was lost while the sequence ran. */
+  losses = 0;
+
+  constructor(prompt: readonly number[], counts: TokenCounts | null = null) {
+    this.ids = [...prompt];
+    this.promptTokens = prompt.length;
+    this.counts = counts;
+  }
+
+  /** Generated tokens that have been read back. */
+  get generated(): number {
+    return this.ids.length - this.promptTokens;
+  }
+
+  /** Tokens there will be once the submitted steps are read back. */
+  get expectedLength(): number {
+    return this.ids.length + this.inFlight;
+  }
+
+  /** Tokens, those in flight included, whose keys and values are still to be computed. */
+  get remaining(): number {
+    return this.expectedLength - this.computed;
+  }
+
+  get isPromptComputed(): boolean {
+    return this.computed >= this.promptTokens;
+  }
+
+  add(id: number): void {
+    if (this.forced.length > 0) this.forced = this.forced.slice(1);
+    this.ids.push(id);
+    this.counts?.add(id);
+  }
+
+  /** Records how much of the prompt is computed or found; the number of tokens, or null if it is no more than before. */
+  advance(): number | null {
+    const processed = Math.min(this.computed, this.promptTokens);
+    if (processed <= this.processed) return null;
+    this.processed = processed;
+    return processed;
+  }
+}
