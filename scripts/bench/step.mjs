@@ -7,7 +7,7 @@ import { writeStep } from '../../dist/engine/text/step/step.js';
 import { openWeights } from '../../dist/engine/weights/weights.js';
 import { openCheckpoint } from '../../dist/files/checkpoint/checkpoint.js';
 import { openDiskFolder } from '../../dist/files/source-disk.js';
-import { profile } from '../../dist/gpu/profile.js';
+import { profile } from '../../dist/gpu/kernel-times.js';
 import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
 import { sample } from '../../dist/kernels/sample.js';

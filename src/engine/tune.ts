@@ -1,7 +1,7 @@
 // Finds, for what a tape computes, the variant of each kernel that is fastest on this adapter: the tape is recorded with one
 // after the other and timed dispatch by dispatch.
 
-import { dispatchTimes } from '../gpu/profile.ts';
+import { dispatchTimes } from '../gpu/kernel-times.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Tensor } from '../gpu/tensor.ts';

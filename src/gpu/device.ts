@@ -4,6 +4,7 @@
 import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
 import { Tuning } from './tuning.ts';
@@ -37,6 +38,8 @@ export interface Pipeline {
 export interface DeviceSettings {
   shaders: ShaderSource;
   summary: AdapterSummary;
+  /** Left out: the one that the summary tells. */
+  profile?: AdapterProfile;
   /** Bytes for everything on the device. */
   memoryBudget: number;
   /** The budget is a careful guess that `reserve` may raise by trying. */
@@ -54,6 +57,7 @@ const TRIAL_BYTES = 2 ** 30;
 export class Device {
   readonly gpu: GPUDevice;
   readonly summary: AdapterSummary;
+  readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
   readonly arena: Arena;
   readonly tuning = new Tuning();
@@ -75,12 +79,13 @@ export class Device {
   constructor(gpu: GPUDevice, settings: DeviceSettings) {
     this.gpu = gpu;
     this.summary = settings.summary;
+    this.profile = settings.profile ?? profileOf(settings.summary);
     this.#memoryBudget = settings.memoryBudget;
     this.#mayGrow = settings.mayGrow ?? false;
     this.#shaders = settings.shaders;
     this.capabilities = {
       lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
-      columnLanes: settings.summary.subgroupMaxSize > 32 ? settings.summary.subgroupMaxSize : 32,
+      columnLanes: Math.max(this.profile.columnLanes, settings.summary.subgroupMaxSize),
       f16: gpu.features.has('shader-f16'),
       bindingLimit: Math.min(settings.bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
       maxBufferSize: gpu.limits.maxBufferSize,

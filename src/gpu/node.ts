@@ -6,6 +6,7 @@ import { freemem } from 'node:os';
 import { create, globals } from 'webgpu';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Device } from './device.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
@@ -32,9 +33,6 @@ const SAFE_FLAGS = [
 ];
 
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
-/** To begin with, where memory may be the GPU's own; raised by trying. */
-const GPU_BUDGET = 4 * 2 ** 30;
-const SHARE_OF_FREE_RAM = 0.6;
 
 /** Objects of create() must stay reachable for the life of the process: collected ones take it down with them. */
 const held: GPU[] = [];
@@ -91,7 +89,7 @@ function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
     architecture: info.architecture,
     device: info.device,
     description: info.description,
-    software: /llvmpipe|swiftshader/i.test(info.description + info.architecture),
+    software: /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
     features: [...adapter.features].map(String).sort(),
     limits,
     subgroupMinSize: info.subgroupMinSize ?? 0,
@@ -129,17 +127,23 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     gpu.destroy();
     throw new EngineError('cancelled', 'the process is ending');
   }
-  const guess = summary.software ? Math.floor(freemem() * SHARE_OF_FREE_RAM) : GPU_BUDGET;
+  const profile = profileOf(summary);
   const device = new Device(gpu, {
     ...options,
-    memoryBudget: options.memoryBudget ?? guess,
-    mayGrow: options.memoryBudget === undefined && !summary.software,
+    profile,
+    memoryBudget: options.memoryBudget ?? firstBudget(profile),
+    mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
     summary,
   });
   opened.add(device);
   void device.lost.then(() => opened.delete(device));
   return device;
+}
+
+/** Bytes to begin with where the caller names no budget. */
+function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
+  return Math.max(least, Math.floor(freemem() * freeShare));
 }
 
 const WANTED_LIMITS = [

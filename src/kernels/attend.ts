@@ -25,9 +25,8 @@ export interface Attention {
 
 /** Lanes that work together; fewer take the plain variant. */
 const LANES = 8;
-/** d's of the largest head that one workgroup makes whole, and of one whose sums leave a CPU room for more. */
+/** Dimensions of the largest head that one workgroup computes whole. */
 const LARGEST_WHOLE = 160;
-const SMALL = 80;
 
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
@@ -161,35 +160,22 @@ function variantOf(tape: Tape, dims: number): Variant {
     const params = { QUADS: Math.ceil(dims / 128) };
     return { shader: 'attend-plain.wgsl', params, parts: 1, queriesAtOnce: 1 };
   }
-  const { software } = tape.device.summary;
-  const teams = software ? 1 : 4;
-  const { parts, ...held } = valueParts(dims, software ? 8 : 4);
-  const tiles = software ? tilesOnCpu(dims) : tilesOnGpu(dims);
+  const { attend: profile } = tape.device.profile;
+  const { teams } = profile;
+  const { parts, ...held } = valueParts(dims, profile.valueQuads);
+  const { tiles } = profile.tiles.find((row) => dims <= row.dims)!;
   return {
     shader: 'attend.wgsl',
     params: {
       TEAMS: teams,
       TILES: tiles,
-      ...(software && dims <= LARGEST_WHOLE
-        ? { QUERIES: 'held', HEAD_QUADS: dims / 4 }
-        : { QUERIES: 'read' }),
-      VALUES: software && dims <= SMALL ? 'four' : 'each',
+      ...(dims <= profile.heldQueries ? { QUERIES: 'held', HEAD_QUADS: dims / 4 } : { QUERIES: 'read' }),
+      VALUES: dims <= profile.fourValues ? 'four' : 'each',
       ...held,
     },
     parts,
     queriesAtOnce: LANES * tiles * teams,
   };
-}
-
-/** Of eight queries. More of them share a load; beyond these compile times leap, on llvmpipe from 2 s to 40. */
-function tilesOnCpu(dims: number): number {
-  if (dims > LARGEST_WHOLE) return 1;
-  return dims > SMALL ? 2 : 3;
-}
-
-/** As many as a lane's registers hold sums of. */
-function tilesOnGpu(dims: number): number {
-  return dims > 64 ? 1 : 2;
 }
 
 /** How a head's d's are laid over lanes, and over workgroups where one would hold too many. */

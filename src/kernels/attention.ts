@@ -12,11 +12,6 @@ import {
   type TextBatch,
 } from './batch.ts';
 
-/** Pages of a chunk, and chunks of a context. */
-const LEAST_CHUNK = 8;
-const MOST_CHUNKS = 64;
-/** Of all contexts. */
-const WHOLE = 2 ** 24;
 /** Eight lanes of four tokens each make a page; eight of four d's a pass. */
 const LANES = 8;
 
@@ -87,14 +82,11 @@ interface Chunking {
   areApart: boolean;
 }
 
-/**
- * Small tapes have too few queries to occupy a device; on large ones each workgroup goes through its whole context. A few cores
- * are occupied by key heads alone, and merging costs them a tenth: there a context is one chunk.
- */
+/** Small tapes have too few queries to occupy a device; on large ones each workgroup goes through its whole context. */
 function chunking(tape: Tape, window: number | null): Chunking {
   const { contextPages: most = 0 } = tape.capacity;
-  const { software } = tape.device.summary;
-  const chunk = software ? WHOLE : Math.max(LEAST_CHUNK, Math.ceil(most / MOST_CHUNKS));
+  const { chunkPages, chunks } = tape.device.profile.attention;
+  const chunk = Math.max(chunkPages, Math.ceil(most / chunks));
   const seen = window === null ? Infinity : Math.ceil((window + TILE_ROWS) / PAGE_TOKENS / chunk) + 1;
   const chunksAt = ({ contextPages = 1 }: Sizes): number => Math.min(Math.ceil(contextPages / chunk), seen);
   return { chunk, chunksAt, areApart: isSmall(tape) && chunksAt(tape.capacity) > 1 };

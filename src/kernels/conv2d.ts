@@ -14,7 +14,7 @@ import {
 } from './convolution.ts';
 import { weightOperands, type Matrix } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
-import { TILE_ROWS, tilingOf } from './tiling.ts';
+import { splitsOf, TILE_ROWS, tilingOf } from './tiling.ts';
 import { recordWinograd } from './winograd.ts';
 
 /** x [batch, height, width, in] → [batch, height', width', out]; sizes are plain numbers */
@@ -40,7 +40,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         ...params,
         LANES: tape.lanes,
         TILES: tile / tape.lanes,
-        ROLLED: tape.device.summary.software,
+        ROLLED: tape.device.profile.rolledTaps,
         COLUMN_LANES: columnLanes,
         SPLITS: splits,
         W: weight.format,
@@ -80,12 +80,9 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   }
 }
 
-/** Parts that K is shared out among, as for matmul; from the size of one image, so that a batch sums as its images do. */
+/** Parts that K is divided into; from the size of one image, so that a batch sums as its images do. */
 function splitsFor({ tape, weight, ySize }: Convolution): number {
-  if (tape.plain || tape.device.summary.software) return 1;
   const lanes = (weight.columns / 4) * Math.ceil((ySize.height * ySize.width) / TILE_ROWS);
-  const most = Math.min(8, tape.device.capabilities.maxInvocations / tape.device.capabilities.columnLanes);
-  let splits = 1;
-  while (2 * splits <= most && lanes * splits < 16384 && weight.blocks >= 4 * splits) splits *= 2;
-  return splits;
+  const wanted = tape.device.profile.splits?.convLanes ?? 0;
+  return splitsOf(tape, { lanes, wanted, blocks: weight.blocks });
 }

@@ -9,7 +9,7 @@ import { isAdapted, loraExpand } from './lora-expand.ts';
 import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
 import { swiglu } from './swiglu.ts';
-import { TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
+import { splitsOf, TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
 
@@ -167,16 +167,8 @@ function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; pa
   return { shader: 'matmul.wgsl', params: { LANES: lanes, TILES: rows / lanes, SPLITS: splits } };
 }
 
-/**
- * Parts that K is shared out among, from (N, K) alone: a GPU wants some ten thousand lanes busy, and a column group
- * has 32. A workgroup holds all parts. Software adapters have no lanes to spare.
- */
+/** Parts that K is divided into, from (N, K) alone, so that a row's sum does not depend on the rows beside it. */
 function splitsFor(tape: Tape, weight: Matrix): number {
-  if (tape.plain || tape.device.summary.software) return 1;
-  const lanes = weight.columns / 4;
-  const { capabilities, gpu } = tape.device;
-  const most = Math.min(8, gpu.limits.maxComputeInvocationsPerWorkgroup / capabilities.columnLanes);
-  let splits = 1;
-  while (2 * splits <= most && lanes * splits < 8192 && weight.blocks >= 4 * splits) splits *= 2;
-  return splits;
+  const wanted = tape.device.profile.splits?.matmulLanes ?? 0;
+  return splitsOf(tape, { lanes: weight.columns / 4, wanted, blocks: weight.blocks });
 }

@@ -28,11 +28,8 @@ export interface Tiled {
   tiling: Tiling;
 }
 
-/** Rows of a whole tile, at least. CPUs, which pay for every load, gain by more of them to a weight, a sixth and more on llvmpipe. */
+/** Rows of a whole tile, at least. */
 export const TILE_ROWS = 16;
-const CPU_TILE_ROWS = 24;
-/** Of Winograd's products, which fetch their rows once for all columns: a tenth faster than 24. */
-const CPU_WINOGRAD_ROWS = 32;
 /** Without lanes to share the rows among, larger tiles only take longer to compile. */
 const OTHER_TILE_ROWS = [16, 24, 32];
 
@@ -40,7 +37,7 @@ export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }:
   const { lanes, device } = tape;
   const { columns, k, taps, format } = weight;
   const tuned = `${kernel} ${format}, ${rows} rows, ${columns} columns, ${taps} x ${k}`;
-  const columnLanes = leastColumnLanes(tape);
+  const { columnLanes } = device.capabilities;
   const standard = { rows: tileRows ?? standardRows(tape, weight), columnLanes };
   if (tape.plain) return { tuned, tiling: standard };
   const others = tileRows === undefined && lanes > 1 ? OTHER_TILE_ROWS : [];
@@ -52,14 +49,29 @@ export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }:
   return { tuned, tiling: device.tuning.choose(tuned, [standard, ...variants]) };
 }
 
-/** A CPU runs a workgroup of one subgroup a quarter faster than one of four, and wastes least at the last columns. */
-function leastColumnLanes({ device: { summary, capabilities } }: Tape): number {
-  return summary.software ? Math.max(8, summary.subgroupMaxSize) : capabilities.columnLanes;
+/** Larger tiles share the loads of a weight among more rows, where there are lanes to share the rows among. */
+function standardRows({ lanes, device }: Tape, { format, winograd }: Matrix): number {
+  const { usual, winograd: ofWinograd, except } = device.profile.tileRows;
+  const rows = except[format] ?? (winograd ? ofWinograd : usual);
+  return lanes > 1 && rows % lanes === 0 ? rows : TILE_ROWS;
 }
 
-/** int8 gains nothing by larger tiles, and compiles half as long again. */
-function standardRows({ lanes, device }: Tape, { format, winograd }: Matrix): number {
-  const rows = winograd ? CPU_WINOGRAD_ROWS : CPU_TILE_ROWS;
-  const gains = device.summary.software && lanes > 1 && rows % lanes === 0 && format !== 'int8';
-  return gains ? rows : TILE_ROWS;
+/** A product before its K is divided. */
+interface Undivided {
+  /** Lanes that it occupies. */
+  lanes: number;
+  /** Lanes that should be busy. */
+  wanted: number;
+  /** Blocks of 32 k's, of which a part gets two at least. */
+  blocks: number;
+}
+
+/** Parts, a power of two, that a product's K is divided into; one workgroup holds all parts. */
+export function splitsOf({ plain, device }: Tape, { lanes, wanted, blocks }: Undivided): number {
+  const { profile, capabilities } = device;
+  if (plain || !profile.splits) return 1;
+  const most = Math.min(profile.splits.most, capabilities.maxInvocations / capabilities.columnLanes);
+  let splits = 1;
+  while (2 * splits <= most && lanes * splits < wanted && blocks >= 4 * splits) splits *= 2;
+  return splits;
 }

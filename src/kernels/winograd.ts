@@ -98,7 +98,7 @@ function recordProduct(
         TILES: tileRows / tape.lanes,
         COLUMN_LANES: columnLanes,
         HELD: Math.max(8, Math.floor(((MOST_HELD / tileRows) * tape.lanes) / 8) * 8),
-        ROLLED: tape.device.summary.software,
+        ROLLED: tape.device.profile.rolledTaps,
         W: weight.format,
       },
       args: {

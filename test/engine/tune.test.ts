@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tune } from '../../src/engine/tune.ts';
 import type { Device } from '../../src/gpu/device.ts';
-import { dispatchTimes } from '../../src/gpu/profile.ts';
+import { dispatchTimes } from '../../src/gpu/kernel-times.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { linear } from '../../src/kernels/matmul.ts';

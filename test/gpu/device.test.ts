@@ -5,7 +5,7 @@ import { Device } from '../../src/gpu/device.ts';
 import { listAdapters, openDevice, readShader } from '../../src/gpu/node.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { paddedColumns, tapeOf } from '../../src/gpu/tensor.ts';
-import { disguise, openTestDevice } from './test-device.ts';
+import { disguise, openTestDevice, type Disguise } from './test-device.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -53,8 +53,11 @@ describe('adapters', () => {
     expect(lanes({ lanes: 2 })).toBe(1);
     expect(lanes({ lanes: 4 })).toBe(hasSubgroups ? 4 : 1);
     expect(lanes({ lanes: 64 })).toBe(hasSubgroups ? 16 : 1);
-    expect(disguise(device, { largestSubgroup: 64 }).capabilities.columnLanes).toBe(64);
-    expect(disguise(device, { largestSubgroup: 8 }).capabilities.columnLanes).toBe(32);
+    const columnLanes = (as: Disguise) => disguise(device, as).capabilities.columnLanes;
+    expect(columnLanes({ largestSubgroup: 64 })).toBe(64);
+    expect(columnLanes({ largestSubgroup: 4 })).toBe(8);
+    expect(columnLanes({ largestSubgroup: 8, profile: 'integrated' })).toBe(32);
+    expect(columnLanes({ largestSubgroup: 64, profile: 'discrete' })).toBe(64);
     expect(disguise(device, { bindingLimit: 1000 }).capabilities.bindingLimit).toBe(1000);
   });
 });

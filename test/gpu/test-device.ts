@@ -1,6 +1,7 @@
 // Devices for tests: validation and bounds checks on, a fixed budget.
 
 import { Device } from '../../src/gpu/device.ts';
+import { PROFILES, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
 
 export const TEST_BUDGET = 2 ** 30;
@@ -14,8 +15,8 @@ export interface Disguise {
   lanes?: number;
   /** Pretends that subgroups may be this large. */
   largestSubgroup?: number;
-  /** Pretends to be a GPU, for which matmuls split K. */
-  hardware?: boolean;
+  /** Kernels are chosen by this profile instead of the adapter's own. */
+  profile?: AdapterProfile['name'];
   portable?: boolean;
   bindingLimit?: number;
   memoryBudget?: number;
@@ -37,16 +38,17 @@ export function disguise(device: Device, as: Disguise): Device {
 
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
+  const profile = PROFILES.find(({ name }) => name === as.profile);
   const seen = new Device(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
+    ...(profile && { profile }),
     ...(as.portable === undefined ? {} : { portable: as.portable }),
     ...(as.bindingLimit === undefined ? {} : { bindingLimit: as.bindingLimit }),
     summary: {
       ...summary,
       subgroupMinSize: as.lanes ?? summary.subgroupMinSize,
       subgroupMaxSize: as.largestSubgroup ?? summary.subgroupMaxSize,
-      software: as.hardware ? false : summary.software,
     },
   });
   if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;

@@ -180,7 +180,7 @@ describe.each([
 });
 
 it('several teams of eight lanes a workgroup', async () => {
-  const on = disguise(device, { hardware: true });
+  const on = disguise(device, { profile: 'discrete' });
   for (const { dims, causal } of [
     { dims: 40, causal: false },
     { dims: 40, causal: true },

@@ -23,7 +23,7 @@ let hardware: Device;
 beforeAll(async () => {
   device = await openTestDevice();
   plain = disguise(device, { portable: true });
-  hardware = disguise(device, { hardware: true });
+  hardware = disguise(device, { profile: 'discrete' });
 });
 afterAll(() => device.destroy());
 

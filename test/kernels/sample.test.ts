@@ -248,9 +248,9 @@ it('a GPU, whose workgroups are larger, draws the same tokens', async () => {
   const draws = settings.flatMap((setting) =>
     Array.from({ length: 40 }, (_, position) => ({ logits, ...setting, seed: 3n, position })),
   );
-  const { ids } = await drawAll(disguise(device, { hardware: true }), draws);
+  const { ids } = await drawAll(disguise(device, { profile: 'discrete' }), draws);
   expect(ids).toEqual((await drawAll(device, draws)).ids);
   // And what is drawn does not depend on the rows beside it.
-  const alone = await drawAll(disguise(device, { hardware: true }), [{ ...draws[130]!, slot: 0 }]);
+  const alone = await drawAll(disguise(device, { profile: 'discrete' }), [{ ...draws[130]!, slot: 0 }]);
   expect(alone.ids).toEqual([ids[130]]);
 });

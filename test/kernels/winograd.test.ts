@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { differingRows } from './compute.ts';
 import { expectRight, problem, run, worstError, type Case } from './conv-problem.ts';
 
@@ -31,7 +31,7 @@ describe('by Winograd', () => {
   ];
   it.each(cases)('%j', (given) => expectRight(device, { ...given, winograd: true }));
 
-  it.each([{ lanes: 4 }, { portable: true }, { hardware: true }])('%j', (as) =>
+  it.each<Disguise>([{ lanes: 4 }, { portable: true }, { profile: 'discrete' }])('%j', (as) =>
     expectRight(disguise(device, as), { height: 9, width: 7, channels: 37, out: 40, winograd: true }),
   );
 

@@ -16,9 +16,6 @@ import { openWeights } from '../weights/weights.ts';
 import type { RunnerOptions } from './encoder.ts';
 import { vectorsOf, type EmbeddingRunner } from './runner.ts';
 
-/** Rows of the largest step. */
-const ROWS_SOFTWARE = 256;
-const ROWS_GPU = 2048;
 const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];
 const MOST_TEXTS = 64;
 
@@ -44,7 +41,7 @@ export async function openDecoder(
   const { heads, kvHeads, dims } = config.heads;
   const widest = 4 * paddedColumns(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
-  const rows = Math.min(device.summary.software ? ROWS_SOFTWARE : ROWS_GPU, fitting);
+  const rows = Math.min(device.profile.stepRows.embedding, fitting);
   const stored = [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
   const format = stored && quantized === null ? 'f32' : 'f16';
   const wantedTokens = Math.max(Math.min(options.contextLength, config.context), rows + MOST_TEXTS);

@@ -19,9 +19,6 @@ export interface RunnerOptions {
   onProgress(bytes: number, totalBytes: number): void;
 }
 
-/** Rows of a batch, unless one text has more. */
-const ROWS_SOFTWARE = 512;
-const ROWS_GPU = 8192;
 const MOST_TEXTS = 64;
 const KEPT_SHAPES = 12;
 
@@ -48,7 +45,7 @@ export async function openEncoder(
   const contextLength = Math.min(options.contextLength, config.context);
   const widest = 4 * paddedColumns(Math.max(config.ffn, 3 * config.hidden));
   const rows = Math.min(
-    device.summary.software ? ROWS_SOFTWARE : ROWS_GPU,
+    device.profile.stepRows.embedding,
     Math.floor(device.capabilities.bindingLimit / widest),
   );
   const shapes = new Map<string, Shape>();

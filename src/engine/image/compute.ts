@@ -3,7 +3,7 @@
 import { EngineError } from '../../files/error.ts';
 import { Tape } from '../../gpu/tape.ts';
 import type { Device } from '../../gpu/device.ts';
-import { profile, type KernelTime } from '../../gpu/profile.ts';
+import { profile, type KernelTime } from '../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region } from '../../gpu/tensor.ts';
 import { compileTape } from '../compile.ts';
 import type { Profiler } from './profiler.ts';

@@ -4,7 +4,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
-import type { KernelTime } from '../../gpu/profile.ts';
+import type { KernelTime } from '../../gpu/kernel-times.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { blend } from '../../kernels/blend.ts';
 import { clampTo } from '../../kernels/clamp.ts';

@@ -1,6 +1,6 @@
 // The GPU time of a run's kernels: each tape is replayed once more, dispatch by dispatch. What that takes counts to no stage.
 
-import type { KernelTime } from '../../gpu/profile.ts';
+import type { KernelTime } from '../../gpu/kernel-times.ts';
 
 export interface Profiler {
   /** `count`: how often the run replays that tape. */

@@ -130,9 +130,6 @@ export async function chooseQuantization(
   );
 }
 
-const CHUNK_SOFTWARE = 256;
-const CHUNK_GPU = 512;
-
 /** Rows of the largest step: the widest intermediate must fit one binding, and every running sequence needs a row. */
 export function stepRows(
   device: Device,
@@ -154,7 +151,7 @@ export function stepRows(
       { param: 'maxRunningRequests' },
     );
   }
-  const chunk = wanted ?? (device.summary.software ? CHUNK_SOFTWARE : CHUNK_GPU);
+  const chunk = wanted ?? device.profile.stepRows.text;
   return Math.max(Math.min(tile(chunk), fitting - (fitting % TILE_ROWS)), tile(slots));
 }
 

@@ -103,7 +103,7 @@ export function openWeights(
    */
   const gainsByWinograd = (out: number, channels: number): boolean =>
     !options.plain &&
-    device.summary.software &&
+    device.profile.winograd &&
     !hasScales(format ?? 'f32') &&
     Math.min(out, channels) >= WINOGRAD_CHANNELS &&
     WINOGRAD_ROOM * storedBytes <= device.memoryBudget;

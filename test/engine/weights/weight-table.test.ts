@@ -113,7 +113,7 @@ describe('a convolution', () => {
     }
     expect(worst).toBeLessThan(5e-7);
     const hardware = openWeights(
-      disguise(device, { hardware: true }),
+      disguise(device, { profile: 'discrete' }),
       checkpoint({ c: [out, channels, 3, 3] }).tensors,
       null,
     );

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { profile } from '../../src/gpu/profile.ts';
+import { profile } from '../../src/gpu/kernel-times.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { rmsnorm } from '../../src/kernels/rmsnorm.ts';
 import { openTestDevice } from './test-device.ts';

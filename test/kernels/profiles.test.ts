@@ -1,0 +1,74 @@
+// Kernels whose variants depend on the adapter's profile, linked and compiled for every profile and subgroup size. Those that this
+// adapter can also run are run, and judged, in the tests of each kernel; others would need hardware.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { PROFILES } from '../../src/gpu/adapter-profile.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import { Tensor, type Sizes } from '../../src/gpu/tensor.ts';
+import { attend } from '../../src/kernels/attend.ts';
+import { attention } from '../../src/kernels/attention.ts';
+import type { KvPages } from '../../src/kernels/batch.ts';
+import { conv2d } from '../../src/kernels/conv2d.ts';
+import { linear } from '../../src/kernels/matmul.ts';
+import { allocateMatrix, interleaved, stacked, type Format, type Matrix } from '../../src/kernels/matrix.ts';
+import { sample } from '../../src/kernels/sample.ts';
+import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { batchOf, upload } from './compute.ts';
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+/** Intel has 8 to 32 lanes, NVIDIA and Apple 32, AMD 32 or 64, SwiftShader 4. */
+const SUBGROUPS: Disguise[] = [
+  { portable: true },
+  { lanes: 4, largestSubgroup: 4 },
+  { lanes: 8, largestSubgroup: 32 },
+  { lanes: 32, largestSubgroup: 32 },
+  { lanes: 32, largestSubgroup: 64 },
+];
+
+const HEAD_DIMS = [40, 64, 128, 160, 256];
+
+it.each(PROFILES.flatMap(({ name }) => SUBGROUPS.map((as) => ({ ...as, profile: name }))))(
+  'compile: %j',
+  async (as) => {
+    const on = disguise(device, as);
+    const tape = record(on);
+    tape.finish();
+    await on.gpu.queue.onSubmittedWorkDone(); // errors of the dispatches recorded before are known then
+    tape.destroy();
+    expect(on.takeError()).toBeNull();
+  },
+);
+
+const CAPACITY: Sizes = { rows: 48, tiles: 3, tileRows: 16, sampled: 2, contextPages: 40 };
+
+function record(on: Device): Tape {
+  const tape = new Tape(on, CAPACITY);
+  const owned = (shape: (number | string)[]): Tensor => tape.tensor(shape);
+  for (const format of ['f32', 'f16', 'int8', 'int4'] satisfies Format[]) {
+    const weight = matrix(on, format, 1);
+    linear(owned(['rows', 130]), weight);
+    linear(owned([4, 130]), weight);
+    conv2d(owned([1, 9, 7, 130]), matrix(on, format, 3));
+  }
+  conv2d(owned([1, 9, 7, 130]), matrix(on, 'f32', 3, true));
+  for (const dims of HEAD_DIMS) {
+    const x = owned([1, 20, dims]);
+    const heads = { x, first: 0, columns: dims };
+    attend(heads, heads, heads, { heads: 1, dims });
+  }
+  const batch = batchOf(on, {});
+  const region = upload(on, new Uint32Array(4));
+  const kv: KvPages = { keys: region, values: region, format: 'f16' };
+  attention(owned(['rows', 256]), batch, { heads: 4, kvHeads: 2, dims: 64 }, kv, null);
+  sample(owned(['sampled', 1009]), batch);
+  return tape;
+}
+
+function matrix(on: Device, format: Format, kernel: 1 | 3, winograd = false): Matrix {
+  const parts = kernel === 1 ? interleaved('gate', 'up', 67) : stacked([{ name: 'w', rows: 134 }]);
+  return allocateMatrix(on, format, 130, parts, 'w', { kernel, winograd });
+}
