@@ -2,7 +2,7 @@
 // dispatch is an error even where the ranges are disjoint. All tapes of a device share the slots, so they must not
 // run interleaved within one submit; `generation` tells a tape that its bind groups are stale.
 
-import type { Device } from './device.ts';
+import type { DeviceMemory } from './memory.ts';
 
 export interface Life {
   /** Bytes at the tape's capacity. */
@@ -43,12 +43,12 @@ function fit(slot: number, bytes: number): number {
 
 export class Arena {
   generation = 0;
-  readonly #device: Device;
+  readonly #memory: DeviceMemory;
   readonly #bytes: number[] = [];
   readonly #buffers: (GPUBuffer | undefined)[] = [];
 
-  constructor(device: Device) {
-    this.#device = device;
+  constructor(memory: DeviceMemory) {
+    this.#memory = memory;
   }
 
   /** Slots for these lives; grows what is too small at the next `buffer`. */
@@ -61,10 +61,10 @@ export class Arena {
     const held = this.#buffers[slot];
     if (held && held.size >= bytes) return held;
     if (held) {
-      this.#device.free(held);
+      this.#memory.free(held);
       this.generation++;
     }
-    const buffer = this.#device.allocate('arena', `slot ${slot}`, bytes);
+    const buffer = this.#memory.allocate('arena', `slot ${slot}`, bytes);
     this.#buffers[slot] = buffer;
     return buffer;
   }
@@ -84,7 +84,7 @@ export class Arena {
 
   /** Gives all slots back. No tape recorded so far may run again. */
   clear(): void {
-    for (const buffer of this.#buffers) if (buffer) this.#device.free(buffer);
+    for (const buffer of this.#buffers) if (buffer) this.#memory.free(buffer);
     this.#bytes.length = 0;
     this.#buffers.length = 0;
     this.generation++;

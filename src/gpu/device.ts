@@ -1,16 +1,16 @@
-// A device: its limits and features, the pipelines made on it, the bytes allocated on it. The only class that holds a
-// GPUDevice. WebGPU cannot say what memory is free, so a budget rules: what goes beyond it is refused here, in words.
+// A device: its limits and features, its profile, the pipelines made on it, the memory allocated on it, and its loss. One Device
+// owns one GPUDevice.
 
-import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
+import { DeviceMemory, type MemoryKind } from './memory.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
-export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
+export type { MemoryKind } from './memory.ts';
 
 export interface Capabilities {
   /** Lanes a kernel may broadcast among: 4, 8, 16 or 32; 1 where there are no subgroups of a known size. */
@@ -50,9 +50,7 @@ export interface DeviceSettings {
   portable?: boolean;
 }
 
-const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
 const COMPUTE = 4;
-const TRIAL_BYTES = 2 ** 30;
 
 export class Device {
   readonly gpu: GPUDevice;
@@ -66,22 +64,16 @@ export class Device {
   #isLost = false;
   /** Pipelines that the driver has compiled, as far as is known. */
   readonly compiled = new WeakSet<GPUComputePipeline>();
-  #memoryBudget: number;
-  readonly #mayGrow: boolean;
+  readonly #memory: DeviceMemory;
   readonly #shaders: ShaderSource;
   readonly #added = new Map<string, string>();
   readonly #pipelines = new Map<string, Pipeline>();
-  readonly #allocated = new Map<GPUBuffer, MemoryKind>();
-  readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
-  #peak = 0;
   #error: EngineError | null = null;
 
   constructor(gpu: GPUDevice, settings: DeviceSettings) {
     this.gpu = gpu;
     this.summary = settings.summary;
     this.profile = settings.profile ?? profileOf(settings.summary);
-    this.#memoryBudget = settings.memoryBudget;
-    this.#mayGrow = settings.mayGrow ?? false;
     this.#shaders = settings.shaders;
     this.capabilities = {
       lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
@@ -93,7 +85,8 @@ export class Device {
       maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
       maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
     };
-    this.arena = new Arena(this);
+    this.#memory = new DeviceMemory(gpu, settings);
+    this.arena = new Arena(this.#memory);
     gpu.addEventListener('uncapturederror', (event) => {
       event.preventDefault();
       this.#error ??= toEngineError(event.error);
@@ -174,82 +167,42 @@ export class Device {
     return error ? [`${shader.locate(0)}: ${error.message}`] : [];
   }
 
-  /** A storage buffer within the budget. */
+  /** A storage buffer within the budget. Throws out_of_memory. */
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
-    const size = Math.max(256, Math.ceil(bytes / 256) * 256);
-    const free = this.memoryBudget - this.memoryUsed;
-    if (size > free) {
-      throw new EngineError(
-        'out_of_memory',
-        `${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.memoryBudget)} only ` +
-          `${bytesText(Math.max(0, free))} are free: raise \`memoryBudget\`, ask for less (a shorter context, a smaller picture) or choose \`quantization\` int4`,
-      );
-    }
-    if (size > this.capabilities.maxBufferSize) {
-      throw new EngineError(
-        'out_of_memory',
-        `${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(this.capabilities.maxBufferSize)}: ` +
-          'choose a smaller model or `quantization` int4',
-      );
-    }
-    const buffer = this.gpu.createBuffer({ label, size, usage: STORAGE });
-    this.#allocated.set(buffer, kind);
-    this.#totals[kind] += size;
-    this.#peak = Math.max(this.#peak, this.memoryUsed);
-    return buffer;
+    return this.#memory.allocate(kind, label, bytes);
   }
 
   /** Whether a buffer was allocated here and not freed. */
   owns(buffer: GPUBuffer): boolean {
-    return this.#allocated.has(buffer);
+    return this.#memory.owns(buffer);
   }
 
   free(buffer: GPUBuffer): void {
-    const kind = this.#allocated.get(buffer);
-    if (kind === undefined) return;
-    this.#allocated.delete(buffer);
-    this.#totals[kind] -= buffer.size;
-    buffer.destroy();
+    this.#memory.free(buffer);
   }
 
   /** Bytes for everything on the device. */
   get memoryBudget(): number {
-    return this.#memoryBudget;
+    return this.#memory.budget;
   }
 
-  /**
-   * Raises a guessed budget to `bytes` if the device can give them. WebGPU tells only by trying: buffers of that size are
-   * made under an error scope and given back.
-   */
-  async reserve(bytes: number): Promise<boolean> {
-    if (bytes <= this.#memoryBudget) return true;
-    if (!this.#mayGrow) return false;
-    const piece = Math.min(this.capabilities.maxBufferSize, TRIAL_BYTES);
-    const trial: GPUBuffer[] = [];
-    this.gpu.pushErrorScope('out-of-memory');
-    for (let left = bytes - this.memoryUsed; left > 0; left -= piece) {
-      trial.push(this.gpu.createBuffer({ size: Math.ceil(Math.min(left, piece) / 4) * 4, usage: STORAGE }));
-    }
-    const error = await this.gpu.popErrorScope();
-    for (const buffer of trial) buffer.destroy();
-    if (!error) this.#memoryBudget = bytes;
-    return !error;
+  /** Raises a guessed budget to `bytes` if the device can give them. */
+  reserve(bytes: number): Promise<boolean> {
+    return this.#memory.reserve(bytes);
   }
 
   get memoryUsed(): number {
-    return Object.values(this.#totals).reduce((sum, bytes) => sum + bytes, 0);
+    return this.#memory.used;
   }
 
   /** Most bytes that were allocated at one time since the last call. */
   takePeak(): number {
-    const peak = this.#peak;
-    this.#peak = this.memoryUsed;
-    return peak;
+    return this.#memory.takePeak();
   }
 
-  /** Bytes allocated, by what they are for. */
+  /** Bytes allocated, by purpose. */
   memory(): Readonly<Record<MemoryKind, number>> {
-    return { ...this.#totals };
+    return this.#memory.totals();
   }
 
   /** A tensor with bytes of its own, holding `values` row by row, padding zeroed. */

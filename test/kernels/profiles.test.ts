@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PROFILES } from '../../src/gpu/adapter-profile.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import { Tensor, type Sizes } from '../../src/gpu/tensor.ts';
+import type { Sizes, Tensor } from '../../src/gpu/tensor.ts';
 import { attend } from '../../src/kernels/attend.ts';
 import { attention } from '../../src/kernels/attention.ts';
 import type { KvPages } from '../../src/kernels/batch.ts';

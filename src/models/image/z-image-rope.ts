@@ -60,7 +60,7 @@ function checkLengths({ rope }: ZImageConfig, ...needed: number[]): void {
   const what = ['a caption of', 'a height of', 'a width of'][axis]!;
   const unit = axis === 0 ? 'tokens' : 'patches';
   const remedy =
-    axis === 0 ? 'shorten the prompt, or let `maxSequenceLength` cut it' : 'choose a smaller picture';
+    axis === 0 ? 'shorten the prompt, or let `maxSequenceLength` cut it' : 'choose a smaller image';
   throw new EngineError(
     'bad_request',
     `${what} ${needed[axis]! - (axis === 0 ? 2 : 0)} ${unit} exceeds the model's ${rope.lengths[axis]! - (axis === 0 ? 2 : 0)}: ${remedy}`,

@@ -39,7 +39,7 @@ function tooLarge(rest: Reader | undefined): RequestError {
   if (rest) void discard(rest);
   return new RequestError(
     'request_too_large',
-    `the body is larger than ${BODY_LIMIT / MEBIBYTE} MiB; send a shorter conversation or smaller pictures`,
+    `the body is larger than ${BODY_LIMIT / MEBIBYTE} MiB; send a shorter conversation or smaller images`,
   );
 }
 

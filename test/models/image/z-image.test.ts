@@ -114,7 +114,7 @@ describe('configurations', () => {
       "a caption of 1024 tokens exceeds the model's 1022: shorten the prompt, or let `maxSequenceLength` cut it",
     );
     expect(() => zImageRotations(config, 8, 8, 513)).toThrow(
-      "a width of 513 patches exceeds the model's 512: choose a smaller picture",
+      "a width of 513 patches exceeds the model's 512: choose a smaller image",
     );
   });
 });

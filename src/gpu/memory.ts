@@ -1,0 +1,113 @@
+// Memory of a device. WebGPU cannot say how much is free, so a budget limits what is allocated: a buffer beyond it is refused with an
+// error that names the budget and the remedy.
+
+import { bytesText } from '../files/bytes-text.ts';
+import { EngineError } from '../files/error.ts';
+
+export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
+
+export interface MemorySettings {
+  /** Bytes for everything on the device. */
+  memoryBudget: number;
+  /** Whether `reserve` may raise the budget by trying to allocate. */
+  mayGrow?: boolean;
+}
+
+const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
+const TRIAL_BYTES = 2 ** 30;
+
+export class DeviceMemory {
+  readonly #gpu: GPUDevice;
+  readonly #mayGrow: boolean;
+  readonly #allocated = new Map<GPUBuffer, MemoryKind>();
+  readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
+  #budget: number;
+  #peak = 0;
+
+  constructor(gpu: GPUDevice, { memoryBudget, mayGrow = false }: MemorySettings) {
+    this.#gpu = gpu;
+    this.#budget = memoryBudget;
+    this.#mayGrow = mayGrow;
+  }
+
+  get budget(): number {
+    return this.#budget;
+  }
+
+  get used(): number {
+    return Object.values(this.#totals).reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  totals(): Readonly<Record<MemoryKind, number>> {
+    return { ...this.#totals };
+  }
+
+  /** Most bytes that were allocated at one time since the last call. */
+  takePeak(): number {
+    const peak = this.#peak;
+    this.#peak = this.used;
+    return peak;
+  }
+
+  /** A storage buffer of at least `bytes`. Throws out_of_memory beyond the budget or the adapter's largest buffer. */
+  allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
+    const size = Math.max(256, Math.ceil(bytes / 256) * 256);
+    this.#expectRoom(label, size);
+    const buffer = this.#gpu.createBuffer({ label, size, usage: STORAGE });
+    this.#allocated.set(buffer, kind);
+    this.#totals[kind] += size;
+    this.#peak = Math.max(this.#peak, this.used);
+    return buffer;
+  }
+
+  #expectRoom(label: string, size: number): void {
+    const free = this.#budget - this.used;
+    if (size > free) {
+      throw new EngineError(
+        'out_of_memory',
+        `${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ` +
+          `${bytesText(Math.max(0, free))} are free: raise \`memoryBudget\`, ask for less (a shorter context, a smaller image) or choose \`quantization\` int4`,
+      );
+    }
+    const largest = this.#gpu.limits.maxBufferSize;
+    if (size > largest) {
+      throw new EngineError(
+        'out_of_memory',
+        `${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}: ` +
+          'choose a smaller model or `quantization` int4',
+      );
+    }
+  }
+
+  /** Whether a buffer was allocated here and not freed. */
+  owns(buffer: GPUBuffer): boolean {
+    return this.#allocated.has(buffer);
+  }
+
+  free(buffer: GPUBuffer): void {
+    const kind = this.#allocated.get(buffer);
+    if (kind === undefined) return;
+    this.#allocated.delete(buffer);
+    this.#totals[kind] -= buffer.size;
+    buffer.destroy();
+  }
+
+  /**
+   * Raises a guessed budget to `bytes` if the device can give them; resolves with whether the budget holds them. WebGPU tells only by
+   * trying: buffers of that size are made under an error scope and destroyed.
+   */
+  async reserve(bytes: number): Promise<boolean> {
+    if (bytes <= this.#budget) return true;
+    if (!this.#mayGrow) return false;
+    const piece = Math.min(this.#gpu.limits.maxBufferSize, TRIAL_BYTES);
+    const trial: GPUBuffer[] = [];
+    this.#gpu.pushErrorScope('out-of-memory');
+    for (let left = bytes - this.used; left > 0; left -= piece) {
+      trial.push(this.#gpu.createBuffer({ size: Math.ceil(Math.min(left, piece) / 4) * 4, usage: STORAGE }));
+    }
+    const error = await this.#gpu.popErrorScope();
+    for (const buffer of trial) buffer.destroy();
+    if (!error) this.#budget = bytes;
+    return !error;
+  }
+}
