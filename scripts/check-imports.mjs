@@ -22,14 +22,14 @@ export const ROOMS = {
   },
   server: {
     does: 'Request in, Response out',
-    rooms: ['index.ts'],
+    rooms: ['index.ts', 'grammar'], // grammar: the Lark front end
     packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client', 'lru-cache'],
     node: true,
   },
   'index.ts': { does: 'the public face; nothing else is public', rooms: ['engine', 'files', 'gpu'] },
   engine: {
     does: 'loops, waiting and time',
-    rooms: ['models', 'kernels', 'files', 'gpu'],
+    rooms: ['models', 'kernels', 'files', 'gpu', 'grammar'],
     packages: ['lru-cache', 'tsx'], // tsx: starts a worker from the sources
     node: [/-node\.ts$/],
   },
@@ -40,6 +40,11 @@ export const ROOMS = {
     rooms: [],
     packages: ['webgpu'],
     node: [/^node\.ts$/, /^vulkan-cache\.ts$/],
+  },
+  grammar: {
+    does: 'constraints of texts into automata and token masks; no GPU, no HTTP',
+    rooms: [],
+    packages: ['lru-cache'],
   },
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
@@ -75,15 +80,15 @@ export const FOLDERS = {
   'engine/text': 'requests, scheduler, the clock that submits steps, events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
-  'engine/text/stops': 'where a text ends',
-  'engine/text/grammar': 'what a text may be: front ends, automata, the byte machine, masks',
-  'engine/text/grammar/schema': 'JSON Schema as a grammar',
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
   'engine/embedding': 'texts in, vectors out',
   'engine/image': 'stages of a picture, prompts, noise, components coming and going, events',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
   'models/text': 'language models and text encoders: their configurations, their pages',
   'models/image': 'denoisers and autoencoders: their configurations, their pages',
+  'grammar/schema': 'JSON Schema as a grammar',
+  'grammar/lark': 'Lark grammars, and expressions of Python and Rust, as regular expressions',
+  'grammar/stops': 'stop strings and stop expressions as automata over characters',
   'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
   'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
   'files/pipeline': 'pipelines of diffusers: their index, their components',

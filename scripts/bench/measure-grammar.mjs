@@ -2,9 +2,10 @@
 //   node scripts/bench/measure-grammar.mjs
 // Times are CPU time of the process: other programs share the cores.
 
-import { createGrammar } from '../../dist/engine/text/grammar/grammar.js';
-import { compileProgram, createGrammars } from '../../dist/engine/text/grammar/grammars.js';
-import { createVocabulary } from '../../dist/engine/text/grammar/vocabulary.js';
+import { createGrammar } from '../../dist/grammar/grammar.js';
+import { compileProgram } from '../../dist/engine/text/grammar-source.js';
+import { createGrammars } from '../../dist/engine/text/grammars.js';
+import { createVocabulary } from '../../dist/grammar/vocabulary.js';
 import { END, SIZE, syntheticTokenizer } from './vocabulary.mjs';
 
 const now = () => {

@@ -2,8 +2,8 @@
 // (Aho and Corasick's) is walked along the text, and every token that would complete one is found over the tree of the vocabulary:
 // those that hold a whole word once for all, those that only end one at each state of the automaton, where they are few.
 
-import type { Trie } from './grammar/trie.ts';
-import type { Vocabulary } from './grammar/vocabulary.ts';
+import type { Trie } from '../../grammar/trie.ts';
+import type { Vocabulary } from '../../grammar/vocabulary.ts';
 import type { Bans } from './processors.ts';
 
 /** What it gives begins the text of one choice, and bans the tokens that would complete a word. */

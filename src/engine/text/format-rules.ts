@@ -13,7 +13,7 @@ import {
   type Rule,
   type Rules,
 } from '../rules.ts';
-import type { TextFormat } from './text-format.ts';
+import type { TextFormat } from '../../grammar/text-format.ts';
 
 const DEEPEST = 64;
 

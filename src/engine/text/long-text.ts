@@ -13,11 +13,11 @@ import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Port } from '../session/model-proxy.ts';
 import { TaskThreads, type FromTaskThread, type TaskAnswer } from '../task-threads.ts';
 import { toWire } from '../session/wire-error.ts';
-import type { GrammarSource } from './grammar/front-end.ts';
-import { LONGEST } from './grammar/dfa.ts';
-import { compileProgram, type CompileProgram } from './grammar/grammars.ts';
-import type { Program } from './grammar/program.ts';
-import { stopTables, type StopTable } from './stops/stop-table.ts';
+import { LONGEST } from '../../grammar/dfa.ts';
+import { compileProgram, type GrammarSource } from './grammar-source.ts';
+import type { CompileProgram } from './grammars.ts';
+import type { Program } from '../../grammar/program.ts';
+import { stopTables, type StopTable } from '../../grammar/stops/stop-table.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
 export const LONG_TEXT = 20_000;

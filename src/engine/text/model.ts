@@ -16,7 +16,7 @@ import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
 import { planReply } from './output/reply.ts';
 import { grammarOfReply } from './output/reply-constraint.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
-import { stopsOf } from './stops/request-stops.ts';
+import { stopsOf } from './request-stops.ts';
 import { createSequences, renderPrompt, type RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';

@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { maskWords } from '../../kernels/logits-mask.ts';
 import { bannedWords } from './banned-words.ts';
 import type { Constraint } from './constraint.ts';
-import type { Vocabulary } from './grammar/vocabulary.ts';
+import type { Vocabulary } from '../../grammar/vocabulary.ts';
 import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
 import type { LogitProcessor, TextRequest } from './text-model.ts';
 

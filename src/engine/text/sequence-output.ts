@@ -4,7 +4,7 @@
 import type { EngineError } from '../../files/error.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
 import type { Piece, Pieces } from './piece.ts';
-import { splitPieces, textOf, type StopMatcher } from './stops/stops.ts';
+import { splitPieces, textOf, type StopMatcher } from './stop-matcher.ts';
 import type { TextEvent, TokenLogprob } from './text-model.ts';
 
 export interface OutputParts {

@@ -1,8 +1,9 @@
 // What a text model is asked for: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
 
-import type { TextFormat } from './text-format.ts';
+import type { TextConstraint } from '../../grammar/text-constraint.ts';
 
-export type * from './text-format.ts';
+export type * from '../../grammar/text-constraint.ts';
+export type * from '../../grammar/text-format.ts';
 
 export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'developer';
 
@@ -63,25 +64,6 @@ export interface SamplingOptions {
   minP?: number;
   /** (0, 2]: positive logits of generated tokens are divided by it, negative ones multiplied. */
   repetitionPenalty?: number;
-}
-
-/** What the text has to match; one of them. */
-export type TextConstraint =
-  | { type: 'json_object' }
-  | { type: 'json_schema'; schema: unknown }
-  | { type: 'regex'; pattern: string }
-  /** W3C EBNF or llama.cpp's GBNF; the start rule is `root`. */
-  | { type: 'ebnf'; grammar: string }
-  /** Free text with tagged regions, each with a constraint of its own. */
-  | { type: 'structural_tag'; structures: StructuralTag[]; triggers: string[] }
-  /** The same and more, as a tree. */
-  | { type: 'format'; format: TextFormat };
-
-/** From `begin` to `end` the text matches `schema`; text that matches one of the triggers must go on as one of the tags. */
-export interface StructuralTag {
-  begin: string;
-  schema: unknown;
-  end: string;
 }
 
 /** Changes logits, after the bias. Several run in their order. */

@@ -3,7 +3,7 @@
 
 import { RequestError } from '../errors.ts';
 import { withoutMissing } from '../body/fields.ts';
-import { larkToRegex, regexToRegex } from './lark.ts';
+import { larkToRegex, regexToRegex } from '../../grammar/lark/lark.ts';
 import type { Renames } from '../body/renamed.ts';
 import type { InputItem } from './response-items.ts';
 import type { CheckedTool, ChosenTool, RequestTool, ToolChoiceBody, ToolOf } from './response-tool-schema.ts';

@@ -69,7 +69,7 @@ export const GENERATION_FIELDS = {
       { stricter: `at most ${LIMITS.biases} entries` },
     ),
   }),
-  ...by('engine/text/stops/stops.ts', {
+  ...by('engine/text/stop-matcher.ts', {
     stop: honoured(
       upToStops,
       `Up to ${LIMITS.stops} strings that end a choice; not part of its text.`,
@@ -85,7 +85,7 @@ export const GENERATION_FIELDS = {
       { stricter: `at most ${LIMITS.stopIds}, of the vocabulary` },
     ),
   }),
-  ...by('engine/text/stops/stops.ts', {
+  ...by('engine/text/stop-matcher.ts', {
     stop_regex: honoured(
       upToStops,
       `Up to ${LIMITS.stops} regular expressions that end a choice, matched in linear time.`,
@@ -109,14 +109,14 @@ export const GENERATION_FIELDS = {
       false,
     ),
   }),
-  ...by('engine/text/stops/stops.ts', {
+  ...by('engine/text/stop-matcher.ts', {
     no_stop_trim: honoured(z.boolean(), 'What a stop matched stays in the text.', false),
   }),
   ...by('engine/text/piece.ts', {
     skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
   }),
 
-  ...by('engine/text/grammar/front-end.ts', {
+  ...by('grammar/front-end.ts', {
     response_format: honoured(
       responseFormat,
       'Text, a JSON object, JSON by a schema (always strict), or structural tags (structures and triggers, or a `format` tree); with tools: this or a tool call.',

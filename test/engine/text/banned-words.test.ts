@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { bannedWords } from '../../../src/engine/text/banned-words.ts';
-import type { Vocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
-import { idsOf, pick, random, smallVocabulary } from './grammar/small-vocabulary.ts';
+import type { Vocabulary } from '../../../src/grammar/vocabulary.ts';
+import { idsOf, pick, random, smallVocabulary } from '../../grammar/small-vocabulary.ts';
 
 type Banned = ReturnType<ReturnType<typeof bannedWords>>;
 

@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { acceptForced, writeMask } from '../../../src/engine/text/constrained.ts';
-import { compileProgram } from '../../../src/engine/text/grammar/grammars.ts';
-import { createGrammar } from '../../../src/engine/text/grammar/grammar.ts';
-import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
+import { compileProgram } from '../../../src/engine/text/grammar-source.ts';
+import { createGrammar } from '../../../src/grammar/grammar.ts';
+import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
 import { allowedTokens, withProcessors } from '../../../src/engine/text/processors.ts';
 import type { LogitProcessor } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { GrammarSource } from '../../../src/engine/text/grammar/front-end.ts';
+import type { GrammarSource } from '../../../src/engine/text/grammar-source.ts';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { connectTokenizer, serveTokenizer, STAGES } from '../../../src/engine/text/long-text.ts';
 import type { Port } from '../../../src/engine/session/model-proxy.ts';

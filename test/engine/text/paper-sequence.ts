@@ -8,8 +8,8 @@ import { Progress } from '../../../src/engine/text/progress.ts';
 import type { Recorder } from '../../../src/engine/text/recorder.ts';
 import { SequenceOutput } from '../../../src/engine/text/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../../../src/engine/text/sequence.ts';
-import { stopText } from '../../../src/engine/text/stops/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/stops/stops.ts';
+import { stopText } from '../../../src/grammar/stops/stop-text.ts';
+import { createStopMatcher } from '../../../src/engine/text/stop-matcher.ts';
 import type { TextEvent } from '../../../src/engine/text/text-model.ts';
 
 export interface PaperSequence extends Sequence {

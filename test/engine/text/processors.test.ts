@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../src/engine/text/constraint.ts';
-import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
 import { allowedTokens, withProcessors, withThinkingBudget } from '../../../src/engine/text/processors.ts';
 import type { LogitProcessor } from '../../../src/engine/text/text-model.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';

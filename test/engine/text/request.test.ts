@@ -1,8 +1,8 @@
 // Requests as sequences: what is clamped, what is refused and by which name, seeds and biases.
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createGrammars } from '../../../src/engine/text/grammar/grammars.ts';
-import { createVocabulary } from '../../../src/engine/text/grammar/vocabulary.ts';
+import { createGrammars } from '../../../src/engine/text/grammars.ts';
+import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
 import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
 import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';

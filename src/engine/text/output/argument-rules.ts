@@ -1,8 +1,8 @@
 // Arguments that are not one JSON object, as a grammar: each parameter in its own place, in any order, the required ones all.
 
 import { EngineError } from '../../../files/error.ts';
-import { bounded } from '../grammar/bounded.ts';
-import { intersect, limits } from '../grammar/dfa.ts';
+import { bounded } from '../../../grammar/bounded.ts';
+import { intersect, limits } from '../../../grammar/dfa.ts';
 import {
   choice,
   reference,
@@ -13,8 +13,8 @@ import {
   text,
   type Rule,
   type StringRule,
-} from '../grammar/rule.ts';
-import { textWithout } from '../grammar/structural-tag.ts';
+} from '../../../grammar/rule.ts';
+import { textWithout } from '../../../grammar/structural-tag.ts';
 import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
 

@@ -1,7 +1,7 @@
 // One call in each syntax, as a grammar: the counterpart of bodies.ts.
 
-import { anyJson, object, regular, sequence, text, type Rule } from '../grammar/rule.ts';
-import { regexDfa } from '../grammar/regex.ts';
+import { anyJson, object, regular, sequence, text, type Rule } from '../../../grammar/rule.ts';
+import { regexDfa } from '../../../grammar/regex.ts';
 import {
   bareString,
   inAnyOrder,

@@ -1,8 +1,8 @@
 // Values with bare keys and quotes of their own, as a grammar: objects, lists and strings that are not JSON, all else as JSON.
 
 import { EngineError } from '../../../files/error.ts';
-import { regexDfa } from '../grammar/regex.ts';
-import { choice, reference, regular, scope, sequence, text, type Rule } from '../grammar/rule.ts';
+import { regexDfa } from '../../../grammar/regex.ts';
+import { choice, reference, regular, scope, sequence, text, type Rule } from '../../../grammar/rule.ts';
 import {
   bareString,
   inAnyOrder,

@@ -4,7 +4,7 @@
 // the same, as tokens must not depend on company. Where it cannot be part of an object, the call is not held.
 
 import type { Constraint } from '../constraint.ts';
-import type { Grammar } from '../grammar/grammar.ts';
+import type { Grammar } from '../../../grammar/grammar.ts';
 import type { Pieces } from '../piece.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { OutputParser } from './output-parser.ts';

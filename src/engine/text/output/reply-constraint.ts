@@ -1,7 +1,7 @@
 // What holds a reply to its grammar and its thinking to its budget, as a request asks for them.
 
 import type { Constraint } from '../constraint.ts';
-import type { Grammar } from '../grammar/grammar.ts';
+import type { Grammar } from '../../../grammar/grammar.ts';
 import type { TextConstraint, TextRequest } from '../text-request.ts';
 import { callOpeners } from './calls.ts';
 import type { ReplyContext, ReplyPlan } from './reply.ts';

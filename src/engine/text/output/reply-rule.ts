@@ -1,9 +1,9 @@
 // What a reply may be after its reasoning, as a grammar: calls in the format's own markers, an answer, or either.
 
-import { complementOf, intersect, type Dfa } from '../grammar/dfa.ts';
-import { regexDfa } from '../grammar/regex.ts';
-import { choice, optional, regular, sequence, text, token, type Rule } from '../grammar/rule.ts';
-import { textWithout } from '../grammar/structural-tag.ts';
+import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
+import { regexDfa } from '../../../grammar/regex.ts';
+import { choice, optional, regular, sequence, text, token, type Rule } from '../../../grammar/rule.ts';
+import { textWithout } from '../../../grammar/structural-tag.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { Tool } from '../text-model.ts';
 import { several, type PlacedTool, type SchemaRule } from './argument-rules.ts';

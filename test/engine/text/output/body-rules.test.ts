@@ -1,21 +1,21 @@
 // What a call's arguments are held to, by the tool's parameters.
 
 import { expect, test } from 'vitest';
-import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
-import { ruleOfConstraint } from '../../../../src/engine/text/grammar/front-end.ts';
-import { compile } from '../../../../src/engine/text/grammar/compile.ts';
-import { createGrammar, type Grammar } from '../../../../src/engine/text/grammar/grammar.ts';
+import { limits } from '../../../../src/grammar/dfa.ts';
+import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import { compile } from '../../../../src/grammar/compile.ts';
+import { createGrammar, type Grammar } from '../../../../src/grammar/grammar.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
-import { smallVocabulary } from '../grammar/small-vocabulary.ts';
-import { accepts } from '../grammar/schema/judge.ts';
+import { smallVocabulary } from '../../../grammar/small-vocabulary.ts';
+import { accepts } from '../../../grammar/schema/judge.ts';
 
 const vocabulary = smallVocabulary([]);
 
 /** Of a reply that has to call the tool, in a format. */
 function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Grammar {
   const tool: Tool = { type: 'function', function: { name: 'f', ...fields } };
-  const rule = ruleOfConstraint(
+  const rule = ruleOfSource(
     {
       type: 'reply',
       format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),

@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/constraint.ts';
-import { compile } from '../../../../src/engine/text/grammar/compile.ts';
-import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
-import { ruleOfConstraint } from '../../../../src/engine/text/grammar/front-end.ts';
-import { createGrammar } from '../../../../src/engine/text/grammar/grammar.ts';
-import { createVocabulary } from '../../../../src/engine/text/grammar/vocabulary.ts';
+import { compile } from '../../../../src/grammar/compile.ts';
+import { limits } from '../../../../src/grammar/dfa.ts';
+import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import { createGrammar } from '../../../../src/grammar/grammar.ts';
+import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import { HELD_ARGUMENTS, holdCalls, withHeldCalls } from '../../../../src/engine/text/output/held-calls.ts';
 import { createPieces } from '../../../../src/engine/text/piece.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
@@ -19,7 +19,7 @@ const SIZE = 264;
 const vocabulary = createVocabulary(tokenizer, SIZE, [END]);
 const bounds = limits({ milliseconds: 5000 });
 const grammar = createGrammar(
-  compile(ruleOfConstraint(HELD_ARGUMENTS, bounds), vocabulary.available, bounds),
+  compile(ruleOfSource(HELD_ARGUMENTS, bounds), vocabulary.available, bounds),
   vocabulary,
 );
 

@@ -1,11 +1,11 @@
 // What holds replies of models that think in channels: a grammar behind their thinking, budgets, and when there is nothing to hold.
 
 import { describe, expect, it } from 'vitest';
-import { compile } from '../../../../src/engine/text/grammar/compile.ts';
-import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
-import { ruleOfConstraint } from '../../../../src/engine/text/grammar/front-end.ts';
-import { createGrammar, type Grammar } from '../../../../src/engine/text/grammar/grammar.ts';
-import { createVocabulary } from '../../../../src/engine/text/grammar/vocabulary.ts';
+import { compile } from '../../../../src/grammar/compile.ts';
+import { limits } from '../../../../src/grammar/dfa.ts';
+import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import { createGrammar, type Grammar } from '../../../../src/grammar/grammar.ts';
+import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import {
   createReplyConstraint,
@@ -68,8 +68,7 @@ function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided', 
   const source = grammarOfReply(request, plan, begins, context);
   const bounds = limits({ milliseconds: 5000 });
   const grammar: Grammar | null =
-    source &&
-    createGrammar(compile(ruleOfConstraint(source, bounds), vocabulary.available, bounds), vocabulary);
+    source && createGrammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary);
   return createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: true });
 }
 

@@ -2,11 +2,11 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../../../src/engine/text/grammar/compile.ts';
-import { limits } from '../../../../src/engine/text/grammar/dfa.ts';
-import { createGrammar, type Grammar } from '../../../../src/engine/text/grammar/grammar.ts';
-import { text as textRule, type Rule } from '../../../../src/engine/text/grammar/rule.ts';
-import { ruleOfSchema } from '../../../../src/engine/text/grammar/schema/schema-rule.ts';
+import { compile } from '../../../../src/grammar/compile.ts';
+import { limits } from '../../../../src/grammar/dfa.ts';
+import { createGrammar, type Grammar } from '../../../../src/grammar/grammar.ts';
+import { text as textRule, type Rule } from '../../../../src/grammar/rule.ts';
+import { ruleOfSchema } from '../../../../src/grammar/schema/schema-rule.ts';
 import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
@@ -17,7 +17,7 @@ import { JSON_CALLS, TOOL_FORMATS } from '../../../../src/engine/text/output/too
 import type { Piece } from '../../../../src/engine/text/piece.ts';
 import type { TextConstraint } from '../../../../src/engine/text/text-request.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
-import { idsOf, pick, random, smallVocabulary } from '../grammar/small-vocabulary.ts';
+import { idsOf, pick, random, smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 import { told } from './feed.ts';
 
 const TOOLS: Tool[] = [

@@ -1,0 +1,91 @@
+// Stops in a stream of pieces. Only the longest tail that could still become a stop is held back.
+
+import type { Piece } from './piece.ts';
+import type { StopAutomaton } from '../../grammar/stops/stop-automaton.ts';
+
+export interface StopMatch {
+  /** What is safe to tell. Text that belongs to a stop is cut out of its pieces. */
+  pieces: Piece[];
+  /** The stop that ended it. */
+  matched: string | null;
+}
+
+export interface StopMatcher {
+  /** `mayStop` false: a stop that becomes complete now is text like any other. */
+  push(piece: Piece, mayStop?: boolean): StopMatch;
+  /** What is held, when nothing follows any more. */
+  flush(): Piece[];
+}
+
+export interface StopOptions {
+  stops: readonly StopAutomaton[];
+  /** The stop stays in the text. */
+  keep?: boolean;
+}
+
+/** The match whose last character comes first ends the text, whatever its tokens are; of several that end there, the one that began first. */
+export function createStopMatcher({ stops, keep = false }: StopOptions): StopMatcher {
+  if (stops.length === 0) return { push: (piece) => ({ pieces: [piece], matched: null }), flush: () => [] };
+  let held: Piece[] = [];
+  /** Where what is held begins, and where the text ends. */
+  let from = 0;
+  let end = 0;
+  const release = (to: number): Piece[] => {
+    // A long match may hold back much: it is not looked through at each token.
+    if (to === from && held[0]?.text !== '') return [];
+    const { before, after } = splitPieces(held, to - from);
+    held = after;
+    from = to;
+    return before;
+  };
+
+  /** Stops at the end of the text, by where they begin. */
+  const match = (code: number): { at: number; stop: string } | null => {
+    let best: { at: number; stop: string } | null = null;
+    for (const automaton of stops) {
+      const at = automaton.step(code);
+      if (at >= 0 && (best === null || at < best.at)) best = { at, stop: automaton.stop };
+    }
+    return best;
+  };
+  return {
+    push(piece, mayStop = true) {
+      held.push(piece);
+      for (const character of piece.text) {
+        const found = match(character.codePointAt(0)!);
+        end += character.length;
+        if (!found || !mayStop) continue;
+        const pieces = release(keep ? end : Math.max(found.at, from));
+        // Tokens of the stop are told, too: without text.
+        for (const { id, special, logprob } of held)
+          if (id !== null) pieces.push({ id, text: '', special, ...(logprob ? { logprob } : {}) });
+        held = [];
+        return { pieces, matched: found.stop };
+      }
+      const open = stops.reduce((first, stop) => Math.min(first, stop.open), end);
+      return { pieces: release(Math.max(open, from)), matched: null };
+    },
+    flush: () => release(end),
+  };
+}
+
+export function textOf(pieces: readonly Piece[]): string {
+  return pieces.map(({ text }) => text).join('');
+}
+
+/** A piece that is cut in two keeps its id in the first part. Pieces without text go with what is before them. */
+export function splitPieces(pieces: readonly Piece[], length: number): { before: Piece[]; after: Piece[] } {
+  const before: Piece[] = [];
+  const after: Piece[] = [];
+  let left = length;
+  for (const piece of pieces) {
+    const fits = piece.text.length <= left && after.length === 0;
+    if (fits) before.push(piece);
+    else if (left > 0) {
+      before.push({ ...piece, text: piece.text.slice(0, left) });
+      after.push({ id: null, text: piece.text.slice(left), special: piece.special });
+    } else after.push(piece);
+    left = fits ? left - piece.text.length : 0;
+  }
+  return { before, after };
+}

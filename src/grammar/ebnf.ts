@@ -1,0 +1,88 @@
+// Grammars as text: EBNF of the W3C (::=, /* comments */, #x20, A - B) and GBNF of llama.cpp (# comments, \x20, {m,n}) in one reader,
+// since neither means something else in the other. The start rule is `root`.
+
+import { EngineError } from '../files/error.ts';
+import { characters } from './expression.ts';
+import { complementOf, intersect, limits, type Dfa } from './dfa.ts';
+import { dfaOf } from './determinize.ts';
+import { readDefinitions, type Definition, type Term } from './ebnf-parser.ts';
+import { choice, reference, regular, repeat, scope, sequence, text, type Rule } from './rule.ts';
+
+const START = 'root';
+
+/** Throws bad_request, with the place in the grammar. */
+export function ruleOfEbnf(grammar: string): Rule {
+  const definitions = readDefinitions(grammar);
+  const names = new Set(definitions.map(({ name }) => name));
+  if (!names.has(START)) {
+    throw new EngineError(
+      'bad_request',
+      `the grammar has no rule named ${START}, where it begins: name one so, as in ${START} ::= …`,
+    );
+  }
+  const rules: Record<string, Rule> = Object.create(null) as Record<string, Rule>;
+  for (const definition of definitions) {
+    if (Object.hasOwn(rules, definition.name))
+      throw at(definition.line, `the rule ${definition.name} is defined twice`, 'join the two with |');
+    rules[definition.name] = ruleOf(definition, names);
+  }
+  return scope(rules, reference(START));
+}
+
+/**
+ * What begins with the rule itself becomes a repetition after what does not: e ::= e "x" | "b" is "b" "x"*. Where such a repeated
+ * part ends with the rule, one that does not begin with it will do, as the repetition itself says how it goes on: of the very
+ * many readings of e ::= e "+" e | "b" one is left, and the texts are the same.
+ */
+function ruleOf({ name, alternatives, line }: Definition, names: ReadonlySet<string>): Rule {
+  const isSelf = (term: Term | undefined): boolean => term?.kind === 'reference' && term.name === name;
+  const rests = alternatives.filter(([first]) => isSelf(first)).map((terms) => terms.slice(1));
+  const bases = alternatives.filter(([first]) => !isSelf(first)).map((terms) => sequenceOf(terms, names));
+  if (rests.length === 0) return choice(...bases);
+  if (bases.length === 0)
+    throw at(line, `the rule ${name} always begins with itself`, 'give it an alternative that does not');
+  const base = choice(...bases);
+  const restOf = (terms: Term[]): Rule =>
+    isSelf(terms.at(-1)) ? sequence(sequenceOf(terms.slice(0, -1), names), base) : sequenceOf(terms, names);
+  const rest = rests.filter((terms) => terms.length > 0).map(restOf);
+  return sequence(base, repeat(choice(...rest), 0));
+}
+
+function sequenceOf(terms: Term[], names: ReadonlySet<string>): Rule {
+  const rules = terms.map((term) => termOf(term, names));
+  return rules.length === 1 ? rules[0]! : sequence(...rules);
+}
+
+function termOf(term: Term, names: ReadonlySet<string>): Rule {
+  switch (term.kind) {
+    case 'text':
+      return text(term.text);
+    case 'set':
+      return regular(dfaOf({ kind: 'set', set: term.set }));
+    case 'reference':
+      if (!names.has(term.name))
+        throw at(term.line, `no rule is named ${term.name}`, 'define it, or put it in quotes');
+      return reference(term.name);
+    case 'group':
+      return choice(...term.alternatives.map((terms) => sequenceOf(terms, names)));
+    case 'repeat':
+      return repeat(termOf(term.term, names), term.min, term.max);
+    case 'difference': {
+      const [all, but] = [dfaOfTerm(term.term, names), dfaOfTerm(term.but, names)];
+      if (all === null || but === null)
+        throw at(term.line, 'a difference has a side that refers to other rules', 'write both sides out');
+      return regular(intersect(all, complementOf(but)));
+    }
+  }
+}
+
+/** null where it refers to rules. */
+function dfaOfTerm(term: Term, names: ReadonlySet<string>): Dfa | null {
+  const rule = termOf(term, names);
+  if (rule.type === 'regular') return rule.dfa; // a set: nothing is counted beside it
+  return rule.type === 'text' ? dfaOf(characters(rule.text), limits()) : null;
+}
+
+function at(line: number, what: string, remedy: string): EngineError {
+  return new EngineError('bad_request', `line ${line} of the grammar: ${what}; ${remedy}`);
+}

@@ -1,0 +1,22 @@
+// The constraints that a text can be held to, as plain data: one front end of the grammar engine reads each.
+
+import type { TextFormat } from './text-format.ts';
+
+/** The constraint of a whole text. */
+export type TextConstraint =
+  | { type: 'json_object' }
+  | { type: 'json_schema'; schema: unknown }
+  | { type: 'regex'; pattern: string }
+  /** W3C EBNF or llama.cpp's GBNF; the start rule is `root`. */
+  | { type: 'ebnf'; grammar: string }
+  /** Free text with tagged regions, each with a JSON Schema. */
+  | { type: 'structural_tag'; structures: StructuralTag[]; triggers: string[] }
+  /** Structural tags as a tree of formats. */
+  | { type: 'format'; format: TextFormat };
+
+/** From `begin` to `end` the text matches `schema`; text that matches one of the triggers must go on as one of the tags. */
+export interface StructuralTag {
+  begin: string;
+  schema: unknown;
+  end: string;
+}

@@ -1,0 +1,97 @@
+// The JSON-Schema-Test-Suite: a schema is enforced on all its instances, or refused. There is no third case.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import { accepts, grammarOf, reversed } from './judge.ts';
+
+interface Group {
+  description: string;
+  schema: unknown;
+  tests: { description: string; data: unknown; valid: boolean }[];
+}
+
+/** Schemas that are refused, and why. Any other refusal fails, and so does one that is here and works. */
+type Refused = Record<string, RegExp>;
+
+const REFUSED: Refused = {
+  'defs: validate definition against metaschema': /leaves the document/,
+  'dynamicRef: strict-tree schema, guards against misspelled properties': /leaves the document/,
+  'dynamicRef: tests for implementation dynamic anchor and reference link': /leaves the document/,
+  'dynamicRef: $ref and $dynamicAnchor are independent of order - $defs first': /leaves the document/,
+  'dynamicRef: $ref and $dynamicAnchor are independent of order - $ref first': /leaves the document/,
+  'dynamicRef: $ref to $dynamicRef finds detached $dynamicAnchor': /leaves the document/,
+  'ref: remote ref, containing refs itself': /leaves the document/,
+  'vocabulary: schema that uses custom metaschema with with no validation vocabulary': /no draft/,
+  'vocabulary: ignore unrecognized optional vocabulary': /no draft/,
+  'multipleOf: float division = inf': /remainders/,
+  "not: collect annotations inside a 'not', even if collection is disabled": /no known name/,
+  'uniqueItems: uniqueItems validation': /kept apart/,
+  'uniqueItems: uniqueItems with an array of items': /kept apart/,
+};
+
+const REFUSED_OF_DRAFT_7: Refused = {
+  'ref: remote ref, containing refs itself': /leaves the document/,
+  'definitions: validate definition against metaschema': /leaves the document/,
+};
+
+/** How many tests a schema is right on, or why it is refused. */
+function judge({ schema, tests }: Group): number | string {
+  let grammar;
+  try {
+    grammar = grammarOf(schema);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    expect(error.code).toBe('bad_request');
+    if (!error.message.includes('no value fulfils it')) return error.message;
+    expect(tests.filter(({ valid }) => valid)).toEqual([]);
+    return tests.length;
+  }
+  for (const { data, valid, description } of tests) {
+    const texts = [JSON.stringify(data), JSON.stringify(reversed(data)), JSON.stringify(data, null, 2)];
+    for (const text of texts) {
+      expect({ description, text, accepted: accepts(grammar, text) }).toEqual({
+        description,
+        text,
+        accepted: valid,
+      });
+    }
+  }
+  return tests.length;
+}
+
+describe.each([
+  { draft: 'draft2020-12', known: REFUSED, least: 0.93 },
+  // Tests that are not in the suite for 2020-12 word for word.
+  { draft: 'draft7', known: REFUSED_OF_DRAFT_7, least: 0.9 },
+])('$draft', ({ draft, known, least }) => {
+  const file = new URL(`../../golden/json-schema/${draft}.json`, import.meta.url);
+  const suite = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Group[]>;
+  let enforced = 0;
+  let all = 0;
+  const refused: string[] = [];
+
+  for (const [keyword, groups] of Object.entries(suite)) {
+    test(keyword, () => {
+      for (const group of groups) {
+        const name = `${keyword}: ${group.description}`;
+        const judged = judge(group);
+        all += group.tests.length;
+        if (typeof judged === 'number') enforced += judged;
+        else {
+          refused.push(name);
+          expect(judged).toMatch(known[name] ?? `${name} not to be refused`);
+        }
+      }
+    });
+  }
+
+  test('the share enforced', () => {
+    const share = enforced / all;
+    console.log(
+      `JSON-Schema-Test-Suite, ${draft}: ${enforced} of ${all} tests enforced, ${(100 * share).toFixed(1)} %`,
+    );
+    expect(refused.toSorted()).toEqual(Object.keys(known).toSorted());
+    expect(share).toBeGreaterThan(least);
+  });
+});
