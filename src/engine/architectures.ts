@@ -1,31 +1,52 @@
-// The classes of checkpoints that are built in, for each kind of model that is opened with them.
+// The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
+import { textClasses } from '../models/text/registry.ts';
 import { BERT_ARCHITECTURES, BERT_MODEL_TYPES } from '../models/text/bert-config.ts';
-import { LLAMA_ARCHITECTURES, LLAMA_MODEL_TYPES } from '../models/text/llama-config.ts';
 
-/** Decoders saved without their head → the class of the whole. */
-export const HEADLESS: ReadonlyMap<string, string> = new Map([
-  ['LlamaModel', 'LlamaForCausalLM'],
-  ['MistralModel', 'MistralForCausalLM'],
-  ['Qwen2Model', 'Qwen2ForCausalLM'],
-  ['Qwen3Model', 'Qwen3ForCausalLM'],
-]);
+function modelTypes(): ReadonlyMap<string, string> {
+  const named = textClasses().flatMap(({ name, modelType }): [string, string][] =>
+    modelType === null ? [] : [[modelType, name]],
+  );
+  return new Map([...named, ...BERT_MODEL_TYPES]);
+}
 
-const modelTypes: ReadonlyMap<string, string> = new Map([...LLAMA_MODEL_TYPES, ...BERT_MODEL_TYPES]);
-const embeddings = [...BERT_ARCHITECTURES, ...HEADLESS.keys()];
+function generators(): string[] {
+  return textClasses()
+    .filter(({ serves }) => serves.includes('generate'))
+    .map(({ name }) => name);
+}
+
+/** Classes that only embeddings are made with. */
+function embeddersOnly(): string[] {
+  const headless = textClasses().filter(({ serves }) => !serves.includes('generate'));
+  return [...BERT_ARCHITECTURES, ...headless.map(({ name }) => name)];
+}
 
 export const TEXT_CLASSES: KnownClasses = {
-  names: LLAMA_ARCHITECTURES,
-  modelTypes,
-  embeddings,
+  get names() {
+    return generators();
+  },
+  get modelTypes() {
+    return modelTypes();
+  },
+  get embeddings() {
+    return embeddersOnly();
+  },
   purpose: 'run',
   role: 'AutoModelForCausalLM',
 };
 
 export const EMBEDDING_CLASSES: KnownClasses = {
-  names: [...embeddings, ...LLAMA_ARCHITECTURES],
-  modelTypes,
+  get names() {
+    const both = textClasses().filter(
+      ({ serves }) => serves.includes('generate') && serves.includes('embed'),
+    );
+    return [...embeddersOnly(), ...both.map(({ name }) => name)];
+  },
+  get modelTypes() {
+    return modelTypes();
+  },
   purpose: 'make embeddings',
   role: 'AutoModel',
 };

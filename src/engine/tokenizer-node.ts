@@ -3,7 +3,6 @@
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
-import { TEXT_CLASSES } from './architectures.ts';
 import type { Port } from './session/model-proxy.ts';
 import { serveTokenizer } from './text/long-text.ts';
 import { portOf, startThread } from './session/thread-node.ts';
@@ -17,4 +16,4 @@ export function startTokenizer(memory?: number): Port {
 }
 
 if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD)
-  serveTokenizer(portOf(parentPort), openDiskFolder, TEXT_CLASSES);
+  serveTokenizer(portOf(parentPort), openDiskFolder);

@@ -12,7 +12,8 @@ import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
 import { readLlamaConfig, type LlamaConfig } from '../../src/models/text/llama-config.ts';
-import { llama, llamaStates, type TextForward } from '../../src/models/text/llama.ts';
+import type { TextForward } from '../../src/models/text/architecture.ts';
+import { llama, llamaStates } from '../../src/models/text/llama.ts';
 import { ropeSets } from '../../src/models/text/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
 

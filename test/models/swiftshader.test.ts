@@ -51,7 +51,7 @@ function runOnSwiftShader(files: readonly string[], names: string): Promise<Outc
 
 it.runIf(cached)('f32 goldens agree on SwiftShader as well', { timeout: 120_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
-    ['llama'],
+    ['text/llama'],
     'the adapter as it is llama (.*: logits|default: )',
   );
   expect(messages).toEqual([]);
@@ -59,7 +59,13 @@ it.runIf(cached)('f32 goldens agree on SwiftShader as well', { timeout: 120_000 
   expect(passed).toBe(14); // logits of twelve cases; one of them in steps, and with KV in f16
 });
 
-const IMAGE_FILES = ['clip', 'unet', 'autoencoder-kl', 'autoencoder-tiny', 'z-image'];
+const IMAGE_FILES = [
+  'text/clip',
+  'image/unet',
+  'image/autoencoder-kl',
+  'image/autoencoder-tiny',
+  'image/z-image',
+];
 
 it.runIf(cached)('goldens of image modules do', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(

@@ -7,10 +7,15 @@ import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { type Tensor, paddedColumns } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, ROW_WORDS, TILE_ROWS, TILE_WORDS } from '../../kernels/batch.ts';
-import { readLlamaConfig } from '../../models/text/llama-config.ts';
-import { llamaPooled } from '../../models/text/llama.ts';
+import { readText } from '../../models/text/registry.ts';
 import { ropeSets, type RopeSets } from '../../models/text/rope.ts';
-import { allocateKv, createPageCleaner, fittingPages, pageBytes } from '../text/cache/kv-pages.ts';
+import {
+  allocateKv,
+  createPageCleaner,
+  fittingPages,
+  pageBytes,
+  usefulPages,
+} from '../text/cache/kv-pages.ts';
 import { createStepBuffers, type StepBuffers } from '../text/step/step-buffers.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { RunnerOptions } from './encoder.ts';
@@ -32,31 +37,29 @@ export async function openDecoder(
       { param: '1_Pooling/config.json' },
     );
   }
-  const config = readLlamaConfig(checkpoint.config, architecture);
+  const config = readText(checkpoint.config, architecture);
   const quantized = options.quantization === 'none' ? null : options.quantization;
   const weights = openWeights(device, checkpoint.tensors, quantized);
-  const forward = llamaPooled(config, weights);
+  const forward = config.embed!(weights);
   await weights.load({ onProgress: options.onProgress });
 
-  const { heads, kvHeads, dims } = config.heads;
-  const widest = 4 * paddedColumns(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
+  const { dims } = config.rope;
+  const widest = 4 * paddedColumns(config.widest);
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
   const rows = Math.min(device.profile.stepRows.embedding, fitting);
   const stored = [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
   const format = stored && quantized === null ? 'f32' : 'f16';
   const wantedTokens = Math.max(Math.min(options.contextLength, config.context), rows + MOST_TEXTS);
   await device.reserve(
-    device.memoryUsed +
-      2 * config.windows.length * pageBytes(config, format) * Math.ceil(wantedTokens / PAGE_TOKENS),
+    device.memoryUsed + pageBytes(config.layers, format) * Math.ceil(wantedTokens / PAGE_TOKENS),
   );
-  const most = Math.floor(device.capabilities.bindingLimit / pageBytes(config, format));
+  const slots = { contextLength: wantedTokens + MOST_TEXTS * PAGE_TOKENS, totalTokens: Infinity, slots: 1 };
   const pages = Math.min(
-    Math.ceil(wantedTokens / PAGE_TOKENS) + MOST_TEXTS,
-    most,
-    fittingPages(device, config, format),
+    usefulPages(device, config.layers, format, slots),
+    fittingPages(device, config.layers, format),
   );
-  const kv = allocateKv(device, config, format, pages);
-  createPageCleaner(device, kv, pages, pageBytes(config, format)).ahead(pages);
+  const kv = allocateKv(device, config.layers, format, pages);
+  createPageCleaner(device, kv, pages).ahead(pages);
   const tiles = rows / TILE_ROWS + MOST_TEXTS;
   const buffers = createStepBuffers(device, {
     rows,

@@ -6,7 +6,8 @@ import { EngineError } from '../../files/error.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { BERT_ARCHITECTURES } from '../../models/text/bert-config.ts';
 import { readConfig } from '../../models/config-values.ts';
-import { EMBEDDING_CLASSES, HEADLESS } from '../architectures.ts';
+import { readText } from '../../models/text/registry.ts';
+import { EMBEDDING_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
@@ -39,8 +40,10 @@ export async function openEmbeddingModelInline(
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
   try {
-    const architecture = HEADLESS.get(checkpoint.architecture) ?? checkpoint.architecture;
-    const isEncoder = BERT_ARCHITECTURES.includes(architecture);
+    const isEncoder = BERT_ARCHITECTURES.includes(checkpoint.architecture);
+    const architecture = isEncoder
+      ? checkpoint.architecture
+      : readText(checkpoint.config, checkpoint.architecture).architecture;
     const layout = await readEmbeddingLayout(folder, isEncoder ? 'mean' : 'last');
     const tokenizer = await checkpoint.tokenizer();
     const vocabSize = readConfig('config.json', checkpoint.config).count('vocab_size');

@@ -8,8 +8,8 @@ import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { limitLength } from '../../kernels/guidance.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
 import { repeat } from '../../kernels/repeat.ts';
-import { readLlamaConfig, type LlamaConfig } from '../../models/text/llama-config.ts';
-import { llamaStates } from '../../models/text/llama.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
+import { readText } from '../../models/text/registry.ts';
 import { readZImageConfig, type ZImageConfig } from '../../models/image/z-image-config.ts';
 import { zImageRotations } from '../../models/image/z-image-rope.ts';
 import type { WeightTable } from '../../models/weights.ts';
@@ -91,14 +91,14 @@ async function openTemplate(
   return { tokenizer, template };
 }
 
-function encoderConfig(components: Components): LlamaConfig {
+function encoderConfig(components: Components): TextDeclaration {
   const { className, config } = components.get('text_encoder');
-  return readLlamaConfig(config, className === 'Qwen3Model' ? 'Qwen3ForCausalLM' : className);
+  return readText(config, className);
 }
 
 /** Captions are the states before the last layer. */
-function encoderPage(config: LlamaConfig, table: WeightTable) {
-  return llamaStates(config, table, config.windows.length - 1);
+function encoderPage(config: TextDeclaration, table: WeightTable) {
+  return config.states!(table, config.layers.length - 1);
 }
 
 /** States of the prompt and, where guidance is on, of what is not wanted; [1, tokens, columns] each. */

@@ -10,7 +10,7 @@ import { paddedColumns } from '../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../kernels/batch.ts';
 import { boundsText, COUNTS, isCount } from '../../models/config-bounds.ts';
 import { shown } from '../../models/config-values.ts';
-import type { LlamaConfig } from '../../models/text/llama-config.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
 import { SAMPLING_OPTIONS } from './text-rules.ts';
@@ -133,14 +133,13 @@ export async function chooseQuantization(
 /** Rows of the largest step: the widest intermediate must fit one binding, and every running sequence needs a row. */
 export function stepRows(
   device: Device,
-  config: LlamaConfig,
+  config: TextDeclaration,
   wanted: number | undefined,
   slots: number,
 ): number {
-  const { heads, kvHeads, dims } = config.heads;
   const rowsOf = (columns: number): number =>
     Math.floor(device.capabilities.bindingLimit / (4 * paddedColumns(columns)));
-  const ofAll = rowsOf(Math.max(config.ffn, config.hidden, (heads + 2 * kvHeads) * dims));
+  const ofAll = rowsOf(config.widest);
   const fitting = Math.min(ofAll, expertRows(config, rowsOf));
   const tile = (rows: number): number => Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
   const mostSlots = Math.min(rowsOf(config.vocabulary), fitting);
@@ -156,10 +155,10 @@ export function stepRows(
 }
 
 /** Rows whose choices fit one binding as tiles of one expert each; Infinity where there are no experts. */
-function expertRows({ experts, hidden }: LlamaConfig, rowsOf: (columns: number) => number): number {
+function expertRows({ experts }: TextDeclaration, rowsOf: (columns: number) => number): number {
   if (!experts) return Infinity;
   const unfilled = experts.count * (TILE_ROWS - 1);
-  return Math.floor((rowsOf(Math.max(hidden, experts.ffn)) - unfilled) / experts.chosen);
+  return Math.floor((rowsOf(experts.widest) - unfilled) / experts.chosen);
 }
 
 /** Why the context in force is not the one asked for, or the model's own. */

@@ -2,7 +2,7 @@
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
-import type { LlamaConfig } from '../../models/text/llama-config.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { Platform } from '../platform.ts';
 import { loadOnto, type Loaded, type LoadingOptions } from './load.ts';
@@ -19,7 +19,7 @@ export interface Home {
 export async function openHome(
   platform: Platform,
   checkpoint: Checkpoint,
-  config: LlamaConfig,
+  config: TextDeclaration,
   options: Omit<LoadingOptions, 'pages' | 'packed'>,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Home> {

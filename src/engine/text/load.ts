@@ -2,7 +2,7 @@
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { LlamaConfig } from '../../models/text/llama-config.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
 import type { Platform } from '../platform.ts';
 import type { Adapters } from './adapters.ts';
 import { chooseQuantization, stepRows } from './defaults.ts';
@@ -30,7 +30,7 @@ export interface LoadingOptions extends TextModelOptions {
 export async function loadOnto(
   device: Device,
   checkpoint: Checkpoint,
-  config: LlamaConfig,
+  config: TextDeclaration,
   options: LoadingOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {

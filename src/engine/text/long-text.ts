@@ -3,8 +3,7 @@
 // thread each; the first two open the same checkpoint's tokenizer and template there at the first one. Grammars go through stages with more and more time: what is not compiled within one goes on to the next, so
 // that a small grammar waits for short turns of other grammars only, never for a long one.
 
-import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
-import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
+import { readCheckpointSpeech } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError, type ErrorCode } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
 import { RENDER_LIMITS } from '../../files/template/jinja/meter.ts';
@@ -84,21 +83,12 @@ const RENDER_THREADS = { threads: 2, idle: 60_000 };
 const SPEECH_TIME = 10_000;
 
 /** The far side: what a checkpoint speaks with is opened once and kept. */
-export function serveTokenizer(
-  port: Port,
-  openFolder: (path: string) => Promise<Folder>,
-  classes: KnownClasses,
-): void {
+export function serveTokenizer(port: Port, openFolder: (path: string) => Promise<Folder>): void {
   const speeches = new Map<string, Promise<Speech>>();
   let isFirst = true;
   const open = async (path: string): Promise<Speech> => {
-    const checkpoint = await openCheckpoint(await openFolder(path), classes);
-    try {
-      const tokenizer = await checkpoint.tokenizer();
-      return { tokenizer, template: openChatTemplate(checkpoint.chatTemplate, tokenizer.specials) };
-    } finally {
-      await checkpoint.close();
-    }
+    const { tokenizer, chatTemplate } = await readCheckpointSpeech(await openFolder(path));
+    return { tokenizer, template: openChatTemplate(chatTemplate, tokenizer.specials) };
   };
   const speech = (path: string): Promise<Speech> => {
     const found = speeches.get(path) ?? open(path);

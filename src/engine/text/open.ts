@@ -9,8 +9,8 @@ import {
 import { EngineError } from '../../files/error.ts';
 import type { Folder } from '../../files/source.ts';
 import { openChatTemplate } from '../../files/template/template.ts';
-import { expertLayers } from '../../models/text/experts-config.ts';
-import { readLlamaConfig, type LlamaConfig } from '../../models/text/llama-config.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
+import { readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { fetchModel } from '../fetch-model.ts';
@@ -67,7 +67,7 @@ export async function openTextModelInline(
 /** What can be refused before weights are fetched. */
 async function inspect(folder: Folder): Promise<void> {
   const { config, architecture } = await readCheckpointConfig(folder, TEXT_CLASSES);
-  readLlamaConfig(config, architecture);
+  readText(config, architecture);
   checkTokenizerFiles(folder.path, await folder.names());
 }
 
@@ -79,7 +79,7 @@ async function openModel(
   opened: Opened,
 ): Promise<TextModel> {
   const note = (message: string): void => onEvent({ type: 'note', message });
-  const stated = readLlamaConfig(checkpoint.config, checkpoint.architecture);
+  const stated = readText(checkpoint.config, checkpoint.architecture);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const speech = await readSpeech(checkpoint, config, options);
   const adapters = createAdapters(platform, options, note);
@@ -137,7 +137,7 @@ type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds
 /** How text goes in and comes out. A format that nobody knows is told before the weights are read. */
 async function readSpeech(
   checkpoint: Checkpoint,
-  { vocabulary }: LlamaConfig,
+  { vocabulary }: TextDeclaration,
   { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
 ): Promise<Speech> {
   const tokenizer = await checkpoint.tokenizer();
@@ -152,7 +152,7 @@ async function readSpeech(
 function requestContext(
   platform: Platform,
   checkpoint: Checkpoint,
-  { vocabulary, rope, experts }: LlamaConfig,
+  { vocabulary, rope, experts }: TextDeclaration,
   options: TextModelOptions,
   speech: Speech,
   home: Home,
@@ -175,7 +175,7 @@ function requestContext(
     recording: {
       hiddenStates: options.enableHiddenStates ?? false,
       routedExperts: options.enableRoutedExperts ?? false,
-      experts: experts && { layers: expertLayers(experts), chosen: experts.chosen },
+      experts,
     },
   };
 }
@@ -183,7 +183,7 @@ function requestContext(
 /** What was opened, by its files and its device. */
 function describeModel(
   { path }: Checkpoint,
-  { architecture, vocabulary, context: modelContextLength }: LlamaConfig,
+  { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
   { name, contextLength, template, output }: Omit<RequestContext, 'sampling'>,
   { device, runner, quantization }: Loaded,
 ) {

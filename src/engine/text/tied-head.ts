@@ -3,23 +3,21 @@
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { sameValues } from '../../files/checkpoint/same-values.ts';
-import type { LlamaConfig } from '../../models/text/llama-config.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
 
-const HEAD = 'lm_head.weight';
-const EMBEDDINGS = ['model.embed_tokens.weight', 'embed_tokens.weight'];
-
-/** The configuration, untied where the file holds a head of its own, which `onNote` hears. */
+/** The declaration, untied where the file holds a head of its own, which `onNote` hears. */
 export async function untieStoredHead(
-  config: LlamaConfig,
+  declaration: TextDeclaration,
   tensors: ReadonlyMap<string, TensorEntry>,
   onNote: (message: string) => void,
-): Promise<LlamaConfig> {
-  const head = tensors.get(HEAD);
-  const name = EMBEDDINGS.find((one) => tensors.has(one));
-  if (!config.tied || head === undefined || name === undefined) return config;
-  if (await sameValues(head, tensors.get(name)!)) return config;
+): Promise<TextDeclaration> {
+  const { tied } = declaration;
+  const head = tied && tensors.get(tied.head);
+  const name = tied?.embeddings.find((one) => tensors.has(one));
+  if (!tied || !head || name === undefined) return declaration;
+  if (await sameValues(head, tensors.get(name)!)) return declaration;
   onNote(
-    `config.json has tie_word_embeddings true, and ${HEAD} in ${head.source.name} differs from ${name}: both are used as they are stored`,
+    `config.json has tie_word_embeddings true, and ${tied.head} in ${head.source.name} differs from ${name}: both are used as they are stored`,
   );
-  return { ...config, tied: false };
+  return tied.untied;
 }

@@ -58,6 +58,18 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
   };
 }
 
+/** Tokenizer and chat templates of a folder that was opened as a checkpoint before; its class and weights are not looked at. */
+export async function readCheckpointSpeech(
+  folder: Folder,
+): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
+  const names = await folder.names();
+  const config = names.includes('tokenizer_config.json')
+    ? await readJson(folder, 'tokenizer_config.json')
+    : {};
+  const chatTemplate = await readChatTemplates(folder, names, config);
+  return { tokenizer: await readTokenizer(folder, names, config), chatTemplate };
+}
+
 /** As transformers does it, a file that is not JSON is left out of account. */
 async function readGenerationConfig(
   folder: Folder,

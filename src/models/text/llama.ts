@@ -1,7 +1,6 @@
 // The decoder that Llama, Mistral, Qwen2, Qwen3 and those of them with experts share: norm, attention, norm, SwiGLU, with the
 // residual stream in f32. Eight dispatches a layer without experts.
 
-import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention } from '../../kernels/attention.ts';
 import type { HeadNorms, KvPages, TextBatch } from '../../kernels/batch.ts';
@@ -11,20 +10,10 @@ import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
 import { ropeKv } from '../../kernels/rope-kv.ts';
 import { rotations } from '../../kernels/rotations.ts';
+import type { LanguageModel, TextForward } from './architecture.ts';
 import { experts } from './experts.ts';
 import type { LlamaConfig } from './llama-config.ts';
 import type { WeightTable } from '../weights.ts';
-
-/** Records one step on a tape; see who makes it for what it gives. */
-export type TextForward = (tape: Tape, batch: TextBatch, kv: readonly KvPages[]) => Tensor;
-
-/** A language model in its two halves. */
-export interface LanguageModel {
-  /** States of all rows, [rows, hidden]. */
-  states: TextForward;
-  /** states [rows, hidden] → logits of the wanted rows, [sampled, vocabulary] */
-  head: (states: Tensor, batch: Pick<TextBatch, 'wanted' | 'states'>) => Tensor;
-}
 
 export function llama(config: LlamaConfig, weights: WeightTable): LanguageModel {
   const { vocabulary, hidden, eps, tied } = config;

@@ -14,7 +14,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { type Region, type Tensor, tapeOf } from '../../../src/gpu/tensor.ts';
 import { linearCombination } from '../../../src/kernels/linear-combination.ts';
 import type { ClipForward } from '../../../src/models/text/clip.ts';
-import type { TextForward } from '../../../src/models/text/llama.ts';
+import type { TextForward } from '../../../src/models/text/architecture.ts';
 import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';

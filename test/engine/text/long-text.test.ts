@@ -3,7 +3,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GrammarSource } from '../../../src/engine/text/grammar-source.ts';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { connectTokenizer, serveTokenizer, STAGES } from '../../../src/engine/text/long-text.ts';
 import type { Port } from '../../../src/engine/session/model-proxy.ts';
 
@@ -133,11 +132,7 @@ it('a thread compiles what it is asked for, and nothing that nobody waits for', 
     let toFar: (message: unknown) => void = () => {};
     let toNear: (message: unknown) => void = () => {};
     const far = { post: (message: unknown) => toNear(message), onLost: () => {} };
-    serveTokenizer(
-      { ...far, onMessage: (listener) => void (toFar = listener) },
-      () => Promise.reject(),
-      TEXT_CLASSES,
-    );
+    serveTokenizer({ ...far, onMessage: (listener) => void (toFar = listener) }, () => Promise.reject());
     return {
       post: (message) => queueMicrotask(() => toFar(message)),
       onMessage: (listener) => void (toNear = listener),

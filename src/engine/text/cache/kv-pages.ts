@@ -5,7 +5,7 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import { PAGE_TOKENS, type KvFormat, type KvPages } from '../../../kernels/batch.ts';
-import type { LlamaConfig } from '../../../models/text/llama-config.ts';
+import type { KvState, LayerState } from '../../../models/text/architecture.ts';
 import { pagesFor } from '../scheduler.ts';
 
 /** Pages cleared at a time. */
@@ -18,7 +18,7 @@ const LEAST_PAGES = 2;
 /** Pages that would ever be of use: a context for each slot, within what one binding spans. */
 export function usefulPages(
   device: Device,
-  config: LlamaConfig,
+  layers: readonly LayerState[],
   format: KvFormat,
   { contextLength, totalTokens, slots }: { contextLength: number; totalTokens: number; slots: number },
 ): number {
@@ -26,18 +26,25 @@ export function usefulPages(
   return Math.min(
     pagesFor(tokens),
     Math.max(pagesFor(totalTokens), LEAST_PAGES),
-    Math.floor(device.capabilities.bindingLimit / pageBytes(config, format)),
+    Math.floor(
+      device.capabilities.bindingLimit / Math.max(...layers.map((layer) => layerBytes(layer, format))),
+    ),
   );
 }
 
 /** Bytes of a page's keys (or values) in one layer. */
-export function pageBytes(config: LlamaConfig, format: KvFormat): number {
-  return PAGE_TOKENS * config.heads.kvHeads * config.heads.dims * (format === 'f16' ? 2 : 4);
+export function layerBytes({ kvHeads, dims }: KvState, format: KvFormat): number {
+  return PAGE_TOKENS * kvHeads * dims * (format === 'f16' ? 2 : 4);
+}
+
+/** Bytes of a page, keys and values of all layers. */
+export function pageBytes(layers: readonly LayerState[], format: KvFormat): number {
+  return layers.reduce((sum, layer) => sum + 2 * layerBytes(layer, format), 0);
 }
 
 /** Pages that the memory budget leaves room for. */
-export function fittingPages(device: Device, config: LlamaConfig, format: KvFormat): number {
-  const perPage = 2 * config.windows.length * pageBytes(config, format);
+export function fittingPages(device: Device, layers: readonly LayerState[], format: KvFormat): number {
+  const perPage = pageBytes(layers, format);
   const free = device.memoryBudget - device.memoryUsed;
   const pages = Math.floor(free / perPage) - 1;
   if (pages < LEAST_PAGES) {
@@ -50,15 +57,20 @@ export function fittingPages(device: Device, config: LlamaConfig, format: KvForm
   return pages;
 }
 
-export function allocateKv(device: Device, config: LlamaConfig, format: KvFormat, pages: number): KvPages[] {
-  const region = (label: string): Region => {
-    const buffer = device.allocate('kv', label, pages * pageBytes(config, format));
+export function allocateKv(
+  device: Device,
+  layers: readonly LayerState[],
+  format: KvFormat,
+  pages: number,
+): KvPages[] {
+  const region = (label: string, layer: KvState): Region => {
+    const buffer = device.allocate('kv', label, pages * layerBytes(layer, format));
     return { buffer, offset: 0, size: buffer.size };
   };
-  return config.windows.map((_, i) => ({
+  return layers.map((layer, i) => ({
     format,
-    keys: region(`keys of layer ${i}`),
-    values: region(`values of layer ${i}`),
+    keys: region(`keys of layer ${i}`, layer),
+    values: region(`values of layer ${i}`, layer),
   }));
 }
 
@@ -70,20 +82,13 @@ export interface PageCleaner {
 }
 
 /** No mask takes NaN away (zero times NaN is NaN), so pages must not hold any when they come into use. */
-export function createPageCleaner(
-  device: Device,
-  kv: readonly KvPages[],
-  pages: number,
-  bytes: number,
-): PageCleaner {
+export function createPageCleaner(device: Device, kv: readonly KvPages[], pages: number): PageCleaner {
   let cleared = 0;
   const clear = (runs: readonly (readonly [first: number, count: number])[]): void => {
     const encoder = device.gpu.createCommandEncoder();
-    for (const { keys, values } of kv) {
-      for (const [first, count] of runs) {
-        encoder.clearBuffer(keys.buffer, first * bytes, count * bytes);
-        encoder.clearBuffer(values.buffer, first * bytes, count * bytes);
-      }
+    for (const { buffer } of kv.flatMap(({ keys, values }) => [keys, values])) {
+      const bytes = buffer.size / pages;
+      for (const [first, count] of runs) encoder.clearBuffer(buffer, first * bytes, count * bytes);
     }
     device.gpu.queue.submit([encoder.finish()]);
   };

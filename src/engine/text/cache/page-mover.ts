@@ -8,48 +8,65 @@ import type { PageMoves } from './sequence-pages.ts';
 export interface PageMover {
   /** Bytes of a page in all layers. */
   readonly bytes: number;
-  /** The pages it works on. */
-  use(kv: readonly KvPages[]): void;
+  /** The buffers it works on, of so many pages each. */
+  use(kv: readonly KvPages[], pages: number): void;
   /** Copies one after the other, then writes; both come before all steps submitted later. */
   move(moves: PageMoves): void;
   /** Rejects where the device is lost meanwhile, or has no room for the copy. */
   read(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]>;
 }
 
+/** Keys, or values, of one layer. */
+interface PagePart {
+  buffer: GPUBuffer;
+  /** Of one page. */
+  bytes: number;
+  /** Where it lies in a page outside the device. */
+  first: number;
+}
+
 const MAP_READ = 0x1;
 const COPY_DST = 0x8;
 
-/** `bytes` of a page's keys (or values) in one layer. */
-export function createPageMover(device: Device, bytes: number, layers: number): PageMover {
-  const whole = 2 * layers * bytes;
+/** `whole`: bytes of a page, keys and values of all layers. */
+export function createPageMover(device: Device, whole: number): PageMover {
   // A buffer cannot be copied into itself.
   const between = device.allocate('kv', 'a page on its way', whole);
   const { queue } = device.gpu;
-  let buffers: GPUBuffer[] = [];
+  let parts: PagePart[] = [];
 
   const copyOut = (encoder: GPUCommandEncoder, page: number, to: GPUBuffer, offset: number): void =>
-    buffers.forEach((buffer, i) =>
-      encoder.copyBufferToBuffer(buffer, page * bytes, to, offset + i * bytes, bytes),
+    parts.forEach(({ buffer, bytes, first }) =>
+      encoder.copyBufferToBuffer(buffer, page * bytes, to, offset + first, bytes),
     );
 
   return {
     bytes: whole,
-    use(kv) {
-      buffers = kv.flatMap(({ keys, values }) => [keys.buffer, values.buffer]);
+    use(kv, pages) {
+      let first = 0;
+      parts = kv
+        .flatMap(({ keys, values }) => [keys.buffer, values.buffer])
+        .map((buffer) => {
+          const part = { buffer, bytes: buffer.size / pages, first };
+          first += part.bytes;
+          return part;
+        });
     },
     move({ copies, loads }) {
       if (copies.length > 0) {
         const encoder = device.gpu.createCommandEncoder();
         for (const { from, to } of copies) {
           copyOut(encoder, from, between, 0);
-          buffers.forEach((buffer, i) =>
-            encoder.copyBufferToBuffer(between, i * bytes, buffer, to * bytes, bytes),
+          parts.forEach(({ buffer, bytes, first }) =>
+            encoder.copyBufferToBuffer(between, first, buffer, to * bytes, bytes),
           );
         }
         queue.submit([encoder.finish()]);
       }
       for (const { page, bytes: source } of loads) {
-        buffers.forEach((buffer, i) => queue.writeBuffer(buffer, page * bytes, source, i * bytes, bytes));
+        parts.forEach(({ buffer, bytes, first }) =>
+          queue.writeBuffer(buffer, page * bytes, source, first, bytes),
+        );
       }
     },
     async read(pages) {

@@ -10,9 +10,7 @@ import {
   type KvPages,
   type TextBatch,
 } from '../../../kernels/batch.ts';
-import { expertLayers } from '../../../models/text/experts-config.ts';
-import type { LlamaConfig } from '../../../models/text/llama-config.ts';
-import { llama } from '../../../models/text/llama.ts';
+import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import { ropeSets } from '../../../models/text/rope.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
@@ -107,14 +105,14 @@ const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 export async function openRunner(
   device: Device,
   checkpoint: Checkpoint,
-  config: LlamaConfig,
+  config: TextDeclaration,
   options: RunnerOptions,
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
 ): Promise<Runner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
   await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, quantized);
-  const model = llama(config, weights);
+  const model = config.generate!(weights);
   await weights.load({
     slot: await packedSlot(options.packed, checkpoint, device, quantized),
     onProgress,
@@ -123,11 +121,11 @@ export async function openRunner(
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
 
-  const { dims } = config.heads;
+  const { dims } = config.rope;
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
   const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
-  const mostPages = usefulPages(device, config, kvFormat, options);
-  const routeWords = expertLayers(config.experts) * (config.experts?.chosen ?? 0);
+  const mostPages = usefulPages(device, config.layers, kvFormat, options);
+  const routeWords = config.experts ? config.experts.layers * config.experts.chosen : 0;
   const buffers = createStepBuffers(device, {
     rows: options.rows,
     tiles: options.rows,
@@ -154,15 +152,14 @@ export async function openRunner(
   const recordAdapted = (kv: KvPages[]): StepTapes[] =>
     loras.store.keys.length > 0 ? record(kv, batch.adapters) : [];
   // A first recording, on one page, tells what the arena needs; the rest of the budget is for pages.
-  const probe = allocateKv(device, config, kvFormat, 1);
+  const probe = allocateKv(device, config.layers, kvFormat, 1);
   [...record(probe, null), ...recordAdapted(probe)].forEach(forget);
   device.arena.settle();
   probe.forEach(({ keys, values }) => [keys, values].forEach(({ buffer }) => device.free(buffer)));
-  const bytes = pageBytes(config, kvFormat);
-  const mover = createPageMover(device, bytes, config.windows.length);
-  const pages = options.pages ?? Math.min(mostPages, fittingPages(device, config, kvFormat));
-  const kv = allocateKv(device, config, kvFormat, pages);
-  mover.use(kv);
+  const mover = createPageMover(device, pageBytes(config.layers, kvFormat));
+  const pages = options.pages ?? Math.min(mostPages, fittingPages(device, config.layers, kvFormat));
+  const kv = allocateKv(device, config.layers, kvFormat, pages);
+  mover.use(kv, pages);
   const recordings = record(kv, null);
   let adapted = recordAdapted(kv);
   device.arena.settle();
@@ -183,7 +180,7 @@ export async function openRunner(
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
     parameters: weights.parameters(),
     warmUp: (progress) => warmUp(device, [...recordings, ...adapted].flatMap(tapesOf), progress),
-    pageCleaner: createPageCleaner(device, kv, pages, bytes),
+    pageCleaner: createPageCleaner(device, kv, pages),
     movePages: mover.move,
     readPages: mover.read,
     pageBytes: mover.bytes,
@@ -252,12 +249,12 @@ const RESERVE_BYTES = 2 ** 29;
 async function reserveMemory(
   device: Device,
   checkpoint: Checkpoint,
-  config: LlamaConfig,
+  config: TextDeclaration,
   options: RunnerOptions,
 ): Promise<void> {
-  const perPage = 2 * config.windows.length * pageBytes(config, 'f16');
+  const perPage = pageBytes(config.layers, 'f16');
   const least = weightBytes(checkpoint, options.quantization) + RESERVE_BYTES;
-  if (await device.reserve(least + perPage * usefulPages(device, config, 'f16', options))) return;
+  if (await device.reserve(least + perPage * usefulPages(device, config.layers, 'f16', options))) return;
   await device.reserve(least + perPage * pagesFor(options.contextLength));
 }
 

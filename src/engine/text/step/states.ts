@@ -4,8 +4,7 @@ import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../../gpu/tensor.ts';
 import { PAGE_TOKENS, ROW_WORDS, TILE_ROWS, TILE_WORDS, type KvPages } from '../../../kernels/batch.ts';
-import type { LlamaConfig } from '../../../models/text/llama-config.ts';
-import type { TextForward } from '../../../models/text/llama.ts';
+import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
 import { ropeSets } from '../../../models/text/rope.ts';
 import { compileTape } from '../../compile.ts';
 import { allocateKv } from '../cache/kv-pages.ts';
@@ -24,7 +23,7 @@ export interface StatesOptions {
 /** `forward` gives all rows' states → [1, tokens, hidden] in bytes of their own; keys and values stay in f32. */
 export async function textStates(
   device: Device,
-  config: LlamaConfig,
+  config: TextDeclaration,
   forward: TextForward,
   ids: readonly number[],
   { plain, onKernels, compileOnly = false }: StatesOptions,
@@ -38,13 +37,13 @@ export async function textStates(
     sampled: 1,
     biases: 0,
     slots: 1,
-    dims: config.heads.dims,
+    dims: config.rope.dims,
   });
   let kv: KvPages[] = [];
   let made: GPUBuffer | null = null;
   const tape = new Tape(device, { rows, tiles, sampled: 1, tileRows: TILE_ROWS }, { plain });
   try {
-    kv = allocateKv(device, config, 'f32', pagesFor(ids.length));
+    kv = allocateKv(device, config.layers, 'f32', pagesFor(ids.length));
     const encoder = device.gpu.createCommandEncoder();
     for (const { keys, values } of kv) [keys, values].forEach(({ buffer }) => encoder.clearBuffer(buffer));
     device.gpu.queue.submit([encoder.finish()]);
@@ -74,7 +73,7 @@ export async function textStates(
 }
 
 /** One sequence from its beginning, page after page. */
-function writePrompt({ words, upload }: StepBuffers, config: LlamaConfig, ids: readonly number[]): void {
+function writePrompt({ words, upload }: StepBuffers, config: TextDeclaration, ids: readonly number[]): void {
   const rope = ropeSets(config.rope, words.turns);
   rope.clear();
   ids.forEach((id, i) => words.rows.set([id, i, i, rope.of(ids.length)], ROW_WORDS * i));

@@ -3,7 +3,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import { TILE_ROWS, type KvPages, type TextBatch } from '../../../kernels/batch.ts';
-import type { LanguageModel } from '../../../models/text/llama.ts';
+import type { LanguageModel } from '../../../models/text/architecture.ts';
 import type { PromptReader } from './prompt-logprobs.ts';
 import type { Drawing, Sampler } from './sampler.ts';
 

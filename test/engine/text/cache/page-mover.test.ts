@@ -9,8 +9,8 @@ it('pages for whose copy there is no room are refused to who asks, and to nobody
   const [bytes, pages] = [2 ** 20, 4];
   const values = Uint32Array.from({ length: (pages * bytes) / 4 }, (_, i) => i);
   const cache = (label: string) => device.tensor('kv', label, [values.length], values).region!;
-  const mover = createPageMover(device, bytes, 1);
-  mover.use([{ keys: cache('keys'), values: cache('values'), format: 'f32' }]);
+  const mover = createPageMover(device, 2 * bytes);
+  mover.use([{ keys: cache('keys'), values: cache('values'), format: 'f32' }], pages);
   const tooMany = Array<number>(1 + Math.ceil(device.capabilities.maxBufferSize / mover.bytes)).fill(1);
   await expect(mover.read(tooMany)).rejects.toThrow();
   await device.gpu.queue.onSubmittedWorkDone();

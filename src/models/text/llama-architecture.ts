@@ -1,0 +1,62 @@
+// Llama, Mistral, Qwen and OLMoE as the engine knows them.
+
+import type { Json } from '../config-values.ts';
+import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import { expertLayers } from './experts-config.ts';
+import { LLAMA_ARCHITECTURES, LLAMA_MODEL_TYPES, readLlamaConfig, type LlamaConfig } from './llama-config.ts';
+import { llama, llamaPooled, llamaStates } from './llama.ts';
+
+/** Decoders saved without their head → the class of the whole. */
+const HEADLESS: ReadonlyMap<string, string> = new Map([
+  ['LlamaModel', 'LlamaForCausalLM'],
+  ['MistralModel', 'MistralForCausalLM'],
+  ['Qwen2Model', 'Qwen2ForCausalLM'],
+  ['Qwen3Model', 'Qwen3ForCausalLM'],
+]);
+
+const modelTypeOf = new Map([...LLAMA_MODEL_TYPES].map(([type, name]) => [name, type]));
+
+const classes: TextClass[] = [
+  ...[...HEADLESS.keys()].map((name): TextClass => ({ name, modelType: null, serves: ['embed'] })),
+  ...LLAMA_ARCHITECTURES.map((name): TextClass => ({
+    name,
+    modelType: modelTypeOf.get(name)!,
+    serves: ['generate', 'embed'],
+  })),
+];
+
+export const LLAMA: TextArchitecture = {
+  classes,
+  read: (json: Json, className: string) =>
+    declare(readLlamaConfig(json, HEADLESS.get(className) ?? className)),
+};
+
+function declare(config: LlamaConfig): TextDeclaration {
+  const { architecture, vocabulary, hidden, context, rope, ffn, windows, experts, tied } = config;
+  const { heads, kvHeads, dims } = config.heads;
+  return {
+    architecture,
+    vocabulary,
+    hidden,
+    context,
+    rope,
+    layers: windows.map((window) => ({ kind: 'kv', kvHeads, dims, window })),
+    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims),
+    experts: experts && {
+      layers: expertLayers(experts),
+      count: experts.count,
+      chosen: experts.chosen,
+      widest: Math.max(hidden, experts.ffn),
+    },
+    tied: tied
+      ? {
+          head: 'lm_head.weight',
+          embeddings: ['model.embed_tokens.weight', 'embed_tokens.weight'],
+          untied: declare({ ...config, tied: false }),
+        }
+      : null,
+    generate: (weights) => llama(config, weights),
+    embed: (weights) => llamaPooled(config, weights),
+    states: (weights, depth) => llamaStates(config, weights, depth),
+  };
+}

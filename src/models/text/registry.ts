@@ -1,0 +1,29 @@
+// The text architectures that are built in. A new family is one line here.
+
+import { EngineError } from '../../files/error.ts';
+import type { Json } from '../config-values.ts';
+import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import { LLAMA } from './llama-architecture.ts';
+
+const architectures: TextArchitecture[] = [LLAMA];
+
+/** Classes of all architectures, in the order in which messages list them. */
+export function textClasses(): TextClass[] {
+  return architectures.flatMap(({ classes }) => classes);
+}
+
+/** Reads a config.json by the architecture that answers to the class. Errors: unsupported, bad_checkpoint. */
+export function readText(json: Json, className: string): TextDeclaration {
+  const architecture = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
+  if (!architecture) throw new EngineError('unsupported', `${className} is not a class that is built`);
+  return architecture.read(json, className);
+}
+
+/** Adds an architecture for this process and returns what removes it again. For tests; the public interface has none. */
+export function registerTextArchitecture(architecture: TextArchitecture): () => void {
+  const known = textClasses().map(({ name }) => name);
+  const twice = architecture.classes.find(({ name }) => known.includes(name));
+  if (twice) throw new Error(`registerTextArchitecture: ${twice.name} is registered already`);
+  architectures.push(architecture);
+  return () => void architectures.splice(architectures.indexOf(architecture), 1);
+}
