@@ -194,3 +194,38 @@ describe('errors', () => {
     expect(await gone.lost).not.toBe('');
   });
 });
+
+describe('the loss of a device', () => {
+  it('is denied by one that works, before its queued work is done', async () => {
+    const source = device.allocate('step', 'source', 2 ** 24);
+    const target = device.allocate('step', 'target', 2 ** 24);
+    const encoder = device.gpu.createCommandEncoder();
+    for (let i = 0; i < 200; i++) encoder.copyBufferToBuffer(source, 0, target, 0, 2 ** 24);
+    device.gpu.queue.submit([encoder.finish()]);
+    const order: string[] = [];
+    const work = device.gpu.queue.onSubmittedWorkDone().then(() => order.push('work'));
+    expect(await device.loss()).toBeNull();
+    order.push('answer');
+    await work;
+    expect(order).toEqual(['answer', 'work']);
+    device.free(source);
+    device.free(target);
+  });
+
+  it('is known as soon as an operation fails, and later', async () => {
+    const gone = await openTestDevice();
+    const { region } = gone.tensor('step', 'x', [4], new Float32Array(4));
+    gone.destroy();
+    await expect(gone.read(region!)).rejects.toThrow();
+    const reason = await gone.loss();
+    expect(reason).toBe(await gone.lost);
+    expect(await gone.loss()).toBe(reason);
+  });
+
+  it('is not taken from a failure for want of memory', async () => {
+    const failed = Object.assign(new Error('no memory'), { name: 'OperationError' });
+    const buffer = { mapAsync: () => Promise.reject(failed), destroy: () => {} };
+    const full = { gpu: { createBuffer: () => buffer } } as unknown as Device;
+    expect(await Device.prototype.loss.call(full)).toBeNull();
+  });
+});

@@ -31,8 +31,6 @@ interface Waiting {
   wanted(): boolean;
 }
 
-/** Milliseconds in which a device that fails tells that it is lost. */
-const LOSS_TIME = 100;
 /** Passes that a lost device may take along before its texts are given up. */
 const MOST_RESTARTS = 2;
 
@@ -54,7 +52,7 @@ export function createEmbeddingModel(parts: EmbeddingModelParts): EmbeddingModel
       try {
         return await runner.run(texts, () => !closed && batch.some(({ wanted }) => wanted()));
       } catch (cause) {
-        const reason = await lossOf(runner);
+        const reason = await runner.device.loss();
         if (reason === null || closed || restarts === MOST_RESTARTS) throw cause;
         runner = await parts.restart(reason);
         counters.deviceRestarts += 1;
@@ -205,10 +203,4 @@ function shaped(vector: Float32Array, dimensions: number | undefined, normalized
   if (!normalized && values.length === vector.length) return values;
   const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
   return length === 0 ? values : values.map((value) => value / length);
-}
-
-/** Why the device is lost; null: it is not. */
-function lossOf({ device }: EmbeddingRunner): Promise<string | null> {
-  const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), LOSS_TIME));
-  return Promise.race([device.lost, late]);
 }

@@ -26,9 +26,6 @@ import { notesOn } from './request-notes.ts';
 import { createTuner } from './tuner.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
 
-/** Milliseconds in which a device that fails tells that it is lost. */
-const LOSS_TIME = 100;
-
 /** Errors: those of openTextModel, and bad_request for options that the pipeline does not have. `signal` ends a download. */
 export async function openImageModelInline(
   platform: Platform,
@@ -98,10 +95,9 @@ export async function openImageModelInline(
       await drawOn(parts, platform, resolved, emit, { ...drawOptions, tell }).catch(
         async (cause: unknown) => {
           if (cause instanceof EngineError) throw cause;
-          // What waits on a lost device may fail before the device says that it is lost.
-          await Promise.race([parts.device.lost, new Promise((resolve) => setTimeout(resolve, LOSS_TIME))]);
-          if (lost === null) throw cause;
-          const message = `the GPU device was lost (${lost}) while the image was drawn: ask for it again, a device is opened anew`;
+          const reason = await parts.device.loss();
+          if (reason === null) throw cause;
+          const message = `the GPU device was lost (${reason}) while the image was drawn: ask for it again, a device is opened anew`;
           throw new EngineError('device_lost', message, { cause });
         },
       );

@@ -153,8 +153,7 @@ export function createLoop({ scheduler, runner: first, storageBackend, restart }
   };
 
   const recover = async (error: unknown): Promise<void> => {
-    // Rejections of a lost device arrive before `lost` itself does.
-    const reason = await Promise.race([runner.device.lost, soon().then(() => null)]);
+    const reason = await runner.device.loss();
     if (reason === null || closed) {
       endAll(asEngineError(error));
       return;
@@ -275,8 +274,4 @@ function forgo(step: Step, sequence: Sequence): void {
   if (part === undefined) return;
   step.known.add(part);
   sequence.progress.inFlight--;
-}
-
-function soon(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -14,7 +14,7 @@ function start(runner: Partial<EmbeddingRunner>, destroy = (): void => {}) {
     info,
     tokenizer: {} as Tokenizer,
     runner: {
-      device: { lost: new Promise(() => {}), destroy },
+      device: { loss: async () => null, destroy },
       pick: () => [0],
       run: async () => [new Float32Array(2)],
       ...runner,

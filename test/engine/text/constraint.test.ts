@@ -24,14 +24,7 @@ function createEngine(limits: { pages: number; slots: number; rows: number }, ra
     for (let turn = random(3); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
   };
   const scheduler = createScheduler(limits);
-  const lost = { now: (): void => {} };
-  const open = () => {
-    const runner = createPaperRunner({ ...limits, pause });
-    Object.assign(runner.device, {
-      lost: new Promise<string>((resolve) => (lost.now = () => resolve('as the test has it'))),
-    });
-    return runner;
-  };
+  const open = () => createPaperRunner({ ...limits, pause });
   let runner = open();
   const loop = createLoop({ scheduler, runner, restart: async () => (runner = open()) });
   return {
@@ -40,7 +33,7 @@ function createEngine(limits: { pages: number; slots: number; rows: number }, ra
     steps: () => runner.steps,
     loseDevice(): void {
       runner.broken = new Error('gone');
-      lost.now();
+      Object.assign(runner.device, { loss: async () => 'as the test has it' });
     },
     start(sequence: PaperSequence): PaperSequence {
       acceptForced(sequence);

@@ -114,7 +114,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
   };
 
   const runner: PaperRunner = {
-    device: { lost: new Promise(() => {}) } as unknown as Device,
+    device: { loss: async () => null } as unknown as Device,
     pages,
     rows,
     contextLength: pages * PAGE_TOKENS,
