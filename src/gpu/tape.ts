@@ -289,3 +289,10 @@ export class Tape {
     return lives;
   }
 }
+
+/** The tape that computes `x`. Throws where the tensor has bytes of its own and was not put on a tape by `on`. */
+export function tapeOf(x: Tensor): Tape {
+  if (!(x.tape instanceof Tape))
+    throw new Error(`a tensor of shape [${x.shape.join(', ')}] belongs to no tape`);
+  return x.tape;
+}

@@ -2,12 +2,18 @@
 // arena that the plan decides. Rows are padded to 32 columns; padding columns hold zeros, and every kernel keeps it so.
 // Behind the last row lie rows of no meaning, so that matmuls may read and write whole tiles.
 
-import type { Tape } from './tape.ts';
-
 /** A fixed extent, or the name of a size known at replay (`rows`, `sampled` …). */
 export type Extent = number | string;
 export type Sizes = Readonly<Record<string, number>>;
 export type Dtype = 'f32' | 'u32';
+
+/** What computes a tensor: a Tape, of which tensors need no more than this. */
+export interface TensorOwner {
+  /** Sizes at which the tape's tensors are laid out. */
+  readonly capacity: Sizes;
+  /** Ends a segment: the unit of submitting, cancelling and taking turns. */
+  cut(): void;
+}
 
 /** Bytes as a binding sees them. */
 export interface Region {
@@ -23,10 +29,10 @@ export class Tensor {
   readonly shape: readonly Extent[];
   readonly dtype: Dtype;
   /** The tape that computes it; null for tensors with bytes of their own. */
-  readonly tape: Tape | null;
+  readonly tape: TensorOwner | null;
   readonly region: Region | null;
 
-  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape?: Tape; region?: Region }) {
+  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape?: TensorOwner; region?: Region }) {
     this.shape = shape;
     this.dtype = dtype;
     this.tape = owner.tape ?? null;
@@ -34,7 +40,7 @@ export class Tensor {
   }
 
   /** The same bytes as an operand that launchers record on a tape. */
-  on(tape: Tape): Tensor {
+  on(tape: TensorOwner): Tensor {
     if (!this.region) throw new Error('only a tensor with bytes of its own can be put on a tape');
     return new Tensor(this.shape, this.dtype, { region: this.region, tape });
   }
@@ -96,10 +102,4 @@ function resolve(extent: Extent, sizes: Sizes): number {
   if (size === undefined)
     throw new Error(`no size is called ${extent}; there are ${Object.keys(sizes).join(', ')}`);
   return size;
-}
-
-/** The tape an activation is recorded on. */
-export function tapeOf(x: Tensor): Tape {
-  if (!x.tape) throw new Error(`a tensor of shape [${x.shape.join(', ')}] belongs to no tape`);
-  return x.tape;
 }

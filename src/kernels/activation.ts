@@ -1,6 +1,7 @@
 // Functions of single values, where no matmul's store can take them along.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
 /** What follows a sum of products; `gelu` is exact, by erf. */

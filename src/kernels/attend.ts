@@ -1,8 +1,8 @@
 // Dense attention: every query of an item to every key of that item, for pictures and their texts.
 
 import type { Params } from '../gpu/linker.ts';
-import type { Tape } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { fits, mostPixels, view } from './pixels.ts';
 

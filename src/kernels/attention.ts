@@ -1,8 +1,8 @@
 // Paged attention over tiles of mixed prefill and decode rows: grouped queries, causal, with an optional window.
 
 import type { Params } from '../gpu/linker.ts';
-import type { Tape } from '../gpu/tape.ts';
-import { tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Tape } from '../gpu/tape.ts';
+import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import {
   assertHeads,
   PAGE_TOKENS,

@@ -1,7 +1,7 @@
 // Inpainting with a denoiser that was not made for it: what the mask leaves is put back after each step.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
 /** The known picture at a noise level, scalars[image] · image + scalars[noise] · noise. */

@@ -1,6 +1,7 @@
 // Values held within a range.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 import { stripsOf } from './row-strips.ts';
 

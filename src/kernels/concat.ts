@@ -1,6 +1,7 @@
 // Two tensors side by side.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
 /** Columns of a, then those of b, row by row; a [rows, n], b [rows, m] → [rows, n + m] in a's shape; rows are plain numbers */

@@ -1,8 +1,8 @@
 // What a convolution is to compute, checked, and the strips of rows it is computed in; for the kernels that do it.
 
 import type { Operand } from '../gpu/operand.ts';
-import type { Tape } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import type { Matrix } from './matrix.ts';
 import { fits, imageShape, mostPixels, view, type Pixels } from './pixels.ts';

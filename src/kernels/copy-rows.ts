@@ -1,6 +1,7 @@
 // Rows to other places: sequences made longer, sequences one after the other. Rows are plain numbers.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { cutPixels, view } from './pixels.ts';
 
 const WORKGROUP = 64;

@@ -1,6 +1,7 @@
 // Tokens that may not come, by masks as in logits-mask.ts, where nobody asks for the logits as they were.
 
-import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 import { maskWords } from './logits-mask.ts';
 

@@ -1,6 +1,7 @@
 // Matmuls of which each tile of rows meets an expert's matrix: the kernels of matmul.ts, tiles and rows taken from a plan.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { ExpertPlan } from './expert-plan.ts';
 import { dispatchWindow, matmulTiling, type Store } from './matmul.ts';
 import { expertGroups, type Matrix } from './matrix.ts';

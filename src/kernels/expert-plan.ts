@@ -1,6 +1,7 @@
 // Rows sorted by expert into the tiles that matmuls walk.
 
-import { tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import { tilesFor, type Routes } from './route.ts';
 
 /** What expert-plan.wgsl has room for. */

@@ -1,6 +1,7 @@
 // What a row's experts made of it, added up by their shares.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { ExpertPlan } from './expert-plan.ts';
 
 const WORKGROUP = 32;

@@ -1,6 +1,7 @@
 // Bytes to pictures: red, green and blue of a word a pixel.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { bandsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;

@@ -1,7 +1,8 @@
 // GroupNorm of NHWC images: mean and variance over an image's pixels and a group's channels. Sums run slab by slab; slabs
 // follow from the size of one image, so neither the batch nor strips change a bit.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { cutPixels, fits, imageShape, mostPixels, view, type Pixels, type View } from './pixels.ts';
 
 export interface GroupNorm {

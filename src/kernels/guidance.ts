@@ -1,7 +1,7 @@
 // Classifier-free guidance: two predictions, without the prompt and with it, made into one.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
 export interface GuidanceOptions {

@@ -1,7 +1,7 @@
 // A quick look at latents: each becomes a square of pixels by a linear map.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
 /**

@@ -1,6 +1,7 @@
 // Latents between an autoencoder, which has a spread and a middle of its own, and a denoiser, which wants 1 and 0.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
 /** denoiser's = (autoencoder's − shift) · scale */

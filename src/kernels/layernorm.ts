@@ -1,6 +1,7 @@
 // LayerNorm of all rows, or of chosen ones, with or without weights and modulation.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 

@@ -1,7 +1,7 @@
 // One kernel for every noise schedule's update.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf, type Strip } from './row-strips.ts';
 
 /** Terms of one dispatch. */

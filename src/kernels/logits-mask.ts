@@ -1,6 +1,7 @@
 // Which tokens may come: a bit each, for the rows of logits that have a mask.
 
-import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
 const WORKGROUP = 64;

@@ -1,6 +1,7 @@
 // Log probabilities of what was drawn, and of the best tokens.
 
-import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
 export const MOST_LOGPROBS = 20;

@@ -1,6 +1,7 @@
 // What low-rank adapters add to y = x · Wᵀ, for the rows that have one: laid into y, or added to it, before the matmul adds the rest.
 
-import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
 import { loraShrink } from './lora-shrink.ts';
 import type { Matrix } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';

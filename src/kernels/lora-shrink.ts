@@ -1,6 +1,7 @@
 // What the A of each row's low-rank adapter makes of it.
 
-import { tapeOf, type Region, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { Matrix } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
 

@@ -2,8 +2,8 @@
 // matrix and a strip of the rows.
 
 import type { Params } from '../gpu/linker.ts';
-import type { Operand, Tape } from '../gpu/tape.ts';
-import { paddedColumns, paddedRows, tapeOf, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
+import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';

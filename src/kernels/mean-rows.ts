@@ -1,6 +1,7 @@
 // Texts pooled: the mean of each one's rows, which is a row itself where it is of one.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 
 const WORKGROUP = 32;
 

@@ -1,6 +1,7 @@
 // Pictures as sequences of square patches, and back.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 
 const WORKGROUP = 64;
 

@@ -1,6 +1,7 @@
 // A function of a request's own on the logits of its rows.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
 /** The file that a processor's function is linked from; `none` ships. */

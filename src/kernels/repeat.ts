@@ -1,7 +1,7 @@
 // One tensor as every item of a batch, scaled by a number of the step.
 
-import type { Operand, Tape } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 
 const WORKGROUP = 64;
 

@@ -1,6 +1,7 @@
 // RMSNorm of what a block made, added to what it was made of.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { stripsOf } from './row-strips.ts';
 

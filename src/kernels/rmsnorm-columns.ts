@@ -1,6 +1,7 @@
 // RMSNorm of some of each row's columns: all query heads together, or all key heads.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 
 /** x = x / sqrt(mean(x²) + eps) · weight in place, of the weight's columns from `first` on; x [rows, columns] → x */
 export function rmsnormColumns(x: Tensor, first: number, weight: Tensor, eps: number): Tensor {

@@ -1,7 +1,7 @@
 // RMSNorm of all rows, or of chosen ones (the rows whose logits are wanted).
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, Tensor, type Region } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import { Tensor, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 

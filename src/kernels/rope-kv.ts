@@ -1,6 +1,7 @@
 // Fused q, k, v → heads: per-head norm, rotation, scaling, and the write of k and v into their pages.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;

@@ -1,6 +1,7 @@
 // Rotary positions of heads that a linear made, in place.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { HeadsOf } from './attend.ts';
 import { stripsOf } from './row-strips.ts';
 

@@ -1,7 +1,7 @@
 // Where rows go: the experts that a router's logits choose, and the share of each.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 
 /** What route.wgsl has room for. */
 export const MOST_CHOSEN = 64;

@@ -1,6 +1,7 @@
 // Draws one token a row of logits on the device and leaves it where the next step finds it.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
 /** The token of a row in which no logit is a number. */

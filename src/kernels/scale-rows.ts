@@ -1,7 +1,7 @@
 // Rows by a number each: emphasis on tokens.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 import { stripsOf } from './row-strips.ts';
 

@@ -1,6 +1,7 @@
 // Values moved to another range.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { stripsOf } from './row-strips.ts';
 

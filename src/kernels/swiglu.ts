@@ -1,6 +1,7 @@
 // SwiGLU of a matmul's output that something was added to.
 
-import { paddedColumns, tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import { paddedColumns, type Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 32;

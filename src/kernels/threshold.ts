@@ -1,6 +1,7 @@
 // Dynamic thresholding (arXiv 2205.11487): a tensor held within a quantile of its own values' sizes, and divided by it.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 import { stripsOf } from './row-strips.ts';
 

@@ -1,6 +1,7 @@
 // Numbers as waves of falling frequency, the way diffusion models are told time steps and sizes.
 
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 
 const WORKGROUP = 32;
 

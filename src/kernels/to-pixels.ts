@@ -1,7 +1,7 @@
 // Pictures to bytes: red, green, blue, alpha, a word a pixel.
 
-import type { Operand } from '../gpu/tape.ts';
-import { tapeOf, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
 import { bandsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Device } from '../../src/gpu/device.ts';
 import { listAdapters, openDevice, readShader } from '../../src/gpu/node.ts';
-import { Tape } from '../../src/gpu/tape.ts';
-import { paddedColumns, tapeOf } from '../../src/gpu/tensor.ts';
+import { tapeOf, Tape } from '../../src/gpu/tape.ts';
+import { paddedColumns } from '../../src/gpu/tensor.ts';
 import { disguise, openTestDevice, type Disguise } from './test-device.ts';
 
 let device: Device;

@@ -2,7 +2,13 @@
 // both, so such files are refused.
 
 import { EngineError } from '../error.ts';
-import type { Tokenizer } from './tokenizer.ts';
+
+/** The part of a tokenizer that shows which ids it may give. */
+interface TokenIds {
+  /** Highest id of the tokens that were not added after training; -1 where there are none. */
+  highestId: number;
+  encode(text: string): number[];
+}
 
 /** Ids of one tokenizer; the largest published vocabularies have about 300,000. */
 const MOST_IDS = 2 ** 22;
@@ -39,7 +45,7 @@ export function checkTokenIds(vocabulary: Iterable<Token>, added: readonly Token
  * Throws bad_checkpoint where tokens that were not added afterwards, or those put around each text, lie beyond the rows of a model's
  * embedding.
  */
-export function checkVocabularySize(tokenizer: Pick<Tokenizer, 'highestId' | 'encode'>, rows: number): void {
+export function checkVocabularySize(tokenizer: TokenIds, rows: number): void {
   const beyond = tokenizer.encode('').find((id) => id >= rows);
   if (tokenizer.highestId < rows && beyond === undefined) return;
   const problem =
