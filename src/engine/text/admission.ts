@@ -1,5 +1,6 @@
-// Who of those that wait is next: the highest priority; within it whoever has the longest prefix in the cache, unless somebody
-// was passed too often; then the order of arrival. Who waits for a prefix that another is just computing passes nobody.
+// The waiting queue's order, and which waiting sequence is admitted next: the highest priority first; within one priority the longest
+// prefix in the cache, unless the first in line was passed too often; then the order of arrival. A sequence whose prefix is just
+// being computed by another one is skipped until that prefix is in the cache.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { PageNode } from './cache/prefix-tree.ts';
@@ -8,16 +9,16 @@ import { keysOf, findablePages, type SequencePages } from './cache/sequence-page
 
 export interface Candidate {
   sequence: Sequence;
-  /** Its prefix in the cache. */
+  /** Nodes of its prefix in the cache. */
   path: PageNode[];
 }
 
-/** Waiting sequences that are compared by their prefixes. */
+/** Waiting sequences whose prefixes are compared. */
 const COMPARED = 32;
-/** Times that a sequence lets others with longer prefixes pass. */
+/** Times that later arrivals with longer prefixes may pass a sequence. */
 const MOST_PASSED = 16;
 
-/** `waiting` is in order of priority and arrival. null: nobody can run yet. */
+/** `waiting` is in the order of `enqueue`. null: no sequence can run yet. */
 export function chooseNext(
   waiting: readonly Sequence[],
   running: readonly Sequence[],
@@ -30,8 +31,8 @@ export function chooseNext(
     if (first && (sequence.request.priority < first.request.priority || compared === COMPARED)) break;
     if (awaitsLeader(sequence) || (best && isFreshSibling(sequence, best.sequence))) continue;
     const path = pages.match(sequence);
-    if (isHeld(sequence, path, running)) continue;
-    // Nobody passes a sequence whose last token after a retraction is on its way.
+    if (awaitsPrefix(sequence, path, running)) continue;
+    // A retracted sequence whose last token is still in flight keeps its turn.
     if (sequence.progress.inFlight > 0) return best;
     compared++;
     first ??= sequence;
@@ -41,18 +42,18 @@ export function chooseNext(
   return best;
 }
 
-/** Whether the prompt it shares is still to be computed. */
+/** Whether the prompt that the sequence shares with its leader is still to be computed. */
 function awaitsLeader({ leader }: Sequence): boolean {
   return leader !== null && !leader.finished && leader.progress.processed < leader.progress.promptTokens;
 }
 
-/** Before they have said anything, choices of one request have the same prefix: none comes before the other. */
+/** Whether both are choices of one request and the first has generated nothing: their prefixes are equal, so neither goes first. */
 function isFreshSibling({ leader, progress }: Sequence, other: Sequence): boolean {
   return leader !== null && progress.generated === 0 && (other === leader || other.leader === leader);
 }
 
-/** Whether another does just now what this one needs: it would be done twice. */
-function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly Sequence[]): boolean {
+/** Whether a running sequence is loading or computing the pages that follow `path`, which would otherwise be computed twice. */
+function awaitsPrefix(sequence: Sequence, path: readonly PageNode[], running: readonly Sequence[]): boolean {
   if (path.some(({ loading }) => loading)) return true;
   const most = findablePages(sequence);
   if (path.length >= most) return false;
@@ -68,12 +69,13 @@ function isHeld(sequence: Sequence, path: readonly PageNode[], running: readonly
   });
 }
 
-/** In order of priority, then arrival. */
+/** Inserts a sequence by priority, then by arrival. */
 export function enqueue(waiting: Sequence[], sequence: Sequence): void {
+  const { request, placement } = sequence;
   const at = waiting.findIndex(
-    ({ request: { priority }, placement: { arrival } }) =>
-      priority < sequence.request.priority ||
-      (priority === sequence.request.priority && arrival > sequence.placement.arrival),
+    (other) =>
+      other.request.priority < request.priority ||
+      (other.request.priority === request.priority && other.placement.arrival > placement.arrival),
   );
   waiting.splice(at < 0 ? waiting.length : at, 0, sequence);
 }

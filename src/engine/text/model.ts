@@ -5,7 +5,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import { acceptForced } from './constrained.ts';
 import type { Adapter, Adapters } from './adapters.ts';
-import type { Loop } from './loop.ts';
+import type { EngineLoop } from './loop.ts';
 import { createEventQueue } from '../session/event-queue.ts';
 import { withResolvers } from '../resolvers.ts';
 import { mergeEvents } from './merge-events.ts';
@@ -26,7 +26,7 @@ export interface TextModelParts {
   info: TextModelInfo;
   context: RequestContext;
   scheduler: Scheduler;
-  loop: Loop;
+  loop: EngineLoop;
   /** null: the cache has none but the device. */
   tiers: CacheTiers | null;
   adapters: Adapters;

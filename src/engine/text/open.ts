@@ -24,12 +24,12 @@ import { connectTokenizer } from './long-text.ts';
 import { createAdapters } from './adapters.ts';
 import { openHome, type Home } from './home.ts';
 import type { Loaded } from './load.ts';
-import { createLoop } from './loop.ts';
+import { EngineLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
 import type { Runner } from './step/runner.ts';
-import { createScheduler, type Scheduler } from './scheduler.ts';
+import { Scheduler } from './scheduler.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
@@ -90,7 +90,7 @@ async function openModel(
   const { device, runner, quantization } = home.loaded;
   for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
 
-  const scheduler = createScheduler(
+  const scheduler = new Scheduler(
     { pages: runner.pages, slots, rows: runner.rows },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
   );
@@ -103,7 +103,7 @@ async function openModel(
   });
   opened.push(async () => tiers?.close());
   const storageBackend = tiers?.storage?.backend;
-  const loop = createLoop({ scheduler, runner, storageBackend, restart: (reason) => home.move(reason) });
+  const loop = new EngineLoop({ scheduler, runner, storageBackend, restart: (reason) => home.move(reason) });
   if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 

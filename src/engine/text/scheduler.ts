@@ -1,52 +1,21 @@
-// Which rows the next step computes. Sequences that decode come first, one row each; what room is left goes to prompts, in
-// chunks. The order is that of priority, then of being let in. Pages are taken as sequences grow; when there are none left
-// that only the cache holds, the last in order gives its pages back and goes on later, from what the cache still has.
+// Which sequences run, and which rows the next step computes. Sequences are admitted from a waiting queue into slots, by priority and
+// arrival. Pages are taken as sequences grow; when neither free nor evictable pages are left, the sequence that is last in order is
+// retracted: it gives its pages back, waits again, and resumes from what the prefix cache still has.
 
-import { PAGE_TOKENS, TILE_ROWS } from '../../kernels/batch.ts';
+import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
+import { pagesFor } from './cache/pages.ts';
 import type { PageNode } from './cache/prefix-tree.ts';
+import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
 import type { Sequence } from './sequence.ts';
-import { createSequencePages, type PageMoves, type SequencePages } from './cache/sequence-pages.ts';
+import { StepPlan, type Part } from './step-plan.ts';
 import type { CachedTokens } from './text-model.ts';
-
-export interface Part {
-  sequence: Sequence;
-  /** Positions first to first + rows - 1 are computed. */
-  first: number;
-  rows: number;
-  /** Whether its last row's token is sampled. */
-  samples: boolean;
-  /** Prompt tokens that are computed or found by now; null: nothing new. */
-  processed: number | null;
-}
-
-export interface Scheduler {
-  readonly running: readonly Sequence[];
-  readonly waiting: readonly Sequence[];
-  readonly pages: SequencePages;
-  readonly retractions: number;
-  /** Prompt tokens of the requests that have run, and how many of them the cache had. */
-  readonly lookups: Readonly<CachedTokens & { tokens: number }>;
-  add(sequence: Sequence): void;
-  /** The next step, its rows already counted as computed; empty when nothing can run. */
-  plan(): Part[];
-  /** What has to be on the device before that step; null: nothing. */
-  takeMoves(): PageMoves | null;
-  /** Frees what finished or aborted sequences hold. */
-  sweep(): void;
-  /** Releases a sequence whose pages are spoilt, and forgets what it shared; pages that are free by that. */
-  discard(sequence: Sequence): number[];
-  /** Empties the cache; false: something runs or waits. */
-  flush(): boolean;
-  /** Forgets all that is on the device, as after its loss: everything waits again. */
-  restart(): void;
-}
 
 export interface SchedulerLimits {
   pages: number;
-  /** Sequences at once. */
+  /** Most sequences that run at once. */
   slots: number;
-  /** Rows of one step. */
+  /** Most rows of one step. */
   rows: number;
 }
 
@@ -55,231 +24,228 @@ export interface SchedulerOptions {
   loads?: number;
 }
 
-/** By how much a priority must be higher for a running sequence to make room. */
+/** A waiting sequence preempts a running one if its priority is higher by at least this much. */
 const PREEMPTION = 10;
 
-export function createScheduler(
-  limits: SchedulerLimits,
-  { loads: mostLoads = 8 }: SchedulerOptions = {},
-): Scheduler {
-  const pages = createSequencePages(limits.pages);
-  let running: Sequence[] = [];
-  let waiting: Sequence[] = [];
-  let moves: PageMoves = { copies: [], loads: [] };
-  let retractions = 0;
-  let arrivals = 0;
-  const lookups = { tokens: 0, device: 0, host: 0, storage: 0 };
-  const freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
+export class Scheduler {
+  readonly pages: SequencePages;
+  /** Prompt tokens of the requests that have run, and how many of them the cache had. */
+  readonly lookups: CachedTokens & { tokens: number } = { tokens: 0, device: 0, host: 0, storage: 0 };
+  readonly #limits: SchedulerLimits;
+  readonly #loadsPerStep: number;
+  readonly #freeSlots: number[];
+  #running: Sequence[] = [];
+  #waiting: Sequence[] = [];
+  #moves: PageMoves = { copies: [], loads: [] };
+  #retractions = 0;
+  #arrivals = 0;
 
-  const leave = ({ placement, progress }: Sequence): void => {
-    if (placement.slot !== null) freeSlots.push(placement.slot);
-    placement.slot = null;
-    progress.computed = 0;
-  };
+  constructor(limits: SchedulerLimits, { loads = 8 }: SchedulerOptions = {}) {
+    this.pages = new SequencePages(limits.pages);
+    this.#limits = limits;
+    this.#loadsPerStep = loads;
+    this.#freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
+  }
 
-  const release = (sequence: Sequence): void => {
-    pages.release(sequence);
-    leave(sequence);
-  };
+  /** Highest priority first, then in order of admission. */
+  get running(): readonly Sequence[] {
+    return this.#running;
+  }
 
-  const retract = (sequence: Sequence): void => {
-    release(sequence);
-    running = running.filter((other) => other !== sequence);
-    enqueue(waiting, sequence);
-    retractions++;
-  };
+  /** Highest priority first, then in order of arrival. */
+  get waiting(): readonly Sequence[] {
+    return this.#waiting;
+  }
 
-  /** Makes sure of pages up to a length, at the expense of those later in order. */
-  const secure = (sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean => {
+  /** Times that a running sequence had to give its pages back. */
+  get retractions(): number {
+    return this.#retractions;
+  }
+
+  add(sequence: Sequence): void {
+    sequence.placement.arrival = this.#arrivals++;
+    enqueue(this.#waiting, sequence);
+  }
+
+  /** Plans the next step and counts its rows as computed; empty if nothing can run. */
+  plan(): Part[] {
+    for (const sequence of this.#running) this.pages.publish(sequence);
+    this.#admit();
+    this.#takeLoads();
+    const plan = new StepPlan(this, this.#limits.rows);
+    plan.addDecodes();
+    plan.addChunks();
+    return plan.parts;
+  }
+
+  /** Takes the page moves that have to precede that step; null: there are none. */
+  takeMoves(): PageMoves | null {
+    if (this.#moves.copies.length + this.#moves.loads.length === 0) return null;
+    const taken = this.#moves;
+    this.#moves = { copies: [], loads: [] };
+    return taken;
+  }
+
+  /** Frees the slots and pages of finished sequences. */
+  sweep(): void {
+    const over = this.#running.filter(({ finished }) => finished);
+    for (const sequence of over) this.#release(sequence);
+    if (over.length > 0) this.#running = this.#running.filter(({ finished }) => !finished);
+    if (this.#waiting.some(({ finished }) => finished))
+      this.#waiting = this.#waiting.filter(({ finished }) => !finished);
+  }
+
+  /** Releases a sequence whose pages hold wrong values, and removes what it shared; the pages that are free by that. */
+  discard(sequence: Sequence): number[] {
+    const freed = this.pages.discard(sequence);
+    this.#leaveSlot(sequence);
+    this.#running = this.#running.filter((other) => other !== sequence);
+    return freed;
+  }
+
+  /** Empties the prefix cache; false: a sequence runs or waits. */
+  flush(): boolean {
+    if (this.#running.length + this.#waiting.length > 0) return false;
+    this.pages.tree.forget();
+    return true;
+  }
+
+  /** Moves every sequence back to the queue after the device was lost with all that was on it. */
+  restart(): void {
+    for (const sequence of this.#running) {
+      sequence.placement.forgetPages();
+      this.#leaveSlot(sequence);
+      enqueue(this.#waiting, sequence);
+    }
+    for (const { progress } of this.#waiting) progress.inFlight = 0;
+    this.#running = [];
+    this.#moves = { copies: [], loads: [] };
+    this.pages.reset();
+  }
+
+  /** Makes sure that a sequence has pages for `length` tokens, by retracting later sequences that are not in `planned`. */
+  secure(sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean {
     while (sequence.placement.room < length) {
-      if (pages.grow(sequence)) continue;
-      const victim = running.findLast((other) => !planned.has(other) && other !== sequence);
-      if (!victim || running.indexOf(victim) < running.indexOf(sequence)) return false;
-      retract(victim);
+      if (this.pages.grow(sequence)) continue;
+      const victim = this.#running.findLast((other) => !planned.has(other) && other !== sequence);
+      if (!victim || this.#running.indexOf(victim) < this.#running.indexOf(sequence)) return false;
+      this.#retract(victim);
     }
     return true;
-  };
+  }
+
+  #leaveSlot({ placement, progress }: Sequence): void {
+    if (placement.slot !== null) this.#freeSlots.push(placement.slot);
+    placement.slot = null;
+    progress.computed = 0;
+  }
+
+  #release(sequence: Sequence): void {
+    this.pages.release(sequence);
+    this.#leaveSlot(sequence);
+  }
+
+  #retract(sequence: Sequence): void {
+    this.#release(sequence);
+    this.#running = this.#running.filter((other) => other !== sequence);
+    enqueue(this.#waiting, sequence);
+    this.#retractions++;
+  }
+
+  /** Admits waiting sequences while there are slots and pages; one of much higher priority preempts the last running one. */
+  #admit(): void {
+    while (this.#waiting.length > 0) {
+      const lowest = this.#running.at(-1);
+      const preempts = (sequence: Sequence): boolean =>
+        lowest !== undefined && sequence.request.priority - lowest.request.priority >= PREEMPTION;
+      if (this.#running.length === this.#limits.slots && !preempts(this.#waiting[0]!)) return;
+      const next = chooseNext(this.#waiting, this.#running, this.pages);
+      if (!next) return;
+      if (this.#start(next)) continue;
+      if (!preempts(next.sequence)) return;
+      this.#retract(lowest!);
+    }
+  }
+
+  /** Gives a waiting sequence a slot and the pages of its prefix; false: there is no room for it yet. */
+  #start({ sequence, path }: Candidate): boolean {
+    const { progress, placement } = sequence;
+    const found = foundTokens(sequence, path);
+    if (this.#running.length === this.#limits.slots) return false;
+    const needed = pagesFor(progress.ids.length + 1) - path.length;
+    if (!this.pages.claim(sequence, path, needed + this.#promisedPages())) return false;
+    progress.computed = path.length * PAGE_TOKENS;
+    // At least one prompt token is left to the first step, which then reports the prompt even if all of it was found.
+    const processed = Math.min(progress.computed, progress.promptTokens - 1);
+    progress.processed = Math.max(progress.processed, processed);
+    if (!placement.prefix.found) {
+      placement.prefix.found = found;
+      if (!sequence.leader) this.#countLookup(progress.promptTokens, found);
+    }
+    this.#takeFromQueue(sequence);
+    placement.slot = this.#freeSlots.pop()!;
+    const { priority } = sequence.request;
+    const at = this.#running.findIndex(({ request }) => request.priority < priority);
+    this.#running.splice(at < 0 ? this.#running.length : at, 0, sequence);
+    this.#copyFromSibling(sequence);
+    return true;
+  }
+
+  #takeFromQueue(sequence: Sequence): void {
+    for (const { request, placement } of this.#waiting.slice(0, this.#waiting.indexOf(sequence)))
+      if (request.priority === sequence.request.priority) placement.passed++;
+    this.#waiting = this.#waiting.filter((other) => other !== sequence);
+  }
+
+  #countLookup(promptTokens: number, found: CachedTokens): void {
+    this.lookups.tokens += promptTokens;
+    for (const tier of ['device', 'host', 'storage'] as const) this.lookups[tier] += found[tier];
+  }
 
   /** Pages that the running sequences still need for the tokens they have. */
-  const promised = (): number =>
-    running.reduce(
+  #promisedPages(): number {
+    return this.#running.reduce(
       (sum, { progress, placement }) =>
         sum + Math.max(0, pagesFor(progress.ids.length + 1) - placement.pages.length),
       0,
     );
+  }
 
-  /** false: it does not fit yet. */
-  const letIn = ({ sequence, path }: Candidate): boolean => {
-    const { progress, placement } = sequence;
-    const { priority } = sequence.request;
-    const found = foundIn(sequence, path);
-    if (running.length === limits.slots) return false;
-    if (!pages.claim(sequence, path, pagesFor(progress.ids.length + 1) - path.length + promised()))
-      return false;
-    progress.computed = path.length * PAGE_TOKENS;
-    // One is left, so that the first step tells of the prompt even where all of it was found.
-    progress.processed = Math.max(progress.processed, Math.min(progress.computed, progress.promptTokens - 1));
-    if (!placement.prefix.found) {
-      placement.prefix.found = found;
-      if (!sequence.leader) count(sequence);
-    }
-    for (const before of waiting.slice(0, waiting.indexOf(sequence))) {
-      if (before.request.priority === priority) before.placement.passed++;
-    }
-    waiting = waiting.filter((other) => other !== sequence);
-    placement.slot = freeSlots.pop()!;
-    const at = running.findIndex(({ request }) => request.priority < priority);
-    running.splice(at < 0 ? running.length : at, 0, sequence);
-    copyRest(sequence);
-    return true;
-  };
-
-  const count = ({ placement, progress }: Sequence): void => {
-    lookups.tokens += progress.promptTokens;
-    for (const tier of ['device', 'host', 'storage'] as const) lookups[tier] += placement.prefix.found![tier];
-  };
-
-  /** What a choice shares with its siblings beyond full pages is copied from one of them. */
-  const copyRest = (sequence: Sequence): void => {
+  /** Copies the partly filled last page of a prompt from another choice of the same request. */
+  #copyFromSibling(sequence: Sequence): void {
     const { leader, progress } = sequence;
     const { computed, generated } = progress;
     const last = progress.promptTokens - 1;
     const rest = last - computed;
     if (!leader || generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
-    const sibling = running.find(
+    const sibling = this.#running.find(
       (other) =>
         other !== sequence &&
         (other === leader || other.leader === leader) &&
         other.progress.computed >= last &&
-        !other.placement.isLoading, // what is still to be loaded holds something else
+        !other.placement.isLoading, // a page that is still to be loaded holds other bytes
     );
-    if (!sibling || !pages.grow(sequence)) return;
+    if (!sibling || !this.pages.grow(sequence)) return;
     const from = sibling.placement.pages[computed / PAGE_TOKENS]!;
-    moves.copies.push({ from, to: sequence.placement.pages.at(-1)! });
+    this.#moves.copies.push({ from, to: sequence.placement.pages.at(-1)! });
     progress.computed = last;
-  };
+  }
 
-  const admit = (): void => {
-    while (waiting.length > 0) {
-      const lowest = running.at(-1);
-      const mayPreempt =
-        lowest !== undefined && waiting[0]!.request.priority - lowest.request.priority >= PREEMPTION;
-      if (running.length === limits.slots && !mayPreempt) return;
-      const next = chooseNext(waiting, running, pages);
-      if (!next) return;
-      if (letIn(next)) continue;
-      if (!lowest || next.sequence.request.priority - lowest.request.priority < PREEMPTION) return;
-      retract(lowest);
-    }
-  };
-
-  const takeLoads = (): void => {
-    const decodes = running.some(
+  #takeLoads(): void {
+    const decodes = this.#running.some(
       ({ placement, progress }) => !placement.isLoading && progress.isPromptComputed,
     );
-    let room = decodes ? mostLoads : 4 * mostLoads;
-    for (const sequence of running) {
-      const loads = pages.takeLoads(sequence, room);
-      moves.loads.push(...loads);
+    let room = decodes ? this.#loadsPerStep : 4 * this.#loadsPerStep;
+    for (const sequence of this.#running) {
+      const loads = this.pages.takeLoads(sequence, room);
+      this.#moves.loads.push(...loads);
       room -= loads.length;
     }
-  };
-
-  return {
-    get running() {
-      return running;
-    },
-    get waiting() {
-      return waiting;
-    },
-    pages,
-    get retractions() {
-      return retractions;
-    },
-    lookups,
-    add(sequence) {
-      sequence.placement.arrival = arrivals++;
-      enqueue(waiting, sequence);
-    },
-    plan() {
-      running.forEach(pages.publish);
-      admit();
-      takeLoads();
-      const parts: Part[] = [];
-      const planned = new Set<Sequence>();
-      let room = limits.rows;
-      const take = (sequence: Sequence, rows: number): void => {
-        const { progress } = sequence;
-        const first = progress.computed;
-        if (!secure(sequence, first + rows, planned)) return;
-        const samples = first + rows === progress.expectedLength && sequence.mayGrow;
-        planned.add(sequence);
-        room -= rows;
-        progress.computed += rows;
-        parts.push({ sequence, first, rows, samples, processed: progress.advance() });
-        if (samples) progress.inFlight++;
-      };
-      const ready = (sequence: Sequence): boolean =>
-        room > 0 && !sequence.placement.isLoading && running.includes(sequence);
-      for (const sequence of [...running]) {
-        if (ready(sequence) && sequence.progress.remaining === 1 && sequence.needsRow) take(sequence, 1);
-      }
-      const others = running.filter(({ progress }) => progress.remaining > 1);
-      const prompts = others.filter(
-        ({ progress }) => !progress.isPromptComputed || progress.remaining > TILE_ROWS,
-      );
-      // Tokens that a grammar forced fill up the tile that is computed anyway; a row each is what they would have taken without it.
-      const used = limits.rows - room + others.length;
-      let spare = prompts.length > 0 ? room : -used & (TILE_ROWS - 1);
-      for (const sequence of others) {
-        if (!ready(sequence)) continue;
-        const most = prompts.includes(sequence) ? room : Math.min(room, 1 + spare);
-        const rows = Math.min(most, sequence.progress.remaining);
-        spare = Math.max(0, spare - (rows - 1));
-        take(sequence, rows);
-      }
-      return parts;
-    },
-    takeMoves() {
-      if (moves.copies.length + moves.loads.length === 0) return null;
-      const taken = moves;
-      moves = { copies: [], loads: [] };
-      return taken;
-    },
-    sweep() {
-      const over = running.filter((sequence) => sequence.finished);
-      over.forEach(release);
-      if (over.length > 0) running = running.filter((sequence) => !sequence.finished);
-      if (waiting.some((sequence) => sequence.finished))
-        waiting = waiting.filter((sequence) => !sequence.finished);
-    },
-    discard(sequence) {
-      const spoilt = pages.discard(sequence);
-      leave(sequence);
-      running = running.filter((other) => other !== sequence);
-      return spoilt;
-    },
-    flush() {
-      if (running.length + waiting.length > 0) return false;
-      pages.tree.forget();
-      return true;
-    },
-    restart() {
-      for (const sequence of running) {
-        sequence.placement.forgetPages();
-        leave(sequence);
-        enqueue(waiting, sequence);
-      }
-      for (const sequence of waiting) sequence.progress.inFlight = 0;
-      running = [];
-      moves = { copies: [], loads: [] };
-      pages.reset();
-    },
-  };
+  }
 }
 
-/** Where the prompt's tokens were before they were fetched for it; at most `promptTokens` of them count. */
-function foundIn({ progress, placement }: Sequence, path: readonly PageNode[]): CachedTokens {
+/** Prompt tokens of a path by the tier that had them before they were fetched; at most `promptTokens` count. */
+function foundTokens({ progress, placement }: Sequence, path: readonly PageNode[]): CachedTokens {
   const [first, end] = placement.prefix.fetched;
   const found = { device: 0, host: 0, storage: 0 };
   path.forEach(({ page }, at) => {
@@ -287,8 +253,4 @@ function foundIn({ progress, placement }: Sequence, path: readonly PageNode[]): 
     found[tier] += Math.max(0, Math.min(PAGE_TOKENS, progress.promptTokens - at * PAGE_TOKENS));
   });
   return found;
-}
-
-export function pagesFor(tokens: number): number {
-  return Math.ceil(tokens / PAGE_TOKENS);
 }

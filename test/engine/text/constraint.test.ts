@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { acceptForced, writeMask } from '../../../src/engine/text/constrained.ts';
-import { createLoop } from '../../../src/engine/text/loop.ts';
+import { EngineLoop } from '../../../src/engine/text/loop.ts';
 import type { Recorder } from '../../../src/engine/text/recorder.ts';
-import { createScheduler } from '../../../src/engine/text/scheduler.ts';
+import { Scheduler } from '../../../src/engine/text/scheduler.ts';
 import { randomInteger } from '../random.ts';
 import { constrainedTokens, paperConstraint, type PaperRule } from './paper-constraint.ts';
 import { createPaperRunner, paperTokens } from './paper-runner.ts';
@@ -23,10 +23,10 @@ function createEngine(limits: { pages: number; slots: number; rows: number }, ra
   const pause = async (): Promise<void> => {
     for (let turn = random(3); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
   };
-  const scheduler = createScheduler(limits);
+  const scheduler = new Scheduler(limits);
   const open = () => createPaperRunner({ ...limits, pause });
   let runner = open();
-  const loop = createLoop({ scheduler, runner, restart: async () => (runner = open()) });
+  const loop = new EngineLoop({ scheduler, runner, restart: async () => (runner = open()) });
   return {
     scheduler,
     loop,
@@ -97,9 +97,9 @@ describe('tokens are those of the constrained request alone', () => {
 it('submits the forward pass of the next step before the token that its mask needs has come back', async () => {
   let release = (): void => {};
   const limits = { pages: 4, slots: 2, rows: 32 };
-  const scheduler = createScheduler(limits);
+  const scheduler = new Scheduler(limits);
   const runner = createPaperRunner({ ...limits, pause: () => new Promise((resolve) => (release = resolve)) });
-  const loop = createLoop({ scheduler, runner, restart: () => Promise.resolve(runner) });
+  const loop = new EngineLoop({ scheduler, runner, restart: () => Promise.resolve(runner) });
   const sequence = constrained([1, 2, 3], 6, 4, { seed: 9, forcedIn: 1000 });
   scheduler.add(sequence);
   loop.wake();

@@ -3,9 +3,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createLoop } from '../../../src/engine/text/loop.ts';
+import { EngineLoop } from '../../../src/engine/text/loop.ts';
 import type { Recorder } from '../../../src/engine/text/recorder.ts';
-import { createScheduler } from '../../../src/engine/text/scheduler.ts';
+import { Scheduler } from '../../../src/engine/text/scheduler.ts';
 import { plainOutput } from '../../../src/engine/text/output/output-parser.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { randomInteger } from '../random.ts';
@@ -54,9 +54,9 @@ describe('tokens are those of the request alone', () => {
 it('submits the next step before the tokens of the last have come back', async () => {
   let release = (): void => {};
   const limits = { pages: 4, slots: 2, rows: 32 };
-  const scheduler = createScheduler(limits);
+  const scheduler = new Scheduler(limits);
   const runner = createPaperRunner({ ...limits, pause: () => new Promise((resolve) => (release = resolve)) });
-  const loop = createLoop({ scheduler, runner, restart: () => Promise.resolve(runner) });
+  const loop = new EngineLoop({ scheduler, runner, restart: () => Promise.resolve(runner) });
   const sequence = paperSequence([1, 2, 3], 4);
   scheduler.add(sequence);
   loop.wake();

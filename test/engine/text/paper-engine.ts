@@ -1,9 +1,8 @@
 // Scheduler and clock on a device of paper.
 
-import { createLoop, type Loop } from '../../../src/engine/text/loop.ts';
+import { EngineLoop } from '../../../src/engine/text/loop.ts';
 import {
-  createScheduler,
-  type Scheduler,
+  Scheduler,
   type SchedulerLimits,
   type SchedulerOptions,
 } from '../../../src/engine/text/scheduler.ts';
@@ -15,7 +14,7 @@ import type { PaperSequence } from './paper-sequence.ts';
 export interface PaperEngine {
   scheduler: Scheduler;
   runner: PaperRunner;
-  loop: Loop;
+  loop: EngineLoop;
   start(sequence: PaperSequence): PaperSequence;
 }
 
@@ -27,9 +26,9 @@ export function createPaperEngine(
   const pause = async (): Promise<void> => {
     for (let turn = random(3); turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
   };
-  const scheduler = createScheduler(limits, options);
+  const scheduler = new Scheduler(limits, options);
   const runner = createPaperRunner({ ...limits, pause });
-  const loop = createLoop({
+  const loop = new EngineLoop({
     scheduler,
     runner,
     restart: () => Promise.reject(new EngineError('device_lost', 'no device')),

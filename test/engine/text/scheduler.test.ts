@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
-import { createScheduler, pagesFor, type Part, type Scheduler } from '../../../src/engine/text/scheduler.ts';
+import { pagesFor } from '../../../src/engine/text/cache/pages.ts';
+import { Scheduler } from '../../../src/engine/text/scheduler.ts';
+import type { Part } from '../../../src/engine/text/step-plan.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import { randomInteger } from '../random.ts';
@@ -84,7 +86,7 @@ function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>
 describe('any requests, tight pages, aborts at any moment', () => {
   it.each([1, 2, 3, 4, 5])('seed %d', (seed) => {
     const random = randomInteger(seed);
-    const scheduler = createScheduler(LIMITS);
+    const scheduler = new Scheduler(LIMITS);
     const all: Sequence[] = [];
     const admitted: Sequence[] = [];
     const submitted: Part[][] = [];
@@ -123,7 +125,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
 
 describe('a step', () => {
   it('decodes every running sequence before it takes up prompts, oldest first', () => {
-    const scheduler = createScheduler({ pages: 64, slots: 4, rows: 40 });
+    const scheduler = new Scheduler({ pages: 64, slots: 4, rows: 40 });
     const [a, b] = [add(scheduler, 8, 50), add(scheduler, 8, 50)];
     answer(scheduler, scheduler.plan());
     const [c, d] = [add(scheduler, 60, 50), add(scheduler, 60, 50)];
@@ -148,7 +150,7 @@ describe('a step', () => {
   });
 
   it('takes up tokens that follow by themselves as the tile has room, and at least one of each sequence', () => {
-    const scheduler = createScheduler({ pages: 40, slots: 16, rows: 64 });
+    const scheduler = new Scheduler({ pages: 40, slots: 16, rows: 64 });
     const sequences = Array.from({ length: 16 }, () => add(scheduler, 3, 50));
     answer(scheduler, scheduler.plan());
     // Two of them come back with three tokens more than the one that was drawn.
@@ -170,7 +172,7 @@ describe('a step', () => {
   });
 
   it('asks for no token beyond the most a request may have, though tokens are on their way', () => {
-    const scheduler = createScheduler(LIMITS);
+    const scheduler = new Scheduler(LIMITS);
     add(scheduler, 4, 2);
     const steps = [scheduler.plan(), scheduler.plan(), scheduler.plan()];
     expect(steps.map((parts) => parts.length)).toEqual([1, 1, 0]);
@@ -179,7 +181,7 @@ describe('a step', () => {
   });
 
   it('leaves a sequence waiting while its pages are missing, and lets nobody younger past it', () => {
-    const scheduler = createScheduler(LIMITS);
+    const scheduler = new Scheduler(LIMITS);
     const long = add(scheduler, PAGE_TOKENS * 8, 4);
     const large = add(scheduler, PAGE_TOKENS * 12 - 2, 1);
     const small = add(scheduler, 3, 1);
@@ -191,7 +193,7 @@ describe('a step', () => {
 
 describe('when pages run out', () => {
   it('the youngest gives its pages back and is the next to run', () => {
-    const scheduler = createScheduler({ pages: 6, slots: 4, rows: 256 });
+    const scheduler = new Scheduler({ pages: 6, slots: 4, rows: 256 });
     const sequences = [0, 1, 2].map(() => add(scheduler, PAGE_TOKENS * 2 - 2, 40));
     const later = add(scheduler, 4, 4);
     while (scheduler.retractions === 0) answer(scheduler, scheduler.plan());
@@ -204,7 +206,7 @@ describe('when pages run out', () => {
   });
 
   it('a retracted sequence comes back only when its last token has arrived', () => {
-    const scheduler = createScheduler({ pages: 4, slots: 2, rows: 256 });
+    const scheduler = new Scheduler({ pages: 4, slots: 2, rows: 256 });
     const [old, young] = [add(scheduler, PAGE_TOKENS * 2 - 1, 60), add(scheduler, PAGE_TOKENS * 2 - 1, 60)];
     const first = scheduler.plan();
     const second = scheduler.plan();
@@ -220,7 +222,7 @@ describe('when pages run out', () => {
 });
 
 it('after a restart everything waits again, in order, nothing on its way', () => {
-  const scheduler = createScheduler(LIMITS);
+  const scheduler = new Scheduler(LIMITS);
   const sequences = [5, 40, 7, 9, 3].map((length) => add(scheduler, length, 9));
   answer(scheduler, scheduler.plan());
   scheduler.plan();
@@ -234,7 +236,7 @@ it('after a restart everything waits again, in order, nothing on its way', () =>
 });
 
 it('no choice copies from a page of a sibling that is still to be loaded', () => {
-  const scheduler = createScheduler({ pages: 8, slots: 4, rows: 64 });
+  const scheduler = new Scheduler({ pages: 8, slots: 4, rows: 64 });
   const prompt = Array.from({ length: 20 }, (_, i) => i);
   const leader = paperSequence(prompt, 100);
   scheduler.add(leader);

@@ -6,7 +6,7 @@ import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 import { PAGE_TOKENS, type KvFormat, type KvPages } from '../../../kernels/batch.ts';
 import type { KvState, LayerState } from '../../../models/text/architecture.ts';
-import { pagesFor } from '../scheduler.ts';
+import { pagesFor } from './pages.ts';
 
 /** Pages cleared at a time. */
 const CLEAR_RUN = 64;

@@ -1,31 +1,35 @@
-// Which KV pages are free. A page is PAGE_TOKENS tokens in every layer at once.
+// The pool of KV pages. A page holds PAGE_TOKENS tokens in every layer at once.
 
-export interface PagePool {
+import { PAGE_TOKENS } from '../../../kernels/batch.ts';
+
+export class PagePool {
   readonly total: number;
-  readonly free: number;
-  /** Pages that were ever handed out: those beyond have never been written. */
-  readonly touched: number;
-  /** Lowest page first, so that few are ever touched; undefined when none is free. */
-  take(): number | undefined;
-  give(pages: readonly number[]): void;
+  readonly #returned: number[] = [];
+  #touched = 0;
+
+  constructor(total: number) {
+    this.total = total;
+  }
+
+  get free(): number {
+    return this.#returned.length + this.total - this.#touched;
+  }
+
+  /** Pages that were taken at least once: those beyond were never written. */
+  get touched(): number {
+    return this.#touched;
+  }
+
+  /** Takes a returned page, or else the lowest untouched one, so that few are ever touched; undefined if none is free. */
+  take(): number | undefined {
+    return this.#returned.pop() ?? (this.#touched < this.total ? this.#touched++ : undefined);
+  }
+
+  give(pages: readonly number[]): void {
+    this.#returned.push(...pages);
+  }
 }
 
-export function createPagePool(total: number): PagePool {
-  const returned: number[] = [];
-  let touched = 0;
-  return {
-    total,
-    get free() {
-      return returned.length + total - touched;
-    },
-    get touched() {
-      return touched;
-    },
-    take() {
-      return returned.pop() ?? (touched < total ? touched++ : undefined);
-    },
-    give(pages) {
-      returned.push(...pages);
-    },
-  };
+export function pagesFor(tokens: number): number {
+  return Math.ceil(tokens / PAGE_TOKENS);
 }

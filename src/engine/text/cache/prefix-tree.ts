@@ -1,224 +1,228 @@
-// The prefix cache: which KV pages hold which tokens. A node is one full page of tokens after those of its parents; its bytes
-// are on the device, in host memory, or on both. Sequences hold the nodes of their prefix; what nobody holds may go, the least
-// recently used first. A node is never used more recently than its parent, so leaves go before what they hang on.
+// The prefix cache: which KV pages hold which tokens. A node is one full page of tokens that follow those of its parents; its bytes
+// are on the device, in host memory, or in both. Sequences hold the nodes of their prefix; nodes that no sequence holds are evicted,
+// least recently used first. A node is never used more recently than its parent, so leaves are evicted before their parents.
 
 export interface PageNode {
   readonly scope: string;
   readonly parent: PageNode | null;
-  /** The page's tokens. */
+  /** Tokens of the page (see `pageKey`). */
   readonly key: string;
-  /** Pages before it. */
+  /** Number of pages before this one. */
   readonly depth: number;
   readonly children: Map<string, PageNode>;
-  /** Where it is on the device. */
+  /** Page on the device; null: its bytes are not there. */
   page: number | null;
-  /** Its page is taken, its bytes are still to be written there. */
+  /** The page is taken and its bytes are still to be written to it. */
   loading: boolean;
-  /** Its bytes outside the device. */
+  /** Copy in host memory; null: none. */
   host: Uint8Array | null;
-  /** Sequences that hold it. */
+  /** Number of sequences that hold it. */
   users: number;
   lastUsed: number;
-  /** No longer found; its page goes with its last user. */
+  /** It can no longer be found, and its page is freed with its last user. */
   forgotten: boolean;
 }
 
-export interface PrefixTree {
-  /** Tells of bytes that come and go. */
-  watch(watcher: TreeWatcher): void;
-  /** Pages on the device that nobody holds. */
-  readonly evictable: number;
-  /** Pages on the device. */
-  readonly onDevice: number;
-  /** The longest run of nodes for the first `most` keys. */
-  find(scope: string, keys: readonly string[], most: number): PageNode[];
-  /** The child of that key, made where it is new: without bytes anywhere, to be given some at once. */
-  child(scope: string, parent: PageNode | null, key: string): PageNode;
-  hold(node: PageNode): void;
-  letGo(node: PageNode): void;
-  /** The node's page from now on; null: none. */
-  place(node: PageNode, page: number | null): void;
-  /** Bytes outside the device; null: none. */
-  keep(node: PageNode, bytes: Uint8Array | null): void;
-  /** Now is when these were used; `node` is the last of a path. */
-  touch(node: PageNode): void;
-  /** Frees up to so many pages on the device, those last that are about to be copied; how many it freed. */
-  evict(count: number): number;
-  /** Nobody finds these and what hangs on them any more; left out: all there are. */
-  forget(nodes?: readonly PageNode[]): void;
-  /** The device's bytes are gone, and nobody holds any. */
-  lose(): void;
-}
-
+/** Is notified of bytes that come and go, and may delay the removal of nodes. */
 export interface TreeWatcher {
-  /** Bytes kept outside the device have changed by so many. */
+  /** The bytes that a node keeps in host memory have changed by this number. */
   kept(node: PageNode, bytes: number): void;
-  /** It has a page on the device now. */
+  /** The node has a page on the device now. */
   placed(node: PageNode): void;
-  /** Whether its bytes are on their way from the device, or are to be: it stays in the tree even where it has none by now. */
+  /** Whether the node's bytes are being copied from the device, or will be: it stays in the tree even without bytes. */
   wants(node: PageNode): boolean;
-  /** The pages of these are about to be another's; for the last time they can be copied. */
+  /** The pages of these nodes are about to be reused: this is the last moment to copy them. */
   leaving(nodes: readonly PageNode[]): void;
 }
 
-/** `give` takes back a page of the device. */
-export function createPrefixTree(give: (page: number) => void): PrefixTree {
-  const scopes = new Map<string, Map<string, PageNode>>();
-  const onDevice = new Set<PageNode>();
-  let evictable = 0;
-  let clock = 0;
-  let watcher: TreeWatcher | null = null;
+export class PrefixTree {
+  readonly #scopes = new Map<string, Map<string, PageNode>>();
+  readonly #onDevice = new Set<PageNode>();
+  readonly #freePage: (page: number) => void;
+  #evictable = 0;
+  #clock = 0;
+  #watcher: TreeWatcher | null = null;
 
-  const siblings = (scope: string, parent: PageNode | null): Map<string, PageNode> => {
+  /** `freePage` takes back a page of the device. */
+  constructor(freePage: (page: number) => void) {
+    this.#freePage = freePage;
+  }
+
+  watch(watcher: TreeWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  /** Pages on the device that no sequence holds. */
+  get evictable(): number {
+    return this.#evictable;
+  }
+
+  /** Pages of the cache on the device. */
+  get onDevice(): number {
+    return this.#onDevice.size;
+  }
+
+  /** The longest run of nodes for the first `most` keys. */
+  find(scope: string, keys: readonly string[], most: number): PageNode[] {
+    const path: PageNode[] = [];
+    let siblings = this.#scopes.get(scope);
+    while (siblings && path.length < most) {
+      const node = siblings.get(keys[path.length]!);
+      if (!node || (node.page === null && node.host === null)) break;
+      path.push(node);
+      siblings = node.children;
+    }
+    return path;
+  }
+
+  /** The child with this key. A new one has no bytes anywhere: the caller gives it some at once. */
+  child(scope: string, parent: PageNode | null, key: string): PageNode {
+    const siblings = this.#siblings(scope, parent);
+    const known = siblings.get(key);
+    if (known) return known;
+    const node: PageNode = {
+      scope,
+      parent,
+      key,
+      depth: parent ? parent.depth + 1 : 0,
+      children: new Map(),
+      page: null,
+      loading: false,
+      host: null,
+      users: 0,
+      lastUsed: this.#clock,
+      forgotten: parent?.forgotten ?? false,
+    };
+    siblings.set(key, node);
+    return node;
+  }
+
+  hold(node: PageNode): void {
+    if (node.users++ === 0 && node.page !== null) this.#evictable--;
+  }
+
+  release(node: PageNode): void {
+    if (--node.users > 0 || node.page === null) return;
+    this.#evictable++;
+    if (node.forgotten) this.#free(node);
+  }
+
+  /** Sets the node's page on the device; null: it has none any more. */
+  place(node: PageNode, page: number | null): void {
+    this.#setPage(node, page);
+    if (page !== null) this.#watcher?.placed(node);
+    this.#prune(node);
+  }
+
+  /** Sets the node's copy in host memory; null: none. */
+  keep(node: PageNode, bytes: Uint8Array | null): void {
+    if (node.forgotten) return;
+    this.#setHost(node, bytes);
+    this.#prune(node);
+  }
+
+  /** Marks a path as used now; `node` is its last node. */
+  touch(node: PageNode): void {
+    this.#clock++;
+    for (let at: PageNode | null = node; at; at = at.parent) at.lastUsed = this.#clock;
+  }
+
+  /** Frees up to `count` pages on the device, those that the watcher wants last; the number of pages that are free by that. */
+  evict(count: number): number {
+    const watcher = this.#watcher;
+    const all = leastRecent([...this.#onDevice].filter(({ users }) => users === 0));
+    const wanted = new Set(watcher ? all.filter((node) => watcher.wants(node)) : []);
+    const victims = [...all.filter((node) => !wanted.has(node)), ...wanted].slice(0, count);
+    watcher?.leaving(victims.filter((node) => wanted.has(node)));
+    for (const node of victims) {
+      this.#free(node);
+      this.#prune(node);
+    }
+    return victims.length;
+  }
+
+  /** Removes these nodes and their descendants from the tree; without an argument, all nodes. */
+  forget(nodes: readonly PageNode[] = this.#roots()): void {
+    for (const node of nodes) {
+      if (node.forgotten) continue;
+      this.#detach(node);
+      this.#dropAll(node);
+    }
+  }
+
+  /** Takes note that the device's bytes are lost and that no sequence holds any. */
+  lose(): void {
+    const lost = [...this.#onDevice];
+    this.#onDevice.clear();
+    this.#evictable = 0;
+    for (const node of lost) Object.assign(node, { page: null, loading: false, users: 0 });
+    for (const node of lost) this.#prune(node);
+  }
+
+  #roots(): PageNode[] {
+    return [...this.#scopes.values()].flatMap((siblings) => [...siblings.values()]);
+  }
+
+  #siblings(scope: string, parent: PageNode | null): Map<string, PageNode> {
     if (parent) return parent.children;
-    let roots = scopes.get(scope);
-    if (!roots) scopes.set(scope, (roots = new Map()));
+    let roots = this.#scopes.get(scope);
+    if (!roots) this.#scopes.set(scope, (roots = new Map()));
     return roots;
-  };
+  }
 
-  const setPage = (node: PageNode, page: number | null): void => {
-    const free = node.users === 0 ? 1 : 0;
+  #setPage(node: PageNode, page: number | null): void {
+    const unused = node.users === 0 ? 1 : 0;
     if (node.page === null && page !== null) {
-      onDevice.add(node);
-      evictable += free;
+      this.#onDevice.add(node);
+      this.#evictable += unused;
     } else if (node.page !== null && page === null) {
-      onDevice.delete(node);
-      evictable -= free;
+      this.#onDevice.delete(node);
+      this.#evictable -= unused;
     }
     node.page = page;
-  };
+  }
 
-  const setHost = (node: PageNode, bytes: Uint8Array | null): void => {
+  #free(node: PageNode): void {
+    this.#freePage(node.page!);
+    this.#setPage(node, null);
+  }
+
+  #setHost(node: PageNode, bytes: Uint8Array | null): void {
     const change = (bytes?.length ?? 0) - (node.host?.length ?? 0);
     node.host = bytes;
-    if (change !== 0) watcher?.kept(node, change);
-  };
+    if (change !== 0) this.#watcher?.kept(node, change);
+  }
 
-  const detach = (node: PageNode): void => {
-    const around = siblings(node.scope, node.parent);
-    if (around.get(node.key) === node) around.delete(node.key);
-    if (!node.parent && around.size === 0) scopes.delete(node.scope);
-  };
+  /** Removes a node that has no bytes, together with its descendants, which cannot be found without it. */
+  #prune(node: PageNode): void {
+    if (node.page !== null || node.host !== null || node.users > 0 || node.forgotten) return;
+    if (this.#watcher?.wants(node)) return;
+    this.#detach(node);
+    this.#dropAll(node);
+  }
 
-  const dropAll = (node: PageNode): void => {
-    for (const child of node.children.values()) dropAll(child);
+  #detach(node: PageNode): void {
+    const siblings = this.#siblings(node.scope, node.parent);
+    if (siblings.get(node.key) === node) siblings.delete(node.key);
+    if (!node.parent && siblings.size === 0) this.#scopes.delete(node.scope);
+  }
+
+  #dropAll(node: PageNode): void {
+    for (const child of node.children.values()) this.#dropAll(child);
     node.children.clear();
     node.forgotten = true;
-    setHost(node, null);
-    if (node.users === 0 && node.page !== null) {
-      give(node.page);
-      setPage(node, null);
-    }
-  };
-
-  /** A node without bytes is no use, nor is what hangs on it. */
-  const prune = (node: PageNode): void => {
-    if (node.page !== null || node.host !== null || node.users > 0 || node.forgotten) return;
-    if (watcher?.wants(node)) return;
-    detach(node);
-    dropAll(node);
-  };
-
-  return {
-    watch: (by) => void (watcher = by),
-    get evictable() {
-      return evictable;
-    },
-    get onDevice() {
-      return onDevice.size;
-    },
-    find(scope, keys, most) {
-      const path: PageNode[] = [];
-      let around = scopes.get(scope);
-      while (around && path.length < most) {
-        const node = around.get(keys[path.length]!);
-        if (!node || (node.page === null && node.host === null)) break;
-        path.push(node);
-        around = node.children;
-      }
-      return path;
-    },
-    child(scope, parent, key) {
-      const around = siblings(scope, parent);
-      let node = around.get(key);
-      if (!node) {
-        node = {
-          scope,
-          parent,
-          key,
-          depth: parent ? parent.depth + 1 : 0,
-          children: new Map(),
-          page: null,
-          loading: false,
-          host: null,
-          users: 0,
-          lastUsed: clock,
-          forgotten: parent?.forgotten ?? false,
-        };
-        around.set(key, node);
-      }
-      return node;
-    },
-    hold(node) {
-      if (node.users++ === 0 && node.page !== null) evictable--;
-    },
-    letGo(node) {
-      if (--node.users > 0 || node.page === null) return;
-      evictable++;
-      if (!node.forgotten) return;
-      give(node.page);
-      setPage(node, null);
-    },
-    place(node, page) {
-      setPage(node, page);
-      if (page !== null) watcher?.placed(node);
-      prune(node);
-    },
-    keep(node, bytes) {
-      if (node.forgotten) return;
-      setHost(node, bytes);
-      prune(node);
-    },
-    touch(node) {
-      clock++;
-      for (let at: PageNode | null = node; at; at = at.parent) at.lastUsed = clock;
-    },
-    evict(count) {
-      const all = leastRecent([...onDevice].filter(({ users }) => users === 0));
-      const wanted = new Set(watcher ? all.filter(watcher.wants) : []);
-      const victims = [...all.filter((node) => !wanted.has(node)), ...wanted].slice(0, count);
-      watcher?.leaving(victims.filter((node) => wanted.has(node)));
-      for (const node of victims) {
-        give(node.page!);
-        setPage(node, null);
-        prune(node);
-      }
-      return victims.length;
-    },
-    forget(nodes = [...scopes.values()].flatMap((around) => [...around.values()])) {
-      for (const node of nodes) {
-        if (node.forgotten) continue;
-        detach(node);
-        dropAll(node);
-      }
-    },
-    lose() {
-      const lost = [...onDevice];
-      onDevice.clear();
-      evictable = 0;
-      for (const node of lost) Object.assign(node, { page: null, loading: false, users: 0 });
-      lost.forEach(prune);
-    },
-  };
+    this.#setHost(node, null);
+    if (node.users === 0 && node.page !== null) this.#free(node);
+  }
 }
 
-/** First those to go first; of one path those that are on the device, then the last. */
+/** Sorts by eviction order: least recently used first; within one path nodes on the device first, then the deepest. */
 export function leastRecent(nodes: PageNode[]): PageNode[] {
   const isOnDevice = ({ page }: PageNode): number => (page === null ? 0 : 1);
   return nodes.sort((a, b) => a.lastUsed - b.lastUsed || isOnDevice(b) - isOnDevice(a) || b.depth - a.depth);
 }
 
-/** Tokens of a page as a key: two UTF-16 units each. */
+/** The ids of a page as a string key: two UTF-16 units each. */
 export function pageKey(ids: readonly number[], first: number, count: number): string {
   const units = new Uint16Array(2 * count);
   for (let i = 0; i < count; i++) {

@@ -1,181 +1,183 @@
-// The pages of each sequence: first those it shares through the prefix cache, then its own. What it computes becomes shared
-// page by page as soon as the step that computes it is submitted: the device works in the order of submission.
+// The pages of each sequence: first those that it shares through the prefix cache, then its own. A page that a sequence computes is
+// shared as soon as the step that computes it is submitted, because the device works in the order of submission.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import { createPagePool, type PagePool } from './pages.ts';
-import { createPrefixTree, pageKey, type PageNode, type PrefixTree } from './prefix-tree.ts';
 import type { Sequence } from '../sequence.ts';
+import { PagePool } from './pages.ts';
+import type { Placement } from './placement.ts';
+import { pageKey, PrefixTree, type PageNode } from './prefix-tree.ts';
 
-/** What the device does before the next step. */
+/** Copies and writes of pages that the device does before the next step. */
 export interface PageMoves {
   copies: { from: number; to: number }[];
   loads: { page: number; bytes: Uint8Array }[];
 }
 
-export interface SequencePages {
-  readonly pool: PagePool;
-  /** Pages that could be had. */
-  readonly available: number;
-  /** Pages dropped from the device, and written back to it. */
-  readonly evicted: number;
-  readonly loaded: number;
-  readonly tree: PrefixTree;
-  /** The nodes of its prefix; the last known token is not among them. */
-  match(sequence: Sequence): PageNode[];
-  /** Takes the matched pages, to be loaded where they are not on the device. false: fewer than `spare` would be left. */
-  claim(sequence: Sequence, path: readonly PageNode[], spare: number): boolean;
-  /**
-   * Places the last node of a path, bytes to be written there at once. false: there are no pages but those that are held or
-   * belong to that path.
-   */
-  bring(path: readonly PageNode[]): boolean;
-  /** One more page; false: there is none. */
-  grow(sequence: Sequence): boolean;
-  /** Shares what is full. */
-  publish(sequence: Sequence): void;
-  release(sequence: Sequence): void;
-  /** Releases, and forgets what it shared. Pages that are free by that. */
-  discard(sequence: Sequence): number[];
-  /** Bytes for pages that are to be loaded, in order, up to `most` pages. */
-  takeLoads(sequence: Sequence, most: number): PageMoves['loads'];
-  /** After the device was lost, with all that was on it. */
-  reset(): void;
-}
-
-/** Keys of the first `count` pages, which must be full. Choices share those of their prompt. */
+/** Keys of the first `count` pages, which must be full. The choices of a request share the keys of their prompt. */
 export function keysOf(
   { progress: { ids, promptTokens }, placement: { prefix }, leader }: Sequence,
   count: number,
 ): readonly string[] {
   for (let page = prefix.keys.length; page < count; page++) {
-    const ofPrompt = (page + 1) * PAGE_TOKENS <= promptTokens;
-    const known = ofPrompt ? leader?.placement.prefix.keys[page] : undefined;
+    const isPrompt = (page + 1) * PAGE_TOKENS <= promptTokens;
+    const known = isPrompt ? leader?.placement.prefix.keys[page] : undefined;
     prefix.keys.push(known ?? pageKey(ids, page * PAGE_TOKENS, PAGE_TOKENS));
   }
   return prefix.keys;
 }
 
-/** Pages that a sequence may find: the last known token is computed in any case. */
+/** Pages that a sequence may take from the cache: its last known token is computed in any case. */
 export function findablePages({ progress, placement: { prefix } }: Sequence): number {
   return Math.floor(Math.min(progress.ids.length - 1, prefix.shareable, prefix.findable) / PAGE_TOKENS);
 }
 
-export function createSequencePages(total: number): SequencePages {
-  let pool = createPagePool(total);
-  let evicted = 0;
-  let loaded = 0;
-  const tree = createPrefixTree((page) => pool.give([page]));
-  /** Freed at a time. */
-  const share = Math.max(1, total >> 6);
+export class SequencePages {
+  readonly tree: PrefixTree;
+  readonly #total: number;
+  /** Pages evicted at a time. */
+  readonly #share: number;
+  #pool: PagePool;
+  #evicted = 0;
+  #loaded = 0;
 
-  const take = (): number | undefined => {
-    if (pool.free === 0) evicted += tree.evict(share);
-    return pool.take();
-  };
+  constructor(total: number) {
+    this.#total = total;
+    this.#share = Math.max(1, total >> 6);
+    this.#pool = new PagePool(total);
+    this.tree = new PrefixTree((page) => this.#pool.give([page]));
+  }
 
-  const letGo = ({ placement }: Sequence): void => {
+  get pool(): PagePool {
+    return this.#pool;
+  }
+
+  /** Pages that are free or can be evicted. */
+  get available(): number {
+    return this.#pool.free + this.tree.evictable;
+  }
+
+  /** Pages evicted from the device so far. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /** Pages written back to the device so far. */
+  get loaded(): number {
+    return this.#loaded;
+  }
+
+  /** Nodes of the sequence's prefix in the cache, without the page of its last known token. */
+  match(sequence: Sequence): PageNode[] {
+    const most = findablePages(sequence);
+    return this.tree.find(sequence.placement.prefix.scope, keysOf(sequence, most), most);
+  }
+
+  /** Takes the matched pages, and pages to load those that are not on the device; false: fewer than `spare` would be left. */
+  claim({ placement }: Sequence, path: readonly PageNode[], spare: number): boolean {
+    for (const node of path) this.tree.hold(node);
+    const missing = path.filter(({ page }) => page === null);
+    if (this.available - missing.length < spare) {
+      for (const node of path.toReversed()) this.tree.release(node);
+      return false;
+    }
+    for (const node of missing) {
+      this.tree.place(node, this.#take()!);
+      node.loading = true;
+      placement.prefix.loads.push({ node, bytes: node.host! });
+    }
+    placement.prefix.nodes = [...path];
+    placement.pages = path.map(({ page }) => page!);
+    const last = path.at(-1);
+    if (last) this.tree.touch(last);
+    return true;
+  }
+
+  /**
+   * Gives the last node of a path a page, to which the caller writes its bytes at once; false: every page is in use or belongs to
+   * the path.
+   */
+  bring(path: readonly PageNode[]): boolean {
+    if (this.#pool.free === 0) {
+      const own = path.filter(({ page, users }) => page !== null && users === 0).length;
+      if (this.tree.evictable - own < this.#share) return false;
+    }
+    this.tree.place(path.at(-1)!, this.#take()!);
+    return true;
+  }
+
+  /** Adds one page to the sequence; false: none is left. */
+  grow({ placement }: Sequence): boolean {
+    const page = this.#take();
+    if (page !== undefined) placement.pages.push(page);
+    return page !== undefined;
+  }
+
+  /** Shares the pages that the submitted steps have filled. */
+  publish(sequence: Sequence): void {
+    const { prefix, pages } = sequence.placement;
+    const { computed, ids } = sequence.progress;
+    const { nodes } = prefix;
+    const before = nodes.length;
+    const known = Math.min(computed, ids.length, prefix.shareable);
+    for (let at = before; (at + 1) * PAGE_TOKENS <= known; at++) {
+      const node = this.tree.child(prefix.scope, nodes.at(-1) ?? null, keysOf(sequence, at + 1)[at]!);
+      if (node.loading) break;
+      this.tree.hold(node);
+      if (node.page === null) this.tree.place(node, pages[at]!);
+      else if (node.page !== pages[at]) {
+        // Another sequence has computed the same page meanwhile.
+        this.#pool.give([pages[at]!]);
+        pages[at] = node.page;
+      }
+      nodes.push(node);
+    }
+    if (nodes.length > before) this.tree.touch(nodes.at(-1)!);
+  }
+
+  release(sequence: Sequence): void {
+    this.publish(sequence);
+    this.#giveBack(sequence.placement);
+  }
+
+  /** Releases the sequence and removes what it shared from the cache; the pages that are free by that. */
+  discard({ placement }: Sequence): number[] {
+    const { prefix, pages } = placement;
+    const own = pages.slice(prefix.nodes.length);
+    const shared = prefix.nodes.filter(({ users }) => users === 1).map(({ page }) => page!);
+    this.tree.forget(prefix.nodes.slice(0, 1));
+    this.#giveBack(placement);
+    return [...shared, ...own];
+  }
+
+  /** Takes the sequence's next loads, in order, up to `most` pages. */
+  takeLoads({ placement }: Sequence, most: number): PageMoves['loads'] {
+    return placement.prefix.loads.splice(0, most).map(({ node, bytes }) => {
+      node.loading = false;
+      this.#loaded++;
+      return { page: node.page!, bytes };
+    });
+  }
+
+  /** Starts afresh after the device was lost with all that was on it. */
+  reset(): void {
+    this.tree.lose();
+    this.#pool = new PagePool(this.#total);
+  }
+
+  #take(): number | undefined {
+    if (this.#pool.free === 0) this.#evicted += this.tree.evict(this.#share);
+    return this.#pool.take();
+  }
+
+  #giveBack(placement: Placement): void {
     const { nodes, loads } = placement.prefix;
     for (const { node } of loads) {
-      pool.give([node.page!]);
+      this.#pool.give([node.page!]);
       node.loading = false;
-      tree.place(node, null);
+      this.tree.place(node, null);
     }
-    nodes.toReversed().forEach(tree.letGo);
-    pool.give(placement.pages.slice(nodes.length));
+    for (const node of nodes.toReversed()) this.tree.release(node);
+    this.#pool.give(placement.pages.slice(nodes.length));
     placement.forgetPages();
-  };
-
-  return {
-    get pool() {
-      return pool;
-    },
-    get available() {
-      return pool.free + tree.evictable;
-    },
-    get evicted() {
-      return evicted;
-    },
-    get loaded() {
-      return loaded;
-    },
-    tree,
-    match(sequence) {
-      const most = findablePages(sequence);
-      return tree.find(sequence.placement.prefix.scope, keysOf(sequence, most), most);
-    },
-    claim({ placement }, path, spare) {
-      path.forEach(tree.hold);
-      const missing = path.filter(({ page }) => page === null);
-      if (pool.free + tree.evictable - missing.length < spare) {
-        path.toReversed().forEach(tree.letGo);
-        return false;
-      }
-      for (const node of missing) {
-        tree.place(node, take()!);
-        node.loading = true;
-        placement.prefix.loads.push({ node, bytes: node.host! });
-      }
-      placement.prefix.nodes = [...path];
-      placement.pages = path.map(({ page }) => page!);
-      const last = path.at(-1);
-      if (last) tree.touch(last);
-      return true;
-    },
-    bring(path) {
-      if (pool.free === 0) {
-        const own = path.filter(({ page, users }) => page !== null && users === 0).length;
-        if (tree.evictable - own < share) return false;
-      }
-      tree.place(path.at(-1)!, take()!);
-      return true;
-    },
-    grow({ placement }) {
-      const page = take();
-      if (page !== undefined) placement.pages.push(page);
-      return page !== undefined;
-    },
-    publish(sequence) {
-      const { prefix, pages } = sequence.placement;
-      const { nodes } = prefix;
-      const before = nodes.length;
-      const { computed, ids } = sequence.progress;
-      const known = Math.min(computed, ids.length, prefix.shareable);
-      for (let at = before; (at + 1) * PAGE_TOKENS <= known; at++) {
-        const node = tree.child(prefix.scope, nodes.at(-1) ?? null, keysOf(sequence, at + 1)[at]!);
-        if (node.loading) break;
-        tree.hold(node);
-        if (node.page === null) tree.place(node, pages[at]!);
-        else if (node.page !== pages[at]) {
-          // Somebody computed the same meanwhile.
-          pool.give([pages[at]!]);
-          pages[at] = node.page;
-        }
-        nodes.push(node);
-      }
-      if (nodes.length > before) tree.touch(nodes.at(-1)!);
-    },
-    release(sequence) {
-      this.publish(sequence);
-      letGo(sequence);
-    },
-    discard(sequence) {
-      const { prefix, pages } = sequence.placement;
-      const held = pages.slice(prefix.nodes.length);
-      const shared = prefix.nodes.filter(({ users }) => users === 1).map(({ page }) => page!);
-      tree.forget(prefix.nodes.slice(0, 1));
-      letGo(sequence);
-      return [...shared, ...held];
-    },
-    takeLoads({ placement }, most) {
-      return placement.prefix.loads.splice(0, most).map(({ node, bytes }) => {
-        node.loading = false;
-        loaded++;
-        return { page: node.page!, bytes };
-      });
-    },
-    reset() {
-      tree.lose();
-      pool = createPagePool(total);
-    },
-  };
+  }
 }

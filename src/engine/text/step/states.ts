@@ -8,7 +8,7 @@ import type { TextDeclaration, TextForward } from '../../../models/text/architec
 import { ropeSets } from '../../../models/text/rope.ts';
 import { compileTape } from '../../compile.ts';
 import { allocateKv } from '../cache/kv-pages.ts';
-import { pagesFor } from '../scheduler.ts';
+import { pagesFor } from '../cache/pages.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 
 export interface StatesOptions {

@@ -12,7 +12,7 @@ import {
   TILE_WORDS,
 } from '../../../kernels/batch.ts';
 import type { RopeSets } from '../../../models/text/rope.ts';
-import type { Part } from '../scheduler.ts';
+import type { Part } from '../step-plan.ts';
 import type { Sequence, TokenBias } from '../sequence.ts';
 import type { StepBuffers } from './step-buffers.ts';
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { createPagePool } from '../../../../src/engine/text/cache/pages.ts';
+import { PagePool } from '../../../../src/engine/text/cache/pages.ts';
 import { randomInteger } from '../../random.ts';
 
 describe('the page pool', () => {
   it('hands out every page once, then none', () => {
-    const pool = createPagePool(5);
+    const pool = new PagePool(5);
     const pages = Array.from({ length: 6 }, () => pool.take());
     expect(new Set(pages)).toEqual(new Set([0, 1, 2, 3, 4, undefined]));
     expect(pool).toMatchObject({ total: 5, free: 0, touched: 5 });
   });
 
   it('takes up untouched pages only when no returned one is left', () => {
-    const pool = createPagePool(100);
+    const pool = new PagePool(100);
     const first = [pool.take()!, pool.take()!, pool.take()!];
     pool.give(first);
     const again = [pool.take(), pool.take(), pool.take()];
@@ -23,7 +23,7 @@ describe('the page pool', () => {
 
   it('never hands out a page that somebody holds', () => {
     const random = randomInteger(3);
-    const pool = createPagePool(17);
+    const pool = new PagePool(17);
     const held: number[] = [];
     for (let step = 0; step < 1000; step++) {
       if (random(2) === 0) {

@@ -1,0 +1,28 @@
+// Errors of sampling: the device reports in place of a token that there was none to choose.
+
+import { EngineError } from '../../files/error.ts';
+import type { Sequence } from './sequence.ts';
+
+/** Every token of the vocabulary was excluded. */
+export function noTokenAllowed({ request: { processor } }: Sequence): EngineError {
+  const why =
+    processor === null
+      ? 'what the constraint, the processors and the biases of the request allow excludes all of them'
+      : 'the wgsl processor of the request leaves none, or one of its loops does not end';
+  const param = processor === null ? {} : { param: 'processors' };
+  return new EngineError('bad_request', `no token is left to choose from: ${why}`, param);
+}
+
+/** The logits held NaN or infinities. */
+export function notANumber({ request: { processor } }: Sequence): EngineError {
+  if (processor !== null)
+    return new EngineError(
+      'bad_request',
+      'the wgsl processor of the request returns NaN or infinity: let it return a finite number for every token (at most -3e38 excludes one)',
+      { param: 'processors' },
+    );
+  return new EngineError(
+    'internal',
+    'the logits are not numbers: the weights or their precision do not fit this adapter; try `quantization` none',
+  );
+}

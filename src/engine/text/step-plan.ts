@@ -1,0 +1,82 @@
+// The rows of one step: every decoding sequence gets one row, and what room is left goes to prefill chunks, in the order of `running`.
+
+import { TILE_ROWS } from '../../kernels/batch.ts';
+import type { Sequence } from './sequence.ts';
+
+export interface Part {
+  sequence: Sequence;
+  /** Positions `first` to `first + rows - 1` are computed. */
+  first: number;
+  rows: number;
+  /** Whether the token after the last row is sampled. */
+  samples: boolean;
+  /** Prompt tokens that are computed or found by now; null: no more than before. */
+  processed: number | null;
+}
+
+/** The scheduler as planning needs it. */
+export interface PlanSource {
+  /** Running sequences, highest priority first, then in order of admission. */
+  readonly running: readonly Sequence[];
+  /** Makes sure that a sequence has pages for `length` tokens, by retracting sequences that are not in `planned`; false: it cannot. */
+  secure(sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean;
+}
+
+export class StepPlan {
+  readonly parts: Part[] = [];
+  readonly #source: PlanSource;
+  readonly #planned = new Set<Sequence>();
+  readonly #rows: number;
+  #room: number;
+
+  /** `rows`: the most rows of the step. */
+  constructor(source: PlanSource, rows: number) {
+    this.#source = source;
+    this.#rows = rows;
+    this.#room = rows;
+  }
+
+  /** Adds the sequences that compute one token only. */
+  addDecodes(): void {
+    for (const sequence of [...this.#source.running])
+      if (this.#isReady(sequence) && sequence.progress.remaining === 1 && sequence.needsRow)
+        this.#add(sequence, 1);
+  }
+
+  /** Adds the sequences that have more tokens to compute: prompts, and runs of tokens that a constraint prescribed. */
+  addChunks(): void {
+    const others = this.#source.running.filter(({ progress }) => progress.remaining > 1);
+    const prompts = others.filter(isPrefill);
+    // A prescribed run only fills up a tile that is computed anyway; without prescription it would take one row a step.
+    const used = this.#rows - this.#room + others.length;
+    let spare = prompts.length > 0 ? this.#room : -used & (TILE_ROWS - 1);
+    for (const sequence of others) {
+      if (!this.#isReady(sequence)) continue;
+      const most = prompts.includes(sequence) ? this.#room : Math.min(this.#room, 1 + spare);
+      const rows = Math.min(most, sequence.progress.remaining);
+      spare = Math.max(0, spare - (rows - 1));
+      this.#add(sequence, rows);
+    }
+  }
+
+  #isReady(sequence: Sequence): boolean {
+    return this.#room > 0 && !sequence.placement.isLoading && this.#source.running.includes(sequence);
+  }
+
+  #add(sequence: Sequence, rows: number): void {
+    const { progress } = sequence;
+    const first = progress.computed;
+    if (!this.#source.secure(sequence, first + rows, this.#planned)) return;
+    const samples = first + rows === progress.expectedLength && sequence.mayGrow;
+    this.#planned.add(sequence);
+    this.#room -= rows;
+    progress.computed += rows;
+    this.parts.push({ sequence, first, rows, samples, processed: progress.advance() });
+    if (samples) progress.inFlight++;
+  }
+}
+
+/** Whether a sequence computes a prompt, or so many tokens that they count as one. */
+function isPrefill({ progress }: Sequence): boolean {
+  return !progress.isPromptComputed || progress.remaining > TILE_ROWS;
+}

@@ -1,0 +1,50 @@
+// The plan of one step, without pages and slots: who gets rows, in which order, and who gets none.
+
+import { expect, it } from 'vitest';
+import { StepPlan, type PlanSource } from '../../../src/engine/text/step-plan.ts';
+import type { Sequence } from '../../../src/engine/text/sequence.ts';
+import type { PageNode } from '../../../src/engine/text/cache/prefix-tree.ts';
+import { paperSequence } from './paper-sequence.ts';
+
+function plan(source: PlanSource, rows: number): [sequence: number, first: number, rows: number][] {
+  const all = [...source.running];
+  const step = new StepPlan(source, rows);
+  step.addDecodes();
+  step.addChunks();
+  return step.parts.map((part) => [all.indexOf(part.sequence), part.first, part.rows]);
+}
+
+function prompts(...lengths: number[]): Sequence[] {
+  return lengths.map((length) => paperSequence(Array<number>(length).fill(1), 9));
+}
+
+it('gives decoding sequences a row each and the rest of the step to prefill chunks', () => {
+  const running = prompts(40, 8, 30);
+  running[1]!.progress.computed = 7;
+  expect(plan({ running, secure: () => true }, 64)).toEqual([
+    [1, 7, 1],
+    [0, 0, 40],
+    [2, 0, 23],
+  ]);
+  expect(running.map(({ progress }) => progress.computed)).toEqual([40, 8, 23]);
+  expect(running.map(({ progress }) => progress.inFlight)).toEqual([1, 1, 0]);
+});
+
+it('leaves out a sequence without pages, and counts nothing as computed for it', () => {
+  const running = prompts(20, 20);
+  expect(plan({ running, secure: (sequence) => sequence !== running[0] }, 64)).toEqual([[1, 0, 20]]);
+  expect(running[0]!.progress).toMatchObject({ computed: 0, inFlight: 0, processed: 0 });
+});
+
+it('leaves out a sequence that was retracted for another one, and one whose pages are still to be loaded', () => {
+  const [first, retracted, loading] = prompts(10, 10, 10) as [Sequence, Sequence, Sequence];
+  loading.placement.prefix.loads.push({ node: {} as PageNode, bytes: new Uint8Array(0) });
+  const source = {
+    running: [first, retracted, loading],
+    secure(sequence: Sequence) {
+      if (sequence === first) source.running = [first, loading];
+      return true;
+    },
+  };
+  expect(plan(source, 64)).toEqual([[0, 0, 10]]);
+});
