@@ -1,4 +1,4 @@
-// The README's tables of options and request fields come from the tables the program itself reads.
+// The tables of options and request fields in the rooms' README.md come from the tables the program itself reads; README.md stays a map.
 //   node scripts/check-readme.mjs            says where they differ, and which field of a chat request has no test of its name
 //   node scripts/check-readme.mjs --write    writes them
 
@@ -9,7 +9,9 @@ import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
 
-const file = new URL('../README.md', import.meta.url);
+const root = new URL('../', import.meta.url);
+/** Bytes of README.md at most. */
+const MAP_BYTES = 16_384;
 
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
 const table = (head, rows) =>
@@ -51,8 +53,6 @@ function fieldTable(fields) {
   );
 }
 
-const root = new URL('../', import.meta.url);
-
 /** Field → the test file that has a test named for it: a call of field('its name', …). */
 function fieldTests() {
   const folder = 'test/server/';
@@ -68,7 +68,7 @@ function fieldTests() {
 
 /** What a field says, the file that does it, and the test named for it. */
 function honouredTable(fields, tests) {
-  const link = (path) => `[${path.replace(/^(src|test)\//, '')}](${path})`;
+  const link = (path) => `[${path.replace(/^(src|test)\//, '')}](../../${path})`;
   return table(
     ['Field', 'Default', 'Rule', 'Honoured by', 'Test'],
     Object.entries(fields).map(([name, field]) => [
@@ -104,29 +104,60 @@ const stricterList = (fields) =>
 const tests = fieldTests();
 const problems = fieldProblems(CHAT_FIELDS, tests);
 if (problems.length > 0) {
-  console.error(problems.map((problem) => `src/server/chat/chat-schema.ts: ${problem}`).join('\n'));
-  process.exitCode = 1;
+  complain(problems.map((problem) => `src/server/chat/chat-schema.ts: ${problem}`).join('\n'));
 }
 
-const tables = {
-  options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
-  generate: optionTable(GENERATE_OPTIONS),
-  fields: honouredTable(CHAT_FIELDS, tests),
-  'stricter-limits': `${stricterList(CHAT_FIELDS)}.`,
-  'image-fields': fieldTable(IMAGE_FIELDS),
-  'edit-fields': fieldTable(EDIT_FIELDS),
+/** Which README.md holds which tables; the paths are below the repository. */
+const DOCUMENTS = {
+  'src/cli/README.md': {
+    options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
+    generate: optionTable(GENERATE_OPTIONS),
+  },
+  'src/server/README.md': {
+    fields: honouredTable(CHAT_FIELDS, tests),
+    'stricter-limits': `${stricterList(CHAT_FIELDS)}.`,
+    'image-fields': fieldTable(IMAGE_FIELDS),
+    'edit-fields': fieldTable(EDIT_FIELDS),
+  },
 };
 
-const before = readFileSync(file, 'utf8');
-let after = before;
-for (const [name, text] of Object.entries(tables)) {
-  const part = new RegExp(`(<!-- ${name} -->\n)[^]*?(<!-- /${name} -->)`);
-  if (!part.test(before)) throw new Error(`README.md has no place for the table of ${name}`);
-  after = after.replace(part, (_, open, close) => `${open}${text}\n${close}`);
+for (const [path, tables] of Object.entries(DOCUMENTS)) updateTables(path, tables);
+checkMap();
+checkLinks(['README.md', 'src/models/README.md', 'scripts/bench/README.md', ...Object.keys(DOCUMENTS)]);
+
+/** Writes the tables of one document, or reports that they differ. */
+function updateTables(path, tables) {
+  const file = new URL(path, root);
+  const before = readFileSync(file, 'utf8');
+  let after = before;
+  for (const [name, text] of Object.entries(tables)) {
+    const part = new RegExp(`(<!-- ${name} -->\n)[^]*?(<!-- /${name} -->)`);
+    if (!part.test(before)) throw new Error(`${path} has no place for the table of ${name}`);
+    after = after.replace(part, (_, open, close) => `${open}${text}\n${close}`);
+  }
+  if (process.argv.includes('--write')) writeFileSync(file, after);
+  else if (after !== before)
+    complain(`${path}: its tables differ from the program's: run node scripts/check-readme.mjs --write`);
 }
-if (process.argv.includes('--write')) {
-  writeFileSync(file, after);
-} else if (after !== before) {
-  console.error("README.md: its tables are not the program's: run node scripts/check-readme.mjs --write");
+
+/** The README is a map: whole tables belong to the rooms. */
+function checkMap() {
+  const { length } = readFileSync(new URL('README.md', root));
+  if (length > MAP_BYTES)
+    complain(`README.md has ${length} bytes, more than ${MAP_BYTES}: move tables to the rooms`);
+}
+
+/** Links to files of the repository lead somewhere. */
+function checkLinks(paths) {
+  for (const path of paths) {
+    const file = new URL(path, root);
+    for (const [, target] of readFileSync(file, 'utf8').matchAll(/\]\(([^)#\s]+)(?:#[\w-]+)?\)/g)) {
+      if (!/^\w+:/.test(target) && !existsSync(new URL(target, file))) complain(`${path}: no file ${target}`);
+    }
+  }
+}
+
+function complain(message) {
+  console.error(message);
   process.exitCode = 1;
 }
