@@ -4,6 +4,7 @@
 import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
+import { formatOf } from '../../dist/engine/weights/plan.js';
 import { openWeights } from '../../dist/engine/weights/weights.js';
 import { openCheckpoint } from '../../dist/files/checkpoint/checkpoint.js';
 import { openDiskFolder } from '../../dist/files/source-disk.js';
@@ -25,8 +26,10 @@ export async function measureSteps(device, folder, quantization) {
   const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
   const config = readLlamaConfig(checkpoint.config, checkpoint.architecture);
   const pipelines = countPipelines(device.gpu);
-  const weights = openWeights(device, checkpoint.tensors, quantization === 'none' ? null : quantization);
-  const model = llama(config, weights);
+  const weights = openWeights(device, checkpoint.tensors, (table) => llama(config, table), {
+    format: formatOf(quantization),
+  });
+  const model = weights.page;
   await weights.load();
   await checkpoint.close();
   const packing = pipelines.count;

@@ -3,7 +3,9 @@
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import { rmsnorm } from '../kernels/rmsnorm.ts';
-import { allocateMatrix, packRows, stacked } from '../kernels/matrix.ts';
+import { FORMATS } from '../kernels/formats.ts';
+import { allocateMatrix, stacked } from '../kernels/matrix.ts';
+import { packRows } from '../kernels/pack.ts';
 import { linear } from '../kernels/matmul.ts';
 import type { ProbeResult } from './probe-result.ts';
 
@@ -40,7 +42,7 @@ async function check(open: () => Promise<Device>): Promise<string | null> {
 /** norm(x) · Wᵀ, [ROWS, COLUMNS] */
 async function compute(device: Device, x: Float32Array, weight: Float32Array): Promise<Float32Array> {
   const parts = stacked([{ name: 'probe', rows: COLUMNS }]);
-  const matrix = allocateMatrix(device, 'f32', K, parts, 'probe');
+  const matrix = allocateMatrix(device, FORMATS.f32, K, parts);
   const raw = device.tensor('step', 'probe', [COLUMNS, K], weight).region!;
   packRows(device, matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: COLUMNS });
   const tape = new Tape(device, {});

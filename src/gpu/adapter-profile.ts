@@ -12,8 +12,6 @@ export interface AdapterProfile {
   tileRows: {
     usual: number;
     winograd: number;
-    /** Weight formats that gain nothing by larger tiles. */
-    except: Readonly<Record<string, number>>;
   };
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
@@ -66,7 +64,7 @@ const GIB = 2 ** 30;
 export const CPU: AdapterProfile = {
   name: 'cpu',
   columnLanes: 8,
-  tileRows: { usual: 24, winograd: 32, except: { int8: 16 } },
+  tileRows: { usual: 24, winograd: 32 },
   splits: null,
   winograd: true,
   rolledTaps: true,
@@ -93,7 +91,7 @@ export const CPU: AdapterProfile = {
 export const DISCRETE: AdapterProfile = {
   name: 'discrete',
   columnLanes: 32,
-  tileRows: { usual: 16, winograd: 16, except: {} },
+  tileRows: { usual: 16, winograd: 16 },
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,

@@ -3,6 +3,7 @@
 
 import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
+import { allocatedBytes } from './tensor.ts';
 
 export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
 
@@ -51,7 +52,7 @@ export class DeviceMemory {
 
   /** A storage buffer of at least `bytes`. Throws out_of_memory beyond the budget or the adapter's largest buffer. */
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
-    const size = Math.max(256, Math.ceil(bytes / 256) * 256);
+    const size = allocatedBytes(bytes);
     this.#expectRoom(label, size);
     const buffer = this.#gpu.createBuffer({ label, size, usage: STORAGE });
     this.#allocated.set(buffer, kind);

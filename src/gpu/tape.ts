@@ -250,6 +250,8 @@ export class Tape {
       if (tensor && tensor.tape !== null && tensor.tape !== this) {
         throw new Error(`${name}: ${key} was recorded on another tape`);
       }
+      if (tensor && tensor.tape === null && tensor.region === null)
+        throw new Error(`${name}: ${key} has no bytes yet: place it before it is recorded`);
       const region = tensor ? tensor.region : (operand as Region);
       if (region && !this.device.owns(region.buffer))
         throw new Error(`${name}: ${key} lies on another device`);

@@ -30,13 +30,24 @@ export class Tensor {
   readonly dtype: Dtype;
   /** The tape that computes it; null for tensors with bytes of their own. */
   readonly tape: TensorOwner | null;
-  readonly region: Region | null;
+  #region: Region | null;
 
-  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape?: TensorOwner; region?: Region }) {
+  constructor(shape: readonly Extent[], dtype: Dtype, owner: { tape?: TensorOwner; region?: Region } = {}) {
     this.shape = shape;
     this.dtype = dtype;
     this.tape = owner.tape ?? null;
-    this.region = owner.region ?? null;
+    this.#region = owner.region ?? null;
+  }
+
+  /** Bytes of its own; null for intermediates, and for weights that have none yet. */
+  get region(): Region | null {
+    return this.#region;
+  }
+
+  /** Gives a tensor that belongs to no tape its bytes, or others. */
+  place(region: Region): void {
+    if (this.tape) throw new Error('the tape decides where an intermediate lies');
+    this.#region = region;
   }
 
   /** The same bytes as an operand that launchers record on a tape. */
@@ -84,6 +95,11 @@ function rowsOf(shape: readonly Extent[], sizes: Sizes): number {
 /** Bytes that a tensor of this shape is given, rows behind its last one included. */
 export function tensorBytes(shape: readonly Extent[], sizes: Sizes): number {
   return paddedRows(rowsOf(shape, sizes)) * paddedColumns(columnsOf(shape)) * 4;
+}
+
+/** Bytes that a buffer of `bytes` takes of the memory budget. */
+export function allocatedBytes(bytes: number): number {
+  return Math.max(256, Math.ceil(bytes / 256) * 256);
 }
 
 /** Rows that a tensor is given: one, four, or whole tiles of 16. */

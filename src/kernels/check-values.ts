@@ -3,7 +3,7 @@
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
-import type { SourceFormat } from './matrix.ts';
+import type { SourceFormat } from './formats.ts';
 
 /** Values of one tensor. */
 export interface ValueCounts {

@@ -43,7 +43,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         ROLLED: tape.device.profile.rolledTaps,
         COLUMN_LANES: columnLanes,
         SPLITS: splits,
-        W: weight.format,
+        W: weight.format.name,
         UPSAMPLED: isUpsampled(conv),
       },
       args: {

@@ -57,7 +57,7 @@ export function convolution(x: Tensor, weight: Matrix, options: Conv2dOptions): 
   const [batch, height, width] = imageShape(x);
   if (x.columns !== weight.k) throw new Error(`conv2d: x has ${x.columns} channels, the weight ${weight.k}`);
   const { stride = 1, padding = 'same', upsample = false, perImage, residual, inPlace } = options;
-  const kernel = weight.winograd ? 3 : Math.sqrt(weight.taps);
+  const { kernel } = weight;
   if (weight.winograd && (stride !== 1 || padding !== 'same'))
     throw new Error("conv2d: Winograd's weights are for stride 1 and padding all round");
   const seen =

@@ -2,7 +2,7 @@
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { STEP, weightOperands, type Matrix } from './matrix.ts';
+import { weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
 
@@ -29,7 +29,7 @@ export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Pla
   const y = tape.tensor([items, tokens, weight.k]);
   for (const window of weight.windows) {
     tape.dispatch('embed-tokens.wgsl', {
-      params: { W: weight.format, PLACES: types ? 'typed' : positions ? 'learned' : 'none' },
+      params: { W: weight.format.name, PLACES: types ? 'typed' : positions ? 'learned' : 'none' },
       args: {
         tokens,
         ids_stride: ids.stride,
@@ -46,7 +46,7 @@ export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Pla
         ...(positions ? { positions } : {}),
         ...(types ? { types } : {}),
       },
-      groups: () => [Math.ceil((weight.blocks * 32) / STEP[weight.format] / WORKGROUP), items * tokens],
+      groups: () => [Math.ceil((weight.blocks * 32) / weight.format.step / WORKGROUP), items * tokens],
     });
   }
   return y;

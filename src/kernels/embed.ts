@@ -3,7 +3,7 @@
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
-import { STEP, weightOperands, type Matrix } from './matrix.ts';
+import { weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
 
@@ -12,7 +12,7 @@ export function embed(tape: Tape, batch: TextBatch, weight: Matrix, scale = 1): 
   const y = tape.tensor(['rows', weight.k]);
   for (const window of weight.windows) {
     tape.dispatch('embed.wgsl', {
-      params: { W: weight.format },
+      params: { W: weight.format.name },
       args: {
         y_quads: y.stride / 4,
         blocks: weight.blocks,
@@ -21,7 +21,7 @@ export function embed(tape: Tape, batch: TextBatch, weight: Matrix, scale = 1): 
         scale,
       },
       bind: { rows: batch.rows, sampled: batch.sampled, ...weightOperands(window), y },
-      groups: (sizes) => [Math.ceil((weight.blocks * 32) / STEP[weight.format] / WORKGROUP), y.rows(sizes)],
+      groups: (sizes) => [Math.ceil((weight.blocks * 32) / weight.format.step / WORKGROUP), y.rows(sizes)],
     });
   }
   return y;

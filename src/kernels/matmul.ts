@@ -6,7 +6,7 @@ import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
-import { STEP, weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
+import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
 import { swiglu } from './swiglu.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
@@ -134,7 +134,7 @@ export function dispatchWindow(
       ...store.params,
       ...task.params,
       BIAS: weight.bias ? 'add' : 'none',
-      W: weight.format,
+      W: weight.format.name,
       COLUMN_LANES: columnLanes,
     },
     args: {
@@ -145,7 +145,7 @@ export function dispatchWindow(
       groups: window.groups,
       expert_groups: task.expertGroups ?? 0,
       ...(shader === 'matmul-few.wgsl'
-        ? { steps: (4 * Number(params['RUN'])) / STEP[weight.format] }
+        ? { steps: (4 * Number(params['RUN'])) / weight.format.step }
         : { rows: task.rows }),
     },
     bind: {

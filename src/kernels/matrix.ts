@@ -1,26 +1,23 @@
 // A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 32 columns, blocks of
-// 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it holds. A convolution's matrix
-// has a tap's k's after the other's; experts' matrices of one shape stand one behind the other, each from a group of its own.
+// 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it consists of. A convolution's matrix
+// has the k's of one tap after those of another; experts' matrices of one shape stand one behind the other, each from a group of its own.
+// A matrix is made before it has bytes, so that a model page can be built first; its bytes may be replaced later.
 
 import { EngineError } from '../files/error.ts';
 import type { Device } from '../gpu/device.ts';
-import { Tape } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
+import { groupBytes, type WeightFormat } from './formats.ts';
 
-export type Format = 'f32' | 'f16' | 'bf16' | 'int8' | 'int4';
-
-/** How values lie in a checkpoint. */
-export type SourceFormat = 'f32' | 'f16' | 'bf16';
-
+/** Groups of columns within one binding. */
 export interface MatrixWindow {
   codes: Region;
-  /** One f32 for 32 k's; null for formats that need none. */
+  /** null for formats without scales. */
   scales: Region | null;
   firstGroup: number;
   groups: number;
 }
 
-/** Where rows of a checkpoint's tensor stand among the columns: unit by unit. */
+/** Columns at which rows of a checkpoint's tensor stand: unit by unit. */
 export interface Placement {
   firstColumn: number;
   unit: number;
@@ -35,24 +32,20 @@ export interface MatrixPart {
   placement: Placement;
 }
 
-/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; of experts, each. */
-export interface Matrix {
-  format: Format;
-  columns: number;
-  k: number;
-  /** kh · kw of a convolution, 16 in Winograd's form, else 1. */
-  taps: number;
-  /** A 3×3's taps g are held as G · g · Gᵀ, for kernels/winograd.ts. */
+/** Properties of a matrix beside its rows and columns. */
+export interface MatrixForm {
+  /** Width and height of a convolution's kernel. */
+  kernel?: 1 | 3;
+  /** Number of matrices that the parts make up: see expertParts. */
+  experts?: number;
+}
+
+/** The bytes of a matrix and what they are. */
+export interface PlacedMatrix {
+  format: WeightFormat;
+  /** Taps g of a 3×3 are stored as G · g · Gᵀ, for kernels/winograd.ts. */
   winograd: boolean;
-  /** Blocks of 32 k's, those of all taps. */
-  blocks: number;
-  /** Matrices that there are of this shape; 1 where there are no experts. */
-  experts: number;
-  windows: MatrixWindow[];
-  parts: MatrixPart[];
-  bias: Tensor | null;
-  /** What low-rank adapters add, for the rows that have one; comes and goes with them. */
-  lora: LoraFactors | null;
+  windows: readonly MatrixWindow[];
 }
 
 /** Layout in shaders/lib/lora.wgsl. */
@@ -62,19 +55,81 @@ export interface LoraFactors {
   rank: number;
 }
 
-const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
-/** k's in one step of weights/$W.wgsl. */
-export const STEP: Record<Format, number> = { f32: 4, f16: 4, bf16: 4, int8: 4, int4: 8 };
-
 const GROUP = 32;
 const BLOCK = 32;
 
-export function hasScales(format: Format): boolean {
-  return format === 'int8' || format === 'int4';
+/** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
+export class Matrix {
+  readonly k: number;
+  readonly columns: number;
+  readonly kernel: 1 | 3;
+  /** Number of matrices of this shape; 1 where there are no experts. */
+  readonly experts: number;
+  readonly parts: readonly MatrixPart[];
+  bias: Tensor | null = null;
+  /** Factors that low-rank adapters add for the rows that have one; set and cleared as adapters come and go. */
+  lora: LoraFactors | null = null;
+  #placed: PlacedMatrix | null = null;
+
+  constructor(k: number, parts: readonly MatrixPart[], { kernel = 1, experts = 1 }: MatrixForm = {}) {
+    this.k = k;
+    this.parts = parts;
+    this.kernel = kernel;
+    this.experts = experts;
+    this.columns = parts.reduce((sum, part) => sum + part.rows, 0) / experts;
+  }
+
+  /** Gives the matrix its bytes, or others. Tapes recorded before keep those that it had. */
+  place(placed: PlacedMatrix): void {
+    this.#placed = placed;
+  }
+
+  get #bytes(): PlacedMatrix {
+    if (this.#placed === null)
+      throw new Error(`${this.name} has no bytes yet: place it before it is recorded`);
+    return this.#placed;
+  }
+
+  /** Name of the first checkpoint tensor; for labels. */
+  get name(): string {
+    return this.parts[0]!.name;
+  }
+
+  get format(): WeightFormat {
+    return this.#bytes.format;
+  }
+
+  get winograd(): boolean {
+    return this.#bytes.winograd;
+  }
+
+  get windows(): readonly MatrixWindow[] {
+    return this.#bytes.windows;
+  }
+
+  /** kh · kw of a convolution, 16 in Winograd's form, else 1. */
+  get taps(): number {
+    return tapsOf(this, this.winograd);
+  }
+
+  /** Blocks of 32 k's, those of all taps. */
+  get blocks(): number {
+    return blocksOf(this, this.winograd);
+  }
+}
+
+type Shape = Pick<Matrix, 'k' | 'columns' | 'kernel' | 'experts' | 'name'>;
+
+function tapsOf({ kernel }: Pick<Shape, 'kernel'>, winograd: boolean): number {
+  return winograd ? 16 : kernel * kernel;
+}
+
+function blocksOf(shape: Pick<Shape, 'k' | 'kernel'>, winograd: boolean): number {
+  return tapsOf(shape, winograd) * Math.ceil(shape.k / BLOCK);
 }
 
 /** Groups of one expert's columns. */
-export function expertGroups({ columns }: Matrix): number {
+export function expertGroups({ columns }: Pick<Shape, 'columns'>): number {
   return groupsOf(columns);
 }
 
@@ -83,12 +138,7 @@ function groupsOf(columns: number): number {
   return 2 * Math.ceil(columns / (2 * GROUP));
 }
 
-/** Bytes of one group's block. */
-function codeBytes(format: Format): number {
-  return (GROUP * BLOCK * BITS[format]) / 8;
-}
-
-/** Rows of several tensors one after the other (q, k and v). */
+/** Parts for the rows of several tensors one after the other (q, k and v). */
 export function stacked(parts: readonly { name: string; rows: number }[]): MatrixPart[] {
   let firstColumn = 0;
   return parts.map(({ name, rows }) => {
@@ -98,7 +148,7 @@ export function stacked(parts: readonly { name: string; rows: number }[]): Matri
   });
 }
 
-/** Rows of two tensors in turns of two, so that one lane holds both (gate and up). */
+/** Parts for the rows of two tensors in turns of two, so that one lane holds both (gate and up). */
 export function interleaved(first: string, second: string, rows: number): MatrixPart[] {
   return [first, second].map((name, i) => ({
     name,
@@ -108,12 +158,12 @@ export function interleaved(first: string, second: string, rows: number): Matrix
   }));
 }
 
-/** The same of one tensor's two halves (value and gate). */
+/** Parts for one tensor's two halves of `rows` rows, interleaved (value and gate). */
 export function interleavedHalves(name: string, rows: number): MatrixPart[] {
   return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i * rows }));
 }
 
-/** The parts of equally shaped matrices as one: each begins with a group of its own. */
+/** Parts of equally shaped matrices as one: each begins with a group of its own. */
 export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
   const columns = GROUP * groupsOf(each[0]!.reduce((sum, { rows }) => sum + rows, 0));
   return each.flatMap((parts, expert) =>
@@ -124,83 +174,89 @@ export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
   );
 }
 
-/** What a matrix is beyond rows and columns. */
-export interface MatrixForm {
-  /** Of a convolution, and whether its taps are held in Winograd's form. */
-  kernel?: 1 | 3;
-  winograd?: boolean;
-  /** The parts are those of so many matrices: see expertParts. */
-  experts?: number;
+/** A window that is still to be allocated. */
+export interface WindowPlan {
+  firstGroup: number;
+  groups: number;
+  /** Bytes of its codes, and of its scales: 0 where the format has none. */
+  codes: number;
+  scales: number;
 }
 
-export function allocateMatrix(
-  device: Device,
-  format: Format,
-  k: number,
-  parts: MatrixPart[],
-  label: string,
-  { kernel = 1, winograd = false, experts = 1 }: MatrixForm = {},
-): Matrix {
-  const columns = parts.reduce((sum, part) => sum + part.rows, 0) / experts;
-  const taps = winograd ? 16 : kernel * kernel;
-  const blocks = taps * Math.ceil(k / BLOCK);
-  const groups = experts * groupsOf(columns);
-  const perWindow = Math.floor(device.capabilities.bindingLimit / (blocks * codeBytes(format)));
+/** Windows that a matrix takes in a format, each within one binding. Throws unsupported where 32 rows exceed one. */
+export function planWindows(
+  shape: Shape,
+  { format, winograd, bindingLimit }: { format: WeightFormat; winograd: boolean; bindingLimit: number },
+): WindowPlan[] {
+  const each = groupBytes(format, blocksOf(shape, winograd));
+  const total = shape.experts * groupsOf(shape.columns);
+  const perWindow = Math.floor(bindingLimit / each.codes);
   if (perWindow === 0)
     throw new EngineError(
       'unsupported',
-      `${label}: 32 rows of ${taps * k} exceed one binding of ${device.capabilities.bindingLimit} bytes: choose another model, or an adapter that binds more`,
-      { param: label },
+      `${shape.name}: 32 rows of ${tapsOf(shape, winograd) * shape.k} exceed one binding of ${bindingLimit} bytes: choose another model, or an adapter that binds more`,
+      { param: shape.name },
     );
-  const windows = allocateWindows(device, label, groups, perWindow, [
-    blocks * codeBytes(format),
-    hasScales(format) ? blocks * GROUP * 4 : 0,
-  ]);
-  const wholeGroups = Math.floor(columns / GROUP);
-  const isPadded = groupsOf(columns) > wholeGroups;
-  for (const window of windows) {
-    if (isPadded && (experts > 1 || window.firstGroup + window.groups > wholeGroups)) clear(device, window);
-  }
-  return { format, columns, k, taps, winograd, blocks, experts, windows, parts, bias: null, lora: null };
+  return Array.from({ length: Math.ceil(total / perWindow) }, (_, i) => {
+    const firstGroup = i * perWindow;
+    const groups = Math.min(perWindow, total - firstGroup);
+    return { firstGroup, groups, codes: groups * each.codes, scales: groups * each.scales };
+  });
 }
 
-/** `bytes` of a group's codes and scales. Where one window finds no room, those before it are given back. */
-function allocateWindows(
+/** Allocates a matrix's windows and places it there. Throws out_of_memory; then nothing stays allocated. */
+export function allocateWindows(
   device: Device,
-  label: string,
-  groups: number,
-  perWindow: number,
-  [codes, scales]: readonly [codes: number, scales: number],
-): MatrixWindow[] {
-  const windows: MatrixWindow[] = [];
+  matrix: Matrix,
+  { format, winograd = false }: { format: WeightFormat; winograd?: boolean },
+): void {
+  const { bindingLimit } = device.capabilities;
   const made: GPUBuffer[] = [];
   const region = (bytes: number): Region => {
-    const buffer = device.allocate('weights', label, bytes);
+    const buffer = device.allocate('weights', matrix.name, bytes);
     made.push(buffer);
     return { buffer, offset: 0, size: buffer.size };
   };
   try {
-    for (let firstGroup = 0; firstGroup < groups; firstGroup += perWindow) {
-      const count = Math.min(perWindow, groups - firstGroup);
-      windows.push({
-        codes: region(count * codes),
-        scales: scales > 0 ? region(count * scales) : null,
+    const windows = planWindows(matrix, { format, winograd, bindingLimit }).map(
+      ({ firstGroup, groups, codes, scales }): MatrixWindow => ({
+        codes: region(codes),
+        scales: scales > 0 ? region(scales) : null,
         firstGroup,
-        groups: count,
-      });
-    }
-    return windows;
+        groups,
+      }),
+    );
+    matrix.place({ format, winograd, windows });
+    windows.filter((window) => hasPadding(matrix, window)).forEach((window) => clear(device, window));
   } catch (error) {
     made.forEach((buffer) => device.free(buffer));
     throw error;
   }
 }
 
+/** A matrix with bytes of its own. */
+export function allocateMatrix(
+  device: Device,
+  format: WeightFormat,
+  k: number,
+  parts: readonly MatrixPart[],
+  { winograd = false, ...form }: MatrixForm & { winograd?: boolean } = {},
+): Matrix {
+  const matrix = new Matrix(k, parts, form);
+  allocateWindows(device, matrix, { format, winograd });
+  return matrix;
+}
+
+function hasPadding({ columns, experts }: Matrix, { firstGroup, groups }: MatrixWindow): boolean {
+  const wholeGroups = Math.floor(columns / GROUP);
+  return groupsOf(columns) > wholeGroups && (experts > 1 || firstGroup + groups > wholeGroups);
+}
+
 /** Columns that pad the last groups must be zero: they become the padding of activations. */
 function clear(device: Device, window: MatrixWindow): void {
   const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(window.codes.buffer);
-  if (window.scales) encoder.clearBuffer(window.scales.buffer);
+  encoder.clearBuffer(window.codes.buffer, window.codes.offset, window.codes.size);
+  if (window.scales) encoder.clearBuffer(window.scales.buffer, window.scales.offset, window.scales.size);
   device.gpu.queue.submit([encoder.finish()]);
 }
 
@@ -209,69 +265,9 @@ export function weightOperands(window: MatrixWindow): Record<string, Region> {
   return window.scales ? { codes: window.codes, scales: window.scales } : { codes: window.codes };
 }
 
-/** Packs those rows of `raw`, as they lie in the checkpoint, that are a part's; quantises where the format asks for it. */
-export function packRows(
-  device: Device,
-  matrix: Matrix,
-  part: MatrixPart,
-  chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number },
-): void {
-  const tape = new Tape(device, {});
-  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    tape.dispatch('pack.wgsl', {
-      params: { SOURCE: chunk.source, W: matrix.format, WINOGRAD: matrix.winograd },
-      args: {
-        rows: chunk.rows,
-        k: matrix.k,
-        taps: matrix.taps,
-        blocks: matrix.blocks,
-        first_row: chunk.firstRow - part.firstRow,
-        part_rows: part.rows,
-        unit: part.placement.unit,
-        unit_stride: part.placement.unitStride,
-        first_column: part.placement.firstColumn,
-        first_group: window.firstGroup,
-        groups: window.groups,
-      },
-      bind: { raw: chunk.raw, ...weightOperands(window) },
-      groups: () => [Math.ceil(chunk.rows / 64), matrix.blocks],
-    });
-  }
-  tape.finish();
-  tape.run({});
-  tape.destroy();
-}
-
 /** Whether columns of a part lie in a window. */
-function reaches({ rows, placement }: MatrixPart, { firstGroup, groups }: MatrixWindow): boolean {
+export function reaches({ rows, placement }: MatrixPart, { firstGroup, groups }: MatrixWindow): boolean {
   const { firstColumn, unit, unitStride } = placement;
   const lastColumn = firstColumn + Math.floor((rows - 1) / unit) * unitStride + ((rows - 1) % unit);
   return lastColumn >= firstGroup * GROUP && firstColumn < (firstGroup + groups) * GROUP;
-}
-
-/** Widens values, from the one after `skip` on, into `y`: a vector's placed like rows of a part, or a table's rows. */
-export function widen(
-  device: Device,
-  y: Tensor,
-  placement: Placement,
-  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number },
-): void {
-  const tape = new Tape(device, {});
-  const groups = Math.ceil(chunk.size / 64);
-  const across = Math.min(groups, device.capabilities.maxWorkgroups);
-  tape.dispatch('widen.wgsl', {
-    params: { SOURCE: chunk.source },
-    args: {
-      skip: chunk.skip ?? 0,
-      size: chunk.size,
-      unit: placement.unit,
-      unit_stride: placement.unitStride,
-      first: placement.firstColumn,
-    },
-    bind: { raw: chunk.raw, y },
-    groups: () => [across, Math.ceil(groups / across)],
-  });
-  tape.finish();
-  tape.run({});
-  tape.destroy();
 }

@@ -36,7 +36,7 @@ const OTHER_TILE_ROWS = [16, 24, 32];
 export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }: Product): Tiled {
   const { lanes, device } = tape;
   const { columns, k, taps, format } = weight;
-  const tuned = `${kernel} ${format}, ${rows} rows, ${columns} columns, ${taps} x ${k}`;
+  const tuned = `${kernel} ${format.name}, ${rows} rows, ${columns} columns, ${taps} x ${k}`;
   const { columnLanes } = device.capabilities;
   const standard = { rows: tileRows ?? standardRows(tape, weight), columnLanes };
   if (tape.plain) return { tuned, tiling: standard };
@@ -51,9 +51,9 @@ export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }:
 
 /** Larger tiles share the loads of a weight among more rows, where there are lanes to share the rows among. */
 function standardRows({ lanes, device }: Tape, { format, winograd }: Matrix): number {
-  const { usual, winograd: ofWinograd, except } = device.profile.tileRows;
-  const rows = except[format] ?? (winograd ? ofWinograd : usual);
-  return lanes > 1 && rows % lanes === 0 ? rows : TILE_ROWS;
+  const { usual, winograd: ofWinograd } = device.profile.tileRows;
+  const rows = winograd ? ofWinograd : usual;
+  return format.tallTiles && lanes > 1 && rows % lanes === 0 ? rows : TILE_ROWS;
 }
 
 /** A product before its K is divided. */

@@ -99,7 +99,7 @@ function recordProduct(
         COLUMN_LANES: columnLanes,
         HELD: Math.max(8, Math.floor(((MOST_HELD / tileRows) * tape.lanes) / 8) * 8),
         ROLLED: tape.device.profile.rolledTaps,
-        W: weight.format,
+        W: weight.format.name,
       },
       args: {
         x_quads: inputs.stride / 4,

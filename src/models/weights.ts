@@ -1,43 +1,220 @@
-// How a model page names its weights: once, by the checkpoint's own names, with their shapes. Asking reserves the bytes;
-// the engine fills them afterwards, and refuses a checkpoint with names nobody asked for.
+// Names and shapes of the weights that a model page reads, by the checkpoint's own names. A page is run once on a WeightTable: it gets
+// handles (matrices and tensors without bytes) for its functions to close over, and leaves a list of requests as plain data.
+// Everything else about weights reads that list: engine/weights.
 
 import type { Tensor } from '../gpu/tensor.ts';
-import type { Matrix } from '../kernels/matrix.ts';
+import { expertParts, interleaved, interleavedHalves, Matrix, stacked } from '../kernels/matrix.ts';
+import type { MatrixPart } from '../kernels/matrix.ts';
+import { floatTensor } from '../kernels/widen.ts';
 
 export interface Rows {
   name: string;
   rows: number;
 }
 
+/**
+ * Where the tensors' rows stand: one tensor after another; two in turns of two rows; the two halves of one tensor in turns of two rows;
+ * rows of a table; values of a vector.
+ */
+export type Layout = 'stacked' | 'interleaved' | 'halves' | 'table' | 'vector';
+
+/** What a weight is for. Routers, tables and vectors are never quantised: what they decide must not depend on a rounding. */
+export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
+
+/** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
+export type Split = 'none' | 'columns' | 'rows';
+
+export interface WeightRequest {
+  /** Tensors of the checkpoint, those of one expert before those of the next. */
+  readonly names: readonly string[];
+  /** Rows of each of them. */
+  readonly rows: readonly number[];
+  /** Columns of each; channels of a convolution; 1 for vectors. */
+  readonly k: number;
+  readonly layout: Layout;
+  readonly role: Role;
+  /** A bias for each of `names`; null: none. */
+  readonly bias: readonly string[] | null;
+  readonly split: Split;
+  /** Number of equally shaped matrices that `names` make up. */
+  readonly experts: number;
+  /** Of a convolution. */
+  readonly kernel: 1 | 3;
+  readonly stride: 1 | 2;
+}
+
+export type WeightHandle = Matrix | Tensor;
+
+export interface MatrixOptions {
+  /** x.weight comes with x.bias. */
+  bias?: boolean;
+  split?: Split;
+}
+
 export interface ConvOptions {
   bias?: boolean;
-  /** 1 unless told otherwise: only such weights may be held in a form that takes fewer products. */
   stride?: 1 | 2;
 }
 
-export interface WeightTable {
-  /** Whether the checkpoint holds a tensor of this name; for what some checkpoints lack or name otherwise. */
-  has(name: string): boolean;
+const PLAIN = { layout: 'stacked', bias: null, split: 'none', experts: 1, kernel: 1, stride: 1 } as const;
+
+export class WeightTable {
+  readonly requests: WeightRequest[] = [];
+  /** One for each request. */
+  readonly handles: WeightHandle[] = [];
+  /** Names that a checkpoint may hold although the page does not read them. */
+  readonly ignored: RegExp[] = [];
+  readonly #names: { has(name: string): boolean };
+
+  /** `names`: tensors of the checkpoint. */
+  constructor(names: { has(name: string): boolean }) {
+    this.#names = names;
+  }
+
+  /** Whether the checkpoint has a tensor of this name; for weights that some checkpoints lack or name otherwise. */
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
   /** [size], as f32 */
-  vector(name: string, size: number): Tensor;
+  vector(name: string, size: number): Tensor {
+    const request = {
+      ...PLAIN,
+      names: [name],
+      rows: [size],
+      k: 1,
+      layout: 'vector',
+      role: 'vector',
+    } as const;
+    return this.#tensor(request, [size]);
+  }
+
   /** [rows, columns], as f32 */
-  table(name: string, rows: number, columns: number): Tensor;
+  table(name: string, rows: number, columns: number): Tensor {
+    const request = { ...PLAIN, names: [name], rows: [rows], k: columns } as const;
+    return this.#tensor({ ...request, layout: 'table', role: 'table' }, [rows, columns]);
+  }
+
   /** [rows, k], or [rows, k, 1, 1] as 1×1 convolutions are stored. */
-  matrix(name: string, rows: number, k: number, bias?: string): Matrix;
-  /** [rows, k] as stored, even where matrices are quantised: what it decides must not hang on a rounding. */
-  router(name: string, rows: number, k: number): Matrix;
-  /** Each expert's [rows, k], of which a row meets those it is routed to. */
-  experts(names: readonly string[], rows: number, k: number): Matrix;
-  /** Each expert's two [rows, k] that SwiGLU takes together. */
-  expertGateUps(pairs: readonly { gate: string; up: string }[], rows: number, k: number): Matrix;
-  /** A convolution's [out, in, kernel, kernel], or [out, in] for kernel 1; with a bias unless told otherwise (x.weight → x.bias). */
-  conv(name: string, out: number, channels: number, kernel: 1 | 3, options?: ConvOptions): Matrix;
-  /** Several [rows, k] one after the other, each with a bias where `bias` is set (x.weight → x.bias). */
-  stacked(parts: readonly Rows[], k: number, bias?: boolean): Matrix;
+  matrix(name: string, rows: number, k: number, options: MatrixOptions = {}): Matrix {
+    return this.stacked([{ name, rows }], k, options);
+  }
+
+  /** Several [rows, k] one after the other. */
+  stacked(parts: readonly Rows[], k: number, { bias = false, split = 'none' }: MatrixOptions = {}): Matrix {
+    return this.#matrix({ ...PLAIN, ...listed(parts, bias), k, role: 'linear', split });
+  }
+
+  /** Rows by token id, [rows, k]; also the head of models that tie it. */
+  embedding(name: string, rows: number, k: number): Matrix {
+    return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'embedding', split: 'columns' });
+  }
+
+  /** [rows, k] as stored, even where matrices are quantised. */
+  router(name: string, rows: number, k: number): Matrix {
+    return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'router' });
+  }
+
   /** Two [rows, k] that SwiGLU takes together. */
-  gateUp(gate: string, up: string, rows: number, k: number, bias?: boolean): Matrix;
+  gateUp(gate: string, up: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
+    const parts = [gate, up].map((name) => ({ name, rows }));
+    const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'interleaved', role: 'linear' } as const;
+    return this.#matrix({ ...request, split: 'columns' });
+  }
+
   /** One [2 · rows, k], values over gates, that GEGLU takes together. */
-  geglu(name: string, rows: number, k: number, bias?: boolean): Matrix;
-  /** Names a checkpoint may hold though the model does not read them. */
-  ignore(names: RegExp): void;
+  geglu(name: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
+    const parts = [{ name, rows: 2 * rows }];
+    const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'halves', role: 'linear' } as const;
+    return this.#matrix({ ...request, split: 'columns' });
+  }
+
+  /** Each expert's [rows, k]: a row of activations meets those that it is routed to. */
+  experts(names: readonly string[], rows: number, k: number): Matrix {
+    const parts = names.map((name) => ({ name, rows }));
+    const request = { ...PLAIN, ...listed(parts, false), k, role: 'expert' } as const;
+    return this.#matrix({ ...request, experts: names.length, split: 'rows' });
+  }
+
+  /** Each expert's two [rows, k] that SwiGLU takes together. */
+  expertGateUps(pairs: readonly { gate: string; up: string }[], rows: number, k: number): Matrix {
+    const parts = pairs.flatMap(({ gate, up }) => [gate, up].map((name) => ({ name, rows })));
+    const request = { ...PLAIN, ...listed(parts, false), k, layout: 'interleaved', role: 'expert' } as const;
+    return this.#matrix({ ...request, experts: pairs.length, split: 'columns' });
+  }
+
+  /** A convolution's [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
+  conv(
+    name: string,
+    out: number,
+    channels: number,
+    kernel: 1 | 3,
+    { bias = true, stride = 1 }: ConvOptions = {},
+  ): Matrix {
+    const parts = [{ name, rows: out }];
+    return this.#matrix({ ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride });
+  }
+
+  /** Names that need not be read. */
+  ignore(names: RegExp): void {
+    this.ignored.push(names);
+  }
+
+  #matrix(request: WeightRequest): Matrix {
+    const parts = partsOf(request);
+    const matrix = new Matrix(request.k, parts, request);
+    if (request.bias) matrix.bias = floatTensor([matrix.columns]);
+    return this.#add(request, matrix);
+  }
+
+  #tensor(request: WeightRequest, shape: number[]): Tensor {
+    return this.#add(request, floatTensor(shape));
+  }
+
+  #add<Handle extends WeightHandle>(request: WeightRequest, handle: Handle): Handle {
+    this.requests.push(request);
+    this.handles.push(handle);
+    return handle;
+  }
+}
+
+function listed(parts: readonly Rows[], bias: boolean): Pick<WeightRequest, 'names' | 'rows' | 'bias'> {
+  const names = parts.map(({ name }) => name);
+  return {
+    names,
+    rows: parts.map(({ rows }) => rows),
+    bias: bias ? names.map((name) => name.replace(/weight$/, 'bias')) : null,
+  };
+}
+
+/** The places of a request's rows among the columns of its matrix. */
+export function partsOf({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
+  const each = names.length / experts;
+  const parts = Array.from({ length: experts }, (_, expert) => {
+    const at = expert * each;
+    if (layout === 'interleaved') return interleaved(names[at]!, names[at + 1]!, rows[at]!);
+    if (layout === 'halves') return interleavedHalves(names[at]!, rows[at]! / 2);
+    return stacked(names.slice(at, at + each).map((name, i) => ({ name, rows: rows[at + i]! })));
+  });
+  return experts === 1 ? parts[0]! : expertParts(parts);
+}
+
+/** A tensor that a request reads. */
+export interface RequestedTensor {
+  name: string;
+  shape: readonly number[];
+}
+
+/** All tensors that a request reads, weights before biases. */
+export function tensorsOf({ names, rows, k, kernel, layout, bias }: WeightRequest): RequestedTensor[] {
+  const behind = layout === 'vector' ? [] : kernel > 1 ? [k, kernel, kernel] : [k];
+  return [
+    ...names.map((name, i) => ({ name, shape: [rows[i]!, ...behind] })),
+    ...(bias ?? []).map((name, i) => ({ name, shape: [rows[i]!] })),
+  ];
+}
+
+/** Whether a quantiser may touch the weights of a role. Convolutions are quantised as linear layers are. */
+export function mayQuantise(role: Role): boolean {
+  return role === 'linear' || role === 'embedding' || role === 'expert' || role === 'conv';
 }

@@ -7,6 +7,7 @@ import { dispatchTimes } from '../../src/gpu/kernel-times.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { linear } from '../../src/kernels/matmul.ts';
+import { FORMATS } from '../../src/kernels/formats.ts';
 import { allocateMatrix, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 
@@ -15,8 +16,8 @@ let up: Matrix;
 let down: Matrix;
 beforeAll(async () => {
   device = await openTestDevice();
-  up = allocateMatrix(device, 'f32', 64, stacked([{ name: 'up', rows: 128 }]), 'up');
-  down = allocateMatrix(device, 'f32', 128, stacked([{ name: 'down', rows: 64 }]), 'down');
+  up = allocateMatrix(device, FORMATS.f32, 64, stacked([{ name: 'up', rows: 128 }]));
+  down = allocateMatrix(device, FORMATS.f32, 128, stacked([{ name: 'down', rows: 64 }]));
 });
 afterAll(() => device.destroy());
 
@@ -53,7 +54,7 @@ it('times every variant of every product once, and asks no second time', async (
 it('ends where its listener does, and leaves the choice as it was', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   const other = await openTestDevice();
-  const matrix = allocateMatrix(other, 'f32', 64, stacked([{ name: 'w', rows: 96 }]), 'w');
+  const matrix = allocateMatrix(other, FORMATS.f32, 64, stacked([{ name: 'w', rows: 96 }]));
   const one = (tape: Tape): Tensor[] => [linear(tape.tensor([32, 64]), matrix)];
   const enough = () => {
     throw new Error('cancelled');

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../src/kernels/check-values.ts';
-import type { SourceFormat } from '../../src/kernels/matrix.ts';
+import { type SourceFormat } from '../../src/kernels/formats.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random, upload } from './compute.ts';
 

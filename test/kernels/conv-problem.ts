@@ -6,7 +6,7 @@ import type { Tensor } from '../../src/gpu/tensor.ts';
 import type { Columns } from '../../src/kernels/columns.ts';
 import { conv2d } from '../../src/kernels/conv2d.ts';
 import type { Conv2dOptions } from '../../src/kernels/convolution.ts';
-import type { Format } from '../../src/kernels/matrix.ts';
+import { type FormatName as Format } from '../../src/kernels/formats.ts';
 import { Random, type Input } from './compute.ts';
 import { computeImages, packConv, type ConvWeights } from './images.ts';
 

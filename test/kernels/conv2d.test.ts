@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import type { Format } from '../../src/kernels/matrix.ts';
+import { type FormatName as Format } from '../../src/kernels/formats.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { differingRows } from './compute.ts';
 import { expectRight, problem, run, worstError, type Case } from './conv-problem.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { embedTokens } from '../../src/kernels/embed-tokens.ts';
-import { stacked, type Format } from '../../src/kernels/matrix.ts';
+import { type FormatName as Format } from '../../src/kernels/formats.ts';
+import { stacked } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';

@@ -2,7 +2,9 @@
 
 import type { Device } from '../../src/gpu/device.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
-import { allocateMatrix, packRows, stacked, type Format, type Matrix } from '../../src/kernels/matrix.ts';
+import { FORMATS, type FormatName as Format } from '../../src/kernels/formats.ts';
+import { allocateMatrix, stacked, type Matrix } from '../../src/kernels/matrix.ts';
+import { packRows } from '../../src/kernels/pack.ts';
 import { compute, upload, type Input, type Random } from './compute.ts';
 import { weightsFor } from './packed.ts';
 
@@ -29,7 +31,7 @@ export function packConv(device: Device, shape: ConvShape, random: Random): Conv
   const taps = kernel * kernel;
   const values = transposed(weightsFor(format, out * taps, channels, random), out, taps, channels);
   const part = stacked([{ name: 'conv', rows: out }])[0]!;
-  const matrix = allocateMatrix(device, format, channels, [part], 'conv', { kernel, winograd });
+  const matrix = allocateMatrix(device, FORMATS[format], channels, [part], { kernel, winograd });
   const row = channels * taps;
   for (let firstRow = 0; firstRow < out; firstRow += CHUNK_ROWS) {
     const rows = Math.min(CHUNK_ROWS, out - firstRow);

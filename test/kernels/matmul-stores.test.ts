@@ -96,7 +96,7 @@ function pairedAt(i: number, half: number): number {
 function packHalves(on: Device, k: number, weights: Float32Array, half: number): Matrix {
   const parts = interleavedHalves('w', half);
   const flat = parts.map((part) => ({ ...part, firstRow: 0 }));
-  return { ...packMatrix(on, 'f32', k, flat, weights), parts };
+  return packMatrix(on, 'f32', k, flat, weights);
 }
 
 function dot(of: Problem, row: number, column: number): { sum: number; size: number } {

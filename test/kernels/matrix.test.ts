@@ -2,23 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import {
-  allocateMatrix,
-  hasScales,
-  interleaved,
-  packRows,
-  stacked,
-  widen,
-  type Format,
-  type Matrix,
-  type SourceFormat,
-} from '../../src/kernels/matrix.ts';
+import { FORMATS, type FormatName, type SourceFormat } from '../../src/kernels/formats.ts';
+import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
+import { packRows } from '../../src/kernels/pack.ts';
+import { widen } from '../../src/kernels/widen.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { f16Bits, f16Value, poison, Random, toF16, upload } from './compute.ts';
 
-const FORMATS: Format[] = ['f32', 'f16', 'bf16', 'int8', 'int4'];
+const NAMES = Object.keys(FORMATS) as FormatName[];
 const SOURCES: SourceFormat[] = ['f32', 'f16', 'bf16'];
-const BITS: Record<Format, number> = { f32: 32, f16: 16, bf16: 16, int8: 8, int4: 4 };
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -61,7 +53,7 @@ interface Code {
 
 /** Reads [column][k] by the layout that shaders/weights documents. */
 async function unpack(matrix: Matrix): Promise<(column: number, k: number) => Code> {
-  const perWord = 32 / BITS[matrix.format];
+  const perWord = 32 / matrix.format.bits;
   const windows = await Promise.all(
     matrix.windows.map(async ({ codes, scales, firstGroup, groups }) => ({
       codes: new Uint32Array(await device.read(codes)),
@@ -75,15 +67,15 @@ async function unpack(matrix: Matrix): Promise<(column: number, k: number) => Co
     const window = windows.find((held) => group >= held.firstGroup && group < held.firstGroup + held.groups)!;
     const row = (group - window.firstGroup) * matrix.blocks * (32 / perWord) + Math.floor(k / perWord);
     const code =
-      (window.codes[row * 32 + (column % 32)]! >>> ((k % perWord) * BITS[matrix.format])) &
-      (2 ** BITS[matrix.format] - 1);
+      (window.codes[row * 32 + (column % 32)]! >>> ((k % perWord) * matrix.format.bits)) &
+      (2 ** matrix.format.bits - 1);
     const block = (group - window.firstGroup) * matrix.blocks + Math.floor(k / 32);
     const scale = window.scales?.[block * 32 + (column % 32)] ?? 1;
-    return { code, scale, value: decode(matrix.format, code, scale) };
+    return { code, scale, value: decode(matrix.format.name, code, scale) };
   };
 }
 
-function decode(format: Format, code: number, scale: number): number {
+function decode(format: string, code: number, scale: number): number {
   if (format === 'f32') return floatOf(code >>> 0);
   if (format === 'f16') return f16Value(code);
   if (format === 'bf16') return floatOf((code << 16) >>> 0);
@@ -96,7 +88,7 @@ function worse(a: number, b: number): number {
 }
 
 /** How far a decoded value may lie from the one that was packed. */
-function tolerance(format: Format, source: SourceFormat, wanted: number, { code, scale }: Code): number {
+function tolerance(format: FormatName, source: SourceFormat, wanted: number, { code, scale }: Code): number {
   if (format === 'f32' || format === source) return 0;
   if (format === 'f16') return Math.abs(wanted) * 2 ** -10; // WGSL lets it round either way
   if (format === 'bf16') return Math.abs(wanted) * 2 ** -8;
@@ -106,15 +98,17 @@ function tolerance(format: Format, source: SourceFormat, wanted: number, { code,
 }
 
 for (const source of SOURCES) {
-  it.each(FORMATS)(`${source} packed as %s`, async (format) => {
+  it.each(NAMES)(`${source} packed as %s`, async (format) => {
     const random = new Random(7);
     const [rows, k] = [131, 67];
     const { bytes, values } = stored(source, rows * k, random);
     const parts = stacked([{ name: 'w', rows }]);
-    const matrix = allocateMatrix(device, format, k, parts, 'w');
+    const matrix = allocateMatrix(device, FORMATS[format], k, parts);
     // In whole pairs of groups of 32 columns, and whole blocks of 32 k's.
     const sizes = matrix.windows.map(({ codes, scales }) => [codes.size, scales?.size ?? 0]);
-    expect(sizes).toEqual([[(192 * 96 * BITS[format]) / 8, BITS[format] < 16 ? 192 * 3 * 4 : 0]]);
+    expect(sizes).toEqual([
+      [(192 * 96 * FORMATS[format].bits) / 8, FORMATS[format].bits < 16 ? 192 * 3 * 4 : 0],
+    ]);
     packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source, firstRow: 0, rows });
     const at = await unpack(matrix);
     let [excess, scaleError] = [0, 0];
@@ -128,7 +122,7 @@ for (const source of SOURCES) {
         extremes[block] = Math.max(extremes[block]!, Math.abs(wanted));
       }
       // The extreme of a block is exact but for the scale's rounding: a smaller scale would cut it, a larger one waste codes.
-      if (!hasScales(format)) continue;
+      if (FORMATS[format].scale === null) continue;
       extremes.forEach((extreme, block) => {
         const scale = Math.abs(at(row, block * 32).scale);
         scaleError = worse(scaleError, Math.abs((scale * (format === 'int8' ? 127 : 8)) / extreme - 1));
@@ -143,21 +137,21 @@ for (const source of SOURCES) {
 it('bf16 rounds to nearest, ties to even', async () => {
   const bits = [0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0xbf818000, 0x3fffffff];
   const parts = stacked([{ name: 'w', rows: 1 }]);
-  const matrix = allocateMatrix(device, 'bf16', bits.length, parts, 'w');
+  const matrix = allocateMatrix(device, FORMATS.bf16, bits.length, parts);
   const raw = upload(device, Uint32Array.from(bits));
   packRows(device, matrix, parts[0]!, { raw, source: 'f32', firstRow: 0, rows: 1 });
   const at = await unpack(matrix);
   expect(bits.map((_, k) => at(0, k).code)).toEqual([0x3f80, 0x3f82, 0x3f80, 0x3f81, 0xbf82, 0x4000]);
 });
 
-it.each(FORMATS)('columns and k’s that pad %s are zero, whatever the buffer held', async (format) => {
+it.each(NAMES)('columns and k’s that pad %s are zero, whatever the buffer held', async (format) => {
   const random = new Random(8);
   const [rows, k] = [5, 33];
-  const old = allocateMatrix(device, format, k, stacked([{ name: 'old', rows: 128 }]), 'old');
+  const old = allocateMatrix(device, FORMATS[format], k, stacked([{ name: 'old', rows: 128 }]));
   old.windows.forEach(({ codes }) => poison(device, codes));
   old.windows.forEach(({ codes }) => device.free(codes.buffer));
   const parts = stacked([{ name: 'w', rows }]);
-  const matrix = allocateMatrix(device, format, k, parts, 'w');
+  const matrix = allocateMatrix(device, FORMATS[format], k, parts);
   const { bytes } = stored('f32', rows * k, random);
   packRows(device, matrix, parts[0]!, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
   const at = await unpack(matrix);
@@ -170,7 +164,7 @@ it.each(FORMATS)('columns and k’s that pad %s are zero, whatever the buffer he
 
 it.each(['int8', 'int4'] as const)('a block of zeros in %s is zeros', async (format) => {
   const parts = stacked([{ name: 'w', rows: 1 }]);
-  const matrix = allocateMatrix(device, format, 64, parts, 'w');
+  const matrix = allocateMatrix(device, FORMATS[format], 64, parts);
   const values = new Float32Array(64).fill(1, 32);
   packRows(device, matrix, parts[0]!, { raw: upload(device, values), source: 'f32', firstRow: 0, rows: 1 });
   const at = await unpack(matrix);
@@ -187,7 +181,7 @@ describe('parts', () => {
       { name: 'k', rows: 37 },
       { name: 'v', rows: 1 },
     ]);
-    const matrix = allocateMatrix(device, 'f32', k, parts, 'qkv');
+    const matrix = allocateMatrix(device, FORMATS.f32, k, parts);
     expect(matrix.columns).toBe(138);
     const all: number[] = [];
     for (const part of parts) {
@@ -208,7 +202,7 @@ describe('parts', () => {
     const random = new Random(rows);
     const k = 5;
     const parts = interleaved('gate', 'up', rows);
-    const matrix = allocateMatrix(device, 'f32', k, parts, 'gate-up');
+    const matrix = allocateMatrix(device, FORMATS.f32, k, parts);
     const sides = parts.map((part) => {
       const { bytes, values } = stored('f32', rows * k, random);
       packRows(device, matrix, part, { raw: upload(device, bytes), source: 'f32', firstRow: 0, rows });
@@ -225,13 +219,13 @@ describe('parts', () => {
 });
 
 describe('windows of 256 KiB', () => {
-  it.each(FORMATS)('%s', async (format) => {
+  it.each(NAMES)('%s', async (format) => {
     const narrow = disguise(device, { bindingLimit: 256 << 10 });
     const random = new Random(11);
     const [rows, k] = [700, { f32: 330, f16: 330, bf16: 330, int8: 550, int4: 1100 }[format]];
     const { bytes, values } = stored('f16', rows * k, random);
     const parts = stacked([{ name: 'w', rows }]);
-    const matrix = allocateMatrix(narrow, format, k, parts, 'w');
+    const matrix = allocateMatrix(narrow, FORMATS[format], k, parts);
     expect(matrix.windows.length).toBeGreaterThan(1);
     expect(matrix.windows.reduce((sum, { groups }) => sum + groups, 0)).toBe(22);
     for (let row = 0; row < rows; row += 100) {
@@ -253,7 +247,7 @@ describe('windows of 256 KiB', () => {
 
   it.each(['f32', 'int4'] as const)('%s that finds no room for all of them keeps none', (format) => {
     const narrow = disguise(device, { bindingLimit: 256 << 10, memoryBudget: 400 << 10 });
-    expect(() => allocateMatrix(narrow, format, 1024, stacked([{ name: 'w', rows: 1024 }]), 'w')).toThrow(
+    expect(() => allocateMatrix(narrow, FORMATS[format], 1024, stacked([{ name: 'w', rows: 1024 }]))).toThrow(
       /w needs .* memory budget/,
     );
     expect(narrow.memoryUsed).toBe(0);
@@ -261,7 +255,7 @@ describe('windows of 256 KiB', () => {
 
   it('32 rows that exceed a binding are refused', () => {
     const narrow = disguise(device, { bindingLimit: 64 << 10 });
-    expect(() => allocateMatrix(narrow, 'f32', 1000, stacked([{ name: 'w', rows: 3 }]), 'wide')).toThrow(
+    expect(() => allocateMatrix(narrow, FORMATS.f32, 1000, stacked([{ name: 'wide', rows: 3 }]))).toThrow(
       /wide: 32 rows of 1000 exceed one binding/,
     );
   });

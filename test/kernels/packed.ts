@@ -1,14 +1,9 @@
 // Weights whose values a packed format holds exactly, so that a reference needs no quantiser of its own.
 
 import type { Device } from '../../src/gpu/device.ts';
-import {
-  allocateMatrix,
-  packRows,
-  type Format,
-  type Matrix,
-  type MatrixForm,
-  type MatrixPart,
-} from '../../src/kernels/matrix.ts';
+import { FORMATS, type FormatName as Format } from '../../src/kernels/formats.ts';
+import { allocateMatrix, type Matrix, type MatrixForm, type MatrixPart } from '../../src/kernels/matrix.ts';
+import { packRows } from '../../src/kernels/pack.ts';
 import { toF16, upload, type Random } from './compute.ts';
 
 /** rows × k values in ±1. */
@@ -53,7 +48,7 @@ export function packMatrix(
   values: Float32Array,
   form: MatrixForm = {},
 ): Matrix {
-  const matrix = allocateMatrix(device, format, k, parts, 'test matrix', form);
+  const matrix = allocateMatrix(device, FORMATS[format], k, parts, form);
   let first = 0;
   for (const part of parts) {
     for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {

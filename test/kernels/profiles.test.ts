@@ -11,7 +11,8 @@ import { attention } from '../../src/kernels/attention.ts';
 import type { KvPages } from '../../src/kernels/batch.ts';
 import { conv2d } from '../../src/kernels/conv2d.ts';
 import { linear } from '../../src/kernels/matmul.ts';
-import { allocateMatrix, interleaved, stacked, type Format, type Matrix } from '../../src/kernels/matrix.ts';
+import { FORMATS, type FormatName } from '../../src/kernels/formats.ts';
+import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { sample } from '../../src/kernels/sample.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { batchOf, upload } from './compute.ts';
@@ -48,7 +49,7 @@ const CAPACITY: Sizes = { rows: 48, tiles: 3, tileRows: 16, sampled: 2, contextP
 function record(on: Device): Tape {
   const tape = new Tape(on, CAPACITY);
   const owned = (shape: (number | string)[]): Tensor => tape.tensor(shape);
-  for (const format of ['f32', 'f16', 'int8', 'int4'] satisfies Format[]) {
+  for (const format of ['f32', 'f16', 'int8', 'int4'] satisfies FormatName[]) {
     const weight = matrix(on, format, 1);
     linear(owned(['rows', 130]), weight);
     linear(owned([4, 130]), weight);
@@ -68,7 +69,7 @@ function record(on: Device): Tape {
   return tape;
 }
 
-function matrix(on: Device, format: Format, kernel: 1 | 3, winograd = false): Matrix {
+function matrix(on: Device, format: FormatName, kernel: 1 | 3, winograd = false): Matrix {
   const parts = kernel === 1 ? interleaved('gate', 'up', 67) : stacked([{ name: 'w', rows: 134 }]);
-  return allocateMatrix(on, format, 130, parts, 'w', { kernel, winograd });
+  return allocateMatrix(on, FORMATS[format], 130, parts, { kernel, winograd });
 }

@@ -3,13 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import {
-  allocateMatrix,
-  packRows,
-  stacked,
-  type MatrixWindow,
-  type SourceFormat,
-} from '../../src/kernels/matrix.ts';
+import { FORMATS, type SourceFormat } from '../../src/kernels/formats.ts';
+import { allocateMatrix, stacked, type MatrixWindow } from '../../src/kernels/matrix.ts';
+import { packRows } from '../../src/kernels/pack.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { f16Value, Random, upload } from './compute.ts';
 
@@ -141,7 +137,7 @@ async function packed(
 ): Promise<{ scale: number; codes: number[] }[]> {
   const rows = blocks.length;
   const parts = stacked([{ name: 'w', rows }]);
-  const matrix = allocateMatrix(device, format, BLOCK, parts, 'w');
+  const matrix = allocateMatrix(device, FORMATS[format], BLOCK, parts);
   const bits = blocks.flat();
   const raw = upload(device, source === 'f32' ? Uint32Array.from(bits) : toBytes(Uint16Array.from(bits)));
   packRows(device, matrix, parts[0]!, { raw, source, firstRow: 0, rows });

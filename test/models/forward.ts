@@ -3,6 +3,7 @@
 import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
 import { createLoraStore } from '../../src/engine/weights/adapt.ts';
 import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';
+import { FORMATS } from '../../src/kernels/formats.ts';
 import { openWeights } from '../../src/engine/weights/weights.ts';
 import { openCheckpoint } from '../../src/files/checkpoint/checkpoint.ts';
 import { openLora } from '../../src/files/checkpoint/lora.ts';
@@ -61,9 +62,14 @@ export async function openForward(
   const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
   const json = { ...checkpoint.config, ...options.overrides };
   const config = readLlamaConfig(json, checkpoint.architecture);
-  const weights = openWeights(device, checkpoint.tensors, options.format ?? null);
-  const { depth } = options;
-  const model = depth === undefined ? wholeModel(config, weights) : llamaStates(config, weights, depth);
+  const { depth, format: quantization = null } = options;
+  const weights = openWeights(
+    device,
+    checkpoint.tensors,
+    (table) => (depth === undefined ? wholeModel(config, table) : llamaStates(config, table, depth)),
+    { format: quantization && FORMATS[quantization] },
+  );
+  const model = weights.page;
   await weights.load();
   const loras = createLoraStore(device, weights.adaptable);
   for (const path of options.loras ?? []) {

@@ -67,11 +67,10 @@ export async function load<M>(
 ): Promise<M> {
   const source = await openDiskSource(golden.weightsPath);
   const { tensors } = await readSafetensors(source);
-  const weights = openWeights(device, tensors, null);
-  const model = build(weights);
+  const weights = openWeights(device, tensors, build, { format: null });
   await weights.load();
   await source.close();
-  return model;
+  return weights.page;
 }
 
 /** [batch, channels, height, width] → [batch, height, width, channels] */

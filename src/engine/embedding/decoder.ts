@@ -17,6 +17,7 @@ import {
   usefulPages,
 } from '../text/cache/kv-pages.ts';
 import { createStepBuffers, type StepBuffers } from '../text/step/step-buffers.ts';
+import { formatOf } from '../weights/plan.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { RunnerOptions } from './encoder.ts';
 import { vectorsOf, type EmbeddingRunner } from './runner.ts';
@@ -39,8 +40,10 @@ export async function openDecoder(
   }
   const config = readText(checkpoint.config, architecture);
   const quantized = options.quantization === 'none' ? null : options.quantization;
-  const weights = openWeights(device, checkpoint.tensors, quantized);
-  const forward = config.embed!(weights);
+  const weights = openWeights(device, checkpoint.tensors, config.embed!, {
+    format: formatOf(options.quantization),
+  });
+  const forward = weights.page;
   await weights.load({ onProgress: options.onProgress });
 
   const { dims } = config.rope;
@@ -91,7 +94,7 @@ export async function openDecoder(
 
   return {
     device,
-    parameters: weights.parameters(),
+    parameters: weights.parameters,
     dimensions: config.hidden,
     contextLength: Math.min(options.contextLength, config.context, pages * PAGE_TOKENS),
     pick(lengths) {

@@ -8,6 +8,7 @@ import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
 import { meanRows } from '../../kernels/mean-rows.ts';
 import { bert, type BertForward } from '../../models/text/bert.ts';
 import { readBertConfig } from '../../models/text/bert-config.ts';
+import { formatOf } from '../weights/plan.ts';
 import { openWeights } from '../weights/weights.ts';
 import type { EmbeddingRunner } from './runner.ts';
 import { vectorsOf } from './runner.ts';
@@ -35,12 +36,10 @@ export async function openEncoder(
   options: RunnerOptions,
 ): Promise<EmbeddingRunner> {
   const config = readBertConfig(checkpoint.config, architecture);
-  const weights = openWeights(
-    device,
-    checkpoint.tensors,
-    options.quantization === 'none' ? null : options.quantization,
-  );
-  const forward = bert(config, weights);
+  const weights = openWeights(device, checkpoint.tensors, (table) => bert(config, table), {
+    format: formatOf(options.quantization),
+  });
+  const forward = weights.page;
   await weights.load({ onProgress: options.onProgress });
   const contextLength = Math.min(options.contextLength, config.context);
   const widest = 4 * paddedColumns(Math.max(config.ffn, 3 * config.hidden));
@@ -65,7 +64,7 @@ export async function openEncoder(
 
   return {
     device,
-    parameters: weights.parameters(),
+    parameters: weights.parameters,
     dimensions: config.hidden,
     contextLength,
     pick(lengths) {

@@ -8,11 +8,20 @@ import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { Format } from '../../kernels/matrix.ts';
+import {
+  bitsPerWeight,
+  FORMATS,
+  QUANTIZED_FORMATS,
+  type QuantizedFormat,
+  type WeightFormat,
+} from '../../kernels/formats.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { WeightTable } from '../../models/weights.ts';
-import { checkWeights } from '../weights/weight-names.ts';
-import { openWeights, type LoadableWeights } from '../weights/weights.ts';
+import { checkRequests } from '../weights/check.ts';
+import { collect } from '../weights/collect.ts';
+import { formatOf } from '../weights/plan.ts';
+import { unreadNote } from '../weights/unread.ts';
+import { openWeights, type Weights as LoadedWeights } from '../weights/weights.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;
@@ -60,11 +69,6 @@ export interface Components {
   close(): Promise<void>;
 }
 
-interface Loaded {
-  page: unknown;
-  weights: LoadableWeights;
-}
-
 export async function openComponents(
   device: Device,
   names: readonly string[],
@@ -98,31 +102,27 @@ export async function openComponents(
   );
   const format = await orClose(close, () => chooseFormat(device, options, largest));
   const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
-  const kept = new Map<string, Loaded>();
+  const kept = new Map<string, LoadedWeights<unknown>>();
+  const noted = new Set<string | null>();
   const tokenizers = new Map<string, Promise<Tokenizer>>();
   let isRead = true;
 
   type Build = (weights: WeightTable, component: PipelineComponent) => unknown;
-  const declare = async (name: string, build: Build): Promise<Loaded> => {
+  const declare = async (name: string, build: Build): Promise<LoadedWeights<unknown>> => {
     const { tensors } = files.get(name)!;
     const stored = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     // f32 may be twice what is stored; packing pads.
-    await device.reserve(device.memoryUsed + Math.ceil((format === 'f32' ? 2.2 : 1.1) * stored));
-    const weights = openWeights(device, tensors, format, { plain: options.plain });
-    try {
-      return { page: build(weights, get(name)), weights };
-    } catch (error) {
-      weights.free();
-      throw error;
-    }
+    await device.reserve(device.memoryUsed + Math.ceil((format === FORMATS.f32 ? 2.2 : 1.1) * stored));
+    const page = (table: WeightTable): unknown => build(table, get(name));
+    return openWeights(device, tensors, page, { format, plain: options.plain });
   };
-  const load = async (name: string, build: Build): Promise<Loaded> => {
+  const load = async (name: string, build: Build): Promise<LoadedWeights<unknown>> => {
     const loaded = await declare(name, build);
     try {
-      if (resident || isRead) await loaded.weights.load({ onProgress });
+      if (resident || isRead) await loaded.load({ onProgress });
       return loaded;
     } catch (error) {
-      loaded.weights.free();
+      loaded.free();
       throw underFile(error, files.get(name)!.path);
     }
   };
@@ -139,11 +139,13 @@ export async function openComponents(
     resident,
     storedBytes,
     parameters,
-    quantization: format === 'int8' || format === 'int4' ? format : 'none',
+    quantization: QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none',
     check(name, build) {
       const { tensors, path } = files.get(name)!;
       try {
-        checkWeights(tensors, build);
+        const unread = unreadNote(checkRequests(collect(tensors, build), tensors), get(name).className);
+        if (unread !== null && !noted.has(unread)) options.onNote(unread);
+        noted.add(unread);
       } catch (error) {
         throw underFile(error, path);
       }
@@ -155,7 +157,7 @@ export async function openComponents(
       try {
         return await body(loaded.page as ReturnType<typeof build>);
       } finally {
-        if (!resident) loaded.weights.free();
+        if (!resident) loaded.free();
       }
     },
     async unread(run) {
@@ -172,7 +174,7 @@ export async function openComponents(
       try {
         return await body(seen.page as ReturnType<typeof build>);
       } finally {
-        if (!held) seen.weights.free();
+        if (!held) seen.free();
       }
     },
     close,
@@ -203,27 +205,31 @@ export async function orClose<T>(close: () => Promise<void>, run: () => Promise<
 
 /** Share of the budget for the weights of a stage; the rest is for what it computes. */
 const SHARE_FOR_WEIGHTS = 0.6;
-/** Of 16 bits a weight, with scales. */
-const PACKED_SHARE = { none: 1, int8: 9 / 16, int4: 5 / 16 };
+/** Share of 16 bits a weight, with scales. */
+const packedShare = (choice: 'none' | QuantizedFormat): number =>
+  choice === 'none' ? 1 : bitsPerWeight(FORMATS[choice]) / 16;
 
-/** Of matrices; null: as stored. `largest`: bytes of the largest component as stored. */
+const SMALLEST = QUANTIZED_FORMATS.at(-1)!;
+
+/** The format of matrices; null: as stored. `largest`: bytes of the largest component as stored. */
 async function chooseFormat(
   device: Device,
   { quantization, onNote }: ComponentsOptions,
   largest: number,
-): Promise<Format | null> {
-  if (quantization !== 'auto') return quantization === 'none' ? null : quantization;
-  for (const choice of ['none', 'int8', 'int4'] as const) {
-    const bytes = largest * PACKED_SHARE[choice];
+): Promise<WeightFormat | null> {
+  if (quantization === 'f32') return FORMATS.f32;
+  if (quantization !== 'auto') return formatOf(quantization);
+  for (const choice of ['none', ...QUANTIZED_FORMATS] as const) {
+    const bytes = largest * packedShare(choice);
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
     onNote(
       `\`quantization\` auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
     );
-    return choice === 'none' ? null : choice;
+    return formatOf(choice);
   }
   throw new EngineError(
     'out_of_memory',
-    `the largest component needs ${bytesText(largest * PACKED_SHARE.int4)} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
+    `the largest component needs ${bytesText(largest * packedShare(SMALLEST))} even as ${SMALLEST}, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
   );
 }

@@ -5,8 +5,10 @@ import { EngineError } from '../../files/error.ts';
 import type { LoraFile, LoraModule } from '../../files/checkpoint/lora.ts';
 import type { Device } from '../../gpu/device.ts';
 import { paddedColumns, Tensor, type Region } from '../../gpu/tensor.ts';
-import { widen, type Matrix } from '../../kernels/matrix.ts';
-import { SOURCES, uploadAll, type Wanted } from './upload.ts';
+import { SOURCES, sourceNames } from '../../kernels/formats.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
+import { widen } from '../../kernels/widen.ts';
+import { uploadAll, type Wanted } from './upload.ts';
 
 /** Stands for an adapter; `number` says which it is on the device. */
 export interface LoraKey {
@@ -223,7 +225,7 @@ function checkShapes(path: string, { name, a, b }: LoraModule, rows: number, k: 
   if (bad)
     throw new EngineError(
       'unsupported',
-      `${path}: ${bad.name} is stored as ${bad.dtype}, and only F32, F16 and BF16 are read: convert it`,
+      `${path}: ${bad.name} is stored as ${bad.dtype}, and only ${sourceNames()} are read: convert it`,
       { param: bad.name },
     );
 }

@@ -4,11 +4,7 @@ import type { PackedEntry } from '../../files/checkpoint/quantized-cache.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import type { PackedSlot } from '../platform.ts';
-
-export interface PackedRegion {
-  name: string;
-  region: Region;
-}
+import type { PackedRegion } from './place.ts';
 
 const CHUNK_BYTES = 8 * 2 ** 20;
 

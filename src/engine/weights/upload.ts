@@ -7,7 +7,7 @@ import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
-import type { SourceFormat } from '../../kernels/matrix.ts';
+import { SOURCES, type SourceFormat } from '../../kernels/formats.ts';
 import { refuseDamaged, type CheckedTensor } from './damaged.ts';
 
 export interface Wanted {
@@ -15,8 +15,6 @@ export interface Wanted {
   /** Records and runs what packs a chunk of rows. */
   place(chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number }): void;
 }
-
-export const SOURCES: Readonly<Record<string, SourceFormat>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' };
 
 const CHUNK_BYTES = 8 * 2 ** 20;
 /** Dawn keeps a copy of what is written until the queue has taken it. */

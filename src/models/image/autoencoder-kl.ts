@@ -146,9 +146,9 @@ function selfAttention(
   const qkv = weights.stacked(
     [query, key, value].map((part) => ({ name: `${part}.weight`, rows: channels })),
     channels,
-    true,
+    { bias: true },
   );
-  const out = weights.matrix(`${output}.weight`, channels, channels, `${output}.bias`);
+  const out = weights.matrix(`${output}.weight`, channels, channels, { bias: true });
 
   return (x: Tensor): Tensor => {
     const y = linear(groupnorm(x, norm, { groups, eps: EPS }), qkv); // [batch, height, width, 3 · channels]

@@ -62,7 +62,7 @@ function given<T>(taken: unknown, value: T | undefined, what: string): T | null 
 
 function perceptron(weights: WeightTable, name: string, rows: number, k: number): [Matrix, Matrix] {
   return [
-    weights.matrix(`${name}.linear_1.weight`, rows, k, `${name}.linear_1.bias`),
-    weights.matrix(`${name}.linear_2.weight`, rows, rows, `${name}.linear_2.bias`),
+    weights.matrix(`${name}.linear_1.weight`, rows, k, { bias: true }),
+    weights.matrix(`${name}.linear_2.weight`, rows, rows, { bias: true }),
   ];
 }

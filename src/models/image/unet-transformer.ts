@@ -66,8 +66,9 @@ function selfAttention(weights: WeightTable, name: string, { channels, heads }: 
   const qkv = weights.stacked(
     ['q', 'k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: channels })),
     channels,
+    { split: 'columns' },
   );
-  const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, `${name}.to_out.0.bias`);
+  const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, height, width, 3 · channels]
@@ -83,15 +84,16 @@ function crossAttention(
   crossed: KeyValues,
 ) {
   const dims = channels / heads;
-  const query = weights.matrix(`${name}.to_q.weight`, channels, channels);
+  const query = weights.matrix(`${name}.to_q.weight`, channels, channels, { split: 'columns' });
   const index =
     crossed.push(
       weights.stacked(
         ['k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: channels })),
         context,
+        { split: 'columns' },
       ),
     ) - 1;
-  const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, `${name}.to_out.0.bias`);
+  const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor, keyValues: readonly Tensor[]): Tensor => {
     const q = { x: linear(x, query), first: 0 }; //              [batch, height, width, channels]
@@ -102,8 +104,8 @@ function crossAttention(
 
 function feedForward(weights: WeightTable, name: string, channels: number) {
   const ffn = 4 * channels;
-  const gate = weights.geglu(`${name}.net.0.proj.weight`, ffn, channels, true);
-  const down = weights.matrix(`${name}.net.2.weight`, channels, ffn, `${name}.net.2.bias`);
+  const gate = weights.geglu(`${name}.net.0.proj.weight`, ffn, channels, { bias: true });
+  const down = weights.matrix(`${name}.net.2.weight`, channels, ffn, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => linearAdd(linearGeglu(x, gate), down, residual);
 }

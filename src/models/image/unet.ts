@@ -47,7 +47,7 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
   const down = config.down.map((level, i) => downBlock(built, `down_blocks.${i}`, level));
   const mid = config.mid && midBlock(built, 'mid_block', config.mid);
   const up = config.up.map((level, i) => upBlock(built, `up_blocks.${i}`, level));
-  const timeProj = weights.stacked(built.timed, config.timeDims, true);
+  const timeProj = weights.stacked(built.timed, config.timeDims, { bias: true });
   const normOut = affine(weights, 'conv_norm_out', base);
   const convOut = weights.conv('conv_out.weight', outChannels, base, 3);
 

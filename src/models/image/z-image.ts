@@ -41,15 +41,10 @@ export function zImage(config: ZImageConfig, weights: WeightTable): ZImage {
     Array.from({ length: count }, (_, i) => block(config, weights, `${name}.${i}`, modulated));
   const embedTime = timeEmbedding(weights, timeDims);
   const captionNorm = weights.vector('cap_embedder.0.weight', captionDims);
-  const embedCaption = weights.matrix('cap_embedder.1.weight', hidden, captionDims, 'cap_embedder.1.bias');
+  const embedCaption = weights.matrix('cap_embedder.1.weight', hidden, captionDims, { bias: true });
   const captionFill = weights.table('cap_pad_token', 1, hidden);
   const contextRefiners = blocks('context_refiner', config.refiners, false);
-  const embedPatches = weights.matrix(
-    'all_x_embedder.2-1.weight',
-    hidden,
-    patchDims,
-    'all_x_embedder.2-1.bias',
-  );
+  const embedPatches = weights.matrix('all_x_embedder.2-1.weight', hidden, patchDims, { bias: true });
   const patchFill = weights.table('x_pad_token', 1, hidden);
   const noiseRefiners = blocks('noise_refiner', config.refiners, true);
   const layers = blocks('layers', config.layers, true);
@@ -88,11 +83,9 @@ function block(config: ZImageConfig, weights: WeightTable, name: string, modulat
     ffn,
     hidden,
   );
-  const down = weights.matrix(`${name}.feed_forward.w2.weight`, hidden, ffn);
+  const down = weights.matrix(`${name}.feed_forward.w2.weight`, hidden, ffn, { split: 'rows' });
   const adaLN = `${name}.adaLN_modulation.0`;
-  const modulate = modulated
-    ? weights.matrix(`${adaLN}.weight`, 4 * hidden, timeDims, `${adaLN}.bias`)
-    : null;
+  const modulate = modulated ? weights.matrix(`${adaLN}.weight`, 4 * hidden, timeDims, { bias: true }) : null;
 
   return (x: Tensor, rotations: Tensor, time: Tensor | null): Tensor => {
     const m = modulate && linear(time!, modulate); //            [batch, 4 · hidden]: scale, gate, scale, gate
@@ -111,11 +104,12 @@ function selfAttention({ hidden, heads, dims, headNorm }: ZImageConfig, weights:
   const qkv = weights.stacked(
     ['q', 'k', 'v'].map((part) => ({ name: `${name}.to_${part}.weight`, rows: hidden })),
     hidden,
+    { split: 'columns' },
   );
   const norms = ['norm_q', 'norm_k'].map((part) =>
     headNorm ? { weight: weights.vector(`${name}.${part}.weight`, dims), eps: HEAD_EPS } : undefined,
   );
-  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden);
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { split: 'rows' });
 
   return (x: Tensor, rotations: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
@@ -128,8 +122,8 @@ function selfAttention({ hidden, heads, dims, headNorm }: ZImageConfig, weights:
 
 /** time f32 [batch, 1] → [batch, timeDims] */
 function timeEmbedding(weights: WeightTable, timeDims: number) {
-  const first = weights.matrix('t_embedder.mlp.0.weight', TIME_FFN, WAVES, 't_embedder.mlp.0.bias');
-  const second = weights.matrix('t_embedder.mlp.2.weight', timeDims, TIME_FFN, 't_embedder.mlp.2.bias');
+  const first = weights.matrix('t_embedder.mlp.0.weight', TIME_FFN, WAVES, { bias: true });
+  const second = weights.matrix('t_embedder.mlp.2.weight', timeDims, TIME_FFN, { bias: true });
   return (time: Tensor): Tensor => {
     const waves = timestepEmbedding(time, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
     return linear(linear(waves, first, { activation: 'silu' }), second);
@@ -138,8 +132,8 @@ function timeEmbedding(weights: WeightTable, timeDims: number) {
 
 function finalLayer({ hidden, timeDims }: ZImageConfig, weights: WeightTable, name: string, columns: number) {
   const adaLN = `${name}.adaLN_modulation.1`;
-  const modulate = weights.matrix(`${adaLN}.weight`, hidden, timeDims, `${adaLN}.bias`);
-  const out = weights.matrix(`${name}.linear.weight`, columns, hidden, `${name}.linear.bias`);
+  const modulate = weights.matrix(`${adaLN}.weight`, hidden, timeDims, { bias: true });
+  const out = weights.matrix(`${name}.linear.weight`, columns, hidden, { bias: true });
   return (x: Tensor, time: Tensor): Tensor => {
     const scale = linear(silu(time), modulate); //               [batch, hidden]
     return linear(layernorm(x, null, FINAL_EPS, { shift: null, scale }), out);

@@ -26,7 +26,7 @@ export function bert(config: BertConfig, weights: WeightTable): BertForward {
     weights.has(`${prefix}embeddings.word_embeddings.weight`),
   );
   const root = name ?? '';
-  const embedding = weights.matrix(`${root}embeddings.word_embeddings.weight`, vocabulary, hidden);
+  const embedding = weights.embedding(`${root}embeddings.word_embeddings.weight`, vocabulary, hidden);
   const positions = weights.table(`${root}embeddings.position_embeddings.weight`, config.positions, hidden);
   const types = weights.table(`${root}embeddings.token_type_embeddings.weight`, config.types, hidden);
   const norm = affine(weights, `${root}embeddings.LayerNorm`, hidden);
@@ -47,8 +47,11 @@ function layer(config: BertConfig, weights: WeightTable, name: string) {
   const { hidden, ffn, eps, activation } = config;
   const attention = selfAttention(config, weights, `${name}.attention`);
   const norm1 = affine(weights, `${name}.attention.output.LayerNorm`, hidden);
-  const up = withBias(weights, `${name}.intermediate.dense`, ffn, hidden);
-  const down = withBias(weights, `${name}.output.dense`, hidden, ffn);
+  const up = weights.matrix(`${name}.intermediate.dense.weight`, ffn, hidden, {
+    bias: true,
+    split: 'columns',
+  });
+  const down = weights.matrix(`${name}.output.dense.weight`, hidden, ffn, { bias: true, split: 'rows' });
   const norm2 = affine(weights, `${name}.output.LayerNorm`, hidden);
 
   return (x: Tensor, counts: Tensor): Tensor => {
@@ -64,9 +67,9 @@ function selfAttention({ hidden, heads }: BertConfig, weights: WeightTable, name
   const qkv = weights.stacked(
     ['query', 'key', 'value'].map((part) => ({ name: `${name}.self.${part}.weight`, rows: hidden })),
     hidden,
-    true,
+    { bias: true, split: 'columns' },
   );
-  const out = withBias(weights, `${name}.output.dense`, hidden, hidden);
+  const out = weights.matrix(`${name}.output.dense.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
   return (x: Tensor, keyCounts: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
@@ -74,6 +77,3 @@ function selfAttention({ hidden, heads }: BertConfig, weights: WeightTable, name
     return linearAdd(attend(q!, k!, v!, { heads, dims, keyCounts }), out, x);
   };
 }
-
-const withBias = (weights: WeightTable, name: string, rows: number, k: number) =>
-  weights.matrix(`${name}.weight`, rows, k, `${name}.bias`);

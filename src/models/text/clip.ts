@@ -38,7 +38,7 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
   const { vocabulary, positions, hidden, eps, projection } = config;
   // Some libraries save the text model bare.
   const name = weights.has('embeddings.token_embedding.weight') ? '' : 'text_model.';
-  const embedding = weights.matrix(`${name}embeddings.token_embedding.weight`, vocabulary, hidden);
+  const embedding = weights.embedding(`${name}embeddings.token_embedding.weight`, vocabulary, hidden);
   const places = weights.table(`${name}embeddings.position_embedding.weight`, positions, hidden);
   const layers = Array.from({ length: config.layers }, (_, i) =>
     layer(config, weights, `${name}encoder.layers.${i}`),
@@ -79,9 +79,9 @@ function selfAttention({ hidden, heads }: ClipConfig, weights: WeightTable, name
   const qkv = weights.stacked(
     ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
     hidden,
-    true,
+    { bias: true, split: 'columns' },
   );
-  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, `${name}.out_proj.bias`);
+  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
@@ -91,7 +91,7 @@ function selfAttention({ hidden, heads }: ClipConfig, weights: WeightTable, name
 }
 
 function mlp({ hidden, ffn, activation }: ClipConfig, weights: WeightTable, name: string) {
-  const up = weights.matrix(`${name}.fc1.weight`, ffn, hidden, `${name}.fc1.bias`);
-  const down = weights.matrix(`${name}.fc2.weight`, hidden, ffn, `${name}.fc2.bias`);
+  const up = weights.matrix(`${name}.fc1.weight`, ffn, hidden, { bias: true, split: 'columns' });
+  const down = weights.matrix(`${name}.fc2.weight`, hidden, ffn, { bias: true, split: 'rows' });
   return (x: Tensor, residual: Tensor): Tensor => linearAdd(linear(x, up, { activation }), down, residual);
 }

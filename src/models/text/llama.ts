@@ -19,7 +19,7 @@ export function llama(config: LlamaConfig, weights: WeightTable): LanguageModel 
   const { vocabulary, hidden, eps, tied } = config;
   const { embedding, name, run } = decoder(config, weights, config.windows.length);
   const norm = weights.vector(`${name}norm.weight`, hidden);
-  const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden);
+  const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden, { split: 'columns' });
   if (tied) weights.ignore(/^lm_head\.weight$/);
 
   return {
@@ -56,7 +56,7 @@ function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
   const own = `${name}embed_tokens.weight`;
   // Tied tables are stored once, under either name.
   const isHead = config.tied && !weights.has(own) && weights.has('lm_head.weight');
-  const embedding = weights.matrix(isHead ? 'lm_head.weight' : own, vocabulary, hidden);
+  const embedding = weights.embedding(isHead ? 'lm_head.weight' : own, vocabulary, hidden);
   const layers = windows
     .slice(0, depth)
     .map((window, i) => layer(config, weights, `${name}layers.${i}`, i, window));
@@ -112,15 +112,10 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
       { name: `${name}.v_proj.weight`, rows: kvHeads * dims },
     ],
     hidden,
-    qkvBias,
+    { bias: qkvBias, split: 'columns' },
   );
   const norms = queryNorms(config, weights, name);
-  const out = weights.matrix(
-    `${name}.o_proj.weight`,
-    hidden,
-    heads * dims,
-    outBias ? `${name}.o_proj.bias` : undefined,
-  );
+  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * dims, { bias: outBias, split: 'rows' });
 
   return (x: Tensor, residual: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const y = norms.ofRow(linear(x, qkv)); //                     [rows, (heads + 2 · kvHeads) · dims]
@@ -145,13 +140,10 @@ function queryNorms({ queryNorm, heads: shape, eps }: LlamaConfig, weights: Weig
 
 function mlp(config: LlamaConfig, weights: WeightTable, name: string) {
   const { hidden, ffn, mlpBias } = config;
-  const gateUp = weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, mlpBias);
-  const down = weights.matrix(
-    `${name}.down_proj.weight`,
-    hidden,
-    ffn,
-    mlpBias ? `${name}.down_proj.bias` : undefined,
-  );
+  const gateUp = weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, {
+    bias: mlpBias,
+  });
+  const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, { bias: mlpBias, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => linearAdd(linearSwiglu(x, gateUp), down, residual); // [rows, hidden]
 }

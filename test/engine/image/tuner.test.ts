@@ -9,6 +9,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import type { Tape } from '../../../src/gpu/tape.ts';
 import type { TunedVariants } from '../../../src/gpu/tuning.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
+import { FORMATS } from '../../../src/kernels/formats.ts';
 import { allocateMatrix, stacked } from '../../../src/kernels/matrix.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { REQUEST } from './open-model.ts';
@@ -20,7 +21,7 @@ afterAll(() => device.destroy());
 
 it('says what it found, and keeps it for the adapter', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
-  const matrix = allocateMatrix(device, 'f32', 64, stacked([{ name: 'w', rows: 64 }]), 'w');
+  const matrix = allocateMatrix(device, FORMATS.f32, 64, stacked([{ name: 'w', rows: 64 }]));
   const record = (tape: Tape) => [linear(tape.tensor([32, 64]), matrix)];
   const kept: { adapter: string; tuned: TunedVariants }[] = [];
   const platform: Platform = {

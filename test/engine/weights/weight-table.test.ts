@@ -1,10 +1,12 @@
 // What a model page asks a checkpoint for: convolutions tap by tap, halves of one tensor, tables, names that may be missing.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openWeights, type LoadableWeights } from '../../../src/engine/weights/weights.ts';
+import { openWeights, type Weights } from '../../../src/engine/weights/weights.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
+import { FORMATS, type WeightFormat } from '../../../src/kernels/formats.ts';
+import type { WeightTable } from '../../../src/models/weights.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { disguise, openTestDevice } from '../../gpu/test-device.ts';
@@ -32,13 +34,12 @@ function checkpoint(shapes: Record<string, number[]>) {
 async function loaded<T>(
   on: Device,
   shapes: Record<string, number[]>,
-  ask: (weights: LoadableWeights) => T,
-): Promise<{ asked: T; of: (name: string) => Float32Array; weights: LoadableWeights }> {
+  ask: (weights: WeightTable) => T,
+): Promise<{ asked: T; of: (name: string) => Float32Array; weights: Weights<T> }> {
   const { tensors, values } = checkpoint(shapes);
-  const weights = openWeights(on, tensors, null);
-  const asked = ask(weights);
+  const weights = openWeights(on, tensors, ask, { format: null });
   await weights.load();
-  return { asked, of: (name) => values.get(name)!, weights };
+  return { asked: weights.page, of: (name) => values.get(name)!, weights };
 }
 
 /** Reads [column][k of all taps, padded] of an f32 matrix by the layout that shaders/weights documents. */
@@ -86,7 +87,7 @@ describe('a convolution', () => {
 
   it('of stride 1 is held in Winograd’s form on a CPU: G · g · Gᵀ of each filter g', async () => {
     const [out, channels] = [35, 37];
-    const ask = (weights: LoadableWeights) => weights.conv('c', out, channels, 3, { bias: false });
+    const ask = (weights: WeightTable) => weights.conv('c', out, channels, 3, { bias: false });
     const { asked, of } = await loaded(device, { c: [out, channels, 3, 3] }, ask);
     expect([asked.taps, asked.winograd, asked.blocks]).toEqual([16, true, 32]);
     const at = await unpack(asked);
@@ -112,22 +113,13 @@ describe('a convolution', () => {
       }
     }
     expect(worst).toBeLessThan(5e-7);
-    const hardware = openWeights(
-      disguise(device, { profile: 'discrete' }),
-      checkpoint({ c: [out, channels, 3, 3] }).tensors,
-      null,
-    );
-    const quantised = openWeights(device, checkpoint({ c: [out, channels, 3, 3] }).tensors, 'int8');
-    const narrow = openWeights(
-      disguise(device, { memoryBudget: 150_000 }),
-      checkpoint({ c: [out, channels, 3, 3] }).tensors,
-      null,
-    );
-    expect([hardware, quantised, narrow].map((weights) => ask(weights).winograd)).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    const open = (on: Device, format: WeightFormat | null) =>
+      openWeights(on, checkpoint({ c: [out, channels, 3, 3] }).tensors, ask, { format }).page.winograd;
+    expect([
+      open(disguise(device, { profile: 'discrete' }), null),
+      open(device, FORMATS.int8),
+      open(disguise(device, { memoryBudget: 150_000 }), null),
+    ]).toEqual([false, false, false]);
   });
 
   it('of one tap may be stored as a matrix, and a matrix as a convolution', async () => {
@@ -147,8 +139,8 @@ describe('a convolution', () => {
 
   it('of another kernel is refused', () => {
     const { tensors } = checkpoint({ 'conv.weight': [3, 5, 3, 3] });
-    const weights = openWeights(device, tensors, null);
-    expect(() => weights.conv('conv.weight', 3, 5, 1)).toThrow(
+    const ask = (weights: WeightTable) => weights.conv('conv.weight', 3, 5, 1, { bias: false });
+    expect(() => openWeights(device, tensors, ask, { format: null })).toThrow(
       'has the shape [3, 5, 3, 3], config.json asks for [3, 5]',
     );
   });
@@ -158,7 +150,7 @@ it('GEGLU’s halves of one tensor stand in turns of two, so do their biases', a
   const [rows, k] = [67, 33];
   const shapes = { 'proj.weight': [2 * rows, k], 'proj.bias': [2 * rows] };
   const { asked, of } = await loaded(device, shapes, (weights) =>
-    weights.geglu('proj.weight', rows, k, true),
+    weights.geglu('proj.weight', rows, k, { bias: true }),
   );
   const at = await unpack(asked);
   const bias = await floats(asked.bias!);
@@ -198,12 +190,12 @@ it('knows what the checkpoint holds, and gives all bytes back', async () => {
   const shapes = { 'a.weight': [40, 40], 'a.bias': [40], b: [40], t: [3, 4], g: [8, 5] };
   const { weights } = await loaded(device, shapes, (table) => {
     expect([table.has('a.weight'), table.has('query.weight')]).toEqual([true, false]);
-    table.matrix('a.weight', 40, 40, 'a.bias');
+    table.matrix('a.weight', 40, 40, { bias: true });
     table.vector('b', 40);
     table.table('t', 3, 4);
     table.geglu('g', 4, 5);
   });
-  expect(weights.parameters()).toBe(40 * 40 + 40 + 40 + 12 + 40);
+  expect(weights.parameters).toBe(40 * 40 + 40 + 40 + 12 + 40);
   expect(device.memory().weights).toBeGreaterThan(before);
   weights.free();
   expect(device.memory().weights).toBe(before);

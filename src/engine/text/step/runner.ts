@@ -15,6 +15,8 @@ import { ropeSets } from '../../../models/text/rope.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
+import { formatOf } from '../../weights/plan.ts';
+import { unreadNote } from '../../weights/unread.ts';
 import { openWeights, type LoadOptions } from '../../weights/weights.ts';
 import { weightBytes } from '../defaults.ts';
 import {
@@ -112,8 +114,12 @@ export async function openRunner(
 ): Promise<Runner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
   await reserveMemory(device, checkpoint, config, options);
-  const weights = openWeights(device, checkpoint.tensors, quantized);
-  const model = config.generate!(weights);
+  const weights = openWeights(device, checkpoint.tensors, config.generate!, {
+    format: formatOf(options.quantization),
+  });
+  const model = weights.page;
+  const unread = unreadNote(weights.unread, checkpoint.architecture);
+  if (unread !== null) onNote(unread);
   await weights.load({
     slot: await packedSlot(options.packed, checkpoint, device, quantized),
     onProgress,
@@ -179,7 +185,7 @@ export async function openRunner(
     pages,
     rows: options.rows,
     contextLength: Math.min(options.contextLength, pages * PAGE_TOKENS),
-    parameters: weights.parameters(),
+    parameters: weights.parameters,
     warmUp: (progress) => warmUp(device, [...recordings, ...adapted].flatMap(tapesOf), progress),
     pageCleaner: createPageCleaner(device, kv, pages),
     movePages: mover.move,

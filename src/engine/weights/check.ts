@@ -1,0 +1,82 @@
+// Compares a page's requests with the tensors of a checkpoint before a byte of them is read: names, shapes, types, and tensors that
+// nothing reads.
+
+import { EngineError } from '../../files/error.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import { quantizedSign } from '../../files/quantized.ts';
+import { QUANTIZED_FORMATS, SOURCES, sourceNames } from '../../kernels/formats.ts';
+import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
+import type { Collected } from './collect.ts';
+import { findUnread, type UnreadModules } from './unread.ts';
+
+/** A tensor by its header. */
+export type TensorHeader = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
+export type TensorHeaders = ReadonlyMap<string, TensorHeader>;
+
+const HEAD = 'lm_head.weight';
+const UNTIED =
+  'config.json does not tie it to the embedding (tie_word_embeddings); take both files from where the model was published';
+const MISMATCH = 'the weights and config.json are not of one model, take both from where it was published';
+
+/**
+ * Throws bad_checkpoint for a tensor that is missing or of another shape or type than a request asks for, and for one that no request
+ * reads although it belongs to a module that is read; unsupported where codes stand for weights. Returns the modules that are not read.
+ */
+export function checkRequests(
+  { requests, ignored }: Pick<Collected<unknown>, 'requests' | 'ignored'>,
+  tensors: TensorHeaders,
+): UnreadModules {
+  const read = new Set<string>();
+  for (const request of requests) {
+    for (const { name, shape } of tensorsOf(request)) {
+      checkTensor(tensors, name, shape);
+      read.add(name);
+    }
+  }
+  const left = [...tensors.keys()].filter(
+    (name) => !read.has(name) && !ignored.some((names) => names.test(name)),
+  );
+  const { needed, modules } = findUnread(left, read);
+  const [first] = needed;
+  if (first === undefined) return modules;
+  const more = needed.length > 1 ? `(and ${needed.length - 1} more) ` : '';
+  throw broken(tensors, first, `${more}is not part of the architecture that config.json names`, MISMATCH);
+}
+
+function checkTensor(tensors: TensorHeaders, name: string, shape: readonly number[]): void {
+  const entry = tensors.get(name);
+  if (!entry) throw broken(tensors, name, 'is missing', name === HEAD ? UNTIED : MISMATCH);
+  if (squeezed(entry.shape).join() !== squeezed(shape).join()) {
+    const problem = `has the shape [${entry.shape.join(', ')}], config.json asks for [${shape.join(', ')}]`;
+    throw broken(tensors, name, problem, MISMATCH);
+  }
+  if (SOURCES[entry.dtype]) return;
+  const problem = `is stored as ${entry.dtype}, and only ${sourceNames()} are read`;
+  throw broken(tensors, name, problem, 'choose a checkpoint whose weights are in one of them');
+}
+
+/** The headers of a request's tensors, weights before biases, of a checkpoint that was checked. */
+export function entriesOf<Header extends TensorHeader>(
+  request: WeightRequest,
+  tensors: ReadonlyMap<string, Header>,
+): Header[] {
+  return tensorsOf(request).map(({ name }) => tensors.get(name)!);
+}
+
+/** Another download mends none of these, unless the header was damaged. */
+function broken(tensors: TensorHeaders, tensor: string, reason: string, remedy: string): EngineError {
+  const sign = quantizedSign(tensors);
+  if (sign === null) {
+    return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: ${remedy}`, { param: tensor });
+  }
+  return new EngineError(
+    'unsupported',
+    `the weights are quantized already (${sign}), which is not read: take the original checkpoint, and \`quantization\` ${QUANTIZED_FORMATS.join(' or ')} for its size`,
+    { param: tensor },
+  );
+}
+
+/** [out, in, 1, 1] is [out, in]. */
+function squeezed(shape: readonly number[]): readonly number[] {
+  return shape.length === 4 && shape[2] === 1 && shape[3] === 1 ? shape.slice(0, 2) : shape;
+}

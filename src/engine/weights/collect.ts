@@ -1,0 +1,24 @@
+// Runs a model page once to learn which weights it reads.
+
+import { WeightTable, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
+
+/** A page and the weights it asked for. */
+export interface Collected<Page> {
+  page: Page;
+  requests: readonly WeightRequest[];
+  /** The matrix or tensor that the page closes over, one for each request; without bytes until it is placed. */
+  handles: readonly WeightHandle[];
+  /** Names that a checkpoint may hold although the page does not read them. */
+  ignored: readonly RegExp[];
+}
+
+/** `names`: those of the checkpoint's tensors. */
+export function collect<Page>(
+  names: { has(name: string): boolean },
+  build: (weights: WeightTable) => Page,
+): Collected<Page> {
+  const table = new WeightTable(names);
+  const page = build(table);
+  const { requests, handles, ignored } = table;
+  return { page, requests, handles, ignored };
+}

@@ -1,0 +1,87 @@
+// Uploads of a page's requests: for each tensor of the checkpoint, the kernels that put its rows where the handles have their bytes.
+// Any part of the requests may be read again, into whatever bytes the handles have then.
+
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import { Matrix, type MatrixPart } from '../../kernels/matrix.ts';
+import { packRows } from '../../kernels/pack.ts';
+import { widen } from '../../kernels/widen.ts';
+import { partsOf, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
+import type { Wanted } from './upload.ts';
+
+type Tensors = ReadonlyMap<string, TensorEntry>;
+
+/** Uploads that fill the handles of these requests, one for each tensor. */
+export function uploadsOf(
+  device: Device,
+  requests: readonly WeightRequest[],
+  handles: readonly WeightHandle[],
+  tensors: Tensors,
+): Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  requests.forEach((request, i) => {
+    for (const upload of requestUploads(device, request, handles[i]!, tensors)) {
+      const before = wanted.get(upload.entry.name);
+      // Several parts may come from one tensor.
+      wanted.set(upload.entry.name, before ? both(before, upload) : upload);
+    }
+  });
+  return [...wanted.values()];
+}
+
+function both(first: Wanted, second: Wanted): Wanted {
+  return {
+    entry: first.entry,
+    place(chunk) {
+      first.place(chunk);
+      second.place(chunk);
+    },
+  };
+}
+
+function requestUploads(
+  device: Device,
+  request: WeightRequest,
+  handle: WeightHandle,
+  tensors: Tensors,
+): Wanted[] {
+  if (request.layout === 'table') return [tableUpload(device, handle as Tensor, tensors, request)];
+  const parts = partsOf(request);
+  if (!(handle instanceof Matrix)) return parts.map((part) => vectorUpload(device, handle, tensors, part));
+  const { bias } = handle;
+  return [
+    ...parts.map((part): Wanted => ({
+      entry: tensors.get(part.name)!,
+      place: (chunk) => packRows(device, handle, part, chunk),
+    })),
+    ...(bias ? biasParts(request, parts).map((part) => vectorUpload(device, bias, tensors, part)) : []),
+  ];
+}
+
+/** The parts of a request's biases, placed like the rows that they belong to. */
+function biasParts({ names, bias }: WeightRequest, parts: readonly MatrixPart[]): MatrixPart[] {
+  return parts.map((part) => ({ ...part, name: bias![names.indexOf(part.name)]! }));
+}
+
+function vectorUpload(
+  device: Device,
+  y: Tensor,
+  tensors: Tensors,
+  { name, rows, firstRow, placement }: MatrixPart,
+): Wanted {
+  return {
+    entry: tensors.get(name)!,
+    place: ({ raw, source }) => widen(device, y, placement, { raw, source, size: rows, skip: firstRow }),
+  };
+}
+
+function tableUpload(device: Device, y: Tensor, tensors: Tensors, { names, k }: WeightRequest): Wanted {
+  return {
+    entry: tensors.get(names[0]!)!,
+    place({ raw, source, firstRow, rows }) {
+      const placement = { firstColumn: firstRow * y.stride, unit: k, unitStride: y.stride };
+      widen(device, y, placement, { raw, source, size: rows * k });
+    },
+  };
+}

@@ -1,0 +1,61 @@
+// Device memory for a page's handles, as planned. A handle may be placed again elsewhere: the requests and the page stay as they are.
+
+import type { Device } from '../../gpu/device.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
+import { allocateWindows, Matrix } from '../../kernels/matrix.ts';
+import type { WeightHandle } from '../../models/weights.ts';
+import type { PlannedRequest, WeightPlan } from './plan.ts';
+
+/** A piece of packed weights, by a name that the packed cache finds it by. */
+export interface PackedRegion {
+  name: string;
+  region: Region;
+}
+
+/** Allocates all of a plan. Throws out_of_memory; then nothing stays allocated. */
+export function placeWeights(
+  device: Device,
+  plan: WeightPlan,
+  handles: readonly WeightHandle[],
+): PackedRegion[] {
+  const placed: PackedRegion[] = [];
+  try {
+    plan.requests.forEach((planned, i) => placed.push(...placeRequest(device, planned, handles[i]!)));
+    return placed;
+  } catch (error) {
+    placed.forEach(({ region }) => device.free(region.buffer));
+    throw error;
+  }
+}
+
+function placeRequest(
+  device: Device,
+  { request, matrix, floats }: PlannedRequest,
+  handle: WeightHandle,
+): PackedRegion[] {
+  const [name] = request.names;
+  if (!(handle instanceof Matrix)) return [placeFloats(device, handle, name!, floats)];
+  allocateWindows(device, handle, matrix!);
+  const regions = handle.windows.flatMap(({ codes, scales }, i) => [
+    { name: `${name}/codes/${i}`, region: codes },
+    ...(scales ? [{ name: `${name}/scales/${i}`, region: scales }] : []),
+  ]);
+  if (!handle.bias) return regions;
+  try {
+    return [...regions, placeFloats(device, handle.bias, request.bias![0]!, floats)];
+  } catch (error) {
+    regions.forEach(({ region }) => device.free(region.buffer));
+    throw error;
+  }
+}
+
+/** Zeros at first: padding must be zero. */
+function placeFloats(device: Device, tensor: Tensor, name: string, bytes: number): PackedRegion {
+  const buffer = device.allocate('weights', name, bytes);
+  const region = { buffer, offset: 0, size: buffer.size };
+  tensor.place(region);
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.clearBuffer(buffer);
+  device.gpu.queue.submit([encoder.finish()]);
+  return { name, region };
+}

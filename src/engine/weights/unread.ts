@@ -1,0 +1,99 @@
+// Tensors of a checkpoint that a page does not read. Ignoring one that belongs to a module that is read would change the result; ignoring
+// a whole module beside the model (a vision tower, heads that predict further tokens) does not.
+
+export interface UnreadModules {
+  /** Outermost modules of which nothing is read. */
+  names: readonly string[];
+  /** Tensors in all of them. */
+  tensors: number;
+}
+
+export interface Unread {
+  /** Tensors that the model would need. */
+  needed: string[];
+  modules: UnreadModules;
+}
+
+/** Scales that quantisers leave beside weights that are numbers; only activations and caches were ever rounded by them. */
+const LEFTOVERS =
+  /(\.(input|output|weight|[qkv](_bmm)?)_quantizer\._amax|\.(input|output|[qkv])_scale)$|\.(activation_post_process|weight_fake_quant)\./;
+
+/** `left`: tensors that nothing reads; `read`: those that the page reads. */
+export function findUnread(left: readonly string[], read: ReadonlySet<string>): Unread {
+  const readModules = new Set([...read].flatMap(ancestorsOf));
+  const children = childrenOf([...read, ...left]);
+  const needed: string[] = [];
+  const names = new Set<string>();
+  for (const tensor of left) {
+    const module = LEFTOVERS.test(tensor)
+      ? parentOf(tensor.replace(/\._amax$/, ''))
+      : outermostUnread(tensor, readModules);
+    if (module === null || (!LEFTOVERS.test(tensor) && isNeeded(module, children, readModules)))
+      needed.push(tensor);
+    else names.add(module);
+  }
+  return { needed, modules: { names: [...names], tensors: left.length - needed.length } };
+}
+
+/** The outermost module of a tensor that contains no tensor that is read; null: its own module is read. */
+function outermostUnread(tensor: string, readModules: ReadonlySet<string>): string | null {
+  return ancestorsOf(tensor).find((module) => !readModules.has(module)) ?? null;
+}
+
+/**
+ * Whether a module of which nothing is read takes part in the computation of the module around it: it stands within a layer, is a single
+ * operation of a module that is read (a norm after the embedding), or is one more of a list of equal layers.
+ */
+function isNeeded(
+  module: string,
+  children: ReadonlyMap<string, ReadonlySet<string>>,
+  readModules: ReadonlySet<string>,
+): boolean {
+  const around = parentOf(module);
+  if (around === '') return false;
+  if (around.split('.').some(isIndex)) return true;
+  const own = children.get(module)!;
+  if (!isIndex(module.slice(around.length + 1))) return [...own].every((path) => !path.includes('.'));
+  // Layers that predict further tokens have modules that no other layer has.
+  const siblings = [...children].filter(
+    ([other]) => parentOf(other) === around && other !== module && readModules.has(other),
+  );
+  return siblings.some(([, paths]) => [...own].every((path) => paths.has(path)));
+}
+
+/** Each module with the paths of all tensors below it. */
+function childrenOf(tensors: readonly string[]): Map<string, Set<string>> {
+  const children = new Map<string, Set<string>>();
+  for (const tensor of tensors) {
+    for (const module of ancestorsOf(tensor)) {
+      const paths = children.get(module) ?? new Set();
+      children.set(module, paths.add(tensor.slice(module.length + 1)));
+    }
+  }
+  return children;
+}
+
+/** a.b.weight → a, a.b */
+function ancestorsOf(tensor: string): string[] {
+  const names = tensor.split('.').slice(0, -1);
+  return names.map((_, i) => names.slice(0, i + 1).join('.'));
+}
+
+function parentOf(name: string): string {
+  return name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : '';
+}
+
+function isIndex(name: string): boolean {
+  return /^\d+$/.test(name);
+}
+
+/** Modules named in a note. */
+const NAMED = 6;
+
+/** The note about modules that nothing reads; null: there are none. */
+export function unreadNote({ names, tensors }: UnreadModules, architecture: string): string | null {
+  if (names.length === 0) return null;
+  const named = names.slice(0, NAMED).join(', ');
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  return `${tensors === 1 ? '1 tensor' : `${tensors} tensors`} of modules that ${architecture} does not have are ignored: ${named}${more}`;
+}

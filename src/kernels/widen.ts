@@ -1,0 +1,39 @@
+// Numbers of a checkpoint's tensors as f32 into a vector or a table.
+
+import type { Device } from '../gpu/device.ts';
+import { Tape } from '../gpu/tape.ts';
+import { Tensor, type Region } from '../gpu/tensor.ts';
+import type { SourceFormat } from './formats.ts';
+import type { Placement } from './matrix.ts';
+
+/** A vector or a table of f32 that has no bytes yet. */
+export function floatTensor(shape: number[]): Tensor {
+  return new Tensor(shape, 'f32');
+}
+
+/** Widens values, from the one after `skip` on, into `y`: those of a vector placed like rows of a part, or rows of a table. */
+export function widen(
+  device: Device,
+  y: Tensor,
+  placement: Placement,
+  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number },
+): void {
+  const tape = new Tape(device, {});
+  const groups = Math.ceil(chunk.size / 64);
+  const across = Math.min(groups, device.capabilities.maxWorkgroups);
+  tape.dispatch('widen.wgsl', {
+    params: { SOURCE: chunk.source },
+    args: {
+      skip: chunk.skip ?? 0,
+      size: chunk.size,
+      unit: placement.unit,
+      unit_stride: placement.unitStride,
+      first: placement.firstColumn,
+    },
+    bind: { raw: chunk.raw, y },
+    groups: () => [across, Math.ceil(groups / across)],
+  });
+  tape.finish();
+  tape.run({});
+  tape.destroy();
+}
