@@ -17,7 +17,7 @@ import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { contextNotes, endTokens, modelName, samplingDefaults } from './defaults.ts';
-import { createCacheTiers, type CacheTiers } from './cache/cache-tiers.ts';
+import { CacheTiers } from './cache/cache-tiers.ts';
 import { createGrammars } from './grammars.ts';
 import { createVocabulary } from '../../grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
@@ -241,5 +241,5 @@ async function openTiers(
   }
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
   const storage = storageCache === undefined ? null : await platform.openPageStore!(place);
-  return createCacheTiers({ pages, runner, hostBytes: hostCache, storage });
+  return new CacheTiers({ pages, runner, hostBytes: hostCache, storage });
 }

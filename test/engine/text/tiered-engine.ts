@@ -1,7 +1,7 @@
 // An engine of paper whose prefix cache goes on to host memory and files. Its tiers are closed after each test.
 
 import { afterEach, expect } from 'vitest';
-import { createCacheTiers, type CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
+import { CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
 import type { PageStorage } from '../../../src/engine/platform.ts';
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
 import { pageName } from '../../../src/files/pages/page-store.ts';
@@ -52,7 +52,7 @@ export async function startTiered(
           name: (before: string | null, scope: string, tokens: string) =>
             pageName(model, before, scope, tokens),
         });
-  const tiers = createCacheTiers({
+  const tiers = new CacheTiers({
     pages: engine.scheduler.pages,
     runner: () => engine.runner,
     hostBytes: hostPages * PAGE_BYTES,
@@ -63,7 +63,7 @@ export async function startTiered(
     ...engine,
     tiers,
     async run(...sequences) {
-      await Promise.all(sequences.filter(({ leader }) => !leader).map(tiers.fetch));
+      await Promise.all(sequences.filter(({ leader }) => !leader).map((sequence) => tiers.fetch(sequence)));
       sequences.filter(({ finished }) => !finished).forEach(engine.start);
       await allFinished(sequences);
     },

@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createCacheTiers, type TierOptions } from '../../../src/engine/text/cache/cache-tiers.ts';
+import { CacheTiers, type TierOptions } from '../../../src/engine/text/cache/cache-tiers.ts';
 import type { PageNode, PrefixTree } from '../../../src/engine/text/cache/prefix-tree.ts';
 import { paperSequence } from './paper-sequence.ts';
 import { folders, prompt, startTiered } from './tiered-engine.ts';
@@ -12,7 +12,7 @@ it('grow no further with each copy that is made in time', async () => {
   let watcher!: Parameters<PrefixTree['watch']>[0];
   const tree = { watch: (one: typeof watcher) => void (watcher = one), keep() {} };
   const runner = { pageBytes: 1, readPages: async () => [new Uint8Array(1)] };
-  createCacheTiers({
+  const tiers = new CacheTiers({
     pages: { tree },
     runner: () => runner,
     hostBytes: 1,
@@ -36,6 +36,7 @@ it('grow no further with each copy that is made in time', async () => {
   const before = held();
   await copies(20_000);
   expect(held() - before).toBeLessThan(500_000);
+  expect(tiers.counters.backedUp).toBeGreaterThan(0);
 });
 
 it('wait for a write that hangs no longer than for others as they close', async () => {
