@@ -31,7 +31,7 @@ fn main(
   let first_quad = workgroup.y % args.parts * 8u * QUADS;
   let item = workgroup.z;
   let count = count_of(item);
-  // The same for all teams, so that their subgroup stays together.
+  // Equal for all teams, so that their subgroup stays in one control flow.
   let seen_keys = seen_of(count, (workgroup.x + 1u) * TEAMS * TASK_QUERIES - 1u);
   let row0 = args.q_row + item * args.queries;
   let k0 = (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * head_quads;

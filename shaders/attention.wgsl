@@ -28,7 +28,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   let start = rows[tile.first_row].position;
-  // Where this lane's queries lie in q, and how far each query of the workgroup may look.
+  // Index of this lane's queries in q, and the last token that each query of the workgroup sees.
   var q0: array<u32, TILES>;
   var position: array<array<u32, LANES>, TILES>;
   for (var t = 0u; t < TILES; t++) {

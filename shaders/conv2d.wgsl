@@ -61,7 +61,7 @@ fn locate(index: u32) -> Pixel {
   );
 }
 
-// Where in x the pixel under a tap begins; ~0 outside the image.
+// Index in x of the pixel under a tap; ~0 outside the image.
 fn under(pixel: Pixel, tap: u32) -> u32 {
   var row = pixel.row + tap / args.kernel;
   var column = pixel.column + tap % args.kernel;

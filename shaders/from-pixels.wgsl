@@ -2,10 +2,10 @@
 const WORKGROUP = 64u;
 
 struct Args {
-  first: u32,    // pixels before these in this piece of the picture
+  first: u32,    // pixels before these in this piece of the image
   pixels: u32,
   width: u32,
-  x_stride: u32, // words from one row of the picture to the next
+  x_stride: u32, // words from one row of the image to the next
   y_quads: u32,  // quads of columns from one pixel to the next
 }
 

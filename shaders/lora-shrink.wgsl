@@ -1,4 +1,4 @@
-// What the A of a row's adapter makes of the row, scaled: a workgroup a row and four of a part's ranks, eight lanes each. Partial
+// Product of a row with its adapter's A, scaled: a workgroup a row and four of a part's ranks, eight lanes each. Partial
 // sums are added in order, whatever the GPU.
 #import "lib/lora.wgsl"
 

@@ -1,4 +1,4 @@
-// Pictures to sequences of patches, or back: single values to other places. Pixels past the picture's edge do not occur.
+// Images to sequences of patches, or back: single values to other places. Pixels past the image's edge do not occur.
 const WORKGROUP = 64u;
 // To patches, else back.
 const TO_PATCHES = true;
@@ -6,13 +6,13 @@ const TO_PATCHES = true;
 const PIXELS_FIRST = true;
 
 struct Args {
-  height: u32,       // of the picture
+  height: u32,       // of the image
   width: u32,
   channels: u32,
   size: u32,         // of a patch's side
   tokens: u32,       // of an item in the sequence; at least as many as patches
   items: u32,
-  picture_stride: u32, // columns from one pixel to the next
+  image_stride: u32, // columns from one pixel to the next
   patch_stride: u32,   // columns from one token to the next
 }
 
@@ -27,8 +27,8 @@ struct Pixel {
   channel: u32,
 }
 
-fn in_picture(at: Pixel) -> u32 {
-  return ((at.item * args.height + at.row) * args.width + at.column) * args.picture_stride + at.channel;
+fn in_image(at: Pixel) -> u32 {
+  return ((at.item * args.height + at.row) * args.width + at.column) * args.image_stride + at.channel;
 }
 
 fn in_sequence(at: Pixel) -> u32 {
@@ -39,7 +39,7 @@ fn in_sequence(at: Pixel) -> u32 {
   return (at.item * args.tokens + token) * args.patch_stride + place;
 }
 
-// What stands at `place` of a token.
+// The value at `place` of a token.
 fn pixel_of(item: u32, token: u32, place: u32) -> Pixel {
   let area = args.size * args.size;
   let pixel = select(place % area, place / args.channels, PIXELS_FIRST);
@@ -51,7 +51,7 @@ fn pixel_of(item: u32, token: u32, place: u32) -> Pixel {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
-  let stride = select(args.picture_stride, args.patch_stride, TO_PATCHES);
+  let stride = select(args.image_stride, args.patch_stride, TO_PATCHES);
   let rows = args.items * select(args.height * args.width, args.tokens, TO_PATCHES);
   for (var i = id.x; i < rows * stride; i += workgroups.x * WORKGROUP) {
     let row = i / stride;
@@ -59,7 +59,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
     var value = 0.0;
     if (TO_PATCHES) {
       if (column < args.channels * args.size * args.size) {
-        value = x[in_picture(pixel_of(row / args.tokens, row % args.tokens, column))];
+        value = x[in_image(pixel_of(row / args.tokens, row % args.tokens, column))];
       }
     } else if (column < args.channels) {
       let pixel = row % (args.height * args.width);

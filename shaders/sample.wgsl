@@ -24,7 +24,7 @@ struct Args {
 @group(0) @binding(5) var<storage, read_write> ids: array<u32>;     // by row
 @group(0) @binding(6) var<storage, read> counts: array<Count>;
 
-// What is no number, or none that can be reckoned with, is a masked token or a very likely one; true: it was no number.
+// Replaces NaN and -infinity by a masked logit and +infinity by a very large one; true where the logit was NaN.
 fn clean(at: u32) -> bool {
   let bits = bitcast<u32>(logits[at]);
   if ((bits & 0x7f800000u) != 0x7f800000u) {
@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     best = best_of(best.value, best.token, local);
   }
-  // What is no number only matters to sums, or where nothing else is there.
+  // Logits that are NaN only matter to sums, or where no other logit is there.
   var strange = 0u;
   if (best.token == NONE || best.value > -NEVER) {
     best = Best(NEVER, NONE);

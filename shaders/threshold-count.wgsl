@@ -1,4 +1,4 @@
-// One pass of a selection by rank among |x|, eight bits at a time from the highest on: counts the values that begin with the bits
+// A pass of a selection by rank among |x|, eight bits at a time from the highest on: counts the values that begin with the bits
 // found so far by their next eight. NEXT: finds the smallest value above the one that was found. A positive float's bits rise with it.
 const NEXT = false;
 const WORKGROUP = 64u;

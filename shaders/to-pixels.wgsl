@@ -3,11 +3,11 @@
 const WORKGROUP = 64u;
 
 struct Args {
-  first: u32,    // pixels before these in this piece of the picture
+  first: u32,    // pixels before these in this piece of the image
   pixels: u32,
   width: u32,
   x_stride: u32, // columns from one pixel to the next
-  y_stride: u32, // words from one row of the picture to the next
+  y_stride: u32, // words from one row of the image to the next
 }
 
 @group(0) @binding(0) var<storage, read> x: array<f32>;

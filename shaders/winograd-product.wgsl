@@ -34,7 +34,7 @@ fn main(
   let row0 = workgroup.y * args.plane_rows + workgroup.x * LANES * TILES;
   let x0 = (row0 + lane_row(lanes)) * args.x_quads;
 
-  // Of two dimensions each: loops over an array of one are unrolled by drivers that know its length.
+  // Arrays of two dimensions: drivers unroll loops over an array of one dimension, whose length they know.
   var held: array<array<vec4f, TILES>, HELD>;
   var sums: array<array<vec4f, LANES>, TILES>; // on their way from and to y
   for (var first = 0u; first < args.channel_quads; first += HELD) {

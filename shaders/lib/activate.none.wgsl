@@ -1,4 +1,4 @@
-// As it is.
+// No activation.
 fn activate(v: Activated) -> Activated {
   return v;
 }

@@ -1,4 +1,4 @@
-// What follows a convolution.
+// Activation after a convolution.
 const ACTIVATION = 0u; // 0 nothing, 1 SiLU, 2 ReLU
 
 fn activate(v: vec4f) -> vec4f {

@@ -1,4 +1,4 @@
-// What a workgroup of WORKGROUP invocations agrees on, each by its own part. Sums are in order, so they repeat.
+// Reductions over a workgroup of WORKGROUP invocations. Sums are in a fixed order, so they repeat.
 var<workgroup> values: array<f32, WORKGROUP>;
 var<workgroup> tokens: array<u32, WORKGROUP>;
 var<workgroup> agreed: Best;

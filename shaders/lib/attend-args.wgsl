@@ -1,4 +1,4 @@
-// What both kernels of dense attention take and bind. Where a tensor exceeds a binding, a dispatch takes one item's queries or
+// Arguments and bindings of both kernels of dense attention. Where a tensor exceeds a binding, a dispatch takes one item's queries or
 // keys strip by strip; rows are counted from the binding's first.
 struct Args {
   first_item: u32, // items before this dispatch
@@ -31,7 +31,7 @@ struct Args {
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 
-// Of the strip, those that an item has, and those that a query of the strip sees.
+// Keys of the strip that an item has, and keys that a query of the strip sees.
 fn count_of(item: u32) -> u32 {
   return min(max(keys_of(args.first_item + item), args.first_key) - args.first_key, args.keys);
 }

@@ -1,4 +1,4 @@
-// What all kernels of paged attention take and bind.
+// Arguments and bindings of all kernels of paged attention.
 struct Args {
   heads: u32,
   kv_heads: u32,

@@ -1,4 +1,4 @@
-// What a text row is. `source` is a token id, or FROM_SLOT + the slot whose last sampled token it continues.
+// A row of a text batch. `source` is a token id, or FROM_SLOT + the slot whose last sampled token it continues.
 const FROM_SLOT = 0x80000000u;
 
 struct Row {

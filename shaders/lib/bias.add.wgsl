@@ -1,4 +1,4 @@
-// One bias a column.
+// Adds a bias per column.
 @group(0) @binding(5) var<storage, read> bias: array<vec4f>;
 
 fn biased(acc: vec4f, quad: u32) -> vec4f {

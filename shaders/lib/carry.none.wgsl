@@ -1,4 +1,4 @@
-// All keys at once.
+// No state between dispatches: one dispatch covers all keys.
 const CONTINUES = false;
 const ENDS = true;
 

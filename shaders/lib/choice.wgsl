@@ -22,6 +22,6 @@ struct Choice {
   pad: u32,
 }
 
-// What a masked token's logit is; no bias lifts it, and nothing below NEVER is drawn.
+// Logit of a masked token; no bias lifts it, and no token below NEVER is sampled.
 const MASKED = -3.4e38;
 const NEVER = -3.0e38;

@@ -4,13 +4,13 @@
 const CHUNK = 8u;        // pages
 const MASKED = -1e30;
 
-// Of the tokens a query has met: the largest score, and the sum of exp(score - largest).
+// State of a query over the tokens it has met: the largest score, and the sum of exp(score - largest).
 struct Met {
   largest: f32,
   sum: f32,
 }
 
-// What both are scaled by when they are merged, and what they come to.
+// Factors of both states when they are merged, and the merged state.
 struct Merge {
   before: f32,
   chunk: f32,

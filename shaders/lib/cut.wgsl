@@ -1,4 +1,4 @@
-// Where top-k and top-p cut the logits of a row (`logits`, `args` and Choice are sample.wgsl's).
+// The cut of top-k and top-p through the logits of a row (`logits`, `args` and Choice are sample.wgsl's).
 #import "lib/agree.wgsl"
 
 // An order-preserving map of f32 to u32.

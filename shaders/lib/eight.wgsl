@@ -1,4 +1,4 @@
-// What eight lanes of a subgroup do together, TEAMS of eight in a workgroup. Lanes are shuffled, not broadcast: a team need not
+// Operations of eight lanes of a subgroup, TEAMS of eight in a workgroup. Lanes are shuffled, not broadcast: a team need not
 // begin at the subgroup's first lane.
 enable subgroups;
 
@@ -29,7 +29,7 @@ fn largest_by_lane(v: array<f32, 8>, lane: u32) -> f32 {
   return max(g.x, g.y);
 }
 
-// The same of their sums.
+// Lane l gets the sum of the eight lanes' v[l].
 fn sum_by_lane(v: array<f32, 8>, lane: u32) -> f32 {
   let upper = (lane & 4u) != 0u;
   let a = join(v[0], v[4], 4u, upper);
@@ -48,7 +48,7 @@ fn fold_quad(c: vec4f, q: vec4f, k: mat4x4f) -> vec4f {
   return fma(vec4f(q.w), k[3], fma(vec4f(q.z), k[2], fma(vec4f(q.y), k[1], fma(vec4f(q.x), k[0], c))));
 }
 
-// The same for eight queries, one held by each lane.
+// fold_quad for eight queries, one in each lane.
 fn fold_eight(c: ptr<function, array<vec4f, 8>>, q: vec4f, k: mat4x4f) {
   (*c)[0] = fold_quad((*c)[0], subgroupShuffle(q, lane_at(0u)), k);
   (*c)[1] = fold_quad((*c)[1], subgroupShuffle(q, lane_at(1u)), k);

@@ -1,4 +1,4 @@
-// What is added, times tanh(gate) of the row's item.
+// The addend times tanh(gate) of the row's item.
 #import "lib/activate.tanh.wgsl"
 alias Activated = vec4f;
 

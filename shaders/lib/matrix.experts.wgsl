@@ -1,4 +1,4 @@
-// Each tile of rows meets an expert's matrix: matrices stand one behind the other, each of expert_groups groups. What expert a
+// Matrix of a tile's expert: matrices stand one behind the other, each of expert_groups groups. What expert a
 // tile has, and which rows of x, stands in the plan (expert-plan.wgsl): TASK_ROWS + 1 words a tile.
 #import "lib/place.wgsl"
 

@@ -1,4 +1,4 @@
-// Where a lane's four columns stand.
+// Places of a lane's four columns.
 struct Place {
   group: u32,   // of the window; one that exists, even where the lane has no columns
   y_quad: u32,

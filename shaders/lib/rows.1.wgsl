@@ -14,7 +14,7 @@ fn fold(c: ptr<function, array<vec4f, 1>>, x: f32, w: vec4f) {
   (*c)[0] = fma(vec4f(x), w, (*c)[0]);
 }
 
-// The same for the four k's of a quad, row by row.
+// fold for the four k's of a quad, row by row.
 fn fold_quad(c: ptr<function, array<vec4f, 1>>, x: vec4f, w: array<vec4f, 4>) {
   (*c)[0] = fma_quad(x, w, (*c)[0]);
 }

@@ -16,7 +16,7 @@ fn fold(c: ptr<function, array<vec4f, 2>>, x: f32, w: vec4f) {
   (*c)[1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[1]);
 }
 
-// The same for the four k's of a quad, row by row.
+// fold for the four k's of a quad, row by row.
 fn fold_quad(c: ptr<function, array<vec4f, 2>>, x: vec4f, w: array<vec4f, 4>) {
   (*c)[0] = fma_quad(subgroupBroadcast(x, 0u), w, (*c)[0]);
   (*c)[1] = fma_quad(subgroupBroadcast(x, 1u), w, (*c)[1]);

@@ -1,7 +1,7 @@
 // Values times weights, key by key: a weight is shuffled once for all of a lane's d's.
 alias Weights = array<array<vec4f, 8>, TILES>; // of four keys a lane, for eight queries a tile
 
-// Of the four keys whose weights lane j holds; `at`: where their values begin.
+// Adds the values of the four keys whose weights lane j holds; `at`: index of their first value.
 fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {
   for (var u = 0u; u < 4u; u++) {
     var quads: array<vec4f, max(QUADS, 1u)>;

@@ -3,7 +3,7 @@
 // drivers leave some rolled, which is five times slower.
 alias Weights = array<array<vec4f, 8>, TILES>; // of four keys a lane, for eight queries a tile
 
-// Of the four keys whose weights lane j holds; `at`: where their values begin.
+// Adds the values of the four keys whose weights lane j holds; `at`: index of their first value.
 fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {
   if (QUADS > 0u) {
     add_quad(0u, at, j, lane, weights, sums);

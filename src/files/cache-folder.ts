@@ -1,4 +1,4 @@
-// Where the engine keeps on disk what it can make again.
+// Folder on disk for data that the engine can compute again.
 
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';

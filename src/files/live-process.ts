@@ -1,4 +1,4 @@
-// Whether the process that left its id somewhere still runs. An id may have gone to another process since: what rests
+// Checks whether a process that left its id in a file still runs. An id may have gone to another process since: what rests
 // on the answer must also hold then.
 
 export function isAlive(pid: number): boolean {

@@ -96,7 +96,7 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
   const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
     assertRange({ name, size }, offset, target.length);
     let filled = 0;
-    // One call returns at most 2 GiB, and less on some file systems.
+    // A call returns at most 2 GiB, and less on some file systems.
     while (filled < target.length) {
       const { bytesRead } = await file.read(target, filled, target.length - filled, offset + filled);
       if (bytesRead === 0) {

@@ -1,4 +1,4 @@
-// Where bytes come from. A checkpoint is a folder of sources; a disk, a browser's File or a test's array may stand behind it.
+// Sources of bytes. A checkpoint is a folder of sources; a disk, a browser's File or a test's array may stand behind it.
 
 import { EngineError } from './error.ts';
 import { parseJson } from './json.ts';
@@ -16,7 +16,7 @@ export interface ByteSource {
 }
 
 export interface Folder {
-  /** As the user gave it, absolute. */
+  /** The path that the user gave, made absolute. */
   readonly path: string;
   /** Names of the files directly inside. */
   names(): Promise<string[]>;

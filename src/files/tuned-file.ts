@@ -1,4 +1,4 @@
-// What measuring found on an adapter, kept from one process to the next: one small JSON file an adapter and driver.
+// Tuned variants, kept from one process to the next: one small JSON file per adapter and driver.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';

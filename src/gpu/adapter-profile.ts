@@ -46,7 +46,7 @@ export interface AdapterProfile {
   /** Rows of the largest step of a text model, and of an embedding model. */
   stepRows: { text: number; embedding: number };
   memory: {
-    /** Share of the host's free memory that a device may take without being told more; 0: memory is not the host's. */
+    /** Share of the host's free memory that a device may take by default; 0: memory is not the host's. */
     freeShare: number;
     /** The least budget to begin with, in bytes. */
     least: number;
@@ -99,7 +99,7 @@ export const DISCRETE: AdapterProfile = {
   attend: {
     teams: 4,
     valueQuads: 4,
-    // As many as a lane's registers hold sums of.
+    // A lane's registers hold the sums of so many tiles.
     tiles: [
       { dims: 64, tiles: 2 },
       { dims: Infinity, tiles: 1 },
@@ -118,7 +118,7 @@ export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
   name: 'integrated',
   splits: { most: 8, matmulLanes: 4096, convLanes: 8192 },
-  // What macOS reports as free leaves out what it would give back at once, so the share is only a beginning.
+  // macOS does not count memory as free that it would give back at once, so the share is only a beginning.
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };
 

@@ -1,6 +1,6 @@
-// Which adapters there are and what they can do, as plain data.
+// An adapter's properties as plain data.
 
-/** What an adapter offers, in the words of `svc doctor`. */
+/** An adapter as `svc doctor` prints it. */
 export interface AdapterSummary {
   index: number;
   vendor: string;

@@ -1,4 +1,4 @@
-// Where intermediates live. Each slot is a GPUBuffer of its own: one buffer bound for reading and writing in one
+// The arena: memory of intermediates. Each slot is a GPUBuffer of its own: one buffer bound for reading and writing in one
 // dispatch is an error even where the ranges are disjoint. All tapes of a device share the slots, so they must not
 // run interleaved within one submit; `generation` tells a tape that its bind groups are stale.
 
@@ -58,22 +58,22 @@ export class Arena {
 
   buffer(slot: number): GPUBuffer {
     const bytes = this.#bytes[slot]!;
-    const held = this.#buffers[slot];
-    if (held && held.size >= bytes) return held;
-    if (held) {
-      this.#memory.free(held);
+    const buffer = this.#buffers[slot];
+    if (buffer && buffer.size >= bytes) return buffer;
+    if (buffer) {
+      this.#memory.free(buffer);
       this.generation++;
     }
-    const buffer = this.#memory.allocate('arena', `slot ${slot}`, bytes);
-    this.#buffers[slot] = buffer;
-    return buffer;
+    const larger = this.#memory.allocate('arena', `slot ${slot}`, bytes);
+    this.#buffers[slot] = larger;
+    return larger;
   }
 
   /** Bytes that the tapes recorded so far will need beyond what is allocated. */
   growth(): number {
     return this.#bytes.reduce((sum, bytes, slot) => {
-      const held = this.#buffers[slot]?.size ?? 0;
-      return sum + (held >= bytes ? 0 : bytes - held);
+      const allocated = this.#buffers[slot]?.size ?? 0;
+      return sum + Math.max(0, bytes - allocated);
     }, 0);
   }
 

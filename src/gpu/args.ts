@@ -3,7 +3,7 @@
 import type { LinkedShader } from './linker.ts';
 
 export interface ArgsBlock {
-  /** Where the arguments of a dispatch begin. */
+  /** Byte offset of a dispatch's arguments. */
   write(shader: LinkedShader, args: Readonly<Record<string, number>>): number;
   upload(gpu: GPUDevice): GPUBuffer;
 }

@@ -38,7 +38,7 @@ export interface Pipeline {
 export interface DeviceSettings {
   shaders: ShaderSource;
   summary: AdapterSummary;
-  /** Left out: the one that the summary tells. */
+  /** Default: derived from the summary. */
   profile?: AdapterProfile;
   /** Bytes for everything on the device. */
   memoryBudget: number;
@@ -261,7 +261,7 @@ function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): num
   return Math.min(subgroupMinSize, 16);
 }
 
-/** What the GPU layer reports on its own; running out of memory keeps its name. */
+/** An uncaptured error of the GPU layer as an EngineError; running out of memory keeps its code. */
 function toEngineError(error: GPUError): EngineError {
   return error instanceof GPUOutOfMemoryError
     ? new EngineError(

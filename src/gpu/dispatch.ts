@@ -1,4 +1,4 @@
-// One dispatch, as a launcher records it and as a replay encodes it.
+// A dispatch in two forms: as a launcher records it and as a replay encodes it.
 
 import type { Params } from './linker.ts';
 import type { Operand } from './operand.ts';
@@ -7,7 +7,7 @@ import type { Sizes } from './tensor.ts';
 export type Groups = readonly [x: number, y?: number, z?: number];
 
 export interface Dispatch {
-  /** What the device's tuning knows it by. */
+  /** Key of its tuning, where variants may be timed. */
   tuned?: string;
   params?: Params;
   /** Members of the shader's `Args`, all of them. */
@@ -18,7 +18,7 @@ export interface Dispatch {
   groups: (sizes: Sizes) => Groups;
 }
 
-/** One recorded dispatch as the profiler sees it. */
+/** A recorded dispatch, resolved for given sizes. */
 export interface Encodable {
   name: string;
   tuned: string | undefined;

@@ -1,4 +1,4 @@
-// Where a replay's time goes: each dispatch in a pass of its own, between two timestamps, summed by kernel. Passes of one
+// GPU time of a replay by kernel: each dispatch in a pass of its own, between two timestamps, summed by kernel. Passes of one
 // dispatch cost more than a shared one, so the sum exceeds the time of an ordinary replay.
 
 import type { Device } from './device.ts';

@@ -35,12 +35,12 @@ const SAFE_FLAGS = [
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
 
 /** Objects of create() must stay reachable for the life of the process: collected ones take it down with them. */
-const held: GPU[] = [];
+const started: GPU[] = [];
 
 function start(flags: string[]): GPU {
   Object.assign(globalThis, globals);
   const gpu = create(flags);
-  held.push(gpu);
+  started.push(gpu);
   return gpu;
 }
 
@@ -97,7 +97,7 @@ function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
   };
 }
 
-/** All adapters that answer, best first. */
+/** Lists the adapters that answer, best first. */
 export async function listAdapters(): Promise<AdapterSummary[]> {
   return (await find(SAFE_FLAGS)).map(({ summary }) => summary);
 }

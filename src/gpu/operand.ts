@@ -1,4 +1,4 @@
-// What a dispatch binds: a tensor, some of its rows, or bytes. A slice serves kernels that walk a tensor above the binding
+// Operands of a dispatch: a tensor, some of its rows, or bytes. A slice serves kernels that walk a tensor above the binding
 // limit strip by strip; it has no rows behind its last one, so what writes in whole tiles cannot write one.
 
 import { Tensor, type Region, type Sizes } from './tensor.ts';
@@ -11,7 +11,7 @@ export interface Slice {
 
 export type Operand = Tensor | Slice | Region;
 
-/** What a binding's offset must be a multiple of on every adapter. */
+/** Alignment in bytes that every adapter accepts for a binding's offset. */
 const OFFSET_ALIGNMENT = 256;
 
 export function isSlice(operand: Operand): operand is Slice {

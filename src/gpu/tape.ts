@@ -87,7 +87,7 @@ export class Tape {
     return tensor;
   }
 
-  /** What another tape of the device keeps, as an operand of this one; that tape must have run before, and none between. */
+  /** An operand for a tensor that another tape of the device keeps; that tape must have run before, with no other tape between. */
   borrow(tape: Tape, tensor: Tensor): Tensor {
     if (!tape.#kept.has(tensor) && !tape.#borrowed.has(tensor))
       throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is not kept by its tape`);
@@ -121,17 +121,17 @@ export class Tape {
     this.#argsBuffer?.destroy();
   }
 
-  /** Where a kept tensor lies now. */
+  /** The region of a kept tensor until the arena changes. */
   region(tensor: Tensor): Region {
     if (tensor.region) return tensor.region;
-    return { ...this.#held(tensor), size: tensor.bytes(this.capacity) };
+    return { ...this.#padded(tensor), size: tensor.bytes(this.capacity) };
   }
 
-  /** The same with the rows behind the last one. */
-  #held(tensor: Tensor): Region {
+  /** The region of a tensor with the padding rows behind its last one. */
+  #padded(tensor: Tensor): Region {
     if (tensor.region) return tensor.region;
     const borrowed = this.#borrowed.get(tensor);
-    if (borrowed) return borrowed.tape.#held(borrowed.tensor);
+    if (borrowed) return borrowed.tape.#padded(borrowed.tensor);
     const slot = this.#slots.get(tensor);
     if (slot === undefined)
       throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is bound nowhere on this tape`);
@@ -193,7 +193,7 @@ export class Tape {
     }
   }
 
-  /** What a replay would dispatch, one by one; for the profiler and for compiling ahead. */
+  /** The dispatches of a replay, one by one; for the profiler and for compiling ahead. */
   encodables(sizes: Sizes): Encodable[] {
     this.#prepare();
     return this.#dispatches.map(({ pipeline, tuned, groups }, i) => ({
@@ -228,7 +228,7 @@ export class Tape {
 
   #resource(operand: Operand): GPUBufferBinding {
     const tensor = tensorOf(operand);
-    const { buffer, offset, size } = tensor ? this.#held(tensor) : (operand as Region);
+    const { buffer, offset, size } = tensor ? this.#padded(tensor) : (operand as Region);
     if (!isSlice(operand)) return { buffer, offset, size };
     return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
   }

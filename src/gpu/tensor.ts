@@ -7,7 +7,7 @@ export type Extent = number | string;
 export type Sizes = Readonly<Record<string, number>>;
 export type Dtype = 'f32' | 'u32';
 
-/** What computes a tensor: a Tape, of which tensors need no more than this. */
+/** The tape that computes a tensor, as far as tensors need it. */
 export interface TensorOwner {
   /** Sizes at which the tape's tensors are laid out. */
   readonly capacity: Sizes;
@@ -50,7 +50,7 @@ export class Tensor {
     this.#region = region;
   }
 
-  /** The same bytes as an operand that launchers record on a tape. */
+  /** A tensor over these bytes that launchers may record on `tape`. */
   on(tape: TensorOwner): Tensor {
     if (!this.region) throw new Error('only a tensor with bytes of its own can be put on a tape');
     return new Tensor(this.shape, this.dtype, { region: this.region, tape });

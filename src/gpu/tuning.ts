@@ -9,7 +9,7 @@ export type TunedVariants = Readonly<Record<string, Variant>>;
 
 export class Tuning {
   readonly #fastest = new Map<string, Variant>();
-  /** What was asked for and never measured. */
+  /** Keys that were requested and never measured. */
   readonly unknown = new Set<string>();
   #trial: Trial | null = null;
 
@@ -40,7 +40,7 @@ export class Tuning {
   }
 }
 
-/** What was recorded while one place was tried. */
+/** The variants recorded while one place of every list was tried. */
 class Trial {
   readonly #place: number;
   readonly #chosen = new Map<string, Variant>();

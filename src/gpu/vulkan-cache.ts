@@ -1,6 +1,6 @@
 // The Vulkan driver that set-up fetched into the user's cache, loaded into this process without root, LD_LIBRARY_PATH or a restart.
 //
-// What was tried on Linux with Dawn's binding: Dawn opens "libvulkan.so.1" anew for every `create()`, and glibc answers a bare name with
+// Found by trying Dawn's binding on Linux: Dawn opens "libvulkan.so.1" anew for every `create()`, and glibc answers a bare name with
 // a library of that SONAME already in the process. So preloading by absolute path works before the first `create()`, and just as well
 // after a `create()` whose requestAdapter() said null; only a new `create()` is needed. RTLD_LOCAL is enough, and keeps LLVM's symbols
 // away from other addons. In a worker, setting VK_DRIVER_FILES reaches the C side only if the worker was started with `env: SHARE_ENV`.
@@ -12,7 +12,7 @@ import { EngineError } from '../files/error.ts';
 
 export type CachedDriver = 'lavapipe' | 'swiftshader';
 
-/** What set-up wrote beside the libraries: file names within the driver's folder, dependencies first. */
+/** The list that set-up wrote beside the libraries: file names within the driver's folder, dependencies first. */
 interface DriverManifest {
   icd: string;
   preload: string[];

@@ -4,7 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** What follows a sum of products; `gelu` is exact, by erf. */
+/** Activation after a sum of products; `gelu` is exact, by erf. */
 export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh';
 
 const WORKGROUP = 64;

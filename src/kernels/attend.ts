@@ -1,4 +1,4 @@
-// Dense attention: every query of an item to every key of that item, for pictures and their texts.
+// Dense attention: every query of an item to every key of that item, for images and their texts.
 
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
@@ -74,11 +74,11 @@ interface Job {
   y: Tensor;
   attention: Attention;
   variant: Variant;
-  /** Of an item. */
+  /** Rows of one item. */
   all: { queries: number; keys: number };
 }
 
-/** What one dispatch takes: many items whole, or of one item some queries and some keys. */
+/** Extent of one dispatch: many items whole, or ranges of one item's queries and keys. */
 interface Part {
   firstItem: number;
   items: number;
@@ -151,7 +151,7 @@ interface Variant {
   params: Params;
   /** Workgroups that share out a head's d's. */
   parts: number;
-  /** Of a workgroup. */
+  /** Queries of one workgroup. */
   queriesAtOnce: number;
 }
 

@@ -26,7 +26,7 @@ export interface TextBatch {
   ids: Region;
   /** u32[rows], u32[sampled]: which LoRA adapter a row has; read in steps in which some row has one. */
   adapters: { rows: Region; sampled: Region };
-  /** [sampled, hidden]: what the head is told, where it is asked for. */
+  /** [sampled, hidden]: input of the head, where a request asked to keep it. */
   states?: Region;
   /** u32[rows][layers with experts][experts a row goes to], where they are asked for. */
   routed?: Region;
@@ -53,7 +53,7 @@ export const PAGE_TOKENS = 32;
 
 export type KvFormat = 'f16' | 'f32';
 
-/** One layer's pages; layouts in shaders/kv. */
+/** Pages of a layer's keys and values; layouts in shaders/kv. */
 export interface KvPages {
   format: KvFormat;
   keys: Region;

@@ -4,7 +4,7 @@ import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
-/** The known picture at a noise level, scalars[image] · image + scalars[noise] · noise. */
+/** The known image at a noise level, scalars[image] · image + scalars[noise] · noise. */
 export interface Known {
   image: Tensor;
   noise: Tensor;
@@ -13,7 +13,7 @@ export interface Known {
   noiseScalar: number;
 }
 
-/** latents [batch, h, w, c] where mask [batch, h, w, 1] is 1, the known picture where it is 0, in place */
+/** latents [batch, h, w, c] where mask [batch, h, w, 1] is 1, the known image where it is 0, in place */
 export function blend(latents: Tensor, mask: Tensor, known: Known): Tensor {
   const tape = tapeOf(latents);
   const quads = (latents.rows({}) * latents.stride) / 4;

@@ -11,7 +11,7 @@ export interface ValueCounts {
   nonFinite: number;
   /** Finite and of a magnitude of at least 2⁶⁴, whose square is infinite in f32; f16 has none. */
   oversize: number;
-  /** All of them are zero. */
+  /** Whether every value is zero. */
   isZero: boolean;
 }
 

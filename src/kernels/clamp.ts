@@ -1,4 +1,4 @@
-// Values held within a range.
+// Clamps values to a range.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

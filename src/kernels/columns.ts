@@ -8,7 +8,7 @@ export interface Columns {
   first: number;
 }
 
-/** Where they lie, in quads of columns. */
+/** The columns' first quad and the quads from one row to the next. */
 export function quadsOf(columns: Tensor | Columns): { x: Tensor; stride: number; first: number } {
   const { x, first } = 'x' in columns ? columns : { x: columns, first: 0 };
   if (first % 4 !== 0 || first >= x.columns)

@@ -1,4 +1,4 @@
-// What a convolution is to compute, checked, and the strips of rows it is computed in; for the kernels that do it.
+// A convolution's description, checked, and the strips of rows that it is computed in; shared by its kernels.
 
 import type { Operand } from '../gpu/operand.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
@@ -21,7 +21,7 @@ export interface Conv2dOptions {
   upsample?: boolean | Size | undefined;
   /** [batch, out], or so many columns, added to every pixel of its image; goes with a bias. */
   perImage?: Tensor | Columns | undefined;
-  /** Of the result's shape, added before the activation. */
+  /** Added before the activation; has the result's shape. */
   residual?: Tensor | undefined;
   /** The result takes the residual's place, which nothing reads any more. */
   inPlace?: boolean | undefined;
@@ -39,7 +39,7 @@ export interface Convolution {
   kernel: number;
   stride: number;
   pad: number;
-  /** Of x, as stored and as the taps see it. */
+  /** Size of x as stored, and as the taps see it (upsampled). */
   stored: Size;
   seen: Size;
   xQuads: number;
@@ -170,7 +170,7 @@ export function isUpsampled({ seen, stored }: Convolution): boolean {
   return seen.height !== stored.height || seen.width !== stored.width;
 }
 
-/** What follows the sums: operands and parameters of lib/addend, lib/residual and lib/activation. */
+/** Operands and parameters of what follows the sums: lib/addend, lib/residual and lib/activation. */
 export function epilogueOf({ tape, weight, options }: Convolution, strip: Pixels) {
   const { residual, inPlace, activation } = options;
   const perImage = options.perImage && quadsOf(options.perImage);

@@ -6,14 +6,14 @@ import { cutPixels, view } from './pixels.ts';
 
 const WORKGROUP = 64;
 
-/** The same values in a tensor of their own. */
+/** A copy of the values in a new tensor. */
 export function copy(x: Tensor): Tensor {
   const y = tapeOf(x).tensor(x.shape);
   copyRows(x, 0, 1, y, 0, x.rows({}));
   return y;
 }
 
-/** Each item of a, then that of b; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */
+/** Concatenates each item of a with that of b; a [items, n, columns], b [items, m, columns] → [items, n + m, columns] */
 export function joinTokens(a: Tensor, b: Tensor): Tensor {
   const [items, n] = sequenceShape(a);
   const [otherItems, m] = sequenceShape(b);

@@ -4,11 +4,11 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import { tilesFor, type Routes } from './route.ts';
 
-/** What expert-plan.wgsl has room for. */
+/** Limits of expert-plan.wgsl's arrays. */
 export const MOST_EXPERTS = 512;
 
 export interface ExpertPlan {
-  /** Each tile's expert, and its rows of x. */
+  /** For each tile, its expert and its rows of x. */
   plan: Tensor;
   tileRows: number;
   tiles: number;

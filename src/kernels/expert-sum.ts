@@ -1,4 +1,4 @@
-// What a row's experts made of it, added up by their shares.
+// Sum of a row's expert outputs, weighted by the router's shares.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

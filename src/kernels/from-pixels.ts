@@ -1,4 +1,4 @@
-// Bytes to pictures: red, green and blue of a word a pixel.
+// Bytes to images: red, green and blue of a word a pixel.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -10,7 +10,7 @@ const WORKGROUP = 64;
 export function fromPixels(x: Tensor): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape, 3]);
-  for (const { first, pixels, picture, perPixel } of bandsOf(tape, x, y)) {
+  for (const { first, pixels, image, perPixel } of bandsOf(tape, x, y)) {
     const quads = (pixels * y.stride) / 4;
     tape.dispatch('from-pixels.wgsl', {
       args: {
@@ -20,7 +20,7 @@ export function fromPixels(x: Tensor): Tensor {
         x_stride: x.stride,
         y_quads: y.stride / 4,
       },
-      bind: { x: picture, y: perPixel },
+      bind: { x: image, y: perPixel },
       groups: () => [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
     });
   }

@@ -11,7 +11,7 @@ export interface GroupNorm {
   silu?: boolean | undefined;
 }
 
-/** What a norm applies to what it normalises, each [channels]. */
+/** Scale and shift of a norm, each [channels]. */
 export interface NormWeights {
   weight: Tensor;
   bias: Tensor;
@@ -121,7 +121,7 @@ interface Part extends Pixels {
   images: number;
 }
 
-/** All images whole are one part; else each image is one. */
+/** Parts of the work: all images together if they fit whole, else each image. */
 function imageParts({ first, last }: Pixels, batch: number, pixels: number): Part[] {
   if (first === 0 && last === batch * pixels) return [{ image: 0, images: batch, first: 0, last: pixels }];
   const parts: Part[] = [];

@@ -10,7 +10,7 @@ export interface LatentScale {
   shift: number;
 }
 
-/** One for all channels, or one each. */
+/** A number for all channels, or one per channel. */
 export type LatentScales = readonly LatentScale[];
 
 /** moments [batch, h, w, 2 · c], means then logarithms of variances; noise [batch, h, w, c] → the denoiser's [batch, h, w, c] */

@@ -5,7 +5,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** Each [columns]. */
+/** Vectors of [columns]. */
 export interface Affine {
   weight: Tensor;
   bias: Tensor;
@@ -32,7 +32,7 @@ export function layernorm(
   return y;
 }
 
-/** The same of the rows that `index` names; x [rows, columns], index [n] of u32 → [n, columns] */
+/** Norms of the rows that `index` names; x [rows, columns], index [n] of u32 → [n, columns] */
 export function layernormRows(x: Tensor, affine: Affine | null, eps: number, index: Tensor): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([index.columns, x.columns]);

@@ -1,4 +1,4 @@
-// One kernel for every noise schedule's update.
+// Linear combination of tensors: the update of every noise schedule.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

@@ -5,7 +5,7 @@ import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
 export const MOST_LOGPROBS = 20;
-/** Of one row: the drawn token's, the best tokens as u32, and theirs. */
+/** Words of one row: the sampled token's log probability, the best tokens as u32, and their log probabilities. */
 export const LOGPROB_WORDS = 1 + 2 * MOST_LOGPROBS;
 
 /** logits [sampled, vocabulary] and batch.ids → `logprobs`, for the rows that ask. `tempered`: of logits divided by the temperature. */

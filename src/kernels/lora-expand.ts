@@ -1,4 +1,4 @@
-// What low-rank adapters add to y = x · Wᵀ, for the rows that have one: laid into y, or added to it, before the matmul adds the rest.
+// The low-rank adapters' part of y = x · Wᵀ, for the rows that have an adapter: written to y, or added to it, before the matmul adds the rest.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';

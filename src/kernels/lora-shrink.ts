@@ -1,4 +1,4 @@
-// What the A of each row's low-rank adapter makes of it.
+// The product of each row with the A of its low-rank adapter.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';

@@ -40,7 +40,7 @@ export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   return linearAddAlone(x, weight, residual);
 }
 
-/** The same without adapters. */
+/** linearAdd without adapters. */
 function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   record(x, weight, residual, { params: { STORE: 'add' } });
   return residual;
@@ -90,12 +90,12 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   }
 }
 
-/** What one dispatch computes, beyond its window and its store. */
+/** Operands and extent of one dispatch, beyond its window and its store. */
 export interface Task {
   x: Tensor;
   y: Tensor;
   params: Params;
-  /** That x and y hold in the strip. */
+  /** Rows that x and y hold in the strip. */
   rows: number;
   /** Groups of columns to compute; of each tile's matrix where `expertGroups` says how many those have. */
   groups: number;

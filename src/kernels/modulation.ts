@@ -1,16 +1,16 @@
-// What a diffusion transformer does to a norm's result for each item of the batch: y · (1 + scale) + shift.
+// Modulation of a norm's result in diffusion transformers, per item of the batch: y · (1 + scale) + shift.
 
 import type { Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 
-/** Each [items, columns]. */
+/** Tensors of [items, columns]. */
 export interface Modulation {
   shift: Tensor | Columns | null;
   scale: Tensor | Columns;
 }
 
-/** What shaders/lib/modulate.* takes. */
+/** Operands and parameters of shaders/lib/modulate.*. */
 export interface ModulationOperands {
   variant: 'none' | 'scale' | 'scale-shift';
   args: Record<'item_rows' | 'scale_quads' | 'scale_first' | 'shift_quads' | 'shift_first', number>;

@@ -1,5 +1,5 @@
 // GroupNorm and the convolution after it, strip by strip: of the normalised image no more than a strip exists at a time, which
-// is what large pictures need to fit. To the bit what groupnorm and conv2d give one after the other.
+// is what large images need to fit. Bit-identical to groupnorm followed by conv2d.
 
 import type { Tensor } from '../gpu/tensor.ts';
 import { recordStrip } from './conv2d.ts';

@@ -19,7 +19,7 @@ export function patchify(x: Tensor, patches: Patches): Tensor {
   if (x.shape.length !== 4 || height! % size !== 0 || width! % size !== 0)
     throw new Error(`patchify: [${x.shape.join(', ')}] in patches of ${size}`);
   const y = tapeOf(x).tensor([items!, (height! * width!) / size ** 2, size ** 2 * channels!]);
-  record(x, y, { picture: x, sequence: y, patches });
+  record(x, y, { image: x, sequence: y, patches });
   return y;
 }
 
@@ -31,17 +31,17 @@ export function unpatchify(x: Tensor, patches: Patches & { height: number; width
   if (x.shape.length !== 3 || tokens! * size ** 2 < height * width || !Number.isInteger(channels))
     throw new Error(`unpatchify: [${x.shape.join(', ')}] to ${width} × ${height} in patches of ${size}`);
   const y = tapeOf(x).tensor([items!, height, width, channels]);
-  record(x, y, { picture: y, sequence: x, patches });
+  record(x, y, { image: y, sequence: x, patches });
   return y;
 }
 
 function record(
   x: Tensor,
   y: Tensor,
-  { picture, sequence, patches: { size, order } }: { picture: Tensor; sequence: Tensor; patches: Patches },
+  { image, sequence, patches: { size, order } }: { image: Tensor; sequence: Tensor; patches: Patches },
 ): void {
   const tape = tapeOf(x);
-  const [items, height, width, channels] = picture.shape as number[];
+  const [items, height, width, channels] = image.shape as number[];
   const values = y.rows({}) * y.stride;
   tape.dispatch('patchify.wgsl', {
     params: { TO_PATCHES: y === sequence, PIXELS_FIRST: order === 'pqc' },
@@ -52,7 +52,7 @@ function record(
       size,
       tokens: sequence.shape[1] as number,
       items: items!,
-      picture_stride: picture.stride,
+      image_stride: image.stride,
       patch_stride: sequence.stride,
     },
     bind: { x, y },

@@ -11,13 +11,13 @@ export interface Pixels {
   last: number;
 }
 
-/** What holds a tensor's pixels from `first` on. */
+/** An operand that holds a tensor's pixels from `first` on. */
 export interface View {
   operand: Operand;
   first: number;
 }
 
-/** Where a binding may begin: at an even pixel, since rows are padded to 128 bytes. */
+/** Pixels between places where a binding may begin: rows are padded to 128 bytes, offsets are multiples of 256. */
 const ALIGNMENT = 2;
 /** Rows that tensors are rounded up to. */
 const TILE = 16;

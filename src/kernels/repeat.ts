@@ -1,4 +1,4 @@
-// One tensor as every item of a batch, scaled by a number of the step.
+// Repeats a tensor as every item of a batch, scaled by a number of the step.
 
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

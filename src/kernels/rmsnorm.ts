@@ -26,7 +26,7 @@ export function rmsnorm(
   return y;
 }
 
-/** The same of the rows that `index` names, `into` bytes that outlast the step; x [rows, columns], index [n] of u32 → [n, columns] */
+/** Norms of the rows that `index` names, `into` bytes that outlast the step; x [rows, columns], index [n] of u32 → [n, columns] */
 export function rmsnormRows(
   x: Tensor,
   weight: Tensor,

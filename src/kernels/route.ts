@@ -1,9 +1,9 @@
-// Where rows go: the experts that a router's logits choose, and the share of each.
+// Routing: the experts that a router's logits choose for each row, and the share of each.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 
-/** What route.wgsl has room for. */
+/** Limits of route.wgsl's arrays. */
 export const MOST_CHOSEN = 64;
 
 export interface Routing {
@@ -13,7 +13,7 @@ export interface Routing {
   normed: boolean;
 }
 
-/** Where choices are kept beyond the step: words from one row to the next, and before the first. */
+/** A buffer that keeps the choices beyond the step: its words from one row to the next, and before the first. */
 export interface KeptRoutes {
   region: Operand;
   stride: number;

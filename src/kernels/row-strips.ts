@@ -42,22 +42,22 @@ export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1):
   });
 }
 
-/** Pixels that one binding takes, of a picture and of the tensor that has a row for each of its pixels. */
+/** Pixels that one binding takes, of a image and of the tensor that has a row for each of its pixels. */
 export interface Band {
-  /** Pixels before it in its piece of the picture, which begins with a row. */
+  /** Pixels before it in its piece of the image, which begins with a row. */
   first: number;
   pixels: number;
-  picture: Operand;
+  image: Operand;
   perPixel: Operand;
 }
 
-/** picture [items, height, width] and perPixel [items, height, width, channels] in pieces. */
-export function bandsOf(tape: Tape, picture: Tensor, perPixel: Tensor): Band[] {
-  const width = picture.columns;
+/** image [items, height, width] and perPixel [items, height, width, channels] in pieces. */
+export function bandsOf(tape: Tape, image: Tensor, perPixel: Tensor): Band[] {
+  const width = image.columns;
   const all = perPixel.rows(tape.capacity);
   const most = mostRows(tape, perPixel);
-  const bands = stripsOf(tape, [picture], Infinity);
-  if (bands.length === 1 && all <= most) return [{ first: 0, pixels: all, picture, perPixel }];
+  const bands = stripsOf(tape, [image], Infinity);
+  if (bands.length === 1 && all <= most) return [{ first: 0, pixels: all, image, perPixel }];
   return bands.flatMap((band) => {
     const from = band.firstRow * width;
     const count = Math.min(band.rows * width, all - from);
@@ -65,7 +65,7 @@ export function bandsOf(tape: Tape, picture: Tensor, perPixel: Tensor): Band[] {
       const first = i * most;
       const pixels = Math.min(most, count - first);
       const rows = { tensor: perPixel, firstRow: from + first, rows: pixels };
-      return { first, pixels, picture: band.of(picture), perPixel: rows };
+      return { first, pixels, image: band.of(image), perPixel: rows };
     });
   });
 }

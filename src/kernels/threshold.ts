@@ -1,4 +1,4 @@
-// Dynamic thresholding (arXiv 2205.11487): a tensor held within a quantile of its own values' sizes, and divided by it.
+// Dynamic thresholding (arXiv 2205.11487): a tensor clamped to a quantile of its own magnitudes, and divided by it.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -19,7 +19,7 @@ export interface Threshold {
   most: number;
 }
 
-/** x → clamp(x, −s, s) / s, where s is the quantile of |x| over all its values, held between 1 and `most`. */
+/** x → clamp(x, −s, s) / s, where s is the quantile of |x| over all its values, clamped to 1 … `most`. */
 export function threshold(x: Tensor, { ratio, most }: Threshold): Tensor {
   const tape = tapeOf(x);
   const values = x.rows(tape.capacity) * x.columns;

@@ -22,7 +22,7 @@ export interface Product {
   tileRows?: number;
 }
 
-/** What is recorded, and the name that its time goes by. */
+/** The tiling to record, and the key that its time is kept under. */
 export interface Tiled {
   tuned: string;
   tiling: Tiling;
@@ -30,7 +30,7 @@ export interface Tiled {
 
 /** Rows of a whole tile, at least. */
 export const TILE_ROWS = 16;
-/** Without lanes to share the rows among, larger tiles only take longer to compile. */
+/** Tile heights offered to tuning where lanes share the rows; without lanes, larger tiles only take longer to compile. */
 const OTHER_TILE_ROWS = [16, 24, 32];
 
 export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }: Product): Tiled {

@@ -1,4 +1,4 @@
-// Numbers as waves of falling frequency, the way diffusion models are told time steps and sizes.
+// Sinusoidal embedding of numbers: the form in which diffusion models take time steps and sizes.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

@@ -14,10 +14,10 @@ export function toPixels(x: Tensor, notFinite: Operand): Tensor {
   const tape = tapeOf(x);
   if (x.columns !== 3) throw new Error(`toPixels: [${x.shape.join(', ')}] has not three channels`);
   const y = tape.tensor(x.shape.slice(0, -1), 'u32');
-  for (const { first, pixels, picture, perPixel } of bandsOf(tape, y, x)) {
+  for (const { first, pixels, image, perPixel } of bandsOf(tape, y, x)) {
     tape.dispatch('to-pixels.wgsl', {
       args: { first, pixels, width: y.columns, x_stride: x.stride, y_stride: y.stride },
-      bind: { x: perPixel, y: picture, not_finite: notFinite },
+      bind: { x: perPixel, y: image, not_finite: notFinite },
       groups: () => [Math.min(Math.ceil(pixels / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
     });
   }

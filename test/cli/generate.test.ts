@@ -288,7 +288,7 @@ describe('a picture to start from', () => {
     await writeFile(path, 'text');
     const { code, err, fake } = await draw('--prompt', 'x', '--image-path', path);
     expect({ code, opened: fake.opened }).toEqual({ code: 2, opened: [] });
-    expect(err).toContain('text.png cannot be read as a picture');
+    expect(err).toContain('text.png cannot be read as an image');
     const image = await picture('start.png', 100, 50);
     const mask = await picture('mask.png', 50, 50);
     const other = await draw('--prompt', 'x', '--image-path', image, '--mask-path', mask);

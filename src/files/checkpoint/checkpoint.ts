@@ -70,7 +70,7 @@ export async function readCheckpointSpeech(
   return { tokenizer: await readTokenizer(folder, names, config), chatTemplate };
 }
 
-/** As transformers does it, a file that is not JSON is left out of account. */
+/** A file that is not JSON is ignored, as by transformers. */
 async function readGenerationConfig(
   folder: Folder,
   names: readonly string[],
@@ -125,7 +125,7 @@ export async function readTokenizer(
   const map = names.includes('special_tokens_map.json')
     ? await readJson(folder, 'special_tokens_map.json')
     : {};
-  // As in the reference: the map has the last word where the config was written before tokens were listed in it. Stable
+  // As in transformers, the map decides where the config was written before tokens were listed in it. Stable
   // Diffusion 2 pads with what its map says.
   const tokenizerConfig = isRecord(config['added_tokens_decoder'])
     ? { ...map, ...config }
@@ -146,7 +146,7 @@ export function checkTokenizerFiles(path: string, names: readonly string[]): voi
   if (!names.includes('tokenizer.json') && !hasPair) throw missingTokenizer(path, names);
 }
 
-/** What it may have instead: SentencePiece or tiktoken; Mistral's own. */
+/** Tokenizer files of other formats: SentencePiece, tiktoken, Mistral's own. */
 const FOREIGN_TOKENIZERS = ['tokenizer.model', 'tekken.json'];
 
 function missingTokenizer(path: string, names: readonly string[]): EngineError {
@@ -175,7 +175,7 @@ export async function readChatTemplates(
   return templates(json['chat_template']) ?? templates(tokenizerConfig['chat_template']);
 }
 
-/** One template, or a list of { name, template }. */
+/** A template, or a list of { name, template }. */
 function templates(value: unknown): ChatTemplates | null {
   // An empty one would make every conversation an empty prompt.
   if (typeof value === 'string') return value.trim() === '' ? null : { default: value };

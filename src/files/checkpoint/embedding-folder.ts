@@ -1,4 +1,4 @@
-// What sentence-transformers says beside a checkpoint: which states stand for a text, whether they are brought to length one, and
+// Settings of sentence-transformers beside a checkpoint: the pooling, whether vectors are normalized, and
 // how long a text may be.
 
 import { EngineError } from '../error.ts';
@@ -13,7 +13,7 @@ export interface EmbeddingLayout {
   mostTokens: number | null;
 }
 
-/** Its presence says that a checkpoint makes embeddings. */
+/** File whose presence marks a checkpoint for embeddings. */
 export const MODULES = 'modules.json';
 const MODES: Readonly<Record<string, Pooling>> = {
   pooling_mode_cls_token: 'cls',
@@ -77,11 +77,11 @@ async function readModules(folder: Folder): Promise<{ kind: string; path: string
   });
 }
 
-/** Whether a relative path stays below where it begins. */
+/** Whether a relative path stays below its folder. */
 const isInside = (path: string): boolean =>
   !/^[/\\]|^[A-Za-z]:/.test(path) && !path.split(/[/\\]/).includes('..');
 
-/** One flag a mode in older files, a name in newer ones. */
+/** Older files have a flag per pooling mode, newer ones a name. */
 async function readPooling(folder: Folder, name: string): Promise<Pooling> {
   const config = await readJson(folder, name);
   const named = config['pooling_mode'];

@@ -7,7 +7,7 @@ import { readSafetensors, type TensorEntry } from './safetensors.ts';
 import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
 export interface LoraModule {
-  /** As in the model's checkpoint, without `.weight`. */
+  /** Module name as in the model's checkpoint, without `.weight`. */
   name: string;
   a: TensorEntry;
   b: TensorEntry;
@@ -21,7 +21,7 @@ export interface LoraFile {
   modules: LoraModule[];
   /** The largest. */
   rank: number;
-  /** The same for the same settings and weights, wherever they lie. */
+  /** Digest of settings and weights, independent of the folder. */
   identity: string;
   close(): Promise<void>;
 }

@@ -13,9 +13,9 @@ import { readSafetensors, safetensorsHead, type TensorEntry, type TensorSpec } f
 import { openDiskSource, writeAll } from '../source-disk.ts';
 
 export interface PackedKey {
-  /** Where the file is, or would be. */
+  /** Path of the file, present or not. */
   file: string;
-  /** All that decides whether it fits. */
+  /** Everything that decides whether the file fits. */
   identity: string;
 }
 
@@ -31,7 +31,7 @@ interface PackedOrigin {
 
 export interface PackedEntry {
   name: string;
-  /** Multiples of four bytes; taken one after the other, each free to be reused once the next is asked for. */
+  /** Multiples of four bytes; consumed in order; each may be reused once the next is requested. */
   chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
@@ -59,7 +59,7 @@ export async function packedKey({ path, shards, quantization, layout }: PackedOr
   return { file: join(cacheFolder('packed'), `${stem}-${digest(identity, 16)}.safetensors`), identity };
 }
 
-/** null: there is none that fits. The whole file is read once and held against its checksum. */
+/** Opens the file; null if none fits. The whole file is read once and compared with its checksum. */
 export async function readPacked(key: PackedKey): Promise<PackedFile | null> {
   if ((await stat(key.file).catch(() => null)) === null) return null;
   const source = await openDiskSource(key.file).catch(() => null);

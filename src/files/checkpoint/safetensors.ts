@@ -1,5 +1,5 @@
 // The safetensors layout: 8 bytes little-endian header length, a JSON header, then the tensors back to back.
-// A header is believed only after every claim in it was held against the file: a lying one would have the loader
+// A header is believed only after every claim in it was checked against the file: a lying one would have the loader
 // read other tensors' bytes or allocate without bound.
 
 import { EngineError } from '../error.ts';

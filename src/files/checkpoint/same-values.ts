@@ -1,4 +1,4 @@
-// Whether two stored tensors hold the same numbers. They are read side by side, a few megabytes at a time, up to the first
+// Compares the values of two stored tensors. They are read side by side, a few megabytes at a time, up to the first
 // difference, which tensors that differ have at their start.
 
 import type { TensorEntry } from './safetensors.ts';

@@ -98,7 +98,7 @@ const succeeds = (work: Promise<void>): Promise<boolean> =>
     () => false,
   );
 
-/** All files below a folder, as slash-separated paths. */
+/** Lists the files below a folder as slash-separated paths. */
 export async function listFiles(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
   return entries
@@ -108,7 +108,7 @@ export async function listFiles(dir: string): Promise<string[]> {
 }
 
 /**
- * What a snapshot still lacks, judged by itself: links to nothing, shards that an index names, components that a
+ * Files that a snapshot lacks, judged by itself: links to nothing, shards that an index names, components that a
  * model_index.json names, or any weights at all. Empty means it can be used without asking the hub.
  */
 export async function snapshotGaps(dir: string): Promise<string[]> {
@@ -157,7 +157,7 @@ export async function cachedSnapshot(
   return gaps.length === 0 ? { path, commit } : null;
 }
 
-/** The same of one component of a pipeline; what it lacks otherwise is not asked for. */
+/** Files that one component of a pipeline lacks; other components are not checked. */
 async function componentGaps(dir: string, component: string): Promise<string[]> {
   const gaps = await snapshotGaps(dir);
   return gaps.filter((gap) => gap.startsWith(`${component}/`));

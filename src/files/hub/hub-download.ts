@@ -1,4 +1,4 @@
-// One blob from the hub to the cache: resumed where an earlier try stopped, hashed on the way, renamed into place when it is right.
+// Downloads one blob to the cache: resumed where an earlier try stopped, hashed on the way, renamed into place when it is right.
 import { constants, createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { createHash, type Hash } from 'node:crypto';

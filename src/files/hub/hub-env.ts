@@ -1,4 +1,4 @@
-// What the environment says about hubs: which one, where its cache lies, whose token. The names are those of the Python clients.
+// Environment variables about hubs: which hub, its cache's folder, the token. The names are those of the Python clients.
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

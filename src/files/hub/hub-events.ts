@@ -1,4 +1,4 @@
-// What a download reports, as data. Nobody prints here: the command line and the server turn these into words.
+// Events of a download, as data. The command line and the server print them.
 
 export type HubEvent =
   /** The plan: `received` of `total` bytes are on disk already, `files` is how many files the model needs. */
@@ -58,7 +58,7 @@ export function trackProgress(total: number, onEvent: OnHubEvent): Progress {
   const change = (path: string, bytes: number): void => {
     received += bytes - (byFile.get(path) ?? 0);
     byFile.set(path, bytes);
-    // The last change before a silence is told as well, only later.
+    // The last change before a pause is reported too, later.
     const wait = reportedAt + PROGRESS_INTERVAL_MS - Date.now();
     if (wait <= 0) report();
     else timer ??= setTimeout(report, wait);

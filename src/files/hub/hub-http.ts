@@ -33,7 +33,7 @@ export const HUB_LIMITS: HubLimits = {
   connections: 8,
 };
 
-/** What all requests of one call share. */
+/** Settings shared by all requests of one call. */
 export interface Session {
   limits: HubLimits;
   signal: AbortSignal | undefined;
@@ -102,7 +102,7 @@ const MOST_REDIRECTS = 8;
 
 interface Opened {
   response: Response;
-  /** Where the redirects ended. */
+  /** Address behind the redirects. */
   url: string;
 }
 
@@ -113,7 +113,7 @@ interface OpenOptions {
   keepRedirect?: (response: Response) => boolean;
 }
 
-/** One request. Busy and broken servers throw `Transient`; every other answer is the caller's to judge. */
+/** Sends one request. Busy and broken servers throw `Transient`; every other answer is the caller's to judge. */
 export async function open(
   session: Session,
   url: string,
@@ -230,7 +230,7 @@ interface JsonAnswer {
 }
 
 /**
- * A GET whose answer is JSON. `body` is null where the text is something else. The first thing that a hub is asked: where it
+ * A GET whose answer is JSON. `body` is null where the text is something else. The first request to a hub: where it
  * cannot be reached the error comes soon, with `endpoint` as its param.
  */
 export function getJson(session: Session, url: string): Promise<JsonAnswer> {

@@ -77,7 +77,7 @@ async function list(source: HubSource, session: Session, id: string, revision: s
   });
 }
 
-/** What an etag says about the content, judging by its form. */
+/** The digest of the content that an etag gives, by its form. */
 function digestOf(etag: string): RepoFile['digest'] {
   if (/^[0-9a-f]{64}$/.test(etag)) return { kind: 'sha256', value: etag };
   if (/^[0-9a-f]{40}$/.test(etag)) return { kind: 'git', value: etag };

@@ -47,7 +47,7 @@ export function checkRevision(revision: string): string {
   );
 }
 
-/** What somebody who knows other programs would write, and how it is written here; null for anything else. */
+/** The form used here of an id written for another program; null for any other text. */
 function writtenAsId(given: string): string | null {
   const [, path] = /^(?:https?:\/\/|hf:\/\/)([^?#]*)/i.exec(given) ?? [];
   if (path !== undefined) {

@@ -1,4 +1,4 @@
-// What the cache holds, and taking things out of it. Downloads of other programs in the same layout are listed too.
+// Lists and removes models of the cache. Downloads of other programs in the same layout are listed too.
 import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { EngineError } from '../error.ts';
@@ -13,7 +13,7 @@ export interface CachedModel {
   /** On disk, shared files counted once, unfinished downloads included. */
   bytes: number;
   path: string;
-  /** Of the revision with the most. */
+  /** Bytes of the largest revision. */
   files: number;
   /** At least one revision can be used without the network. */
   complete: boolean;
@@ -30,7 +30,7 @@ export interface CachedRevision {
 
 export interface RemovedModel {
   id: string;
-  /** What is free now. */
+  /** Bytes that were freed. */
   bytes: number;
 }
 

@@ -1,4 +1,4 @@
-// One process at a time fetches a blob. A lock is a file that names its holder and is touched while the work goes on; it falls
+// Lock of a blob, so that one process at a time fetches it. A lock is a file that names its holder and is touched while the work goes on; it falls
 // to the next one when the holder has died or fallen silent. Should two ever hold it, they write the same bytes to the same
 // places, and what is kept is hashed: the lock saves traffic, it does not carry correctness.
 import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
@@ -75,7 +75,7 @@ function keep(path: string): Lock {
   };
 }
 
-/** Who holds the lock: null where there is none, 'dead' where its holder no longer runs. */
+/** The holder of the lock; null if there is no lock, 'dead' if its holder no longer runs. */
 export async function lockHolder(path: string): Promise<Holder | 'dead' | null> {
   const [found, text] = await Promise.all([
     stat(path).catch(() => null),

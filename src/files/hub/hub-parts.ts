@@ -61,7 +61,7 @@ interface Transfer {
   session: Session;
   slots: Slots;
   onBytes: (count: number) => void;
-  /** The address behind the redirects, so that the hub is asked once a file and not once a part. */
+  /** The address behind the redirects, so that the hub gets one request per file, not one per part. */
   direct: string | null;
   /** Null until the first answer shows whether the server honours ranges. */
   ranged: boolean | null;
@@ -165,9 +165,9 @@ async function readPart(transfer: Transfer, part: Part): Promise<void> {
   const headers: Record<string, string> =
     at === 0 && part.end === file.size ? {} : { range: `bytes=${at}-${part.end - 1}` };
   const watch = watchSilence(session);
-  const asked = transfer.direct ?? file.url;
+  const requested = transfer.direct ?? file.url;
   try {
-    const { response, url } = await open(session, asked, watch, { headers });
+    const { response, url } = await open(session, requested, watch, { headers });
     let skip = 0;
     try {
       skip = judgeAnswer(response, url, file, at);
@@ -192,8 +192,8 @@ async function readPart(transfer: Transfer, part: Part): Promise<void> {
     }
     if (part.start + part.have < part.end) throw new Transient('the connection closed early');
   } catch (error) {
-    // After any trouble the hub is asked again: signed addresses expire.
-    if (transfer.direct === asked) transfer.direct = null;
+    // After any failure the address is requested again: signed addresses expire.
+    if (transfer.direct === requested) transfer.direct = null;
     throw error instanceof Corrupt || error instanceof Refused ? error : transientOf(error, watch, session);
   } finally {
     watch.pause();

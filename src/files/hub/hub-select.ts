@@ -10,7 +10,7 @@ interface Named {
 const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
 /** Components of pipelines that no engine here runs, and that are not fetched: 1.2 GB of Stable Diffusion 1. */
 export const UNUSED_COMPONENTS: readonly string[] = ['safety_checker'];
-/** Those whose weights are run. Beside them may lie other autoencoders and encoders of pictures. */
+/** Components whose weights are run; a repository may hold further autoencoders and image encoders. */
 const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
 /** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
 const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
@@ -28,13 +28,13 @@ const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
 
 const INDEX = 'model_index.json';
 
-/** Of a pipeline's files those that one component takes; of what is no pipeline, all. */
+/** Files of one component of a pipeline; all files if the model is no pipeline. */
 export function filesOf<F extends Named>(component: string | undefined, files: F[]): F[] {
   if (component === undefined || !files.some(({ path }) => path === INDEX)) return files;
   return files.filter(({ path }) => path === INDEX || path.startsWith(`${component}/`));
 }
 
-/** What is fetched of a pipeline's component that has no weights, as a tokenizer, or is not there; undefined for others. */
+/** Files of a pipeline's component without weights, as a tokenizer, or of one that is missing; undefined for components with weights. */
 export function weightless(
   component: string | undefined,
   files: readonly Named[],
@@ -93,7 +93,7 @@ function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] 
   const stems = new Set(candidates.map(({ path }) => stemOf(path)));
   return candidates.filter(({ path }) => {
     const stem = stemOf(path);
-    // Of a pipeline's component the half precision copy is taken, and of one that stands apart: the same pictures from half the bytes.
+    // The half precision copy of a pipeline's component, or of one that stands apart, gives equal images from half the bytes.
     if ((isPipeline || isDiffusers(path)) && (HALF.test(stem) || stems.has(`${stem}.fp16`)))
       return HALF.test(stem);
     const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
@@ -101,7 +101,7 @@ function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] 
   });
 }
 
-/** Whether a file holds the weights of another beside it in the layout that is read here. */
+/** Whether a file duplicates weights that another file beside it holds in the layout read here. */
 function standsFor(path: string, other: string): boolean {
   if (posix.dirname(path) !== posix.dirname(other)) return false;
   return (isConsolidated(other) && !isConsolidated(path)) || (isDiffusers(path) && !isDiffusers(other));

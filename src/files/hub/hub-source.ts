@@ -1,4 +1,4 @@
-// What a hub is to the rest of the files: a list of what a model consists of, an address for each file, and the words for its refusals.
+// Interface of a hub: the list of a model's files, an address for each file, and the messages of its refusals.
 import { EngineError } from '../error.ts';
 import type { Session } from './hub-http.ts';
 

@@ -21,9 +21,9 @@ export interface ResolveOptions {
   /** A branch, tag or commit; the hub's main branch if absent. */
   revision?: string;
   onProgress?: OnHubEvent;
-  /** What has arrived when it aborts is kept. */
+  /** Cancels the download; bytes that have arrived are kept. */
   signal?: AbortSignal;
-  /** Where the model is a pipeline, only this component of it is wanted. */
+  /** Component of a pipeline to fetch; default: the whole model. */
   component?: string;
   /** Replaces the choice of files (configuration, tokenizer, safetensors). */
   allow?: (path: string) => boolean;
@@ -127,7 +127,7 @@ async function withHint(error: unknown, id: string, source: HubSource, env: Env)
     : new EngineError('model_not_found', `${error.message}; did you mean ${near}`, { param: 'model' });
 }
 
-/** With a copy at hand there is no point in trying long. */
+/** Lists the model on the hub; gives up soon if the cache holds a copy. */
 function listUnlessCached(
   source: HubSource,
   session: Session,

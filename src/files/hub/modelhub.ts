@@ -58,7 +58,7 @@ async function list(source: HubSource, session: Session, id: string, revision: s
   const answer = (body ?? {}) as Answer;
   if (status === 401 || status === 403) throw accessError(source, id, status, false);
   if (status === 404 || (status === 200 && answer.Success === false)) {
-    // The same answer for both; the message alone tells a missing branch from a missing model.
+    // A missing branch and a missing model get the same status; only the message differs.
     if (/revision|branch|tag/i.test(answer.Message ?? '')) throw revisionError(source, id, revision);
     throw accessError(source, id, 404, false);
   }

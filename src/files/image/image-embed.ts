@@ -1,4 +1,4 @@
-// A text inside a picture file: an iTXt chunk named "parameters" of a PNG, the user comment in the EXIF of a JPEG or a WebP, where
+// A text inside an image file: an iTXt chunk named "parameters" of a PNG, the user comment in the EXIF of a JPEG or a WebP, where
 // A1111 and its kin look for it. By hand: libvips writes no text chunks, and its EXIF text only as far as it is ASCII.
 
 import { crc32 } from 'node:zlib';
@@ -8,7 +8,7 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 const PNG_HEAD_BYTES = 33;
 const KEYWORD = 'parameters\0';
 const EXIF_NAME = 'Exif\0\0';
-/** What a JPEG segment can hold besides its length. */
+/** Bytes of a JPEG segment besides its length, at most. */
 const MAX_SEGMENT_BYTES = 65_533;
 /** Flag of a WebP's VP8X chunk. */
 const HAS_EXIF = 0x08;

@@ -1,5 +1,5 @@
-// How a picture was made, as the text that other programs show (its form is A1111's), with a configuration in it that draws the
-// same picture again. Where it stands in a file is image-embed.ts's business.
+// Metadata of a generated image as the text that other programs show (A1111's form), with a configuration that generates the image
+// again. image-embed.ts places it in a file.
 
 import { embeddedText } from './image-embed.ts';
 import { isRecord } from '../source.ts';
@@ -11,7 +11,7 @@ export interface PictureParameters {
   negativePrompt: string;
   /** In the order in which they are shown: Steps, Sampler, CFG scale, Seed, Size, Model … */
   fields: Readonly<Record<string, string | number>>;
-  /** What `svc generate --config` takes. */
+  /** Configuration for `svc generate --config`. */
   config: Readonly<Record<string, unknown>>;
 }
 
@@ -24,12 +24,12 @@ export function parametersText({ prompt, negativePrompt, fields, config }: Pictu
   return [prompt, ...(negativePrompt === '' ? [] : [`Negative prompt: ${negativePrompt}`]), line].join('\n');
 }
 
-/** Where a value holds what separates fields, it is written as a JSON string. */
+/** Writes a value that contains a separator of fields as a JSON string. */
 function quoted(value: string): string {
   return /[,:\n"]/.test(value) ? JSON.stringify(value) : value;
 }
 
-/** The configuration that draws the picture in `file` again; null where it holds none. */
+/** The configuration that generates the image in `file` again; null if it holds none. */
 export function configOfPicture(file: Uint8Array): Record<string, unknown> | null {
   const text = embeddedText(file);
   return text === null ? null : configInText(text);

@@ -25,7 +25,7 @@ export interface EncodeOptions {
 }
 
 const DEFAULT_QUALITY = 75;
-/** Of pictures that are read: 8192 × 8192. */
+/** Pixels of an image that is read, at most: 8192 × 8192. */
 const MAX_PIXELS = 8192 * 8192;
 
 /** By the ending of a file name; null where it is another. */
@@ -38,34 +38,34 @@ export function imageFormatOf(name: string): ImageFormat | null {
 /** A file of that format, with how it was made where `parameters` say it. */
 export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
   const { format, quality = DEFAULT_QUALITY, parameters } = options;
-  const picture = await openRaw(image);
-  const bytes = await encoders[format](picture, quality).toBuffer();
+  const pipeline = await openRaw(image);
+  const bytes = await encoders[format](pipeline, quality).toBuffer();
   return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
 }
 
-const encoders: Record<ImageFormat, (picture: Sharp, quality: number) => Sharp> = {
-  png: (picture) => picture.png(),
-  jpeg: (picture, quality) => picture.jpeg({ quality }),
-  webp: (picture, quality) => picture.webp({ quality }),
+const encoders: Record<ImageFormat, (pipeline: Sharp, quality: number) => Sharp> = {
+  png: (pipeline) => pipeline.png(),
+  jpeg: (pipeline, quality) => pipeline.jpeg({ quality }),
+  webp: (pipeline, quality) => pipeline.webp({ quality }),
 };
 
 /** Transparent parts become white. `name` is for messages. */
 export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
-  return decode(bytes, name, (picture) => picture.flatten({ background: '#ffffff' }));
+  return decode(bytes, name, (pipeline) => pipeline.flatten({ background: '#ffffff' }));
 }
 
-/** Grey as RGB: white where the picture is to be drawn anew. */
+/** A mask in grey as RGB; white pixels are generated anew. */
 export async function decodeMask(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, greyMask);
 }
 
-/** The same of a mask as OpenAI's clients send it: drawn anew where it is transparent; where it is not, its white says it. */
+/** Reads a mask as OpenAI's clients send it: transparent pixels are generated anew, or white ones in a mask without transparency. */
 export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<Pixels> {
-  return decode(bytes, name, async (picture) => {
-    const { isOpaque } = await picture.clone().stats();
-    if (isOpaque) return greyMask(picture);
-    // One channel first: the pipeline drops the alpha channel before it extracts one.
-    const { data, info } = await picture
+  return decode(bytes, name, async (pipeline) => {
+    const { isOpaque } = await pipeline.clone().stats();
+    if (isOpaque) return greyMask(pipeline);
+    // Extract one channel first: the pipeline drops the alpha channel before it extracts one.
+    const { data, info } = await pipeline
       .extractChannel('alpha')
       .negate()
       .raw({ depth: 'uchar' })
@@ -74,7 +74,7 @@ export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<
   });
 }
 
-const greyMask = (picture: Sharp): Sharp => picture.flatten({ background: '#000000' }).greyscale();
+const greyMask = (pipeline: Sharp): Sharp => pipeline.flatten({ background: '#000000' }).greyscale();
 
 /** Scaled to cover width × height, its proportions kept; what juts out at two sides is cut off. */
 export async function coverImage(image: Pixels, width: number, height: number): Promise<Pixels> {
@@ -85,12 +85,12 @@ export async function coverImage(image: Pixels, width: number, height: number): 
 async function decode(
   bytes: Uint8Array,
   name: string,
-  change: (picture: Sharp) => Sharp | Promise<Sharp>,
+  change: (pipeline: Sharp) => Sharp | Promise<Sharp>,
 ): Promise<Pixels> {
   try {
-    const picture = await openSharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
-    assertReadable(await picture.metadata(), name);
-    return await toRgb(await change(picture.autoOrient()));
+    const pipeline = await openSharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
+    assertReadable(await pipeline.metadata(), name);
+    return await toRgb(await change(pipeline.autoOrient()));
   } catch (cause) {
     if (cause instanceof EngineError) throw cause;
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
@@ -109,18 +109,18 @@ function assertReadable({ format }: Metadata, name: string): void {
 function unreadable(name: string, reason: string | undefined, cause?: unknown): EngineError {
   return new EngineError(
     'bad_request',
-    `${name} cannot be read as a picture (${reason}): give a PNG, JPEG or WebP file`,
+    `${name} cannot be read as an image (${reason}): give a PNG, JPEG or WebP file`,
     { param: name, cause },
   );
 }
 
-async function toRgb(picture: Sharp): Promise<Pixels> {
-  const { data, info } = await picture
+async function toRgb(pipeline: Sharp): Promise<Pixels> {
+  const { data, info } = await pipeline
     .toColourspace('srgb')
     .removeAlpha()
     .raw({ depth: 'uchar' })
     .toBuffer({ resolveWithObject: true });
-  // A grey picture may come back with one channel.
+  // A grey image may come back with one channel.
   const rgb =
     info.channels === 3
       ? data

@@ -1,4 +1,4 @@
-// Pictures of another size, as Pillow makes them: a separable filter, widened where the picture shrinks, in fixed point with
+// Resizes images as Pillow does: a separable filter, widened where the image shrinks, in fixed point with
 // eight bits between the passes. Its values to the last bit, so that what diffusers prepares with it comes out the same.
 
 import type { Pixels } from './image.ts';
@@ -13,7 +13,7 @@ const sinc = (x: number): number => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math
 
 const FILTERS = {
   lanczos: { reach: 3, at: (x: number) => (Math.abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0) },
-  /** With a = −1/2. */
+  /** Bicubic filter with a = −1/2. */
   bicubic: {
     reach: 2,
     at(signed: number) {
@@ -28,7 +28,7 @@ const ONE = 2 ** 22;
 
 export interface ResampleOptions {
   filter?: keyof typeof FILTERS;
-  /** Part of the picture that is taken, in pixels; of no height or width: its edge. */
+  /** Part of the image that is used, in pixels; of no height or width: its edge. */
   box?: { left: number; top: number; right: number; bottom: number };
 }
 
@@ -42,7 +42,7 @@ export function resample(
   const across = tapsOf(FILTERS[filter], image.width, [left, right], width);
   const down = tapsOf(FILTERS[filter], image.height, [top, bottom], height);
   const { data } = image;
-  // Eight bits lie between the passes, so that their order tells.
+  // Values are rounded to eight bits between the passes, so their order matters.
   if (image.height - height > 2 * Math.max(image.width - width, 0)) {
     const low = columns(data, image.width, down);
     return { width, height, data: rows(low, { width: image.width, height }, across) };
@@ -97,7 +97,7 @@ interface Taps {
   weights: number[];
 }
 
-/** What each of `count` pixels over a span of a line of `length` is made of. */
+/** Source pixels and weights of each of `count` pixels over a span of a line of `length`. */
 function tapsOf({ reach, at }: Filter, length: number, [from, to]: [number, number], count: number): Taps[] {
   const scale = (to - from) / count;
   const widening = Math.max(scale, 1);

@@ -69,7 +69,7 @@ export function prepareMessages(
   });
 }
 
-/** Without the content that is null: for a template that fails on None. */
+/** The message without a null content, for a template that fails on None. */
 export function withoutNull(
   messages: readonly TemplateMessage[],
   { takesText }: TemplateTraits,
@@ -89,7 +89,7 @@ function withReasoningNames(message: Record<string, unknown>): Record<string, un
   return { thinking: message[name], ...message, reasoning_content: message[name] };
 }
 
-/** Where the template leaves calls out, they stand at the end of the text. */
+/** Appends calls to the text, for a template that leaves them out. */
 export function withCallsSaid(
   messages: readonly TemplateMessage[],
   { dropsCalls }: TemplateTraits,

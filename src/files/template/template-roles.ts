@@ -1,4 +1,4 @@
-// What a chat template knows by name, read off its syntax tree. A role is known where the template compares a message's role with
+// Roles and names that a chat template knows, from its syntax tree. A role is known where the template compares a message's role with
 // its name, alone or in a list. The word anywhere else (as in "type": "function") says nothing.
 
 import { isNode, walk, type SyntaxNode } from './jinja/walk.ts';
@@ -24,7 +24,7 @@ export function namedVariables(syntax: unknown): Set<string> {
   return names;
 }
 
-/** Both sides of an equality or containment; none of a comparison by order. */
+/** The two sides of an equality or containment; empty for a comparison by order. */
 function sidesOf({ first, rest }: SyntaxNode): unknown[] {
   if (!Array.isArray(rest)) return [];
   const others = rest.filter(({ operator }) => ['==', '!=', 'in', 'not in'].includes(String(operator)));

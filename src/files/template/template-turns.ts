@@ -39,7 +39,7 @@ function partsOf({ content }: TemplateMessage) {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
 }
 
-/** Each call is a message, with its result behind it. */
+/** Makes a message of each call, followed by its result. */
 function oneCallEach(messages: Messages): Messages {
   const single: TemplateMessage[] = [];
   let at = 0;
@@ -79,7 +79,7 @@ export function withShortIds(messages: Messages): Messages {
   });
 }
 
-/** The same for the same id, so that a conversation that goes on begins as before: FNV-1a. */
+/** A short id derived from an id by FNV-1a, so that a continued conversation renders the same beginning. */
 function shortId(id: string): string {
   if (/^[a-z0-9]{9}$/i.test(id)) return id;
   let hash = 0xcbf29ce484222325n;

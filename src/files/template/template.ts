@@ -25,7 +25,7 @@ export interface ChatRendering {
   tools?: readonly object[] | null;
   /** Ends with the opening of the assistant's turn; true where left out. */
   addGenerationPrompt?: boolean;
-  /** What calls are in the text, for a template that leaves them out; left out: nothing. */
+  /** Text of calls, for a template that leaves them out; default: none. */
   callText?: CallText;
   /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
   kwargs?: Record<string, unknown>;
@@ -34,9 +34,9 @@ export interface ChatRendering {
 export interface ChatTemplate {
   /** Why nothing can be rendered: the checkpoint has no template, or a broken one. Plain text prompts need none. */
   problem: EngineError | null;
-  /** Its Jinja, all templates together; '' where there is none. */
+  /** Jinja source of all templates together; '' if there is none. */
   source: string;
-  /** Whether it looks at a variable of that name. */
+  /** Whether the template reads a variable of that name. */
   reads(variable: string): boolean;
   /**
    * Throws `problem` where there is one, bad_request where the template refuses the conversation, and TemplateLimitError beyond its limits;
@@ -94,7 +94,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     },
     render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }, { quick = false } = {}) {
       const { template, traits, usual } = parsedFor(tools);
-      // All forms of a conversation share the time.
+      // The time limit is shared by all forms of a conversation.
       const end = performance.now() + (quick ? QUICK_MILLISECONDS : RENDER_LIMITS.milliseconds);
       const variables = {
         ...usual,

@@ -4,7 +4,7 @@
 export interface Detokenizer {
   /** Text that is certain now; '' while a character is incomplete. */
   push(id: number): string;
-  /** What is still held. The next push begins a new text. */
+  /** Returns the text still withheld. The next push begins a new text. */
   flush(): string;
 }
 
@@ -25,7 +25,7 @@ export interface DetokenizerOptions {
 /** A character has four bytes at most, and a token one at least. */
 const LONGEST_CHARACTER = 4;
 
-/** Whether the first token behind `after` opens its text: what is skipped before it leaves no trace in a decoded text. */
+/** Whether the first token behind `after` opens its text: skipped tokens before it leave no trace in a decoded text. */
 export function opensText(
   { specialIds }: TokenPieces,
   { skipSpecialTokens = true, after = [] }: DetokenizerOptions,

@@ -49,7 +49,7 @@ export function addedTokens(
   return [...byId.values()].toSorted((a, b) => a.id - b.id);
 }
 
-/** Those that tokenizer.json lists. */
+/** Added tokens that tokenizer.json lists. */
 export function ownAddedTokens(json: Record<string, unknown>): AddedToken[] {
   const own: unknown[] = Array.isArray(json['added_tokens']) ? json['added_tokens'] : [];
   return own.map((token) => asAdded(token, 'tokenizer.json'));

@@ -90,7 +90,7 @@ function byteLevelBytes(token: string): Uint8Array {
   const bytes = new Uint8Array(token.length);
   for (let at = 0; at < token.length; at++) {
     const byte = STAND_INS[token.charCodeAt(at)] ?? -1;
-    // One foreign character, and the entry is text as it stands.
+    // A single foreign character makes the entry plain text.
     if (byte < 0) return utf8.encode(token);
     bytes[at] = byte;
   }

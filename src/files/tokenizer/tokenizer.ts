@@ -26,7 +26,7 @@ export interface Tokenizer extends TokenPieces {
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
   /** The bytes an id stands for in a text; special tokens as their text; none for an id without a token. */
   tokenBytes(id: number, first?: boolean): Uint8Array;
-  /** The same as text; U+FFFD where the bytes are part of a character. */
+  /** The token's bytes as text; U+FFFD where they are part of a character. */
   tokenText(id: number): string;
   tokenToId(text: string): number | null;
   /** Added tokens that mark parts of a conversation, special or not: no part of what is quoted. */
@@ -44,12 +44,12 @@ interface TokenizerFiles {
   merges?: string;
 }
 
-/** As <think>, </tool_call>, <|im_end|>, [INST]; runs of spaces are added tokens too, and text. */
+/** Added tokens that mark parts of a conversation: <think>, </tool_call>, <|im_end|>, [INST]. Runs of spaces are added tokens too, but text. */
 const MARK = /^[<[].*[>\]]$/s;
 
 /** UTF-16 units. Two million take one to eight seconds on one core. */
 export const MAX_TEXT_LENGTH = 2_000_000;
-/** Without a change between space and text; such a run is merged in one piece, 200,000 in about half a second. */
+/** UTF-16 units without a change between space and text; such a run is merged in one piece, 200,000 in about half a second. */
 export const MAX_RUN_LENGTH = 200_000;
 
 export function openTokenizer(files: TokenizerFiles): Tokenizer {
@@ -114,7 +114,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
 const isPythonSpace = (character: string): boolean =>
   /\p{White_Space}/u.test(character) || (character >= '\u001c' && character <= '\u001f');
 
-/** Without the space at its ends. */
+/** The text without spaces at its ends. */
 function stripped(text: string): string {
   let [from, to] = [0, text.length];
   while (from < to && isPythonSpace(text[from]!)) from++;

@@ -109,7 +109,7 @@ describe('encoding and decoding', () => {
 
   it.each([
     ['garbage', async () => Buffer.from('no picture at all'), /unsupported image format/],
-    ['nothing', async () => Buffer.alloc(0), /cannot be read as a picture/],
+    ['nothing', async () => Buffer.alloc(0), /cannot be read as an image/],
     [
       'half a PNG',
       async () => (await encodeImage(gradient(64, 64), { format: 'png' })).subarray(0, 200),
@@ -140,7 +140,7 @@ describe('encoding and decoding', () => {
     const error: unknown = await decodeImage(await make(), 'start.png').catch((error: unknown) => error);
     expect(error).toMatchObject({ code: 'bad_request', param: 'start.png' });
     expect(String(error)).toMatch(
-      /start\.png cannot be read as a picture \(.+\): give a PNG, JPEG or WebP file$/,
+      /start\.png cannot be read as an image \(.+\): give a PNG, JPEG or WebP file$/,
     );
     expect(String(error)).toMatch(reason);
   });

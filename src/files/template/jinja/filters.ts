@@ -1,4 +1,4 @@
-// All filters and tests by name.
+// Tables of filters and tests by name.
 
 import type { Filter } from './filter.ts';
 import { NUMBER_FILTERS } from './filters-number.ts';

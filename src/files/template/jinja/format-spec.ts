@@ -91,7 +91,7 @@ function formatFloat(value: number, spec: Spec): string {
   return aligned(signOf(isNegative, spec), group ? grouped(text, group) : text, spec, '>');
 }
 
-/** As g, but with a digit behind the point. */
+/** Format g with at least one digit behind the point. */
 function generalWithPoint(value: number, precision: number): string {
   const text = formatReal(value, 'g', precision);
   return /[.en]/.test(text) ? text : `${text}.0`;

@@ -10,7 +10,7 @@ import { bind, signature } from './signature.ts';
 import { formatTime } from './strftime.ts';
 import { NativeFunction, PythonObject, Range, typeName, type Arguments, type Value } from './values.ts';
 
-/** As jinja2's sandbox bounds it. */
+/** Limit of jinja2's sandbox. */
 const LONGEST_RANGE = 100_000;
 /** Characters of a time format, each of which may become a whole date. */
 const LONGEST_TIME = 10_000;

@@ -68,7 +68,7 @@ function charactersOf(text: string, meter: Meter): string[] {
   return codePoints(text);
 }
 
-/** All elements, as list() gives them. */
+/** Elements of a value, as by list(). */
 export function listOf(value: Value, meter: Meter): Value[] {
   if (isList(value)) {
     meter.hold(value.length);

@@ -29,7 +29,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ['nbsp', '\xa0'],
 ]);
 
-/** Without comments and tags, runs of white space as one blank, entities as characters. */
+/** The text without comments and tags, with runs of white space as one blank and entities as characters. */
 export function stripTags(value: Value, meter: Meter): string {
   let text = printed(value, meter);
   meter.read(text.length);

@@ -7,7 +7,7 @@ import type { Meter } from './meter.ts';
 import { printed, shownText } from './print.ts';
 import { Float, isInt, isText, narrowInt, typeName, Undefined, type Value } from './values.ts';
 
-/** As int(value), or int(text, base). */
+/** Python's int(value) or int(text, base). */
 export function toInt(value: Value, base: number, meter: Meter): number | bigint {
   if (value instanceof Undefined) return value.raise();
   if (value instanceof Float) return truncated(value.value);
@@ -64,7 +64,7 @@ function plainDigits(text: string): string {
 const REAL =
   /^[-+]?(?:(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:e[-+]?\d+(?:_\d+)*)?|inf|infinity|nan)$/i;
 
-/** As float(value). */
+/** Python's float(value). */
 export function toReal(value: Value, meter: Meter): number {
   if (value instanceof Undefined) return value.raise();
   if (value instanceof Float) return value.value;

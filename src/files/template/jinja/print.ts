@@ -5,7 +5,7 @@ import { fixed } from './decimal.ts';
 import type { Meter } from './meter.ts';
 import { Callable, Float, isList, Lazy, Markup, Range, Tuple, Undefined, type Value } from './values.ts';
 
-/** As str() gives it, and as `{{ }}` prints it. */
+/** The value as str() and `{{ }}` print it. */
 export function printed(value: Value, meter: Meter): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
@@ -16,7 +16,7 @@ export function printed(value: Value, meter: Meter): string {
   return shown(value, meter);
 }
 
-/** As repr() gives it. `sortsKeys`: as pprint() does, of what fits a line. */
+/** The value as repr() prints it; with `sortsKeys`, as pprint() prints a value that fits a line. */
 export function shown(value: Value, meter: Meter, sortsKeys = false): string {
   const writer = new Writer(meter, sortsKeys);
   writer.value(value);
@@ -115,7 +115,7 @@ export function shownText(text: string): string {
   return quote + (quote === "'" ? body.replaceAll("'", "\\'") : body) + quote;
 }
 
-/** As ascii() gives what repr() gave. */
+/** The output of repr() with characters escaped as by ascii(). */
 export function asciiOf(text: string): string {
   return text.replace(/[^\x20-\x7e]/gu, (char) => escaped(char.codePointAt(0)!));
 }

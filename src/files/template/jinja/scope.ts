@@ -1,11 +1,11 @@
-// Where names live while a template runs. A loop's body, a macro, `with` and blocks that capture text each open a scope of their own;
+// Scopes of names while a template runs. A loop's body, a macro, `with` and blocks that capture text each open a scope of their own;
 // `if` does not. `set` writes to the innermost one, so what a loop sets ends with its round.
 
 import type { FilterContext } from './filter.ts';
 import { shownText } from './print.ts';
 import { Undefined, type Value } from './values.ts';
 
-/** One rendering: its text so far, and what its filters need. */
+/** State of a rendering: its text so far, and what its filters need. */
 export class Run {
   text = '';
   readonly context: FilterContext;

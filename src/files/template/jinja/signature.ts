@@ -33,7 +33,7 @@ export function signature(name: string, text: string): Signature {
   return { name, parameters, positionalOnly: Math.max(0, slash) };
 }
 
-/** One value a parameter. Throws TypeError as Python does. */
+/** Binds arguments to parameters. Throws TypeError as Python does. */
 export function bind(
   { name, parameters, positionalOnly }: Signature,
   args: readonly Value[],

@@ -66,7 +66,7 @@ export function isUpper(text: string): boolean {
   return /\p{Uppercase}/u.test(text) && !/[\p{Lowercase}\p{Lt}]/u.test(text);
 }
 
-/** As str.isdigit. */
+/** Python's str.isdigit. */
 export function isDigits(text: string): boolean {
   return PREDICATES['isdigit']!(text);
 }

@@ -6,7 +6,7 @@ import { TemplateFailure, type FailureKind } from './failure.ts';
 export type Value = null | boolean | number | bigint | string | readonly Value[] | PythonObject;
 
 export abstract class PythonObject {
-  /** As Python's type(value).__name__. */
+  /** Name of the type, as Python's type(value).__name__. */
   abstract readonly typeName: string;
 }
 
@@ -79,7 +79,7 @@ export type Arguments = ReadonlyMap<string, Value>;
 /** A value that can be called: a macro, a method, a global function. */
 export abstract class Callable extends PythonObject {
   abstract call(args: readonly Value[], named: Arguments): Value;
-  /** As repr() shows it. */
+  /** The value as repr() prints it. */
   abstract readonly shown: string;
 }
 
@@ -132,7 +132,7 @@ export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** As Python's type(value).__name__. */
+/** Name of the type, as Python's type(value).__name__. */
 export function typeName(value: Value): string {
   if (value === null) return 'NoneType';
   if (typeof value === 'string') return 'str';

@@ -18,7 +18,7 @@ function partsOf(parts: { pre_tokenizer?: unknown; decoder?: unknown }): Tokeniz
   return new Tokenizer({ ...none, model, ...parts }, {});
 }
 
-/** With the flags g and u. Throws a SyntaxError for what JavaScript has nothing for. */
+/** The expression with the flags g and u. Throws a SyntaxError for syntax that JavaScript lacks. */
 export function translate(expression: string): RegExp {
   const split = { type: 'Split', pattern: { Regex: expression }, behavior: 'Isolated', invert: true };
   const { pre_tokenizer: part } = partsOf({ pre_tokenizer: split });

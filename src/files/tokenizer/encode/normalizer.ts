@@ -94,7 +94,7 @@ function replaced(text: string, pattern: RegExp, content: string): string {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Without the rules that look at neighbours: a final Σ becomes σ as any other. */
+/** Lower case without the rules that look at neighbours: a final Σ becomes σ. */
 function lowercase(text: string): string {
   const lower = text.toLowerCase();
   return text.includes('Σ') ? Array.from(text, (character) => character.toLowerCase()).join('') : lower;

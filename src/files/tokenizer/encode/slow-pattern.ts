@@ -10,7 +10,7 @@ const MANY = 16;
 const MOST_TURNS = 10_000;
 
 interface Group {
-  /** Whether two of its turns can differ in length or choice. */
+  /** Whether two iterations can differ in length or choice. */
   varies: boolean;
   /** Largest product of exact repetitions inside. */
   turns: number;

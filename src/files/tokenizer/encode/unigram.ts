@@ -16,7 +16,7 @@ export function createUnigram(config: Record<string, unknown>): TokenModel {
   const fallsBack = config['byte_fallback'] === true;
   const trie = createTrie(vocab);
 
-  /** Where each token of the best cut begins, and its id (-1: unknown), from the last to the first. */
+  /** Start of each token of the best segmentation, and its id (-1: unknown), from the last to the first. */
   const cut = (piece: string): { from: number; id: number }[] => {
     const best = new Float64Array(piece.length + 1);
     const starts = new Int32Array(piece.length + 1).fill(-1);

@@ -3,7 +3,7 @@
 import { isRecord } from '../../source.ts';
 
 export interface TokenModel {
-  /** Without added tokens. */
+  /** Tokens of the vocabulary, without added ones. */
   ids: ReadonlyMap<string, number>;
   /** Ends each word's last token; '' where nothing does. */
   wordSuffix: string;
