@@ -2,6 +2,7 @@
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
 import { textClasses } from '../models/text/registry.ts';
+import { textHalf } from '../models/text/wrappers.ts';
 import { BERT_ARCHITECTURES, BERT_MODEL_TYPES } from '../models/text/bert-config.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
@@ -34,6 +35,7 @@ export const TEXT_CLASSES: KnownClasses = {
     return embeddersOnly();
   },
   purpose: 'run',
+  textHalf,
   role: 'AutoModelForCausalLM',
 };
 

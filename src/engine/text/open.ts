@@ -33,6 +33,7 @@ import { Scheduler } from './scheduler.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
+import { wrapperNote } from './wrapper-note.ts';
 
 /** What gives back what is open so far, where the rest cannot be opened. */
 type Opened = (() => Promise<void>)[];
@@ -104,6 +105,7 @@ async function openModel(
   opened.push(async () => tiers?.close());
   const storageBackend = tiers?.storage?.backend;
   const loop = new EngineLoop({ scheduler, runner, storageBackend, restart: (reason) => home.move(reason) });
+  if (checkpoint.wrapper) note(wrapperNote(checkpoint.architecture, checkpoint.wrapper));
   if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 

@@ -15,6 +15,11 @@ export interface KnownClasses {
   purpose: string;
   /** The entry of auto_map that transformers would go by. */
   role: 'AutoModelForCausalLM' | 'AutoModel';
+  /** The text model within a class that wraps one; null: there is none that is built in. */
+  textHalf?: (
+    config: Json,
+    architecture: string,
+  ) => { config: Record<string, unknown>; architecture: string } | null;
 }
 
 type Json = Readonly<Record<string, unknown>>;

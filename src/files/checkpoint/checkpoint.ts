@@ -11,6 +11,7 @@ import {
 import { EngineError } from '../error.ts';
 import type { TensorEntry } from './safetensors.ts';
 import { openShards, type Weights } from './shards.ts';
+import { textTensors } from './text-half.ts';
 import { isRecord, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -19,6 +20,8 @@ export interface Checkpoint {
   path: string;
   /** The class that computes it. */
   architecture: string;
+  /** The class that config.json names, where it wraps the one that is opened; null: it names that one. */
+  wrapper: Wrapper | null;
   config: Record<string, unknown>;
   /** generation_config.json; {} where there is none. */
   generationConfig: Record<string, unknown>;
@@ -33,21 +36,30 @@ export interface Checkpoint {
   close(): Promise<void>;
 }
 
+export interface Wrapper {
+  architecture: string;
+  /** Modules of which nothing is read, and the number of their tensors. */
+  left: readonly string[];
+  leftTensors: number;
+}
+
 const INDEX = 'model.safetensors.index.json';
 
 export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
   const names = await folder.names();
-  const { config, architecture } = await readCheckpointConfig(folder, known);
+  const { config, architecture, wrapper } = await readCheckpointConfig(folder, known);
   const [generation, tokenizerConfig] = await Promise.all([
     readGenerationConfig(folder, names),
     names.includes('tokenizer_config.json') ? readJson(folder, 'tokenizer_config.json') : {},
   ]);
   const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
-  const { tensors, sources } = await openWeights(folder, names);
+  const { tensors: stored, sources } = await openWeights(folder, names);
+  const { tensors, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
     path: folder.path,
     architecture,
+    wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
     config,
     ...generation,
     tensors,
@@ -86,22 +98,31 @@ async function readGenerationConfig(
   }
 }
 
+export interface CheckpointConfig {
+  /** That of the text model, where another class wraps it. */
+  config: Record<string, unknown>;
+  architecture: string;
+  /** The class that wraps it; null: none. */
+  wrapper: string | null;
+}
+
 /** config.json of a folder, and the class that computes it, where what it holds can be opened by its names and by this. */
-export async function readCheckpointConfig(
-  folder: Folder,
-  known: KnownClasses,
-): Promise<{ config: Record<string, unknown>; architecture: string }> {
+export async function readCheckpointConfig(folder: Folder, known: KnownClasses): Promise<CheckpointConfig> {
   const { path } = folder;
   const names = await folder.names();
   refuseForeignFolder(path, names);
-  const config = await readJson(folder, 'config.json');
-  const architecture = architectureOf(config, names, known);
+  const stated = await readJson(folder, 'config.json');
+  const named = architectureOf(stated, names, known);
+  const half = named === null ? null : (known.textHalf?.(stated, named) ?? null);
+  const config = half?.config ?? stated;
+  const architecture = half?.architecture ?? named;
   if (known.embeddings) refuseEmbeddingFolder(path, names, architecture, known.embeddings);
-  refuseCustomCode(config, names, architecture, known);
+  refuseCustomCode(stated, names, architecture, known);
   refuseUnknownClass(path, config, architecture, known);
-  await refuseQuantized(folder, names, config);
+  await refuseQuantized(folder, names, stated);
+  if (half) await refuseQuantized(folder, names, config);
   refuseWeightFiles(path, names);
-  return { config, architecture: architecture! };
+  return { config, architecture: architecture!, wrapper: half ? named : null };
 }
 
 /** model.safetensors, or the shards that its index lists. */

@@ -1,0 +1,100 @@
+"""Makes tiny checkpoints of classes that wrap a text model, and the logits that they give for a prompt of text alone:
+
+    python scripts/reference/wrappers.py
+
+test/golden/wrappers/<name>/ is a checkpoint with random weights as the class saves it; logits.safetensors beside it holds `ids` and
+`logits`, [tokens, vocabulary], computed by the wrapping class in f32.
+"""
+
+import sys
+from pathlib import Path
+
+# tokenizers.py beside this file must not stand in for the package.
+sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'wrappers'
+TEXT = dict(
+    hidden_size=64,
+    intermediate_size=96,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    vocab_size=96,
+    max_position_embeddings=128,
+    eos_token_id=2,
+    bos_token_id=1,
+    pad_token_id=0,
+)
+VISION = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=2, image_size=16, patch_size=8)
+ROPE = dict(rope_type='default', rope_theta=10000.0)
+
+
+def llava():
+    text = dict(TEXT, model_type='llama')
+    vision = dict(VISION, model_type='clip_vision_model')
+    return transformers.LlavaForConditionalGeneration(transformers.LlavaConfig(text_config=text, vision_config=vision))
+
+
+def mistral3():
+    """Ties its head, by the outer configuration; text_config says otherwise."""
+    text = dict(TEXT, model_type='mistral', head_dim=16)
+    vision = dict(VISION, model_type='pixtral', head_dim=16)
+    config = transformers.Mistral3Config(text_config=text, vision_config=vision)
+    return transformers.Mistral3ForConditionalGeneration(config)
+
+
+def qwen2_vl():
+    rope = dict(ROPE, mrope_section=[2, 3, 3])
+    text = dict(TEXT, model_type='qwen2_vl_text', rope_parameters=rope)
+    vision = dict(depth=1, embed_dim=32, hidden_size=64, num_heads=2, mlp_ratio=2)
+    config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision)
+    return transformers.Qwen2VLForConditionalGeneration(config)
+
+
+def qwen3_vl():
+    rope = dict(ROPE, mrope_section=[3, 3, 2], mrope_interleaved=True)
+    text = dict(TEXT, model_type='qwen3_vl_text', head_dim=16, rope_parameters=rope)
+    vision = dict(depth=1, hidden_size=32, out_hidden_size=64, num_heads=2, intermediate_size=48, num_position_embeddings=16,
+                  deepstack_visual_indexes=[0])
+    config = transformers.Qwen3VLConfig(text_config=text, vision_config=vision)
+    return transformers.Qwen3VLForConditionalGeneration(config)
+
+
+def smolvlm():
+    text = dict(TEXT, model_type='llama')
+    config = transformers.SmolVLMConfig(text_config=text, vision_config=VISION)
+    return transformers.SmolVLMForConditionalGeneration(config)
+
+
+def draw(model):
+    """Standard deviations by role, so that attention is not flat; stored in f16 and computed with what is stored."""
+    for name, weight in model.named_parameters():
+        noise = torch.randn_like(weight)
+        if weight.dim() == 1:
+            weight.data = noise * 0.2 + (1.0 if 'norm' in name and 'bias' not in name else 0.0)
+        else:
+            gain = 2.0 if 'q_proj' in name or 'k_proj' in name else 1.0
+            weight.data = noise * gain / weight.shape[-1] ** 0.5
+        weight.data = weight.data.half().float()
+
+
+def make(name, build):
+    folder = ROOT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    model = build().eval().float()
+    draw(model)
+    ids = torch.randint(3, TEXT['vocab_size'], (1, 40))
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits[0]
+    save_file({'ids': ids[0].int(), 'logits': logits.contiguous()}, folder / 'logits.safetensors')
+    model.half().save_pretrained(folder)
+    (folder / 'generation_config.json').unlink(missing_ok=True)
+
+
+for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm)):
+    torch.manual_seed(seed)
+    make(build.__name__.replace('_', '-'), build)

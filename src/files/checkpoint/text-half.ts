@@ -1,0 +1,45 @@
+// The tensors of a text model within another: under the names that the text model has alone.
+
+/** Where wrapping classes keep the modules of a text model: those of transformers before version 5, since then, and of Idefics. */
+const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
+  ['language_model.model.', 'model.'],
+  ['language_model.lm_head.', 'lm_head.'],
+  ['model.language_model.', 'model.'],
+  ['model.text_model.', 'model.'],
+  ['lm_head.', 'lm_head.'],
+];
+
+export interface TextTensors<Entry> {
+  tensors: Map<string, Entry>;
+  /** Outermost modules, and tensors outside of any, that are not the text model's. */
+  left: string[];
+  /** Number of their tensors. */
+  leftTensors: number;
+}
+
+/** Tensors of the text model by their names there. Where no module has one of the prefixes, all names are kept. */
+export function textTensors<Entry>(tensors: ReadonlyMap<string, Entry>): TextTensors<Entry> {
+  const named = [...tensors].map(([name, entry]) => ({ name, entry, own: ownName(name) }));
+  if (!named.some(({ name, own }) => own !== null && own !== name))
+    return { tensors: new Map(tensors), left: [], leftTensors: 0 };
+  const left = named.filter(({ own }) => own === null);
+  return {
+    tensors: new Map(named.flatMap(({ own, entry }) => (own === null ? [] : [[own, entry] as const]))),
+    left: [
+      ...new Set(
+        left.map(({ name }) =>
+          name
+            .split('.')
+            .slice(0, name.startsWith('model.') ? 2 : 1)
+            .join('.'),
+        ),
+      ),
+    ],
+    leftTensors: left.length,
+  };
+}
+
+function ownName(name: string): string | null {
+  const found = PREFIXES.find(([there]) => name.startsWith(there));
+  return found === undefined ? null : found[1] + name.slice(found[0].length);
+}

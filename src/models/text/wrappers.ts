@@ -1,0 +1,111 @@
+// Classes that put a vision or audio tower before a text model. For a prompt of text alone they compute what the text model computes:
+// the towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a checkpoint is opened
+// as its text model. Compared with transformers 5.23, class by class: the logits are equal bit for bit.
+
+import type { Json } from '../config-values.ts';
+import { textClasses } from './registry.ts';
+
+/** A text model within another, as config.json describes it. */
+export interface TextHalf {
+  /** config.json as the text model's class reads it. */
+  config: Record<string, unknown>;
+  architecture: string;
+}
+
+/** Classes, and whether transformers ties head and embedding where their config.json does not say; null: its text_config says. */
+const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
+  ['LlavaForConditionalGeneration', false],
+  ['LlavaNextForConditionalGeneration', false],
+  ['LlavaNextVideoForConditionalGeneration', false],
+  ['LlavaOnevisionForConditionalGeneration', false],
+  ['VipLlavaForConditionalGeneration', false],
+  ['Mistral3ForConditionalGeneration', true],
+  ['InternVLForConditionalGeneration', true],
+  ['GotOcr2ForConditionalGeneration', true],
+  ['Idefics3ForConditionalGeneration', false],
+  ['SmolVLMForConditionalGeneration', false],
+  ['VoxtralForConditionalGeneration', null],
+  ['Qwen2AudioForConditionalGeneration', null],
+  ['Qwen2VLForConditionalGeneration', false],
+  ['Qwen2_5_VLForConditionalGeneration', false],
+  ['Qwen3VLForConditionalGeneration', false],
+]);
+
+const QWEN2_VL = {
+  modelType: 'qwen2',
+  defaults: {
+    num_key_value_heads: 8,
+    rms_norm_eps: 1e-5,
+    max_position_embeddings: 32768,
+    max_window_layers: 80,
+    rope_theta: 1e6,
+  },
+};
+/** Types of text models that only occur within others → the type that computes the same, and the values that differ where they are left out. */
+const TYPES = new Map<string, { modelType: string; defaults: Json }>([
+  ['qwen2_vl', QWEN2_VL],
+  ['qwen2_vl_text', QWEN2_VL],
+  ['qwen2_5_vl', QWEN2_VL],
+  ['qwen2_5_vl_text', QWEN2_VL],
+  [
+    'qwen3_vl_text',
+    { modelType: 'qwen3', defaults: { max_position_embeddings: 128000, rope_theta: 500000 } },
+  ],
+]);
+
+const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 };
+/** Sizes that a text_config leaves out where they are those of transformers' configuration class. */
+const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
+  ['llama', { ...SIZES, vocab_size: 32000, intermediate_size: 11008 }],
+  ['mistral', { ...SIZES, vocab_size: 32000, intermediate_size: 14336 }],
+  ['qwen2', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
+  ['qwen3', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
+]);
+
+/** Keys of the outer config.json that also hold for the text model where its own does not state them. */
+const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
+
+/** The text model of a class that wraps one; null: the class is not such a one, or the text model's class is not built in. */
+export function textHalf(config: Json, className: string): TextHalf | null {
+  const tiedByDefault = WRAPPERS.get(className);
+  if (tiedByDefault === undefined) return null;
+  // Qwen2-VL's configs of 2024 have no text_config.
+  const inner = isObject(config['text_config']) ? config['text_config'] : config;
+  const type = String(inner['model_type']);
+  const { modelType, defaults } = TYPES.get(type) ?? { modelType: type, defaults: {} };
+  const known = textClasses().find((one) => one.modelType === modelType);
+  if (known === undefined) return null;
+  const shared = Object.fromEntries(
+    SHARED.flatMap((key) => (config[key] == null ? [] : [[key, config[key]]])),
+  );
+  const tied =
+    tiedByDefault === null ? {} : { tie_word_embeddings: config['tie_word_embeddings'] ?? tiedByDefault };
+  const stated = { ...shared, ...inner, ...tied, model_type: modelType };
+  return {
+    config: withTextPositions({ ...DEFAULT_SIZES.get(modelType), ...leftOut(defaults, stated), ...stated }),
+    architecture: known.name,
+  };
+}
+
+/** Defaults of keys that are not stated; a rope_theta among the rope parameters is stated too. */
+function leftOut(defaults: Json, stated: Json): Json {
+  const rope = stated['rope_parameters'];
+  const hasTheta = isObject(rope) && 'rope_theta' in rope;
+  return Object.fromEntries(Object.entries(defaults).filter(([key]) => key !== 'rope_theta' || !hasTheta));
+}
+
+/** Rope settings without the sections of multimodal positions, whose parts are equal for text. */
+function withTextPositions(config: Record<string, unknown>): Record<string, unknown> {
+  for (const key of ['rope_scaling', 'rope_parameters']) {
+    const rope = config[key];
+    if (!isObject(rope)) continue;
+    const { mrope_section: _section, mrope_interleaved: _interleaved, ...plain } = rope;
+    for (const name of ['type', 'rope_type']) if (plain[name] === 'mrope') plain[name] = 'default';
+    config = { ...config, [key]: plain };
+  }
+  return config;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
