@@ -1,4 +1,4 @@
-// Who may talk to the server: names in the Host header, origins of web pages, the API key.
+// Access rules: names in the Host header, origins of web pages, the API key.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { show } from './body/fields.ts';
@@ -22,7 +22,7 @@ export function checkHost(header: string | null, listeningOn: string): void {
   );
 }
 
-/** Of Electron, Tauri and editors: what no site can have. */
+/** Schemes of Electron, Tauri and editors, which no site can have. */
 const SHELLS = /^(app|tauri|vscode-webview|vscode-file):\/\//;
 
 /**
@@ -52,7 +52,7 @@ export function checkSite({ method, headers }: Pick<Request, 'method' | 'headers
   );
 }
 
-/** Whether a page was served under the name that its request is sent to. */
+/** Whether a page was served under the host name that its request is sent to. */
 function isOwn(origin: string, host: string | null): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
@@ -94,7 +94,7 @@ export function keysFor(
   return [own, ...(adminApiKey === undefined ? [] : [adminApiKey])];
 }
 
-/** As a bearer token, or in x-api-key, as Anthropic's clients send it. */
+/** The key of a request: a bearer token, or x-api-key, as Anthropic's clients send it. */
 export function checkKey(headers: Headers, keys: string[] | null, access: 'key' | 'admin'): void {
   if (keys === null) return;
   const bearer = /^bearer +(.+)$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim();
@@ -105,7 +105,7 @@ export function checkKey(headers: Headers, keys: string[] | null, access: 'key' 
       'this server asks for a key; send it as "Authorization: Bearer <key>"',
     );
   }
-  // All of them are compared, so that the time tells nothing.
+  // Every key is compared, so that the time reveals nothing.
   if (keys.map((key) => isSame(given, key)).includes(true)) return;
   const which =
     access === 'admin' ? "the administrator's, of --admin-api-key" : 'the one the server was started with';

@@ -1,4 +1,4 @@
-// What every request passes on its way to its route: id, log line, Host, CORS, key, errors.
+// The steps that every request passes before its route: id, log line, Host, CORS, key, errors.
 
 import type { ServerResponse } from 'node:http';
 import { H3, type H3Event, onDispose } from 'h3';

@@ -1,4 +1,4 @@
-// What lies below requests: bytes that are none, and clients that have said all they will say.
+// Connections below requests: bytes that are not HTTP, and clients that half-closed.
 //
 // A client that closes its side of a connection may have left, or wait for the answer: both look the same until something is sent
 // to it. So something is sent that says nothing, an interim reply or a comment: one that left has its connection reset by it, which

@@ -1,4 +1,4 @@
-// What can go wrong, as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
+// Errors as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
 
 import { EngineError, type ErrorCode } from '../index.ts';
 import { inOptions } from './option-names.ts';
@@ -159,14 +159,14 @@ const ANTHROPIC_TYPES: Record<number, string> = {
   503: 'overloaded_error',
 };
 
-/** The same in the envelope of Anthropic's interface. */
+/** The error in the envelope of Anthropic's interface. */
 export function toAnthropicError({ status, body }: ErrorReply) {
   const { message } = body.error;
   const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
   return { type: 'error', error: { type, message } };
 }
 
-/** The same in that of Ollama's. */
+/** The error in the envelope of Ollama's interface. */
 export function toOllamaError({ body }: ErrorReply) {
   return { error: body.error.message };
 }

@@ -30,7 +30,7 @@ const IDLE_TIME = 75_000;
 const ABORT_TIME = 1000;
 
 export interface RunningServer {
-  /** Without a slash at the end. */
+  /** The server's address, without a slash at the end. */
   readonly url: string;
   /** Names of the models that are ready. */
   names(): string[];
@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
       for (const abort of service.running) abort.abort(SHUTDOWN);
       await quiet(service, ABORT_TIME);
     }
-    // What is open now is idle, or was never used, or does not read.
+    // Connections that are open now are idle, were never used, or do not read.
     await server.close(true);
   };
 

@@ -1,4 +1,4 @@
-// What every request to a model has in common: it ends with its client or with the server, and names it sent that nobody knows
+// Common part of every request to a model: it ends with its client or with the server, and names it sent that nobody knows
 // are listed in its reply.
 
 import type { H3Event } from 'h3';

@@ -1,4 +1,4 @@
-// What is served: the list of models, one of them, and where one comes from.
+// Schemas of the list of models, of one model, and of its source.
 
 import { z } from 'zod';
 import { count, seconds } from './reply-members.ts';

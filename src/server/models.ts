@@ -28,7 +28,7 @@ export function findModel<K extends Kind>(
   const { slots } = service;
   const kinds = [kind].flat() as K[];
   const fits = (slot: Slot): boolean => kinds.some((one) => isOf(one, slot));
-  // Of equal names the one of this kind is meant.
+  // Among equal names, the model of the wanted kind is meant.
   const ordered = [...slots.filter(fits), ...slots];
   const name = untagged(slots, requested);
   const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
@@ -38,7 +38,7 @@ export function findModel<K extends Kind>(
   return slot.phase.ready as Extract<Ready, { kind: K }>;
 }
 
-/** The same for text, where `name:adapter` means a model with an adapter, unless the whole is a served name. */
+/** Finds a text model; `name:adapter` means a model with an adapter, unless the whole is a served name. */
 export function findTextModel(
   service: Service,
   requested: string,
@@ -99,7 +99,7 @@ function wrongEndpoint({ kind }: Slot, requested: string): RequestError {
   });
 }
 
-/** Those that are ready, and the adapters loaded beside them. */
+/** Models that are ready, and the adapters loaded with them. */
 export async function modelList(service: Service) {
   requireRunning(service);
   const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));

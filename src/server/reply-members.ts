@@ -5,7 +5,7 @@ import { z } from 'zod';
 export const count = z.int().min(0);
 export const seconds = count.describe('Seconds since 1970.');
 
-/** What begins a reply, and every chunk of its stream. */
+/** First members of a reply and of every chunk of its stream. */
 export const head = <T extends string>(object: T) => ({
   id: z.string(),
   object: z.literal(object),
@@ -16,7 +16,7 @@ export const head = <T extends string>(object: T) => ({
 
 const ids = z.array(count).optional();
 
-/** Of return_token_ids. */
+/** Members for return_token_ids. */
 export const tokenIds = { token_ids: ids, prompt_token_ids: ids };
 
 export const matchedStop = z

@@ -12,9 +12,9 @@ export interface Call {
   status: number;
   /** The server stopped before it was done. */
   cutShort: boolean;
-  /** What it was refused with. */
+  /** Error that the request was refused with. */
   refusal: { code: string; param: string | null; message: string } | null;
-  /** What the handler has to add. */
+  /** Details that the handler adds. */
   detail: () => string;
 }
 

@@ -1,4 +1,4 @@
-// What is said of an address that nobody answers: the one that was meant, where it can be told.
+// Message for an unknown address: the route that was probably meant.
 
 import type { RouteTable } from './route.ts';
 
@@ -19,7 +19,7 @@ export function routeHint(pathname: string, routes: RouteTable): string {
   return `did you mean ${Object.keys(routes[meant]!).join(' or ')} ${meant}?`;
 }
 
-/** Without what clients put in front once too often, or not at all. */
+/** The path without prefixes that clients repeat or leave out. */
 function bare(path: string): string {
   return path.replace(/^(\/+(v1|api|openai)(?=\/|$))*\/*/, '').replace(/\/+$/, '');
 }

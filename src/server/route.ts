@@ -1,4 +1,4 @@
-// What a route is: who answers it, who may ask, and what the API page says of it.
+// A route: its handler, who may call it, and its entry in the API page.
 
 import type { H3Event } from 'h3';
 import type { FieldTable } from './body/fields.ts';
@@ -7,23 +7,23 @@ import type { Service } from './service.ts';
 
 export type Method = 'GET' | 'POST' | 'DELETE';
 
-/** Of a schema, which it also has in /openapi.json. */
+/** Name of a schema, also in /openapi.json. */
 export type ReplyName = keyof typeof replies;
 
 export interface Route {
   handle(service: Service, event: H3Event): unknown;
-  /** One sentence. */
+  /** A sentence about the route. */
   summary: string;
   group: 'Text' | 'Embeddings' | 'Images' | 'Models' | 'Ollama' | 'Server' | 'Administration';
   /** Fields of the JSON body. */
   fields?: FieldTable;
-  /** Those that have no default and cannot be left out. */
+  /** Fields without a default, which cannot be left out. */
   required?: readonly string[];
   /** The body is a form with these fields. */
   form?: FieldTable;
   /** Names of the query. */
   query?: Readonly<Record<string, string>>;
-  /** What it gives where all is well: a media type, or the JSON of it. One that always refuses has neither. */
+  /** Reply of the route on success: a media type, or the schema of its JSON. A route that always refuses has neither. */
   gives?: string;
   reply?: ReplyName;
   /** The JSON of a stream's events or lines. */

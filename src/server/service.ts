@@ -1,4 +1,4 @@
-// What the handlers share: the settings, the log, the models, and where the server stands between its first line and its last.
+// State shared by the handlers: the settings, the log, the models, and the phase of the server's life.
 
 import { createHash } from 'node:crypto';
 import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
@@ -8,7 +8,7 @@ import { createPictureStore, type PictureStore } from './images/picture-store.ts
 import { createResponseStore, type ResponseStore } from './responses/response-store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-/** Where log lines go; consola fits. */
+/** Receiver of log lines; consola fits. */
 export interface Log {
   error(...parts: unknown[]): void;
   warn(...parts: unknown[]): void;
@@ -24,7 +24,7 @@ export interface ServerOptions {
   apiKey?: string;
   /** Asked for in its place by routes that change what is served; opens the others too. */
   adminApiKey?: string;
-  /** Of the program, for /server_info. */
+  /** The program's version, for /server_info. */
   version?: string;
   /** Origins besides the local ones; `*` is all. */
   corsOrigins?: string[];
@@ -74,7 +74,7 @@ export function starting(): Starting {
   return { name: 'starting', progress: null, since: performance.now(), weights: null };
 }
 
-/** One model's place: it is filled once the model is open, and empty again where the model ends. */
+/** A served model's slot: filled once the model is open, empty again when the model ends. */
 export interface Slot {
   /** Names the model answers to; none where only the model knows its own. */
   names: string[];
@@ -97,7 +97,7 @@ export interface Service {
   readonly running: Set<AbortController>;
   /** Replies under way, to requests that came before the server stopped. */
   replies: number;
-  /** Those that were asked for by URL. */
+  /** Images that were requested as URLs. */
   readonly pictures: PictureStore;
   readonly metrics: Metrics;
   readonly responses: ResponseStore;
@@ -162,7 +162,7 @@ export function requireRunning({ stopping, slots }: Service): void {
   throw notReady(slots.find(({ phase }) => phase.name === 'starting') ?? slots[0]);
 }
 
-/** What a request gets whose model is not open. */
+/** Error of a request whose model is not open. */
 export function notReady(slot: Slot | undefined): RequestError {
   if (slot?.phase.name === 'failed') {
     return new RequestError(

@@ -37,7 +37,7 @@ export const EVENT_STREAM_HEADERS = { 'content-type': 'text/event-stream; charse
 export interface Framing {
   headers: Record<string, string>;
   frame(value: unknown, name?: string): string;
-  /** What keeps a silent connection open; left out, nothing does. */
+  /** Comment that keeps a silent connection open; default: none. */
   ping?: string;
 }
 

@@ -1,4 +1,4 @@
-// Whose turn it is: an image model draws one request at a time, the others wait in the order they came, up to a bound. One that
+// Queue of an image model: it runs one request at a time, others wait in order of arrival, up to a bound. One that
 // leaves while it waits is gone at once.
 
 import { EngineError } from '../index.ts';

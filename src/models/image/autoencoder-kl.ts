@@ -14,7 +14,7 @@ import type { WeightTable } from '../weights.ts';
 
 const EPS = 1e-6;
 
-/** The same picture in less memory. */
+/** Computes an image in strips, equal and in less memory. */
 export interface Tiling {
   /** Rows of pixels whose normalised values exist at a time; left out: as many as a binding takes. */
   stripRows?: number | undefined;
@@ -132,7 +132,7 @@ function residual(
   };
 }
 
-/** One head over all pixels. */
+/** Attention of one head over all pixels. */
 function selfAttention(
   { groups }: AutoencoderKLConfig,
   weights: WeightTable,

@@ -7,7 +7,7 @@ import { scaleShift, softClamp } from '../../kernels/scale-shift.ts';
 import type { AutoencoderTinyConfig } from './autoencoder-tiny-config.ts';
 import type { WeightTable } from '../weights.ts';
 
-/** Of latents, where the decoder was trained. */
+/** Range of latents that the decoder was trained on. */
 const BOUND = 3;
 
 type Layer = (x: Tensor) => Tensor;

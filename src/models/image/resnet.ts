@@ -13,7 +13,7 @@ export interface ResnetShape {
 }
 
 export interface ResnetUse {
-  /** What the time step adds to every pixel: [batch, to] */
+  /** Addend of the time step for every pixel: [batch, to] */
   time?: Columns;
   /** Nothing reads x afterwards. */
   overwrites?: boolean;

@@ -132,7 +132,7 @@ function readIdDims(config: ConfigReader, file: string): number {
   );
 }
 
-/** One number for both sides, or height and width. */
+/** Reads sample_size: a number for both sides, or height and width. */
 function readSampleSize(config: ConfigReader, json: Json): UNetConfig['sampleSize'] {
   if (json['sample_size'] == null) return null;
   const [height, width] = config.each('sample_size', 2) as [number, number];

@@ -1,4 +1,4 @@
-// What UNets do between residual blocks: the pixels as tokens, attending to each other and to the text.
+// Transformer blocks of UNets: the pixels as tokens, attending to each other and to the text.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend } from '../../kernels/attend.ts';

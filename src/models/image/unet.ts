@@ -13,7 +13,7 @@ import { transformer, type KeyValues } from './unet-transformer.ts';
 import type { UNetConfig, UNetLevel } from './unet-config.ts';
 import type { Rows, WeightTable } from '../weights.ts';
 
-/** What a picture is drawn from: text [batch, tokens, context], and what goes with the time step. */
+/** Conditioning of an image: text [batch, tokens, context], and what is embedded with the time step. */
 export interface UNetPrompt extends TimePrompt {
   text: Tensor;
 }
@@ -69,7 +69,7 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
   };
 }
 
-/** What the blocks before a block leave to it. */
+/** State while the blocks are built: what a block takes from the blocks before it. */
 interface Built {
   config: UNetConfig;
   weights: WeightTable;
@@ -77,12 +77,12 @@ interface Built {
   /** Channels of what waits for the way up. */
   skips: number[];
   crossed: KeyValues;
-  /** What makes of the embedded time step that which each residual block adds, and the channels of all so far. */
+  /** Projections of the embedded time step for the residual blocks so far, and their channels together. */
   timed: Rows[];
   timedChannels: number;
 }
 
-/** What the residual blocks add for the time step, side by side; keys and values of the text. */
+/** Values of a step: the residual blocks' addends for the time step, side by side; keys and values of the text. */
 interface Step {
   time: Tensor;
   keyValues: readonly Tensor[];

@@ -20,7 +20,7 @@ export interface ZImageConfig {
   captionDims: number;
   /** Columns that carry the time step to the layers. */
   timeDims: number;
-  /** What the share of noise taken away, 0 … 1, is multiplied by. */
+  /** Factor of the share of noise that is removed, 0 … 1. */
   timeScale: number;
   rope: {
     theta: number;

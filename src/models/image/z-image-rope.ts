@@ -1,4 +1,4 @@
-// Where the tokens of a Z-Image picture and its caption stand, and how far each pair of a head's dimensions turns there.
+// Positions of the tokens of a Z-Image image and its caption, and the rotation of each pair of a head's dimensions there.
 
 import { EngineError } from '../../files/error.ts';
 import type { ZImageConfig } from './z-image-config.ts';
@@ -10,7 +10,7 @@ const SEQUENCE_MULTIPLE = 32;
 export interface ZImageRotations {
   caption: Float32Array<ArrayBuffer>;
   image: Float32Array<ArrayBuffer>;
-  /** Those of the picture, then those of the caption. */
+  /** Rotations of the image's tokens, then of the caption's. */
   joint: Float32Array<ArrayBuffer>;
 }
 
@@ -27,7 +27,7 @@ export function zImageRotations(
 ): ZImageRotations {
   const caption = filledTokens(tokens);
   checkLengths(config, caption + 2, rows, columns);
-  // What fills the caption up stands behind it; what fills the picture up stands at the origin.
+  // Padding of the caption stands behind it; padding of the image stands at the origin.
   const captionPlaces = Array.from({ length: caption }, (_, i) => [1 + i, 0, 0]);
   const imagePlaces = Array.from({ length: filledTokens(rows * columns) }, (_, i) =>
     i < rows * columns ? [caption + 1, Math.floor(i / columns), i % columns] : [0, 0, 0],

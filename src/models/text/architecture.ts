@@ -17,7 +17,7 @@ export interface TextClass {
   serves: readonly ('generate' | 'embed')[];
 }
 
-/** One shape of computation and the classes that share it. */
+/** A shape of computation and the classes that share it. */
 export interface TextArchitecture {
   classes: readonly TextClass[];
   /** config.json → declaration. Errors: bad_checkpoint, unsupported. */
@@ -44,7 +44,7 @@ export interface TextDeclaration {
   /** Tokens the model was made for, scaling included. */
   context: number;
   rope: RopeConfig;
-  /** What each layer keeps from step to step; its length is the number of layers. */
+  /** State that each layer keeps from step to step; one entry per layer. */
   layers: readonly LayerState[];
   /** Columns of the widest intermediate of a row, logits left out. */
   widest: number;

@@ -9,7 +9,7 @@ export interface BertConfig {
   vocabulary: number;
   /** Rows of the table of positions. */
   positions: number;
-  /** Its row for a text's first token. */
+  /** Row of the position table for a text's first token. */
   firstPosition: number;
   /** Types of text; all are of the first here. */
   types: number;

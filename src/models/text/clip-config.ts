@@ -21,7 +21,7 @@ export interface ClipConfig {
 
 const ACTIVATIONS = { quick_gelu: 'quick-gelu', gelu: 'gelu' } as const;
 
-/** What configurations of OpenAI's CLIP said before 2023 in place of the end token. */
+/** Value of eos_token_id in configurations of OpenAI's CLIP before 2023, in place of the end token. */
 const WRONG_END = 2;
 
 export function readClipConfig(json: Json, architecture: string, file = 'config.json'): ClipConfig {
@@ -42,7 +42,7 @@ export function readClipConfig(json: Json, architecture: string, file = 'config.
   };
 }
 
-/** Where the token stands that pools a text: the first end token, or the first of the largest id. */
+/** Index of the token that pools a text: the first end token, or the first of the largest id. */
 export function poolingPosition({ end }: ClipConfig, ids: readonly number[]): number {
   return Math.max(0, ids.indexOf(end ?? Math.max(...ids)));
 }

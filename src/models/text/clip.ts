@@ -21,7 +21,7 @@ export interface ClipInputs {
 export interface ClipStates {
   /** After how many layers. */
   depth: number;
-  /** With the norm that stands at the end. */
+  /** Whether the states pass the final norm. */
   normed: boolean;
 }
 

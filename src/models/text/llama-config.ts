@@ -33,7 +33,7 @@ export interface LlamaConfig {
 
 /** By what the classes differ. Values left out of a config.json are those of transformers' configuration classes. */
 interface Family {
-  /** As config.json calls it. */
+  /** model_type of config.json. */
   modelType: string;
   /** Key and value heads where nothing is stated; null: as many as heads. */
   kvHeads: number | null;

@@ -98,7 +98,7 @@ function readFactor(own: ConfigReader, type: RopeType, ratio: number): number {
   return own.real('factor', type === 'longrope' || type === 'yarn' ? ratio : undefined);
 }
 
-/** What cos and sin are multiplied with. source: transformers' modeling_rope_utils */
+/** Factor of cos and sin. source: transformers' modeling_rope_utils */
 function attentionFactor(rope: RopeConfig, own: ConfigReader, scaling: Json): number {
   if (rope.type !== 'longrope' && rope.type !== 'yarn') return 1;
   if (scaling['attention_factor'] != null) return own.real('attention_factor');

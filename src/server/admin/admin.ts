@@ -9,7 +9,7 @@ import { listIgnored } from '../model-call.ts';
 import { findModel } from '../models.ts';
 import { requireRunning, type Service } from '../service.ts';
 
-/** Of one name, or of all that are ready. */
+/** Text models of a name, or all that are ready. */
 function textModels(service: Service, name: string | undefined): TextModel[] {
   if (name !== undefined) return [findModel(service, 'text', name).model];
   return service.slots.flatMap(({ phase }) =>

@@ -1,4 +1,4 @@
-// What is measured of a model: the counters, gauges and histograms of /metrics, by their names and with their help.
+// The counters, gauges and histograms of /metrics, with their names and help.
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
@@ -68,7 +68,7 @@ const HISTOGRAMS: Record<HistogramName, [help: string, buckets: number[]]> = {
   generation_tokens_histogram: ['Generated tokens of a choice.', TOKENS],
 };
 
-/** What tells several series of one name apart, beside the model. */
+/** Labels of a series beside the model. */
 export interface Series {
   mode?: 'prefill_compute' | 'prefill_cache' | 'decode';
   stage?: 'queue' | 'prefill' | 'decode';
@@ -85,10 +85,10 @@ type HistogramName =
   | `${'time_to_first_token' | 'inter_token_latency' | 'e2e_request_latency' | 'per_stage_req_latency' | 'queue_time' | 'grammar_compilation_time'}_seconds`
   | `${'prompt' | 'uncached_prompt' | 'generation'}_tokens_histogram`;
 
-/** Of one model. */
+/** Instruments of one model. */
 export interface Instruments {
   count(name: CounterName, by: number, series?: Series): void;
-  /** Of what the engine counts by itself; a model that is opened anew begins at 0 again, as counters may. */
+  /** Sets a counter that the engine keeps; it restarts at 0 when a model is opened anew, as counters may. */
   setCount(name: CounterName, value: number): void;
   set(name: GaugeName, value: number): void;
   observe(name: HistogramName, value: number, series?: Series): void;
@@ -106,7 +106,7 @@ export function createRouteTimer(registry: Registry): (name: string, seconds: nu
   return (name, seconds) => histogram.observe({ name }, seconds);
 }
 
-/** Those of each model, by its name. */
+/** Creates the instruments; returns those of a model by its name. */
 export function createInstruments(registry: Registry): (model: string) => Instruments {
   const make = <N extends string, H, I>(
     table: Record<N, H>,

@@ -41,7 +41,7 @@ async function listed(change: Promise<readonly LoraInfo[]>) {
   };
 }
 
-/** One answer to every path without an adapter: which files and folders exist is for the log, not for who asks. */
+/** Gives every path without an adapter the same answer: which files exist is for the log, not for the client. */
 function withoutReason(error: unknown, path: string, log: Log): unknown {
   if (!(error instanceof EngineError) || error.param !== 'path' || error.code !== 'model_not_found')
     return error;

@@ -9,14 +9,14 @@ import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export interface Metrics {
   readonly registry: Registry;
-  /** The same model, its requests counted. */
+  /** Wraps a model so that its requests are counted. */
   watchText(name: string, model: TextModel): TextModel;
   watchEmbeddings(name: string, model: EmbeddingModel): EmbeddingModel;
   /** Seconds until a model answered, and those of its weights where that is known. */
   opened(name: string, seconds: number, weights: number | null): void;
   /** Takes the time of a route until its reply begins; one that throws is timed, too. */
   timed<T>(route: string, answer: () => T | Promise<T>): Promise<T>;
-  /** What a text model says of itself now. */
+  /** Takes over a text model's own metrics. */
   tell(name: string, model: TextModel): Promise<void>;
 }
 
@@ -67,13 +67,13 @@ function createThroughput(): (model: TextModel, tokens: number) => number {
     const before = last.get(model);
     last.set(model, { at, tokens });
     if (!before || at <= before.at) return 0;
-    // One that slept meanwhile counts from nothing.
+    // A model that slept meanwhile counts from 0.
     const more = tokens < before.tokens ? tokens : tokens - before.tokens;
     return (1000 * more) / (at - before.at);
   };
 }
 
-/** The same object with some members in place of its own. */
+/** The object with some of its members replaced. */
 function over<T extends object>(model: T, members: Partial<T>): T {
   return Object.assign(Object.create(model) as T, members);
 }
@@ -118,7 +118,7 @@ function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
 export async function metricsPage({ metrics, slots }: Service, event: H3Event): Promise<string> {
   for (const { names, phase } of slots) {
     if (phase.name !== 'ready' || phase.ready.kind !== 'text') continue;
-    // One that ends meanwhile has nothing to say any more.
+    // A model that ends meanwhile has no metrics.
     await metrics.tell(names[0]!, phase.ready.model).catch(() => {});
   }
   event.res.headers.set('content-type', metrics.registry.contentType);

@@ -1,4 +1,4 @@
-// What /server_info tells of a model that is open, in the library's own words: its `info` and its `metrics()`.
+// Schema of an open model in /server_info, under the library's own names: its `info` and its `metrics()`.
 
 import { z } from 'zod';
 import type * as engine from '../../index.ts';
@@ -30,7 +30,7 @@ const common = {
 
 const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes });
 
-/** One of each way of sampling. */
+/** An object with a value per sampling setting. */
 const samplingOf = <T extends z.ZodType>(value: T) =>
   z.strictObject({ temperature: value, topP: value, topK: value, minP: value, repetitionPenalty: value });
 

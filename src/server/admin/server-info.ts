@@ -16,7 +16,7 @@ export async function serverInfo(service: Service) {
     // This one is counted too.
     open_replies: replies,
     settings: { ...settings, apiKey: apiKey !== undefined, adminApiKey: adminApiKey !== undefined },
-    // Of /v1/responses; OpenAI runs them itself.
+    // Tools of /v1/responses that OpenAI runs itself.
     tools_not_offered: [NOT_OFFERED],
     models: await Promise.all(slots.map(slotInfo)),
   };
@@ -29,7 +29,7 @@ async function slotInfo({ names, kind, phase }: Slot) {
   const { ready } = phase;
   const { info } = ready.model;
   if (ready.kind === 'image') return { ...common, info };
-  // One that ends meanwhile has nothing to say any more.
+  // A model that ends meanwhile has no metrics.
   const metrics = await ready.model.metrics().catch(() => null);
   return { ...common, info, metrics };
 }

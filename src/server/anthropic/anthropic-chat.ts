@@ -22,7 +22,7 @@ type Message = NonNullable<PromptBody['messages']>[number];
 type Block = Exclude<Message['content'], string>[number];
 type BlockOf<T extends keyof typeof MEMBERS> = z.infer<(typeof MEMBERS)[T]>;
 
-/** What counts as the prompt, for the body of a request to /v1/chat/completions. */
+/** The members that make up the prompt, as members of a body of /v1/chat/completions. */
 export function toPromptFields(body: PromptBody) {
   const { system, messages = [], tools, tool_choice: choice, thinking } = body;
   const said = messages.flatMap(toMessages);
@@ -40,7 +40,7 @@ export function toPromptFields(body: PromptBody) {
   });
 }
 
-/** What Claude Code says first is for who bills it, and another text in each request: the cache would never find a prompt again. */
+/** Claude Code's first text is for billing and differs in each request: with it, the cache would never find a prompt again. */
 const BILLING = /^x-anthropic-billing-header:/;
 
 function instructionsOf(system: PromptBody['system']): ChatMessage[] {
@@ -132,7 +132,7 @@ function toAssistant(content: readonly Block[]): ChatMessage {
   };
 }
 
-/** As the schema has checked them. */
+/** Blocks of one type, which the schema has checked. */
 function ofType<T extends keyof typeof MEMBERS>(content: readonly Block[], type: T): BlockOf<T>[] {
   return content.filter((block) => block.type === type) as unknown as BlockOf<T>[];
 }

@@ -132,7 +132,7 @@ export function messageForm(head: MessageHead, fold: Fold, write: Send): StreamF
   };
   return {
     marker: false,
-    // What of the prompt was cached is known when it is being read, and nothing else can happen before.
+    // The cached part of the prompt is known at the first prefill event, which precedes all others.
     begin() {},
     progress: start,
     part(_, part) {

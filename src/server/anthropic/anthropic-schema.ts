@@ -40,12 +40,12 @@ function blocks(members: Readonly<Record<string, z.ZodObject>>) {
   return withMembers(schema, (type) => members[String(type)]);
 }
 
-/** With the types of blocks in it, as Anthropic's errors have it: Claude Code finds a picture by that, and goes on without it. */
+/** Path of an issue with the types of blocks in it, as in Anthropic's errors: Claude Code finds an image by that, and goes on without it. */
 function placeOf({ code, path }: z.core.$ZodIssue, type: string): PropertyKey[] {
   return code === 'custom' && type === 'tool_result' ? [type, ...path] : path;
 }
 
-/** What says nothing here: the cache looks by content, and thoughts are not signed. */
+/** Members without effect: the cache looks by content, and thoughts are not signed. */
 const silent = z.unknown().optional();
 const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citations: silent });
 const textBlocks = blocks({ text: textBlock });

@@ -8,9 +8,9 @@ import { MOST_MEMBERS } from './json-text.ts';
 type Parse = z.core.$ZodType['_zod']['parse'];
 type Payload = Parameters<Parse>[0];
 
-/** Of one list: more than the longest context has. */
+/** Token ids of one list, at most: more than the longest context has. */
 export const MOST_IDS = 2 ** 20;
-/** Of a conversation: messages, items, or the parts of one. */
+/** Messages or items of a conversation, or parts of one, at most. */
 export const MOST_TURNS = 2 ** 14;
 export const MOST_TOOLS = 1024;
 
@@ -22,8 +22,8 @@ interface ListDef extends z.core.$ZodArrayDef {
   most: number;
 }
 
-// Of zod's own ways none ends a list at its first wrong entry in one pass, however deep lists lie in each other: this one takes the
-// place of its parse, within what zod/v4/core has for extensions. The version is pinned, and the tests hold what it does.
+// No list of zod's own ends at its first wrong entry in one pass, however deep lists are nested: this one replaces
+// its parse, within what zod/v4/core has for extensions. The version is pinned, and the tests hold what it does.
 const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def) => {
   z.ZodArray.init(inst, def);
   const { _zod: internals } = inst;

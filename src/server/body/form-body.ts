@@ -16,7 +16,7 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
       `the body must come as content-type multipart/form-data, got ${type}`,
     );
   }
-  // What comes of setting the header by hand.
+  // A client that sets the header by hand leaves out the boundary.
   if (!/; *boundary *=/i.test(type)) {
     throw new RequestError(
       'invalid_content_type',
@@ -34,7 +34,7 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
   });
   const values = new Map<string, (string | File)[]>();
   for (const [key, value] of form) {
-    // What browsers send where no file was chosen.
+    // Browsers send an empty file where none was chosen.
     if (typeof value !== 'string' && value.size === 0 && value.name === '') continue;
     const name = key.replace(/\[\]$/, '');
     const all = values.get(name);

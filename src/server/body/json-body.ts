@@ -4,7 +4,7 @@ import { readBytes } from './body-bytes.ts';
 import { RequestError } from '../errors.ts';
 import { parseJson } from './json-text.ts';
 
-/** Whether the body comes under a type that browsers send to other origins only after a preflight. */
+/** Whether the body has a content type that browsers send to other origins only after a preflight. */
 export function isJson(headers: Headers): boolean {
   return /^application\/([\w.+-]+\+)?json *(;|$)/i.test(headers.get('content-type') ?? '');
 }

@@ -1,5 +1,5 @@
-// Whether a value is a JSON Schema at all: every keyword known here has the kind of value that Draft 2020-12 gives it. What a schema
-// means is for the engine.
+// Checks that a value is a JSON Schema: every keyword known here has the kind of value that Draft 2020-12 gives it. The
+// engine reads its meaning.
 
 import { isObject, show } from './fields.ts';
 

@@ -8,7 +8,7 @@ import { RequestError } from '../errors.ts';
 const MOST_LEVELS = 200;
 /** Texts, lists and objects. A message of a conversation is five, with the names of its members. */
 export const MOST_PARTS = 2 ** 18;
-/** Of one object. */
+/** Members of one object, at most. */
 export const MOST_MEMBERS = 4096;
 /** Values of any kind: token ids are many. */
 export const MOST_VALUES = 2 ** 21;
@@ -37,7 +37,7 @@ export function parseJson(bytes: Uint8Array, what: string): unknown {
 }
 
 function checkSize(bytes: Uint8Array, refuse: (text: string) => never): void {
-  /** Of the object open on each level; a list has none. */
+  /** Members counted so far of the object on each level; 0 for a list. */
   const members = new Int32Array(MOST_LEVELS + 2);
   let [levels, parts, values] = [0, 0, 1];
   for (let at = 0; at < bytes.length; at++) {
@@ -58,7 +58,7 @@ function checkSize(bytes: Uint8Array, refuse: (text: string) => never): void {
   }
 }
 
-/** Where its quotation mark is, or the end of all. */
+/** Index of the closing quotation mark, or the end of the text. */
 function endOfText(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;

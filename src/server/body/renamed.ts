@@ -17,7 +17,7 @@ export function renameParam(error: unknown, renames: Renames): unknown {
   return new RequestError(code, message, { param: own });
 }
 
-/** What `run` gives; what it throws is renamed. */
+/** Returns the result of `run`; its errors are renamed. */
 export function underNames<T>(renames: Renames, run: () => T): T {
   try {
     return run();

@@ -1,4 +1,4 @@
-// What a schema found wrong, as the error that names the field and its value.
+// A schema's first issue as an error that names the field and its value.
 
 import type { z } from 'zod';
 import { RequestError, type RequestErrorCode } from '../errors.ts';
@@ -9,7 +9,7 @@ interface Problem {
   issue: z.core.$ZodIssue;
 }
 
-/** Of a union's branches, the one that got furthest is the one that was meant; none did where all dislike the type. */
+/** The branch of a union that got furthest is taken as the intended one; none, if all refuse the type. */
 function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
   const path = [...base, ...issue.path];
   if (issue.code !== 'invalid_union') return { path, issue };
@@ -28,7 +28,7 @@ function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
 function isFurther(one: Problem, other: Problem): boolean {
   const reached = ({ path, issue }: Problem) => {
     if (/^invalid_(type|union)$/.test(issue.code)) return path.length;
-    // What is in a list that is too long was not looked at.
+    // Entries of a list that is too long were not checked.
     return path.length + (issue.code === 'too_big' && issue.origin === 'array' ? 1.5 : 0.5);
   };
   if (reached(one) !== reached(other)) return reached(one) > reached(other);

@@ -7,7 +7,7 @@ type MembersOf = (type: unknown) => z.ZodObject | undefined;
 
 const byType = new WeakMap<z.core.$ZodType, MembersOf>();
 
-/** The same schema, of objects that have other members for every `type`. */
+/** Marks a schema of objects whose members depend on their `type`. */
 export function withMembers<S extends z.ZodObject>(schema: S, members: MembersOf): S {
   byType.set(schema, members);
   return schema;
@@ -31,7 +31,7 @@ export function unknownMembers(body: Record<string, unknown>, table: FieldTable)
 
 const open = new WeakMap<z.core.$ZodType, boolean>();
 
-/** Whether values of a schema can have members at all that it has no name for: a list of token ids has none, however long. */
+/** Whether values of a schema can have unknown members: a list of token ids cannot, however long. */
 function hasMembers(schema: z.core.$ZodType): boolean {
   const known = open.get(schema);
   if (known !== undefined) return known;

@@ -22,7 +22,7 @@ interface ReplyHead {
   system_fingerprint: string;
 }
 
-/** What a request wants to see beside the text. */
+/** Parts of the reply that a request asks for beside the text. */
 interface Wishes extends ExtensionWishes {
   logprobs: boolean;
   tokenIds: boolean;
@@ -139,7 +139,7 @@ function deltaOf(part: Part, { functions }: Wishes): Piece['delta'] {
   };
 }
 
-/** What ends a choice: why, and then what was asked for of its end. */
+/** Last chunks of a choice: its finish reason, then what was requested of its end. */
 export function endChunks(reply: Reply, index: number) {
   const { finishReason: reason, matchedStop, hiddenStates } = choiceAt(reply.fold, index);
   const end = chunk(

@@ -16,7 +16,7 @@ export function toTextRequest(body: ChatBody, adapter?: string): TextRequest {
     ...toGeneration(body, adapter),
     logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
     ...toToolRequest(body),
-    // Of a prompt that the template did not make, thoughts are told apart only where that is asked for.
+    // Reasoning in the reply to input_ids, which no template made, is separated only on request.
     reasoning: toReasoning(body) ?? (body.input_ids ? {} : undefined),
   };
   return withoutMissing(request);

@@ -93,7 +93,7 @@ export const messagesSchema = list(message, MOST_TURNS).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 
-/** All members as they were sent, as templates read what they like; the older form of a call in the newer one. */
+/** Keeps all members, since templates may read any; converts the older form of a call to the newer one. */
 export function toChatMessages(body: MessagesBody): ChatMessage[] {
   return body.map(({ function_call: older, ...message }): ChatMessage => {
     const { reasoning, reasoning_content: thoughts, tool_calls: calls } = message;

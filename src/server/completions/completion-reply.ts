@@ -13,7 +13,7 @@ import { offsetOf, runOf, type Send, type StreamForm } from '../text/text-stream
 interface CompletionReply {
   head: { id: string; created: number; model: string; system_fingerprint: string };
   call: TextCall;
-  /** Of each prompt. */
+  /** Echo of each prompt. */
   echoes: string[];
   body: CompletionBody;
 }
@@ -43,7 +43,7 @@ function legacyLogprobs(tokens: readonly Told[], firstOffset: number) {
   };
 }
 
-/** Those of an echoed prompt, then those of what was generated. */
+/** Log probabilities of an echoed prompt, then of the generated text. */
 function allLogprobs(prompt: readonly PromptToken[], echo: string, generated: readonly TokenLogprob[]) {
   const first = legacyLogprobs(prompt, 0);
   const then = legacyLogprobs(generated, echo.length);
@@ -94,7 +94,7 @@ function extensions({ call, body }: CompletionReply) {
   return svcext && { svcext };
 }
 
-/** Of all prompts together. */
+/** Usage of all prompts together. */
 function totalUsage({ runs }: TextCall): Usage {
   const all = runs.map(({ fold }) => usageOf(fold));
   const sum = (of: (usage: Usage) => number): number => all.reduce((total, usage) => total + of(usage), 0);

@@ -13,7 +13,7 @@ const MAX_TOKENS = 16;
 
 export interface Completion {
   request: TextRequest;
-  /** What an echo begins with. */
+  /** Text that an echo begins with. */
   echo: string;
 }
 

@@ -40,7 +40,7 @@ export const COMPLETION_FIELDS = {
 
 export type CompletionBody = HonouredBody<typeof COMPLETION_FIELDS>;
 
-/** As it is checked. */
+/** A body after its check. */
 export type KnownCompletion = CompletionBody & Required<Pick<CompletionBody, 'prompt' | 'model'>>;
 
 export const checkCompletion = bodyChecker({ table: COMPLETION_FIELDS, required: ['prompt', 'model'] });

@@ -45,7 +45,7 @@ function toReasoning(think: TextBody['think']): unknown {
   return typeof think === 'boolean' ? { enabled: think } : { enabled: true, effort: think };
 }
 
-/** With members that are not Ollama's as they were sent: the model's template may read them. */
+/** Keeps members that are not Ollama's: the model's template may read them. */
 export function toMessages(messages: readonly OllamaMessage[]): ChatMessage[] {
   return messages.map(({ thinking, tool_calls: calls, tool_name: name, tool_call_id: id, ...more }) => {
     const { images: _, ...rest } = more;

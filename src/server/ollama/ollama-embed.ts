@@ -46,7 +46,7 @@ export async function ollamaEmbedOne(service: Service, event: H3Event): Promise<
   return { embedding: [...vectors[0]!] };
 }
 
-/** As much of a text as the context holds, with its end token; a text that surely fits stays as it is. */
+/** Truncates a text to the context, with its end token; a text that surely fits is returned unchanged. */
 async function cut(text: TokenInput, model: EmbeddingModel): Promise<TokenInput> {
   const { contextLength } = model.info;
   // A token is at least a byte, and few are added.

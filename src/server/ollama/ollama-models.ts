@@ -1,4 +1,4 @@
-// What is served, in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show; and the routes that would change it.
+// Models in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show; and the routes that would change it.
 
 import { createHash } from 'node:crypto';
 import type { H3Event } from 'h3';
@@ -10,7 +10,7 @@ import { findModel, SAMPLING_NAMES, splitName } from '../models.ts';
 import { checkShow } from './ollama-schema.ts';
 import { requireRunning, type Service } from '../service.ts';
 
-/** Of the interface that this one follows: clients ask for it to know what they may send; Codex wants /v1/responses, which came with this one. */
+/** Ollama's version that this interface follows: clients read it to know what they may send; Codex wants /v1/responses, which came with it. */
 const INTERFACE = '0.13.4';
 /** Later than any clock: when a model will sleep, requests decide. */
 const NEVER = '9999-12-31T23:59:59Z';
@@ -21,7 +21,7 @@ export function ollamaVersion({ options }: Service) {
   return { version: INTERFACE, svc_engine: options.version };
 }
 
-/** Those for text and for embeddings that are ready, under all their names, with the adapters beside them. Clients look for names with tags. */
+/** Text and embedding models that are ready, under all their names, with their adapters. Clients look for names with tags. */
 async function listed(service: Service): Promise<{ name: string; model: Served }[]> {
   requireRunning(service);
   const found = await Promise.all(
@@ -121,13 +121,13 @@ function detailsOf({ info: { architecture, parameters, quantization } }: Served)
   };
 }
 
-/** As 7.6B, 135M. */
+/** A count as 7.6B or 135M. */
 function sizeText(parameters: number): string {
   const [unit, letter] = parameters >= 1e9 ? [1e9, 'B'] : parameters >= 1e6 ? [1e6, 'M'] : [1e3, 'K'];
   return `${Number((parameters / unit).toPrecision(3))}${letter}`;
 }
 
-/** One a line, under the names of `options`. */
+/** Sampling values, one per line, under the names of `options`. */
 function parametersOf(sampling: Required<SamplingOptions>): string {
   return Object.entries(SAMPLING_NAMES)
     .map(([key, name]) => {

@@ -5,9 +5,9 @@ const BEGIN = /^\s*\{\s*"input"\s*:\s*"/;
 const WHOLE = /^(?:[^"\\]+|\\u[\da-fA-F]{4}|\\[^u])*/;
 
 export interface InputReader {
-  /** What has become known of the text. */
+  /** Adds JSON text; returns the part of the input that became known. */
   read(json: string): string;
-  /** What is left where it was no such JSON: all of it. */
+  /** Returns the rest: the whole text, where it was not JSON of that form. */
   end(): string;
 }
 

@@ -7,9 +7,9 @@ type ToolKind = OfferedTool['kind'];
 
 interface Form {
   type: string;
-  /** Of the ids of its items. */
+  /** Prefix of the ids of its items. */
   prefix: string;
-  /** Of the names of its events; null: none tells of what it is called with. */
+  /** Stem of the names of its events; null: no event reports its input. */
   events: string | null;
 }
 
@@ -25,9 +25,9 @@ export interface CallItem {
   add(json: string): string;
   /** The rest that is told, once all is there. */
   end(): string;
-  /** What the item says beside its id and status; `text`: all that was told. */
+  /** Members of the item beside its id and status; `text`: its input so far. */
   members(text: string, isDone: boolean): object;
-  /** What its last event says. */
+  /** Members of its last event. */
   done(text: string): object;
 }
 
@@ -67,7 +67,7 @@ export function callItem(callId: string, name: string, offered: readonly Offered
   };
 }
 
-/** As it stands where the response ended within it. */
+/** The arguments, or their text if the response ended within them. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -18,13 +18,13 @@ const RESPONSE_NAMES: Renames = [
   [/^messages/, 'input'],
 ];
 
-/** What of the chat completion is called how in the request. */
+/** Names of the chat completion's fields → their names in the request. */
 export const responseNames = (offered: readonly OfferedTool[]): Renames => [
   ...RESPONSE_NAMES,
   ...toolNames(offered),
 ];
 
-/** What the request sent, as items. */
+/** Input of the request as items. */
 export function inputOf({ input }: ResponseBody): InputItem[] {
   return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : (input ?? []);
 }

@@ -6,7 +6,7 @@ import { toolSchema } from './response-tool-schema.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
-/** What replies have and requests send back; it says nothing here. */
+/** Members of replies that requests send back; they have no effect. */
 const echoed = z.unknown().optional();
 
 const FOREIGN_PARTS = new Set(['input_image', 'input_file', 'input_audio']);
@@ -33,7 +33,7 @@ const part = z
 
 const content = z.union([z.string(), list(part, MOST_TURNS)]);
 
-/** What one agent of a program says to another. Nothing is encrypted here: what is sent as that was written by a model as it stands. */
+/** Message between agents of a program. Nothing is encrypted: encrypted content holds plain text that a model wrote. */
 const agentPart = z.union([
   z.looseObject({ type: z.literal('input_text'), text: z.string() }),
   z.looseObject({ type: z.literal('encrypted_content'), encrypted_content: z.string() }),
@@ -102,6 +102,6 @@ export const inputItem = withMembers(checkedItem, (type) => MEMBERS[(type ?? 'me
 
 export type InputItem = z.infer<typeof inputItem>;
 
-/** As the schema has checked it. */
+/** An item of one type after its check by the schema. */
 export type ItemOf<T extends ItemType> = z.infer<(typeof MEMBERS)[T]>;
 export type ItemContent = z.infer<typeof content>;

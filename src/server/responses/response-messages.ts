@@ -55,7 +55,7 @@ function isOneOf<T extends ItemType>(types: readonly T[], type: ItemType): type 
   return (types as readonly ItemType[]).includes(type);
 }
 
-/** What the model wrote. */
+/** Name and arguments of a call as the model wrote them. */
 function called(item: InputItem, type: (typeof CALLS)[number]): ToolCall['function'] {
   if (type === 'tool_search_call') {
     const { arguments: given } = item as ItemOf<'tool_search_call'>;
@@ -66,7 +66,7 @@ function called(item: InputItem, type: (typeof CALLS)[number]): ToolCall['functi
   return { name, arguments: JSON.stringify({ input: (item as ItemOf<typeof type>).input }) };
 }
 
-/** What it is told of a call; tools that were found are shown to it as tools. */
+/** Text that the model gets as the result of a call; tools that were found are shown to it as tools. */
 function told(item: InputItem, type: (typeof OUTPUTS)[number]): string {
   if (type !== 'tool_search_output') return textOf((item as ItemOf<typeof type>).output, '\n');
   const names = functionNames((item as ItemOf<typeof type>).tools);

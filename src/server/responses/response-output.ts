@@ -22,7 +22,7 @@ export interface ResponseOutput {
 
 export interface OutputWishes {
   wantsLogprobs: boolean;
-  /** What the model may call. */
+  /** Tools that the model may call. */
   offered: readonly OfferedTool[];
 }
 
@@ -48,7 +48,7 @@ export function createOutput(tell: Tell, { wantsLogprobs, offered }: OutputWishe
 
   const logprobsOf = ({ kind }: Open, logprobs: readonly TokenLogprob[]) =>
     kind === 'message' ? { logprobs: wantsLogprobs ? toLogprobs(logprobs).content : [] } : {};
-  /** Where events of an item happen; calls have no parts. */
+  /** Members that locate the events of an item; calls have no parts. */
   const placeOf = ({ kind, id, at }: Open) => ({
     item_id: id,
     output_index: at,

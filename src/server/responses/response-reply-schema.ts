@@ -69,7 +69,7 @@ export const ResponseUsage = z.strictObject({
   total_tokens: count,
 });
 
-/** As the request says it. */
+/** Value echoed from the request. */
 const typed = z.looseObject({ type: z.string() });
 
 export const ResponseReply = z.strictObject({

@@ -13,7 +13,7 @@ export interface ResponseHead {
   /** Seconds since 1970. */
   created: number;
   body: ResponseBody;
-  /** What the model may call. */
+  /** Tools that the model may call. */
   offered: readonly OfferedTool[];
   sampling: { temperature: number; topP: number };
 }
@@ -79,7 +79,7 @@ export const wishesOf = ({ body, offered }: ResponseHead): OutputWishes => ({
   offered,
 });
 
-/** Whether an item that ends with the reply is whole. */
+/** Status of the item that ends with the reply. */
 export const lastStatus = (fold: Fold): 'completed' | 'incomplete' =>
   statusOf(fold) === 'completed' ? 'completed' : 'incomplete';
 

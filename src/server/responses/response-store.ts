@@ -4,11 +4,11 @@ import { LRUCache } from 'lru-cache';
 import type { InputItem } from './response-items.ts';
 
 export interface StoredResponse {
-  /** As it is sent. */
+  /** The response as it is sent. */
   response: { id: string; status: string };
   /** The conversation up to its end, its own output included. */
   items: InputItem[];
-  /** What of it this request sent. */
+  /** Items of the conversation that this request sent. */
   input: InputItem[];
 }
 
@@ -19,7 +19,7 @@ export interface ResponseStore {
   delete(id: string): boolean;
   /** An output item of any kept response. */
   item(id: string): InputItem | undefined;
-  /** Those that are being made: how to end them. */
+  /** Responses in progress → the function that cancels them. */
   readonly running: Map<string, () => void>;
 }
 

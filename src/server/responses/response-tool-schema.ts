@@ -5,7 +5,7 @@ import { list, MOST_TOOLS, record } from '../body/bounded.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
-/** What says nothing here: every tool is shown to the model from the start, and called by it alone. */
+/** Members without effect: every tool is shown to the model from the start, and only the model calls it. */
 const silent = z.unknown().optional();
 
 const inputFormat = z
@@ -84,7 +84,7 @@ export const toolSchema = tools(MEMBERS);
 
 export type RequestTool = z.infer<typeof toolSchema>;
 type ToolType = keyof typeof MEMBERS;
-/** As the schema has checked it. */
+/** A tool of one type after its check by the schema. */
 export type ToolOf<T extends ToolType> = { type: T } & z.infer<(typeof MEMBERS)[T]>;
 export type CheckedTool = { [T in ToolType]: ToolOf<T> }[ToolType];
 

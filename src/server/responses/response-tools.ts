@@ -10,11 +10,11 @@ import type { CheckedTool, ChosenTool, RequestTool, ToolChoiceBody, ToolOf } fro
 
 export interface OfferedTool {
   kind: 'function' | 'custom' | 'tool_search';
-  /** As the client knows it. */
+  /** Name under which the client knows the tool. */
   called: { name: string; namespace?: string };
-  /** Of a chat completion. */
+  /** The tool as a function of a chat completion. */
   definition: { name: string; description?: string; parameters?: object; strict?: boolean };
-  /** Where it stands in the request. */
+  /** Path of the tool in the request. */
   place: string;
 }
 
@@ -22,17 +22,17 @@ export const TOOL_SEARCH = 'tool_search';
 /** OpenAI runs it itself, and Codex sends it to any server unless told not to: it is taken, and models are not offered it. */
 export const NOT_OFFERED = 'web_search';
 
-/** What a model calls a tool. */
+/** Name of a tool for the model. */
 export function nameOf({ name, namespace }: { name: string; namespace?: string | null | undefined }): string {
   return namespace == null ? name : `${namespace}__${name}`;
 }
 
-/** The same of all in a list. */
+/** Names for the model of all tools in a list. */
 export const functionNames = (tools: readonly RequestTool[]): string[] =>
   offersOf(tools, '').map(({ definition }) => definition.name);
 
 /**
- * Those of the request and those that came in its conversation, where a later one takes the place of its namesake. `kept`: items
+ * Tools of the request and of its conversation, where a later tool replaces one of equal name. `kept`: items
  * that came before the request. Throws RequestError for a grammar that cannot be enforced.
  */
 export function offerTools(
@@ -145,7 +145,7 @@ function chosenName(tool: ChosenTool, offered: readonly OfferedTool[]): string {
   return found?.definition.name ?? nameOf(tool);
 }
 
-/** What the chat completion's tools are called in the request. */
+/** Paths of the chat completion's tools → their paths in the request. */
 export function toolNames(offered: readonly OfferedTool[]): Renames {
   return offered.flatMap(({ kind, place }, at) => [
     ...(kind === 'custom'

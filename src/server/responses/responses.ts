@@ -97,7 +97,7 @@ function followed({ responses: store }: Service, head: ResponseHead, items: Inpu
       keep(responseOf(head, null, []), []);
     },
     end(response: StoredResponse['response'], output: ResponseOutput) {
-      // One that was deleted meanwhile is gone.
+      // A response that was deleted meanwhile is not kept.
       if (store.running.delete(id)) keep(response, output.items());
     },
     forget() {

@@ -58,7 +58,7 @@ export function underInputName(error: unknown, input: TokenInputs): unknown {
   return new RequestError(error.code, error.message.replace(error.param, param), { param });
 }
 
-/** As the reference sends it: little-endian 32-bit floats. */
+/** Base64 of little-endian 32-bit floats, as OpenAI sends it. */
 function base64(values: Float32Array): string {
   const bytes = Buffer.alloc(4 * values.length);
   values.forEach((value, i) => bytes.writeFloatLE(value, 4 * i));

@@ -17,14 +17,14 @@ export function checkIds(ids: readonly number[], path: string, { vocabSize }: Li
   );
 }
 
-/** The same of a prompt, which leaves room for a token of the reply. */
+/** Checks the ids of a prompt, which leaves room for a token of the reply. */
 export function checkPromptIds(ids: readonly number[], path: string, limits: Limits): void {
   const most = limits.contextLength - 1;
   if (ids.length > most) throw tooMany(ids, path, `the context holds ${most} with a reply; send fewer`);
   checkIds(ids, path, limits);
 }
 
-/** The same of what was generated, or of a text that a model reads whole. */
+/** Checks the ids of generated text, or of a text that a model reads whole. */
 export function checkTextIds(ids: readonly number[], path: string, limits: Limits): void {
   const { contextLength: most } = limits;
   if (ids.length > most) throw tooMany(ids, path, `the context holds ${most}; send them in parts`);

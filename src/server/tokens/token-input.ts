@@ -14,7 +14,7 @@ export const tokenInputs = (most: number) =>
 
 export type TokenInputs = z.infer<ReturnType<typeof tokenInputs>>;
 
-/** Whether it is one text, not a list. */
+/** Whether the input is one text, not a list of texts. */
 export const isOneInput = (input: TokenInputs): boolean =>
   typeof input === 'string' || typeof input[0] === 'number';
 
