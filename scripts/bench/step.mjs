@@ -1,6 +1,9 @@
 // Single steps, below the public face: decoding deep in a context without computing that context first, what a step costs
 // JavaScript, how many dispatches and pipelines there are, and which kernels take the time.
 
+import { Placement, SequencePrefix } from '../../dist/engine/text/cache/placement.js';
+import { Progress } from '../../dist/engine/text/progress.js';
+import { Sequence } from '../../dist/engine/text/sequence.js';
 import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
@@ -109,14 +112,43 @@ async function decodeAt(device, tape, write, position) {
 
 /** A sequence whose tokens are all known and whose pages are the first ones. */
 function fabricate() {
-  return {
-    promptTokens: CONTEXT,
-    ids: Array.from({ length: CONTEXT }, (_, i) => i % 256),
-    pages: Array.from({ length: CONTEXT / PAGE_TOKENS }, (_, i) => i),
-    slot: 0,
-    constraint: null,
-    sampling: { temperature: 0, topP: 1, topK: 0, minP: 0, seedLow: 0, seedHigh: 0, bias: [] },
+  const ids = Array.from({ length: CONTEXT }, (_, i) => i % 256);
+  const placement = new Placement(new SequencePrefix('', CONTEXT));
+  placement.slot = 0;
+  placement.pages = Array.from({ length: CONTEXT / PAGE_TOKENS }, (_, i) => i);
+  const sampling = {
+    temperature: 0,
+    topP: 1,
+    topK: 0,
+    minP: 0,
+    seedLow: 0,
+    seedHigh: 0,
+    frequencyPenalty: 0,
+    presencePenalty: 0,
+    repetitionPenalty: 1,
+    bias: [],
+    biasBelowMin: [],
+    logprobs: null,
   };
+  return new Sequence({
+    choice: 0,
+    leader: null,
+    request: {
+      priority: 0,
+      maxTokens: 1,
+      minTokens: 0,
+      sampling,
+      stopIds: new Set(),
+      allowed: null,
+      processor: null,
+      adapter: null,
+    },
+    progress: new Progress(ids),
+    placement,
+    output: null,
+    constraint: null,
+    recorder: null,
+  });
 }
 
 function zeros(device, bytes) {
