@@ -1,9 +1,10 @@
-// npm test: set-up, then every check from the cheapest up, then the tests. A check that fails hides none of the later ones.
+// npm test: set-up, then the checks, the tests and the short soak. A step that fails hides none of the later ones.
 //   npm test -- <filter>      only set-up and the test files whose path contains <filter>
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureAdapter, ensureSwiftShader } from './setup/adapter.mjs';
 import { buildIfStale } from './setup/build.mjs';
@@ -12,24 +13,19 @@ import { installIfStale, root } from './setup/packages.mjs';
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
 
-/** Node scripts, each a check that prints only what is wrong. */
+/** Node scripts, each a check that prints only what is wrong; as many run beside each other as there are cores. */
 const checks = [
   ['format', [bin('oxfmt/bin/oxfmt'), '--check', ...rooms]],
-  ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
-  ['types', [bin('typescript/bin/tsc'), '-p', root]],
   ['imports', [join(root, 'scripts/check-imports.mjs')]],
-  ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
   ['readme', [join(root, 'scripts/check-readme.mjs')]],
-];
-
-/** The same, but slower, so that they come after the tests. */
-const lastChecks = [
+  ['types', [bin('typescript/bin/tsc'), '-p', root]],
+  ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
-  ['soak, short form', [join(root, 'scripts/soak.mjs'), '--short']],
+  ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
 ];
 
-/** What also runs on the second adapter: four lanes, no f16, another compiler. */
-const onSecondAdapter = ['test/kernels', 'test/models/text/llama.test.ts'];
+/** Runs alone: it watches how soon a server answers. */
+const soak = [join(root, 'scripts/soak.mjs'), '--short'];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
 const filter = process.argv.slice(2);
@@ -41,11 +37,12 @@ if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
   swiftshader = await timed('second adapter', ensureSwiftShader);
-  if (filter.length === 0) for (const [name, args] of checks) await timed(name, () => runQuietly(args));
-  runTests(filter);
-  if (filter.length === 0) {
-    if (swiftshader) runTests(onSecondAdapter, { SVC_VULKAN_DRIVER: 'swiftshader' });
-    for (const [name, args] of lastChecks) await timed(name, () => runQuietly(args));
+  if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
+  else {
+    await runChecks();
+    const projects = swiftshader ? [] : ['--project=!swiftshader'];
+    await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);
+    await timed('soak, short form', () => runQuietly(soak));
   }
 } else {
   console.log('The dependencies are missing, so nothing else can run.');
@@ -76,56 +73,47 @@ function printLine(word, name, started) {
   console.log(`${word.padEnd(7)}${name.padEnd(24)}${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-function runQuietly(args) {
-  const result = spawnSync(process.execPath, args, {
-    cwd: root,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  if (result.status !== 0)
-    throw new Error(`${result.stdout}${result.stderr}`.trim() || `ended with ${result.signal}`);
+/** Each free core takes the next check. */
+async function runChecks() {
+  const waiting = [...checks];
+  const runWaiting = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [name, args] = next;
+      await timed(name, () => runQuietly(args));
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, runWaiting));
 }
 
-/** vitest prints as it goes; its JSON report gives the counts. */
-function runTests(args, env = {}) {
+async function runQuietly(args) {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) throw new Error(output.trim() || `ended with ${signal ?? code}`);
+}
+
+/** vitest prints as it goes; a reporter of this project writes the counts. */
+async function runTests(args) {
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'svc-test-'));
   const report = join(folder, 'report.json');
-  const result = spawnSync(
-    process.execPath,
-    [
-      bin('vitest/vitest.mjs'),
-      'run',
-      '--config=scripts/vitest.config.ts',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${report}`,
-      ...args,
-    ],
-    { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'] },
-  );
-  const counts = existsSync(report) ? readCounts(report) : { passed: 0, failed: 0, skipped: 0 };
-  // A crash or an error outside any test fails the run without a failed test.
-  if (result.status !== 0 && counts.failed === 0) counts.failed = 1;
-  for (const key of Object.keys(total)) total[key] += counts[key];
+  const reporters = ['--reporter=default', '--reporter=./scripts/test-report.mjs'];
+  const child = spawn(process.execPath, [bin('vitest/vitest.mjs'), 'run', ...reporters, ...args], {
+    cwd: root,
+    env: { ...process.env, SVC_TEST_REPORT: report },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [code] = await once(child, 'close');
+  const projects = existsSync(report) ? Object.entries(JSON.parse(readFileSync(report, 'utf8'))) : [];
   rmSync(folder, { recursive: true });
-  printLine(
-    counts.failed === 0 ? 'ok' : 'FAILED',
-    ['tests', env.SVC_VULKAN_DRIVER].filter(Boolean).join(' on '),
-    started,
-  );
-}
-
-function readCounts(report) {
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, testResults } = JSON.parse(
-    readFileSync(report, 'utf8'),
-  );
-  const brokenFiles = testResults.filter(
-    (file) => file.status === 'failed' && file.assertionResults.length === 0,
-  );
-  return {
-    passed: numPassedTests,
-    failed: numFailedTests + brokenFiles.length,
-    skipped: numPendingTests + numTodoTests,
-  };
+  const hasFailed = projects.some(([, { failed }]) => failed > 0);
+  // An error outside any file fails the run without a failed test.
+  if (code !== 0 && !hasFailed) projects.push(['outside any file', { passed: 0, failed: 1, skipped: 0 }]);
+  for (const [name, counts] of projects) {
+    for (const key of Object.keys(total)) total[key] += counts[key];
+    const title = name === '' ? 'tests' : `tests, ${name}`;
+    printLine(counts.failed === 0 ? 'ok' : 'FAILED', title, started);
+  }
 }

@@ -1,7 +1,10 @@
-// Tests share one device with two cores behind it, so files run one after another; each in a process of its own, since a driver's crash takes the process.
+// Test files run beside each other, at most four, each in a process of its own: a crash of the driver ends one file.
 
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+const MOST_WORKERS = 4;
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
@@ -9,8 +12,7 @@ export default defineConfig({
     include: ['test/**/*.test.{ts,mjs}'],
     setupFiles: ['test/setup.ts'],
     pool: 'forks',
-    maxWorkers: 1,
-    fileParallelism: false,
+    maxWorkers: Math.min(availableParallelism(), MOST_WORKERS),
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -1,0 +1,37 @@
+// A vitest reporter that writes counts by project to the file that SVC_TEST_REPORT names, for scripts/test.mjs, and names the files whose process ended
+// before their tests did: vitest itself only says that some worker exited.
+
+import { writeFileSync } from 'node:fs';
+
+export default class TestReport {
+  onTestRunEnd(modules) {
+    const projects = {};
+    for (const module of modules) {
+      const { name } = module.project;
+      const counts = (projects[name] ??= { passed: 0, failed: 0, skipped: 0, unfinished: [], seconds: 0 });
+      count(module, counts);
+      counts.seconds += secondsOf(module);
+    }
+    for (const [name, { unfinished }] of Object.entries(projects))
+      for (const file of unfinished) console.log(`UNFINISHED ${name} ${file}: its process ended`);
+    writeFileSync(process.env.SVC_TEST_REPORT, JSON.stringify(projects));
+  }
+}
+
+function count(module, counts) {
+  let isFinished = module.state() !== 'queued' && module.state() !== 'pending';
+  for (const test of module.children.allTests()) {
+    const { state } = test.result();
+    if (state === 'pending') isFinished = false;
+    else counts[state] += 1;
+  }
+  if (!isFinished) counts.unfinished.push(module.relativeModuleId);
+  // An error outside any test fails the file without a failed test.
+  const hasFailedTest = [...module.children.allTests('failed')].length > 0;
+  if (!isFinished || (module.state() === 'failed' && !hasFailedTest)) counts.failed += 1;
+}
+
+function secondsOf(module) {
+  const { duration, collectDuration, setupDuration, environmentSetupDuration } = module.diagnostic();
+  return (duration + collectDuration + setupDuration + environmentSetupDuration) / 1000;
+}
