@@ -10,7 +10,7 @@ import type { Device } from '../gpu/device.ts';
 import type { TunedVariants } from '../gpu/tuning.ts';
 import type { Pixels } from './image/image-model.ts';
 import type { TextModelOptions } from './text/text-model.ts';
-import type { Port } from './session/model-proxy.ts';
+import type { Port } from './session/port.ts';
 
 export interface Platform {
   /** What was tuned on its adapter before, it knows. */

@@ -2,7 +2,7 @@
 // more, ends with its thread, whatever code it is in. Tasks wait here, so that what is given up before its turn costs nothing.
 
 import { EngineError } from '../files/error.ts';
-import type { Port } from './session/model-proxy.ts';
+import type { Port } from './session/port.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 import { fromWire, type WireError } from './session/wire-error.ts';
 

@@ -3,7 +3,7 @@
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
-import type { Port } from './session/model-proxy.ts';
+import type { Port } from './session/port.ts';
 import { serveTokenizer } from './text/long-text.ts';
 import { portOf, startThread } from './session/thread-node.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
-import type { Port } from '../../src/engine/session/model-proxy.ts';
+import type { Port } from '../../src/engine/session/port.ts';
 import { GRACE, TaskThreads } from '../../src/engine/task-threads.ts';
 
 beforeEach(() => void vi.useFakeTimers());

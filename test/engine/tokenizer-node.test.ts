@@ -2,7 +2,7 @@
 
 import { afterAll, expect, it } from 'vitest';
 import type { EngineError } from '../../src/files/error.ts';
-import type { Port } from '../../src/engine/session/model-proxy.ts';
+import type { Port } from '../../src/engine/session/port.ts';
 import { connectTokenizer, STAGES } from '../../src/engine/text/long-text.ts';
 import type { GrammarSource } from '../../src/engine/text/grammar-source.ts';
 import { startTokenizer } from '../../src/engine/tokenizer-node.ts';

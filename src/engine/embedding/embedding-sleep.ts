@@ -1,16 +1,14 @@
-// What an embedding model says while it sleeps, and how many wait for it then.
+// How an embedding model sleeps: its metrics stay, and as many requests wait for it as for one that is open.
 
-import { plainLobby } from '../session/wait-queue.ts';
-import type { Sleep } from '../session/sleep.ts';
+import type { SleepBehaviour } from '../session/sleeping-model.ts';
+import { BoundedWaitQueue } from '../session/wait-queue.ts';
 import type { EmbeddingModel } from './embedding-model.ts';
 
-export function embeddingSleep({
-  info,
-}: EmbeddingModel): Pick<Sleep<EmbeddingModel>, 'passive' | 'rest' | 'lobby'> {
+export function embeddingSleep({ info }: EmbeddingModel): SleepBehaviour<EmbeddingModel> {
   return {
     passive: ['metrics'],
     // One computes then, the others wait.
-    lobby: plainLobby(info.maxQueuedRequests + 1),
+    waitQueue: new BoundedWaitQueue(info.maxQueuedRequests + 1),
     async rest(model) {
       const metrics = await model.metrics();
       return { answers: { metrics: async () => metrics }, restore: async () => {} };

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { createEventQueue } from '../session/event-queue.ts';
-import { closedError } from '../session/model-proxy.ts';
+import { closedError } from '../session/session.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
 import type { Resolved } from './resolve.ts';
 

@@ -9,8 +9,11 @@ export interface EventQueue<T> {
   read(): AsyncGenerator<T, void, void>;
 }
 
-/** What two events are as one; null: they stay apart; undefined: the event before `before` may be the one. */
+/** Joins two events: the result is one for both; null: they stay apart; undefined: an event before `before` may be joined with `next`. */
 export type Merge<T> = (before: T, next: T) => T | null | undefined;
+
+/** Merge of events of any kind of model. */
+export type AnyMerge = (before: never, next: never) => unknown;
 
 /** Events that wait unmerged. */
 const LOOSE = 64;

@@ -2,7 +2,7 @@
 
 import { type parentPort, SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads';
 import { EngineError } from '../../files/error.ts';
-import type { Port } from './model-proxy.ts';
+import type { Port } from './port.ts';
 
 /** Runs a file of this program, by its URL, in a thread. The environment is shared, or a driver's settings would not reach its C code. */
 export function startThread(url: string, given: WorkerOptions): Worker {

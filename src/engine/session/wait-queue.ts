@@ -1,34 +1,46 @@
-// Who waits for a model that is being opened again: as many as could wait for one that is open, and no longer.
+// The queue of requests to a sleeping model that is being opened again: as long as that of a model which is open.
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 
-export interface Lobby {
-  /** Throws where the request is wrong, or finds no room. */
-  enter(request: never): Place;
+export interface WaitQueue {
+  /** Throws where the request is invalid, or the queue is full. */
+  enter(request: never): QueueEntry;
 }
 
-export interface Place {
-  /** Settles where the wait is over before the model is open: the events that the request hears instead, or why it failed. */
+export interface QueueEntry {
+  /**
+   * Settles if the wait ends before the model is open: resolves with the events that the request gets instead of the model's, or rejects
+   * with the reason.
+   */
   readonly ended: Promise<readonly unknown[]>;
-  /** To be called once: it waits no more. The request as the open model is to have it. */
+  /** Ends the wait; to be called once. Returns the request as the open model is to get it. */
   leave(): unknown;
 }
 
-/** So many at once, as long as it takes. */
-export function plainLobby(most: number): Lobby {
-  let waiting = 0;
-  return {
-    enter(request) {
-      if (waiting >= most) throw overloaded(waiting - 1);
-      waiting++;
-      const leave = (): unknown => (waiting--, request);
-      return { ended: new Promise(() => {}), leave };
-    },
-  };
+/** A queue of at most `most` requests, which wait for any time. */
+export class BoundedWaitQueue implements WaitQueue {
+  readonly #most: number;
+  #waiting = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  enter(request: never): QueueEntry {
+    if (this.#waiting >= this.#most) throw overloaded(this.#waiting - 1);
+    this.#waiting++;
+    return {
+      ended: new Promise(() => {}),
+      leave: () => {
+        this.#waiting--;
+        return request;
+      },
+    };
+  }
 }
 
-/** `waiting`: requests that wait. */
+/** `waiting`: number of requests that wait. */
 export function overloaded(waiting: number): EngineError {
   return new EngineError(
     'overloaded',

@@ -1,20 +1,20 @@
-// What the two ends of a model in another thread say to each other.
+// The messages between the proxy of a model, in the caller's thread, and its host, in the engine's.
 
 import type { OpenEvent } from './open-event.ts';
 import type { WireError } from './wire-error.ts';
 
-export type ToFarSide =
+export type ToHost =
   | { type: 'open'; options: unknown }
   | { type: 'generate'; id: number; request: unknown; more: object }
   | { type: 'abort'; id: number }
-  | { type: 'call'; id: number; method: string; argument: unknown }
-  /** The process ends, or its opening is given up. `done` is on memory that both sides see; null: `left` answers. */
+  | { type: 'call'; id: number; method: string; given: readonly unknown[] }
+  /** The process ends, or the opening is given up. `done` is memory that both sides share; null: the answer is a message `left`. */
   | { type: 'leave'; done: Int32Array | null };
 
-export type GenerateMessage = Extract<ToFarSide, { type: 'generate' }>;
-export type CallMessage = Extract<ToFarSide, { type: 'call' }>;
+export type GenerateMessage = Extract<ToHost, { type: 'generate' }>;
+export type CallMessage = Extract<ToHost, { type: 'call' }>;
 
-export type ToNearSide =
+export type ToProxy =
   | { type: 'opening'; event: OpenEvent }
   | { type: 'opened'; info: unknown }
   | { type: 'failed'; error: WireError }

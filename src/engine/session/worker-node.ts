@@ -4,56 +4,31 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { destroyDevices } from '../../gpu/node.ts';
 import { throttlePolling } from '../../gpu/polling.ts';
+import { EMBEDDING_MODELS } from '../embedding/kind.ts';
+import { IMAGE_MODELS } from '../image/kind.ts';
 import { nodePlatform } from '../platform-node.ts';
-import { portOf, startThread } from './thread-node.ts';
+import { TEXT_MODELS } from '../text/kind.ts';
 import { startTokenizer } from '../tokenizer-node.ts';
-import type { EmbeddingModel, EmbeddingModelOptions } from '../embedding/embedding-model.ts';
-import { openEmbeddingModelInline } from '../embedding/open.ts';
-import { connectEmbeddingModel, serveEmbeddingModel } from '../embedding/remote.ts';
-import { openImageModelInline } from '../image/open.ts';
-import type { ImageModel, ImageModelOptions } from '../image/image-model.ts';
-import { connectImageModel, serveImageModel } from '../image/remote.ts';
-import { openTextModelInline } from '../text/open.ts';
-import { waitUntilReleased, type Port } from './model-proxy.ts';
-import { connectTextModel, serveTextModel } from '../text/remote.ts';
+import { ModelHost, waitUntilReleased } from './model-host.ts';
+import type { ModelKind, SessionOptions } from './model-kind.ts';
+import { openProxy } from './model-proxy.ts';
+import type { AnyModel } from './model.ts';
 import type { OpenEvent } from './open-event.ts';
-import type { TextModel, TextModelOptions } from '../text/text-model.ts';
+import type { Port } from './port.ts';
+import { portOf, startThread } from './thread-node.ts';
 
 /** Milliseconds that a process waits at its end for steps on the device. */
 const LEAVE_TIME = 5000;
 
-const TEXT_THREAD = 'svc-engine text';
-const IMAGE_THREAD = 'svc-engine images';
-const EMBEDDING_THREAD = 'svc-engine embeddings';
-
-/** Opens a text model in a thread of its own. */
-export function openTextModelInWorker(
-  options: TextModelOptions,
+/** Opens a model in a thread of its own. */
+export function openInWorker<Options extends SessionOptions, M extends AnyModel>(
+  { name, calls, merge }: ModelKind<Options, M>,
+  options: Options,
   onEvent: (event: OpenEvent) => void = () => {},
   signal?: AbortSignal,
-): Promise<TextModel> {
-  const { port, stop } = startEngine(TEXT_THREAD);
-  return connectTextModel(port, options, onEvent, stop, signal);
-}
-
-/** Opens an image model in a thread of its own. */
-export function openImageModelInWorker(
-  options: ImageModelOptions,
-  onEvent: (event: OpenEvent) => void = () => {},
-  signal?: AbortSignal,
-): Promise<ImageModel> {
-  const { port, stop } = startEngine(IMAGE_THREAD);
-  return connectImageModel(port, options, onEvent, stop, signal);
-}
-
-/** Opens an embedding model in a thread of its own. */
-export function openEmbeddingModelInWorker(
-  options: EmbeddingModelOptions,
-  onEvent: (event: OpenEvent) => void = () => {},
-  signal?: AbortSignal,
-): Promise<EmbeddingModel> {
-  const { port, stop } = startEngine(EMBEDDING_THREAD);
-  return connectEmbeddingModel(port, options, onEvent, stop, signal);
+): Promise<M> {
+  const { port, stop } = startEngine(name);
+  return openProxy<M>(port, calls, { options, onEvent, onClosed: stop, signal, merge });
 }
 
 function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
@@ -69,31 +44,32 @@ function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
   return { port, stop };
 }
 
-/** Engines in threads of this one. Where process.exit() came while one computes, its thread would take the process down. */
+/** Engines in threads of this one. Where process.exit() comes while one computes, its thread would take the process down. */
 const engines = new Set<Port>();
 process.on('exit', () => engines.forEach((port) => waitUntilReleased(port, LEAVE_TIME)));
 
 if (!isMainThread && parentPort) {
   const port = portOf(parentPort);
-  const platform = { ...nodePlatform, tokenizerThread: startTokenizer };
-  if (workerData === TEXT_THREAD) {
-    serveEngine(serveTextModel(port, (...given) => openTextModelInline(platform, ...given), destroyDevices));
-  } else if (workerData === IMAGE_THREAD) {
-    serveEngine(
-      serveImageModel(port, (...given) => openImageModelInline(platform, ...given), destroyDevices),
-    );
-  } else if (workerData === EMBEDDING_THREAD) {
-    serveEngine(
-      serveEmbeddingModel(port, (...given) => openEmbeddingModelInline(platform, ...given), destroyDevices),
-    );
-  }
+  if (workerData === TEXT_MODELS.name) serve(port, TEXT_MODELS);
+  if (workerData === IMAGE_MODELS.name) serve(port, IMAGE_MODELS);
+  if (workerData === EMBEDDING_MODELS.name) serve(port, EMBEDDING_MODELS);
 }
 
-/** What nobody caught ends the thread, but only once nothing of the GPU binding is pending. */
-function serveEngine(fail: (error: unknown) => Promise<void>): void {
+/** Serves a model to the thread that started this one. */
+function serve<Options extends SessionOptions, M extends AnyModel>(
+  port: Port,
+  { calls, open }: ModelKind<Options, M>,
+): void {
+  const platform = { ...nodePlatform, tokenizerThread: startTokenizer };
+  const host = new ModelHost<Options, M>(port, {
+    calls,
+    open: (options, onEvent, signal) => open(platform, options, onEvent, signal),
+    release: destroyDevices,
+  });
   throttlePolling();
+  // An error that nothing has caught ends the thread, but only once no promise of the GPU binding is pending.
   process.once('uncaughtException', (error) => {
-    void fail(error).finally(() => {
+    void host.fail(error).finally(() => {
       throw error;
     });
   });

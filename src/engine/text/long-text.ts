@@ -9,7 +9,7 @@ import type { Folder } from '../../files/source.ts';
 import { RENDER_LIMITS } from '../../files/template/jinja/meter.ts';
 import { openChatTemplate, type ChatRendering, type ChatTemplate } from '../../files/template/template.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
-import type { Port } from '../session/model-proxy.ts';
+import type { Port } from '../session/port.ts';
 import { TaskThreads, type FromTaskThread, type TaskAnswer } from '../task-threads.ts';
 import { toWire } from '../session/wire-error.ts';
 import { LONGEST } from '../../grammar/dfa.ts';

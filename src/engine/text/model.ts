@@ -5,12 +5,13 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import { acceptForced } from './constrained.ts';
 import type { Adapter, Adapters } from './adapters.ts';
+import type { Loaded } from './load.ts';
 import type { EngineLoop } from './loop.ts';
+import type { DeviceSession } from '../session/device-session.ts';
+import type { CallNames } from '../session/model.ts';
 import { createEventQueue } from '../session/event-queue.ts';
-import { withResolvers } from '../resolvers.ts';
 import { mergeEvents } from './merge-events.ts';
 import { createLiveRequests, gaveWay, type LiveOptions, type LiveRequest } from './live-requests.ts';
-import { closedError } from '../session/model-proxy.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
 import { planReply } from './output/reply.ts';
@@ -22,6 +23,19 @@ import type { Scheduler } from './scheduler.ts';
 import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
 import { checkTextRequest } from './text-rules.ts';
 
+/** See CallNames. */
+export const TEXT_CALLS: CallNames<TextModel> = {
+  renderPrompt: true,
+  tokenize: true,
+  detokenize: true,
+  metrics: true,
+  abort: true,
+  flushCache: true,
+  loadedAdapters: true,
+  loadAdapter: true,
+  unloadAdapter: true,
+};
+
 export interface TextModelParts {
   info: TextModelInfo;
   context: RequestContext;
@@ -32,8 +46,7 @@ export interface TextModelParts {
   adapters: Adapters;
   pageBytes: number;
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
-  /** Gives back the device and the files. */
-  release(): Promise<void>;
+  session: DeviceSession<Loaded>;
 }
 
 export function createTextModel({
@@ -45,7 +58,7 @@ export function createTextModel({
   adapters,
   pageBytes,
   timeouts,
-  release,
+  session,
 }: TextModelParts): TextModel {
   const { tokenizer } = context;
   const end = (request: LiveRequest, error?: EngineError): void => {
@@ -53,11 +66,10 @@ export function createTextModel({
     loop.abort(request.sequences, error);
   };
   const live = createLiveRequests({ ...timeouts, end });
-  let closed = false;
-  const { promise: ended, resolve: leave } = withResolvers<Error>();
+  session.defer(() => loop.close());
 
   const placeFor = (request: TextRequest): LiveRequest | null => {
-    if (closed) throw closedError();
+    session.assertOpen();
     // Those that take the free slots at the next step do not wait.
     const slots = info.maxRunningRequests - scheduler.running.length;
     return live.placeFor(request, info.maxQueuedRequests + slots);
@@ -112,9 +124,9 @@ export function createTextModel({
       if (adapter?.lost) throw adapter.lost;
       for (const sequence of sequences) {
         acceptForced(sequence);
-        if (!sequence.finished && !own.ended && !closed) scheduler.add(sequence);
+        if (!sequence.finished && !own.ended && !session.isClosed) scheduler.add(sequence);
       }
-      if (own.ended || closed) end(own, own.ended?.error);
+      if (own.ended || session.isClosed) end(own, own.ended?.error);
       loop.wake();
       yield* queue.read();
     } finally {
@@ -125,27 +137,11 @@ export function createTextModel({
     }
   }
 
-  const letGo = async (): Promise<void> => {
-    try {
-      await tiers?.close();
-    } finally {
-      await release();
-    }
-  };
-  const close = async (): Promise<void> => {
-    closed = true;
-    try {
-      await loop.close();
-    } finally {
-      await letGo().finally(() => leave(closedError()));
-    }
-  };
-  let closing: Promise<void> | null = null;
-  const closeOnce = (): Promise<void> => (closing ??= close());
+  const closeOnce = (): Promise<void> => session.close();
 
   return {
     info,
-    ended,
+    ended: session.ended,
     asleep: false,
     generate,
     async renderPrompt(prompt) {

@@ -22,50 +22,39 @@ import { createGrammars } from './grammars.ts';
 import { createVocabulary } from '../../grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createAdapters } from './adapters.ts';
-import { openHome, type Home } from './home.ts';
-import type { Loaded } from './load.ts';
+import { loadOnto, type Loaded, type LoadingOptions } from './load.ts';
 import { EngineLoop } from './loop.ts';
 import { createTextModel } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
 import type { Runner } from './step/runner.ts';
 import { Scheduler } from './scheduler.ts';
+import { DeviceSession, type DeviceSource } from '../session/device-session.ts';
 import type { OpenEvent } from '../session/open-event.ts';
+import { Opening } from '../session/opening.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
 import { wrapperNote } from './wrapper-note.ts';
 
-/** What gives back what is open so far, where the rest cannot be opened. */
-type Opened = (() => Promise<void>)[];
-
-/** Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, cancelled where `signal` aborts. */
-export async function openTextModelInline(
+/**
+ * Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network; device_lost where the device is lost
+ * meanwhile; cancelled where `signal` aborts.
+ */
+export function openTextModelInline(
   platform: Platform,
   options: TextModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
   signal?: AbortSignal,
 ): Promise<TextModel> {
-  let isOpen = false;
-  // Told often while weights are read and kernels are prepared: the place to give up.
-  const tell = (event: OpenEvent): void => {
-    if (signal?.aborted && !isOpen) throw new EngineError('cancelled', 'opening the model was cancelled');
-    onEvent(event);
-  };
-  const path = await fetchModel(platform, options, tell, signal, inspect);
-  const folder = await platform.openFolder(path);
-  const checkpoint = await openCheckpoint(folder, TEXT_CLASSES);
-  const opened: Opened = [() => checkpoint.close()];
-  try {
-    const model = await openModel(platform, checkpoint, options, tell, opened);
-    isOpen = true;
-    return model;
-  } catch (error) {
-    await Promise.allSettled(opened.toReversed().map((giveBack) => giveBack()));
-    throw error;
-  }
+  return Opening.run(onEvent, signal, async (opening) => {
+    const path = await fetchModel(platform, options, opening.onEvent, signal, inspect);
+    const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES);
+    opening.resources.defer(() => checkpoint.close());
+    return openModel(platform, checkpoint, options, opening);
+  });
 }
 
-/** What can be refused before weights are fetched. */
+/** Checks what can be refused before weights are fetched. */
 async function inspect(folder: Folder): Promise<void> {
   const { config, architecture } = await readCheckpointConfig(folder, TEXT_CLASSES);
   readText(config, architecture);
@@ -76,19 +65,17 @@ async function openModel(
   platform: Platform,
   checkpoint: Checkpoint,
   options: TextModelOptions,
-  onEvent: (event: OpenEvent) => void,
-  opened: Opened,
+  opening: Opening,
 ): Promise<TextModel> {
-  const note = (message: string): void => onEvent({ type: 'note', message });
+  const { note } = opening;
   const stated = readText(checkpoint.config, checkpoint.architecture);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const speech = await readSpeech(checkpoint, config, options);
   const adapters = createAdapters(platform, options, note);
   const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
   const loading = { ...options, slots, endTokens: speech.endIds.length, adapters };
-  const home = await openHome(platform, checkpoint, config, loading, onEvent);
-  opened.push(async () => home.loaded.device.destroy());
-  const { device, runner, quantization } = home.loaded;
+  const session = await DeviceSession.open(opening, deviceSource(platform, checkpoint, config, loading));
+  const { device, runner, quantization } = session.parts;
   for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
 
   const scheduler = new Scheduler(
@@ -98,22 +85,23 @@ async function openModel(
   const { kvFormat } = runner;
   const tiers = await openTiers(platform, checkpoint, options, {
     pages: scheduler.pages,
-    runner: () => home.loaded.runner,
+    runner: () => session.parts.runner,
     computed: JSON.stringify([PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary]),
     onTrouble: note,
   });
-  opened.push(async () => tiers?.close());
+  session.defer(() => tiers?.close());
   const storageBackend = tiers?.storage?.backend;
-  const loop = new EngineLoop({ scheduler, runner, storageBackend, restart: (reason) => home.move(reason) });
+  const restart = async (): Promise<Runner> => (await session.ready()).runner;
+  const loop = new EngineLoop({ scheduler, runner, storageBackend, restart });
   if (checkpoint.wrapper) note(wrapperNote(checkpoint.architecture, checkpoint.wrapper));
   if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 
   const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
-  const context = { ...requestContext(platform, checkpoint, config, options, speech, home), sampling };
+  const context = { ...requestContext(platform, checkpoint, config, options, speech, session), sampling };
   return createTextModel({
     info: {
-      ...describeModel(checkpoint, config, context, home.loaded),
+      ...describeModel(checkpoint, config, context, session.parts),
       maxRunningRequests: slots,
       maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
       storageBackend: storageBackend ?? null,
@@ -127,11 +115,29 @@ async function openModel(
     adapters,
     pageBytes: runner.pageBytes,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
-    async release() {
-      home.loaded.device.destroy();
-      await checkpoint.close();
-    },
+    session,
   });
+}
+
+/** The device of a model and its runner. A model that is loaded again needs room for as many pages as before. */
+function deviceSource(
+  platform: Platform,
+  checkpoint: Checkpoint,
+  config: TextDeclaration,
+  options: Omit<LoadingOptions, 'pages' | 'packed'>,
+): DeviceSource<Loaded> {
+  // Kernels run with bounds checks where requests may bring their own.
+  const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
+  return {
+    openDevice(before) {
+      const memoryBudget = before?.device.memoryBudget ?? options.memoryBudget;
+      return platform.openDevice({ ...options, memoryBudget, safe });
+    },
+    load(device, before, onEvent) {
+      const loading = { ...options, pages: before?.runner.pages ?? null, packed: platform.packed };
+      return loadOnto(device, checkpoint, config, loading, onEvent);
+    },
+  };
 }
 
 type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
@@ -157,7 +163,7 @@ function requestContext(
   { vocabulary, rope, experts }: TextDeclaration,
   options: TextModelOptions,
   speech: Speech,
-  home: Home,
+  session: DeviceSession<Loaded>,
 ): Omit<RequestContext, 'sampling'> {
   const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
   return {
@@ -170,8 +176,10 @@ function requestContext(
       thread?.compile ?? null,
     ),
     vocabulary,
-    contextLength: home.loaded.runner.contextLength,
-    checkProcessor: options.customLogitProcessors ? (code) => home.loaded.runner.checkProcessor(code) : null,
+    contextLength: session.parts.runner.contextLength,
+    checkProcessor: options.customLogitProcessors
+      ? (code) => session.parts.runner.checkProcessor(code)
+      : null,
     rope,
     prefixCache: options.prefixCache ?? true,
     recording: {

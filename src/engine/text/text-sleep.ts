@@ -1,25 +1,22 @@
-// What a language model says while it sleeps, who waits for it then, and what it has to have again when it wakes.
+// How a language model sleeps: what it answers meanwhile, which requests wait for it, and which adapters it gets back.
 
-import type { Sleep } from '../session/sleep.ts';
-import { createTextLobby } from './text-lobby.ts';
+import type { SleepBehaviour } from '../session/sleeping-model.ts';
 import type { LoraInfo, TextModel, TextModelOptions } from './text-model.ts';
+import { TextWaitQueue } from './text-wait-queue.ts';
 
-export function textSleep(
-  { info }: TextModel,
-  options: TextModelOptions,
-): Pick<Sleep<TextModel>, 'passive' | 'rest' | 'lobby'> {
-  const lobby = createTextLobby(info, options);
+export function textSleep({ info }: TextModel, options: TextModelOptions): SleepBehaviour<TextModel> {
+  const waitQueue = new TextWaitQueue(info, options);
   return {
     passive: ['metrics', 'loadedAdapters', 'abort', 'flushCache'],
-    lobby,
+    waitQueue,
     async rest(model) {
       const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedAdapters()]);
       const pages = { ...metrics.pages, used: 0, cached: 0 };
       return {
         answers: {
-          metrics: async () => ({ ...metrics, pages, waiting: lobby.waiting }),
+          metrics: async () => ({ ...metrics, pages, waiting: waitQueue.waiting }),
           loadedAdapters: async () => adapters,
-          abort: async (id) => lobby.abort(id),
+          abort: async (id) => waitQueue.abort(id),
           flushCache: async () => true,
         },
         restore: (again) => restoreAdapters(again, adapters),
@@ -28,7 +25,7 @@ export function textSleep(
   };
 }
 
-/** One whose files are gone stays away: requests that name it are told so. */
+/** Loads the adapters that were loaded, and no others. One whose files are gone stays away: requests that name it are told so. */
 async function restoreAdapters(model: TextModel, adapters: readonly LoraInfo[]): Promise<void> {
   const there = new Set((await model.loadedAdapters()).map(({ name }) => name));
   for (const { name, path } of adapters)

@@ -2,31 +2,42 @@
 
 import { expect, it } from 'vitest';
 import type { EmbeddingModelInfo } from '../../../src/engine/embedding/embedding-model.ts';
-import { createEmbeddingModel } from '../../../src/engine/embedding/model.ts';
+import { LocalEmbeddingModel } from '../../../src/engine/embedding/model.ts';
+import type { LoadedEmbedding } from '../../../src/engine/embedding/open.ts';
 import type { EmbeddingRunner } from '../../../src/engine/embedding/runner.ts';
+import { DeviceSession } from '../../../src/engine/session/device-session.ts';
+import { Opening } from '../../../src/engine/session/opening.ts';
 import type { Tokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
+import type { Device } from '../../../src/gpu/device.ts';
 
 const info = { vocabSize: 10, dimensions: 2, contextLength: 8, maxQueuedRequests: 1 } as EmbeddingModelInfo;
 
-function start(runner: Partial<EmbeddingRunner>, destroy = (): void => {}) {
+async function start(runner: Partial<EmbeddingRunner>, destroy = (): void => {}) {
   let released = 0;
-  const model = createEmbeddingModel({
-    info,
-    tokenizer: {} as Tokenizer,
-    runner: {
-      device: { loss: async () => null, destroy },
-      pick: () => [0],
-      run: async () => [new Float32Array(2)],
-      ...runner,
-    } as unknown as EmbeddingRunner,
-    restart: () => Promise.reject(new Error('no device')),
-    release: async () => void released++,
-  });
+  const device = { loss: async () => null, destroy } as unknown as Device;
+  const paper = {
+    device,
+    pick: () => [0],
+    run: async () => [new Float32Array(2)],
+    ...runner,
+  } as unknown as EmbeddingRunner;
+  const model = await Opening.run(
+    () => {},
+    undefined,
+    async (opening) => {
+      opening.resources.defer(() => void released++);
+      const session = await DeviceSession.open<LoadedEmbedding>(opening, {
+        openDevice: async () => device,
+        load: async () => ({ device, runner: paper, quantization: 'none' }),
+      });
+      return new LocalEmbeddingModel(info, {} as Tokenizer, session);
+    },
+  );
   return { model, released: () => released };
 }
 
 it('a device that fails as it is destroyed keeps no files', async () => {
-  const { model, released } = start({}, () => {
+  const { model, released } = await start({}, () => {
     throw new Error('the driver is gone');
   });
   await expect(model.close()).rejects.toThrow('the driver is gone');
@@ -34,8 +45,21 @@ it('a device that fails as it is destroyed keeps no files', async () => {
   expect(released()).toBe(1);
 });
 
+it('a request that is sent as another gets its last vector is computed', async () => {
+  const { model } = await start({});
+  const texts: string[] = [];
+  const ask = async (name: string): Promise<void> => {
+    for await (const { type } of model.generate({ inputs: [[1, 2]] }))
+      if (type === 'embedding') texts.push(name);
+  };
+  for (const name of ['first', 'second', 'third']) await ask(name);
+  await Promise.all([ask('fourth').then(() => ask('sixth')), ask('fifth')]);
+  expect(texts.toSorted()).toEqual(['fifth', 'first', 'fourth', 'second', 'sixth', 'third']);
+  await model.close();
+});
+
 it('texts that no pass can be made of end with the reason', async () => {
-  const { model } = start({
+  const { model } = await start({
     pick: () => {
       throw new Error('no pass');
     },

@@ -1,8 +1,11 @@
 // The two ends of a model in another thread, on a port of paper, with a model that answers as it is told.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { Port } from '../../../src/engine/session/model-proxy.ts';
-import { connectTextModel, serveTextModel } from '../../../src/engine/text/remote.ts';
+import type { Port } from '../../../src/engine/session/port.ts';
+import { ModelHost } from '../../../src/engine/session/model-host.ts';
+import { openProxy, type ProxyOptions } from '../../../src/engine/session/model-proxy.ts';
+import { mergeEvents } from '../../../src/engine/text/merge-events.ts';
+import { TEXT_CALLS } from '../../../src/engine/text/model.ts';
 import type { TextModel, TextModelOptions } from '../../../src/engine/text/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { createFakeModel, fakeInfo } from '../../server/fake-model.ts';
@@ -36,18 +39,27 @@ function portPair(): { near: Port; far: Port; break(error: Error): void } {
 const OPTIONS: TextModelOptions = { model: 'any' };
 const ask = (content: string) => ({ prompt: { messages: [{ role: 'user' as const, content }] } });
 
+type Open = (options: unknown, onEvent: unknown, signal: AbortSignal) => Promise<TextModel>;
+
+const serve = (port: Port, open: Open, release = (): void => {}): ModelHost<unknown, TextModel> =>
+  new ModelHost(port, { calls: TEXT_CALLS, open, release });
+
+const connectTo = (port: Port, given: Partial<ProxyOptions> = {}): Promise<TextModel> =>
+  openProxy<TextModel>(port, TEXT_CALLS, {
+    options: OPTIONS,
+    onEvent: () => {},
+    onClosed: async () => {},
+    merge: mergeEvents,
+    ...given,
+  });
+
 async function connect() {
   const ports = portPair();
   const fake = createFakeModel();
   let closed = 0;
-  const fail = serveTextModel(
-    ports.far,
-    () => Promise.resolve(fake),
-    () => {},
-  );
-  const onClosed = () => Promise.resolve(void closed++);
-  const model = await connectTextModel(ports.near, OPTIONS, () => {}, onClosed);
-  return { model, fake, ports, fail, closed: () => closed };
+  const host = serve(ports.far, async () => fake);
+  const model = await connectTo(ports.near, { onClosed: async () => void closed++ });
+  return { model, fake, ports, host, closed: () => closed };
 }
 
 describe('over a port', () => {
@@ -102,17 +114,12 @@ describe('the process', () => {
   it('is kept alive only while something waits on the far side', async () => {
     const ports = portPair();
     const held: boolean[] = [];
-    serveTextModel(
-      ports.far,
-      () => Promise.resolve(createFakeModel()),
-      () => {},
-    );
+    serve(ports.far, async () => createFakeModel());
     const near = {
       ...ports.near,
       hold: (waits: boolean) => void (held.at(-1) !== waits && held.push(waits)),
     };
-    const onClosed = () => Promise.resolve();
-    const model = await connectTextModel(near, OPTIONS, () => {}, onClosed);
+    const model = await connectTo(near);
     expect(held).toEqual([true, false]);
     for await (const event of model.generate(ask('hang here'))) {
       expect(held.at(-1)).toBe(true);
@@ -139,10 +146,10 @@ describe('a signal', () => {
           reject(new EngineError('cancelled', 'late'));
         }),
       );
-    serveTextModel(ports.far, open, () => void log.push('released'));
+    serve(ports.far, open, () => void log.push('released'));
     const controller = new AbortController();
-    const onClosed = () => Promise.resolve(void log.push('closed'));
-    const model = connectTextModel(ports.near, OPTIONS, () => {}, onClosed, controller.signal);
+    const onClosed = async () => void log.push('closed');
+    const model = connectTo(ports.near, { onClosed, signal: controller.signal });
     setTimeout(() => controller.abort(), 5);
     await expect(model).rejects.toMatchObject({
       code: 'cancelled',
@@ -155,9 +162,8 @@ describe('a signal', () => {
     const ports = portPair();
     const controller = new AbortController();
     const open = () => Promise.resolve(createFakeModel());
-    serveTextModel(ports.far, open, () => {});
-    const onClosed = () => Promise.resolve();
-    const model = await connectTextModel(ports.near, OPTIONS, () => {}, onClosed, controller.signal);
+    serve(ports.far, open);
+    const model = await connectTo(ports.near, { signal: controller.signal });
     controller.abort();
     expect(await model.tokenize('a')).toEqual([1, 97]);
   });
@@ -178,25 +184,15 @@ describe('an opening that fails', () => {
     let closed = 0;
     const open = (): Promise<TextModel> =>
       Promise.reject(new EngineError('bad_checkpoint', 'tensor x is missing', { param: 'x' }));
-    serveTextModel(ports.far, open, () => {});
-    const model = connectTextModel(
-      ports.near,
-      OPTIONS,
-      () => {},
-      () => Promise.resolve(void closed++),
-    );
+    serve(ports.far, open);
+    const model = connectTo(ports.near, { onClosed: async () => void closed++ });
     await expect(model).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'x' });
     expect(closed).toBe(1);
   });
 
   it('rejects where the far side is lost', async () => {
     const ports = portPair();
-    const model = connectTextModel(
-      ports.near,
-      OPTIONS,
-      () => {},
-      () => Promise.resolve(),
-    );
+    const model = connectTo(ports.near);
     ports.break(new EngineError('internal', 'the thread ended'));
     await expect(model).rejects.toThrow('the thread ended');
   });
@@ -221,9 +217,9 @@ describe('a far side that is lost', () => {
   it('ends by itself, or is ended where that hangs', async () => {
     vi.useFakeTimers();
     for (const endsItself of [true, false]) {
-      const { model, fake, ports, closed, fail } = await connect();
+      const { model, fake, ports, closed, host } = await connect();
       fake.close = () => new Promise(() => {});
-      void fail(new Error('nobody caught this'));
+      void host.fail(new Error('nobody caught this'));
       expect((await model.ended).message).toContain('nobody caught this');
       if (endsItself) ports.break(new EngineError('internal', 'the thread ended'));
       await vi.advanceTimersByTimeAsync(60_000);

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GrammarSource } from '../../../src/engine/text/grammar-source.ts';
 import { connectTokenizer, serveTokenizer, STAGES } from '../../../src/engine/text/long-text.ts';
-import type { Port } from '../../../src/engine/session/model-proxy.ts';
+import type { Port } from '../../../src/engine/session/port.ts';
 
 const available = new Uint8Array(256).fill(1);
 const source: GrammarSource = { type: 'regex', pattern: 'a' };

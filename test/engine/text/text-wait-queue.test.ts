@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';
 import { withResolvers } from '../../../src/engine/resolvers.ts';
-import { letSleep } from '../../../src/engine/session/sleep.ts';
+import { letSleep } from '../../../src/engine/session/sleeping-model.ts';
+import { TEXT_CALLS } from '../../../src/engine/text/model.ts';
 import { textSleep } from '../../../src/engine/text/text-sleep.ts';
 import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   opened = resolve;
   open.mockReset().mockReturnValue(promise);
   const first = kept();
-  model = letSleep(first, { after: 1, open, ...textSleep(first, options) });
+  model = letSleep(first, { after: 1, open, calls: TEXT_CALLS, ...textSleep(first, options) });
   await vi.waitFor(() => expect(model.asleep).toBe(true));
 });
 
@@ -59,7 +60,12 @@ describe('time-outs', () => {
 
   test('those of the model hold for requests without their own', async () => {
     const first = kept();
-    const strict = letSleep(first, { after: 1, open, ...textSleep(first, { ...options, queueTimeout: 20 }) });
+    const strict = letSleep(first, {
+      after: 1,
+      open,
+      calls: TEXT_CALLS,
+      ...textSleep(first, { ...options, queueTimeout: 20 }),
+    });
     await vi.waitFor(() => expect(strict.asleep).toBe(true));
     await expect(collect(strict.generate(short))).rejects.toMatchObject({ code: 'timed_out' });
   });

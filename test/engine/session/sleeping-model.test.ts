@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { plainLobby } from '../../../src/engine/session/wait-queue.ts';
-import type { Model } from '../../../src/engine/session/model-proxy.ts';
+import { BoundedWaitQueue } from '../../../src/engine/session/wait-queue.ts';
+import type { Model } from '../../../src/engine/session/model.ts';
 import { withResolvers } from '../../../src/engine/resolvers.ts';
-import { letSleep, type Sleep } from '../../../src/engine/session/sleep.ts';
+import { letSleep, type SleepOptions } from '../../../src/engine/session/sleeping-model.ts';
 
 interface Paper extends Model<{ nth: number }, { text: string; wait?: number }, string> {
   count(): Promise<number>;
@@ -43,7 +43,7 @@ function paper(nth: number, log: string[]): Paper {
   };
 }
 
-function start(more: Partial<Sleep<Paper>> = {}) {
+function start(more: Partial<SleepOptions<Paper>> = {}) {
   const log: string[] = [];
   const made = [paper(1, log)];
   const open = vi.fn(async () => {
@@ -56,8 +56,9 @@ function start(more: Partial<Sleep<Paper>> = {}) {
   const model = letSleep(made[0]!, {
     after: 30,
     open,
+    calls: { count: true, shout: true, crash: true },
     passive: ['count'],
-    lobby: plainLobby(Infinity),
+    waitQueue: new BoundedWaitQueue(Infinity),
     rest: async (resting) => {
       const last = await resting.count();
       return {
@@ -156,8 +157,8 @@ describe('a model that nobody asks', () => {
     await model.close();
   });
 
-  it('lets no more wait than its lobby has room for', async () => {
-    const { model } = start({ lobby: plainLobby(2) });
+  it('lets no more wait than its queue has room for', async () => {
+    const { model } = start({ waitQueue: new BoundedWaitQueue(2) });
     await asleep(model);
     const waiting = ['a', 'b'].map((text) => all(model.generate({ text })));
     await expect(all(model.generate({ text: 'c' }))).rejects.toMatchObject({ code: 'overloaded' });

@@ -1,0 +1,116 @@
+// The engine's end of a model in a thread: opens the model, and answers the messages of its proxy.
+
+import { callByName, type AnyModel, type CallNames } from './model.ts';
+import type { OpenEvent } from './open-event.ts';
+import type { Port } from './port.ts';
+import { toWire } from './wire-error.ts';
+import type { CallMessage, GenerateMessage, ToHost, ToProxy } from './wire-messages.ts';
+
+export interface HostedModel<Options, M> {
+  calls: CallNames<M>;
+  /** Opens the model; `signal` gives that up. */
+  open(options: Options, onEvent: (event: OpenEvent) => void, signal: AbortSignal): Promise<M>;
+  /** Gives the devices back at once, whatever the model is doing. */
+  release(): void;
+}
+
+export class ModelHost<Options, M extends AnyModel> {
+  readonly #port: Port;
+  readonly #hosted: HostedModel<Options, M>;
+  /** The requests that run, by their ids. */
+  readonly #running = new Map<number, AbortController>();
+  readonly #leaving = new AbortController();
+  #model: M | null = null;
+  #opening: Promise<void> = Promise.resolve();
+
+  constructor(port: Port, hosted: HostedModel<Options, M>) {
+    this.#port = port;
+    this.#hosted = hosted;
+    port.onMessage((message) => this.#receive(message as ToHost));
+  }
+
+  /** Reports an error that nothing has caught. The thread may end once the promise has settled. */
+  fail(error: unknown): Promise<void> {
+    this.#post({ type: 'lost', error: toWire(error) });
+    return this.#leave();
+  }
+
+  #receive(message: ToHost): void {
+    switch (message.type) {
+      case 'open':
+        this.#opening = this.#open(message.options as Options);
+        return;
+      case 'generate':
+        return void this.#generate(message);
+      case 'abort':
+        return this.#running.get(message.id)?.abort();
+      case 'call':
+        return void this.#call(message);
+      case 'leave':
+        return void this.#leave().finally(() => this.#confirmLeft(message.done));
+    }
+  }
+
+  #post(message: ToProxy): void {
+    this.#port.post(message);
+  }
+
+  async #open(options: Options): Promise<void> {
+    const onEvent = (event: OpenEvent): void => this.#post({ type: 'opening', event });
+    try {
+      this.#model = await this.#hosted.open(options, onEvent, this.#leaving.signal);
+      this.#post({ type: 'opened', info: this.#model.info });
+    } catch (error) {
+      this.#post({ type: 'failed', error: toWire(error) });
+    }
+  }
+
+  async #generate({ id, request, more }: GenerateMessage): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(id, controller);
+    try {
+      const events = this.#model!.generate(request as never, { ...more, signal: controller.signal });
+      for await (const event of events) this.#post({ type: 'event', id, event });
+      this.#post({ type: 'end', id, error: null });
+    } catch (error) {
+      this.#post({ type: 'end', id, error: toWire(error) });
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #call({ id, method, given }: CallMessage): Promise<void> {
+    try {
+      this.#post({ type: 'result', id, value: await this.#answer(method, given), error: null });
+    } catch (error) {
+      this.#post({ type: 'result', id, value: null, error: toWire(error) });
+    }
+  }
+
+  async #answer(method: string, given: readonly unknown[]): Promise<unknown> {
+    if (method === 'close') return this.#model!.close();
+    if (!(method in this.#hosted.calls)) throw new Error(`a model in a thread has no method ${method}`);
+    return callByName(this.#model!, method, given);
+  }
+
+  /** Gives everything back; what runs or is being opened fails. */
+  async #leave(): Promise<void> {
+    this.#leaving.abort();
+    this.#hosted.release();
+    await this.#opening;
+    await this.#model?.close();
+  }
+
+  #confirmLeft(done: Int32Array | null): void {
+    if (done === null) return this.#post({ type: 'left' });
+    Atomics.store(done, 0, 1);
+    Atomics.notify(done, 0);
+  }
+}
+
+/** Blocks the caller's thread until the host holds no device any more, or for so many milliseconds. */
+export function waitUntilReleased(port: Port, milliseconds: number): void {
+  const done = new Int32Array(new SharedArrayBuffer(4));
+  port.post({ type: 'leave', done } satisfies ToHost);
+  Atomics.wait(done, 0, 0, milliseconds);
+}

@@ -1,0 +1,154 @@
+// The life of a resource that can go and come back: a model's parts on a device, which may be lost, or a whole model, which may be put
+// to sleep. It is opened once for all who ask, given back exactly once, and ends for good when it is closed.
+
+import { EngineError } from '../../files/error.ts';
+import { withResolvers } from '../resolvers.ts';
+
+/**
+ * opening → ready → asleep or lost → opening → …, and from each of them → closed. An opening that fails leads back to the state before
+ * it; the first one leads to closed.
+ */
+export type SessionState = 'opening' | 'ready' | 'asleep' | 'lost' | 'closed';
+
+export interface SessionSource<R> {
+  /** Opens the resource. `before` is the one it replaces, given back already; `signal` aborts when the session is closed meanwhile. */
+  open(signal: AbortSignal, before: R | null): Promise<R>;
+  /** Gives the resource back. */
+  close(resource: R): Promise<void>;
+  /** Resolves with the reason when the resource has ended by itself and cannot come back: the session is closed then. */
+  ended?(resource: R): Promise<Error>;
+}
+
+/** The error of a request to a model that was closed. */
+export function closedError(): EngineError {
+  return new EngineError('cancelled', 'the model is closed: open it again');
+}
+
+export class Session<R> {
+  /** Resolves with the reason once the session is closed and everything is given back. */
+  readonly ended: Promise<Error>;
+  readonly #source: SessionSource<R>;
+  readonly #leaving = new AbortController();
+  readonly #resolveEnded: (reason: Error) => void;
+  #state: SessionState = 'opening';
+  #latest: R | null;
+  /** The latest resource has not been given back. */
+  #holds: boolean;
+  #opening: Promise<R> | null = null;
+  #released: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | null = null;
+  /** Why the session is closed. */
+  #reason: Error | null = null;
+
+  /** `first`: the resource where it is open already. */
+  constructor(source: SessionSource<R>, first: R | null = null) {
+    const { promise, resolve } = withResolvers<Error>();
+    this.ended = promise;
+    this.#resolveEnded = resolve;
+    this.#source = source;
+    this.#latest = first;
+    this.#holds = first !== null;
+    if (first !== null) this.#begin(first);
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** The resource that was opened last: in use where the state is ready, else the one that went. */
+  get latest(): R {
+    if (this.#latest === null) throw new Error('nothing was opened in this session yet');
+    return this.#latest;
+  }
+
+  /** Throws the reason where the session is closed. */
+  assertOpen(): void {
+    if (this.#reason) throw this.#reason;
+  }
+
+  /** The resource, which is opened where it is not there: one opening for all who wait for it. Throws what opening throws. */
+  async ready(): Promise<R> {
+    this.assertOpen();
+    if (this.#state === 'ready') return this.latest;
+    this.#opening ??= this.#open(this.#state).finally(() => (this.#opening = null));
+    return this.#opening;
+  }
+
+  async #open(before: SessionState): Promise<R> {
+    this.#state = 'opening';
+    try {
+      await this.#drop();
+      const resource = await this.#source.open(this.#leaving.signal, this.#latest);
+      this.#latest = resource;
+      this.#holds = true;
+      this.assertOpen();
+      this.#begin(resource);
+      return resource;
+    } catch (error) {
+      if (this.#reason) throw this.#reason;
+      this.#state = before === 'opening' ? 'closed' : before;
+      if (this.#state === 'closed') this.#reason = closedError();
+      throw error;
+    }
+  }
+
+  #begin(resource: R): void {
+    this.#state = 'ready';
+    void this.#source.ended?.(resource).then((reason) => {
+      if (this.#state === 'ready' && this.#latest === resource) this.#end(reason);
+    });
+  }
+
+  /** The resource is lost. It is given back when it is opened again, or at the end. */
+  lose(): void {
+    if (this.#state === 'ready') this.#state = 'lost';
+  }
+
+  /** Gives the resource back until it is asked for again; an error of closing it is dropped. */
+  sleep(): void {
+    if (this.#state !== 'ready') return;
+    this.#state = 'asleep';
+    void this.#drop();
+  }
+
+  #end(reason: Error): void {
+    this.#reason = reason;
+    this.#state = 'closed';
+    this.#resolveEnded(reason);
+  }
+
+  /** Closes the session once, whatever its state: no opening begins any more, and `giveBack` then ends what uses the resource. */
+  close(giveBack: () => Promise<void> = () => this.release()): Promise<void> {
+    return (this.#closing ??= this.#close(giveBack));
+  }
+
+  async #close(giveBack: () => Promise<void>): Promise<void> {
+    this.#reason ??= closedError();
+    this.#state = 'closed';
+    this.#leaving.abort();
+    try {
+      await giveBack();
+    } finally {
+      this.#resolveEnded(closedError());
+    }
+  }
+
+  /** Gives back the resource of a closed session, and that of an opening which is still under way. */
+  async release(): Promise<void> {
+    await this.#opening?.catch(() => null);
+    await this.#releaseLatest();
+  }
+
+  /** Gives the resource back; an error of that, which a lost resource may well throw, is dropped. */
+  #drop(): Promise<void> {
+    return (this.#released = this.#releaseLatest().catch(() => {}));
+  }
+
+  #releaseLatest(): Promise<void> {
+    if (this.#holds) {
+      this.#holds = false;
+      this.#released = this.#source.close(this.latest);
+    }
+    return this.#released;
+  }
+}

@@ -1,0 +1,192 @@
+// A model that leaves its device while no request comes: its thread ends, and the next request opens it again. Callers use it as any
+// other model; its first answer takes longer.
+
+import { EngineError } from '../../files/error.ts';
+import { withResolvers } from '../resolvers.ts';
+import { callByName, modelObject, type AnyModel, type CallNames } from './model.ts';
+import { Session } from './session.ts';
+import { BoundedWaitQueue, type WaitQueue } from './wait-queue.ts';
+
+/** How a kind of model sleeps. */
+export interface SleepBehaviour<M> {
+  /** Calls that neither wake the model nor keep it awake; `rest` has their answers. */
+  passive: readonly (keyof M & string)[];
+  /** Called before the model sleeps. */
+  rest(model: M): Promise<Rest<M>>;
+  /** The queue of requests while the model is opened again. */
+  waitQueue: WaitQueue;
+}
+
+export interface Rest<M> {
+  /** Answers to the passive calls while the model sleeps. */
+  answers: Partial<M>;
+  /** Brings the model that was opened again to the state of the one that was put to sleep. */
+  restore(model: M): Promise<void>;
+}
+
+export interface SleepOptions<M> extends SleepBehaviour<M> {
+  /** Milliseconds without a request after which the model sleeps. */
+  after: number;
+  calls: CallNames<M>;
+  /** Opens the model again; `signal` gives that up. */
+  open(signal: AbortSignal): Promise<M>;
+  /** Is told that the model sleeps, and that it is open again. */
+  note?(message: string): void;
+}
+
+/** For models without passive calls, and with nothing to restore. */
+export const PLAIN_SLEEP = {
+  passive: [],
+  waitQueue: new BoundedWaitQueue(Infinity),
+  rest: async <M>(): Promise<Rest<M>> => ({ answers: {}, restore: async () => {} }),
+};
+
+/** The model, which sleeps from now on where no request comes. */
+export function letSleep<M extends AnyModel>(model: M, options: SleepOptions<M>): M {
+  const sleeping = new SleepingModel(model, options);
+  return modelObject(sleeping, options.calls, (name, given) =>
+    sleeping.call(name as keyof M & string, given),
+  );
+}
+
+class SleepingModel<M extends AnyModel> {
+  readonly #options: SleepOptions<M>;
+  readonly #session: Session<M>;
+  /** State of the model that sleeps. */
+  #rest: Rest<M> | null = null;
+  /** Requests and calls that use the model, or wait for it. */
+  #uses = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(model: M, options: SleepOptions<M>) {
+    this.#options = options;
+    this.#session = new Session<M>(
+      {
+        open: (signal) => this.#wake(signal),
+        close: (used) => used.close(),
+        ended: (used) => used.ended,
+      },
+      model,
+    );
+    this.#scheduleSleep();
+  }
+
+  get info(): unknown {
+    return this.#session.latest.info;
+  }
+
+  get asleep(): boolean {
+    return this.#session.state === 'asleep' || this.#session.state === 'opening';
+  }
+
+  get ended(): Promise<Error> {
+    return this.#session.ended;
+  }
+
+  async call(name: keyof M & string, given: unknown[]): Promise<unknown> {
+    if (this.#options.passive.includes(name)) return this.#answer(name, given);
+    this.#begin();
+    try {
+      return await callByName(await this.#session.ready(), name, given);
+    } finally {
+      this.#finish();
+    }
+  }
+
+  async #answer(name: keyof M & string, given: unknown[]): Promise<unknown> {
+    this.#session.assertOpen();
+    const answers = this.#session.state === 'ready' ? this.#session.latest : this.#rest?.answers;
+    return callByName(answers ?? (await this.#session.ready()), name, given);
+  }
+
+  async *generate(request: never, options?: { signal?: AbortSignal }): AsyncGenerator<unknown, void, void> {
+    this.#begin();
+    try {
+      if (this.#session.state === 'ready') yield* this.#session.latest.generate(request, options);
+      else yield* this.#generateOnceOpen(request, options);
+    } finally {
+      this.#finish();
+    }
+  }
+
+  async *#generateOnceOpen(
+    request: never,
+    options?: { signal?: AbortSignal },
+  ): AsyncGenerator<unknown, void, void> {
+    const entry = this.#options.waitQueue.enter(request);
+    const opened = unlessAborted(() => this.#session.ready(), options?.signal);
+    let later: unknown;
+    const outcome = await Promise.race([
+      opened.then((model) => ({ model, events: [] })),
+      entry.ended.then((events) => ({ model: null, events })),
+    ]).finally(() => (later = entry.leave()));
+    if (outcome.model) yield* outcome.model.generate(later as never, options);
+    else yield* outcome.events;
+  }
+
+  close(): Promise<void> {
+    clearTimeout(this.#timer);
+    return this.#session.close();
+  }
+
+  #begin(): void {
+    this.#session.assertOpen();
+    this.#uses++;
+    clearTimeout(this.#timer);
+  }
+
+  #finish(): void {
+    if (--this.#uses === 0) this.#scheduleSleep();
+  }
+
+  #scheduleSleep(): void {
+    clearTimeout(this.#timer);
+    if (this.#session.state === 'closed') return;
+    this.#timer = setTimeout(() => void this.#sleep(), this.#options.after);
+    // Where timers are objects, a pending one would keep the process alive.
+    if (typeof this.#timer === 'object') this.#timer.unref();
+  }
+
+  async #sleep(): Promise<void> {
+    if (this.#session.state !== 'ready') return;
+    const { after, note, rest } = this.#options;
+    const state = await rest(this.#session.latest).catch(() => null); // the model has ended
+    if (!state || this.#uses > 0 || this.#session.state !== 'ready') return;
+    this.#rest = state;
+    this.#session.sleep();
+    note?.(`closed after ${seconds(after)} without a request; the next one opens it again`);
+  }
+
+  async #wake(signal: AbortSignal): Promise<M> {
+    const { open, note } = this.#options;
+    const begun = performance.now();
+    const model = await open(signal);
+    try {
+      await this.#rest?.restore(model);
+    } catch (error) {
+      await model.close();
+      throw error;
+    }
+    this.#rest = null;
+    note?.(`open again after ${seconds(performance.now() - begun)}`);
+    if (this.#uses === 0) this.#scheduleSleep(); // the callers have left meanwhile
+    return model;
+  }
+}
+
+/** Waits for what `begin` starts. A caller that aborts returns at once, and the work goes on for the others. */
+async function unlessAborted<T>(begin: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const { promise: left, reject } = withResolvers<never>();
+  const leave = (): void => reject(new EngineError('cancelled', 'the request was cancelled before it began'));
+  if (signal?.aborted) leave();
+  signal?.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race(signal?.aborted ? [left] : [begin(), left]);
+  } finally {
+    signal?.removeEventListener('abort', leave);
+  }
+}
+
+function seconds(milliseconds: number): string {
+  return `${Number((milliseconds / 1000).toPrecision(2))} s`;
+}
