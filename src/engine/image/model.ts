@@ -1,19 +1,14 @@
-// The ImageModel face: requests are drawn one after the other, in the order they came.
+// The ImageModel face over a session: requests are drawn one after the other, in the order they came.
 
 import { EngineError } from '../../files/error.ts';
+import type { DeviceSession, OnDevice } from '../session/device-session.ts';
 import { createEventQueue } from '../session/event-queue.ts';
-import { closedError } from '../session/session.ts';
+import type { CallNames } from '../session/model.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
 import type { Resolved } from './resolve.ts';
 
-export interface ImageModelParts {
-  info: ImageModelInfo;
-  resolve(request: ImageRequest): Resolved;
-  /** Draws a resolved request. */
-  draw(resolved: Resolved, emit: (event: ImageEvent) => void, options: DrawOptions): Promise<void>;
-  /** Gives back the device and the files. */
-  release(): Promise<void>;
-}
+/** See CallNames. */
+export const IMAGE_CALLS: CallNames<ImageModel> = { resolve: true, warmUp: true };
 
 export interface DrawOptions {
   signal?: AbortSignal | undefined;
@@ -22,82 +17,104 @@ export interface DrawOptions {
   compileOnly?: boolean;
   /** The fastest variants of the denoiser's kernels are found first. */
   tune?: boolean;
-  /** Steps that are taken at most. */
+  /** Most steps to take. */
   mostSteps?: number;
 }
 
-export function createImageModel({ info, resolve, draw, release }: ImageModelParts): ImageModel {
-  const leaving = new AbortController();
-  let end!: (reason: Error) => void;
-  const ended = new Promise<Error>((resolveEnded) => (end = resolveEnded));
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(run: () => Promise<T>): Promise<T> => {
-    const turn = last.then(run, run);
-    last = turn.catch(() => {});
-    return turn;
-  };
-  const assertOpen = (): void => {
-    if (leaving.signal.aborted) throw closedError();
-  };
+/** Checks a request and resolves its values; throws EngineError. */
+export type Resolve = (request: ImageRequest) => Resolved;
 
-  async function* generate(
+/** Draws a resolved request. */
+export type Draw = (
+  resolved: Resolved,
+  emit: (event: ImageEvent) => void,
+  options: DrawOptions,
+) => Promise<void>;
+
+export class LocalImageModel implements ImageModel {
+  readonly info: ImageModelInfo;
+  readonly asleep = false;
+  readonly #session: DeviceSession<OnDevice>;
+  readonly #resolve: Resolve;
+  readonly #draw: Draw;
+  readonly #leaving = new AbortController();
+  /** The request that came last; the next one begins after it. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(info: ImageModelInfo, session: DeviceSession<OnDevice>, resolve: Resolve, draw: Draw) {
+    this.info = info;
+    this.#session = session;
+    this.#resolve = resolve;
+    this.#draw = draw;
+    session.defer(async () => {
+      this.#leaving.abort();
+      await this.#last;
+    });
+  }
+
+  get ended(): Promise<Error> {
+    return this.#session.ended;
+  }
+
+  async *generate(
     request: ImageRequest,
     { signal, profile }: { signal?: AbortSignal; profile?: boolean } = {},
   ): AsyncGenerator<ImageEvent, void, void> {
-    assertOpen();
-    const resolved = resolve(request);
-    const gone = new AbortController();
-    const stops = AbortSignal.any([leaving.signal, gone.signal, ...(signal ? [signal] : [])]);
-    const queue = createEventQueue<ImageEvent>();
+    this.#session.assertOpen();
+    const resolved = this.#resolve(request);
+    const readerLeft = new AbortController();
+    const stops = AbortSignal.any([this.#leaving.signal, readerLeft.signal, ...(signal ? [signal] : [])]);
+    const events = createEventQueue<ImageEvent>();
     let begun = false;
     // A request that waits behind others leaves at once.
     const leave = (): void => {
-      if (!begun) queue.fail(new EngineError('cancelled', 'the request was cancelled before it began'));
+      if (!begun) events.fail(new EngineError('cancelled', 'the request was cancelled before it began'));
     };
     if (stops.aborted) leave();
     stops.addEventListener('abort', leave, { once: true });
-    const drawing = inTurn(async () => {
+    const drawing = this.#inTurn(async () => {
       if (stops.aborted) return;
       begun = true;
       const startedAt = performance.now();
-      queue.push(resolved.event);
-      await draw(resolved, queue.push, { signal: stops, profile });
-      queue.push({ type: 'done', milliseconds: performance.now() - startedAt });
+      events.push(resolved.event);
+      await this.#draw(resolved, events.push, { signal: stops, profile });
+      events.push({ type: 'done', milliseconds: performance.now() - startedAt });
     });
-    drawing.then(queue.close, queue.fail);
+    drawing.then(events.close, events.fail);
     try {
-      yield* queue.read();
+      yield* events.read();
     } finally {
-      gone.abort();
+      readerLeft.abort();
       if (begun) await drawing.catch(() => {});
     }
   }
 
-  const close = async (): Promise<void> => {
-    leaving.abort();
-    await last;
-    await release().finally(() => end(closedError()));
-  };
-  let closing: Promise<void> | null = null;
-  const closeOnce = (): Promise<void> => (closing ??= close());
+  async resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>> {
+    return this.#resolve(request).event;
+  }
 
-  return {
-    info,
-    ended,
-    asleep: false,
-    generate,
-    async resolve(request) {
-      return resolve(request).event;
-    },
-    warmUp: (request, steps, { tune = false } = {}) =>
-      inTurn(async () => {
-        assertOpen();
-        const resolved = resolve({ ...request, samples: 1, previews: 0 });
-        const { signal } = leaving;
-        const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
-        await draw(resolved, () => {}, { signal, tune, ...extent });
-      }),
-    close: closeOnce,
-    [Symbol.asyncDispose]: closeOnce,
-  };
+  warmUp(request: ImageRequest, steps: number, { tune = false }: { tune?: boolean } = {}): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#session.assertOpen();
+      const resolved = this.#resolve({ ...request, samples: 1, previews: 0 });
+      const { signal } = this.#leaving;
+      const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
+      await this.#draw(resolved, () => {}, { signal, tune, ...extent });
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Runs `run` after all that were called before. */
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(run, run);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
 }

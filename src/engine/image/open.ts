@@ -1,15 +1,18 @@
-// Opens an image model: the folder or hub id, what the pipeline consists of, a device. A lost device is opened again for the
-// next image.
+// Opens an image model in this thread: the files of its pipeline, then a session with its components on a device. A lost device is
+// opened again for the next image.
 
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
-import { openPipeline } from '../../files/pipeline/pipeline-index.ts';
+import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
 import { isTelling } from './families.ts';
 import { fitImages } from './given-images.ts';
+import { DeviceSession } from '../session/device-session.ts';
+import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
+import { Opening } from '../session/opening.ts';
 import type {
   ImageEvent,
   ImageModel,
@@ -18,7 +21,7 @@ import type {
   Pixels,
   StageName,
 } from './image-model.ts';
-import { createImageModel, type DrawOptions } from './model.ts';
+import { IMAGE_CALLS, LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
@@ -26,13 +29,38 @@ import { notesOn } from './request-notes.ts';
 import { createTuner } from './tuner.ts';
 import { resolveRequest, type Resolved } from './resolve.ts';
 
-/** Errors: those of openTextModel, and bad_request for options that the pipeline does not have. `signal` ends a download. */
-export async function openImageModelInline(
+/** Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
+export function openImageModelInline(
   platform: Platform,
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
   signal?: AbortSignal,
 ): Promise<ImageModel> {
+  return Opening.run(onEvent, signal, async (opening) => {
+    const pipeline = await openFiles(platform, options, opening);
+    const session = await DeviceSession.open<Parts>(opening, {
+      openDevice: () => platform.openDevice(options),
+      load: (device, _, onLoad) => openParts(device, platform, pipeline, options, onLoad),
+      unload: ({ components }) => components.close(),
+    });
+    const { info } = session.parts;
+    const tell: Telling = {
+      kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
+      note: opening.note,
+    };
+    const resolve = resolver(session.parts);
+    if (options.prepare) await prepare(session.parts, platform, resolve, tell, opening);
+    const draw: Draw = (resolved, emit, given) =>
+      drawIn(session, platform, resolved, emit, { ...given, tell });
+    return localModel<ImageModel>(new LocalImageModel(info, session, resolve, draw), IMAGE_CALLS);
+  });
+}
+
+async function openFiles(
+  platform: Platform,
+  options: ImageModelOptions,
+  { onEvent, signal }: Opening,
+): Promise<Pipeline> {
   const path = await fetchModel(platform, options, onEvent, signal);
   const pipeline = await openPipeline(path, platform.openFolder, {
     ...options,
@@ -52,27 +80,12 @@ export async function openImageModelInline(
       message: `\`modelId\` ${modelId} tells no family of models, and changes nothing`,
     });
   }
-  let lost: string | null = null;
-  const open = async (): Promise<Parts> => {
-    const device = await platform.openDevice(options);
-    lost = null;
-    void device.lost.then((reason) => (lost = reason));
-    try {
-      return await openParts(device, platform, pipeline, options, onEvent);
-    } catch (error) {
-      device.destroy();
-      throw error;
-    }
-  };
+  return pipeline;
+}
 
-  let parts = await open();
-  const { context, planner, info } = parts;
-  const { tiles } = parts.autoencoder;
-  const tell: Telling = {
-    kernels: (stage, done, total) => onEvent({ type: 'warmup', done, total, stage }),
-    note: (message) => onEvent({ type: 'note', message }),
-  };
-  const resolve = (request: ImageRequest): Resolved => {
+/** Reads requests by the pipeline's defaults and bounds. */
+function resolver({ context, planner, autoencoder: { tiles } }: Parts): Resolve {
+  return (request) => {
     if (request.tiling && !tiles) {
       const message =
         'tiling is for an AutoencoderKL, and this one decodes in little memory anyway: leave it out';
@@ -82,42 +95,30 @@ export async function openImageModelInline(
     planner.plan(resolved);
     return resolved;
   };
-  if (options.prepare) await prepare(parts, platform, resolve(plainRequest(context)), tell, onEvent, signal);
-  return createImageModel({
-    info,
-    resolve,
-    async draw(resolved, emit, drawOptions) {
-      if (lost !== null) {
-        const gone = parts;
-        parts = await open();
-        await gone.components.close();
-      }
-      await drawOn(parts, platform, resolved, emit, { ...drawOptions, tell }).catch(
-        async (cause: unknown) => {
-          if (cause instanceof EngineError) throw cause;
-          const reason = await parts.device.loss();
-          if (reason === null) throw cause;
-          const message = `the GPU device was lost (${reason}) while the image was drawn: ask for it again, a device is opened anew`;
-          throw new EngineError('device_lost', message, { cause });
-        },
-      );
-    },
-    release: () => giveBack(parts),
-  });
+}
+
+/** Draws on the session's device, which is opened anew where it was lost. A request under which it is lost ends with device_lost. */
+async function drawIn(
+  session: DeviceSession<Parts>,
+  platform: Platform,
+  resolved: Resolved,
+  emit: (event: ImageEvent) => void,
+  options: DrawOptions & { tell: Telling },
+): Promise<void> {
+  const parts = await session.ready();
+  try {
+    await drawOn(parts, platform, resolved, emit, options);
+  } catch (cause) {
+    const reason = cause instanceof EngineError ? null : await session.loss();
+    if (reason === null) throw cause;
+    const message = `the GPU device was lost (${reason}) while the image was drawn: ask for it again, a device is opened anew`;
+    throw new EngineError('device_lost', message, { cause });
+  }
 }
 
 /** What is wrong with a model that one of its components is taken from. */
 function asComponent({ code, message, cause }: EngineError): EngineError {
   return new EngineError(code, message, { param: 'componentPaths', cause });
-}
-
-/** What fails as it is closed keeps nothing else. */
-async function giveBack({ components, device }: Parts): Promise<void> {
-  try {
-    await components.close();
-  } finally {
-    device.destroy();
-  }
 }
 
 /** What its user wants, and does not. */
@@ -198,11 +199,11 @@ const FEW_LATENTS = 8;
 async function prepare(
   parts: Parts,
   platform: Platform,
-  resolved: Resolved,
+  resolve: Resolve,
   tell: Telling,
-  onEvent: (event: OpenEvent) => void,
-  signal: AbortSignal | undefined,
+  { note, signal }: Opening,
 ): Promise<void> {
+  const resolved = resolve(plainRequest(parts.context));
   try {
     await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, tell });
   } catch (error) {
@@ -212,12 +213,11 @@ async function prepare(
       const small = sized(resolved, FEW_LATENTS * parts.context.sizeMultiple);
       await drawOn(parts, platform, small, () => {}, { signal, compileOnly: true, tell });
     } catch (cause) {
-      await giveBack(parts).catch(() => {});
       throw isFull ? tooSmall(parts, cause) : cause;
     }
     const { width, height } = resolved.event.values;
     const message = `the memory budget does not hold ${width} × ${height} pixels, the model's own size, and smaller ones may be asked for: ${error.message}`;
-    onEvent({ type: 'note', message });
+    note(message);
   }
 }
 

@@ -2,30 +2,35 @@
 
 import { expect, it } from 'vitest';
 import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/image-model.ts';
-import { createImageModel, type DrawOptions } from '../../../src/engine/image/model.ts';
+import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
 import type { Resolved } from '../../../src/engine/image/resolve.ts';
+import { openPaperSession } from '../session/paper-session.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };
 
+async function modelWith(draw: Draw): Promise<LocalImageModel> {
+  const resolve = (request: ImageRequest) => ({ request, event: { type: 'resolved' } }) as Resolved;
+  const { result } = await openPaperSession(
+    {},
+    (session) => new LocalImageModel({} as ImageModelInfo, session, resolve, draw),
+  );
+  return result;
+}
+
 /** Draws nothing, until it is told that the image is done. */
-function slowModel() {
+async function slowModel() {
   const drawn: string[] = [];
   let finish!: () => void;
   const done = new Promise<void>((resolve) => (finish = resolve));
-  const model = createImageModel({
-    info: {} as ImageModelInfo,
-    resolve: (request) => ({ request, event: { type: 'resolved' } }) as Resolved,
-    async draw({ request }) {
-      drawn.push(request.prompt);
-      await done;
-    },
-    release: async () => {},
+  const model = await modelWith(async ({ request }) => {
+    drawn.push(request.prompt);
+    await done;
   });
   return { model, drawn, finish };
 }
 
 it('a request that waits ends as soon as it is cancelled, and is never drawn', async () => {
-  const { model, drawn, finish } = slowModel();
+  const { model, drawn, finish } = await slowModel();
   const first = model.generate({ ...REQUEST, prompt: 'first' });
   await first.next();
   const abort = new AbortController();
@@ -41,7 +46,7 @@ it('a request that waits ends as soon as it is cancelled, and is never drawn', a
 });
 
 it('closing ends those that wait', async () => {
-  const { model, drawn, finish } = slowModel();
+  const { model, drawn, finish } = await slowModel();
   const first = model.generate({ ...REQUEST, prompt: 'first' });
   await first.next();
   const second = model.generate({ ...REQUEST, prompt: 'second' }).next();
@@ -54,12 +59,7 @@ it('closing ends those that wait', async () => {
 
 it('warming up draws one sample of what is asked for, no further than told, or compiles', async () => {
   const asked: [ImageRequest, DrawOptions][] = [];
-  const model = createImageModel({
-    info: {} as ImageModelInfo,
-    resolve: (request) => ({ request, event: { type: 'resolved' } }) as Resolved,
-    draw: async ({ request }, _, options) => void asked.push([request, options]),
-    release: async () => {},
-  });
+  const model = await modelWith(async ({ request }, _, options) => void asked.push([request, options]));
   for (const steps of [2, 0]) await model.warmUp({ ...REQUEST, steps: 9, samples: 4 }, steps);
   const request = { ...REQUEST, steps: 9, samples: 1 };
   expect(asked).toMatchObject([
