@@ -7,6 +7,8 @@ import { GENERATE_OPTIONS } from '../dist/cli/generate-options.js';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from '../dist/cli/engine-options.js';
 import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
+import { ROUTES } from '../dist/server/routes.js';
+import { FORMATS } from '../dist/kernels/formats.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
 
 const root = new URL('../', import.meta.url);
@@ -107,13 +109,49 @@ if (problems.length > 0) {
   complain(problems.map((problem) => `src/server/chat/chat-schema.ts: ${problem}`).join('\n'));
 }
 
+/** Routes by group; another spelling of an address stands beside it. */
+function routeTable() {
+  const rows = Object.entries(ROUTES).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { aliasOf }]) => !aliasOf)
+      .map(([method, { group, summary }]) => [
+        group,
+        [`${method} ${path}`, ...aliasesOf(path)].map((address) => `\`${address}\``).join(', '),
+        summary,
+      ]),
+  );
+  return table(['Group', 'Route', ''], rows);
+}
+
+function aliasesOf(path) {
+  return Object.entries(ROUTES)
+    .filter(([, methods]) => Object.values(methods).some(({ aliasOf }) => aliasOf === path))
+    .map(([spelling]) => spelling);
+}
+
+/** Weight formats as the kernels compute with them. */
+function formatTable() {
+  return table(
+    ['Format', 'Bits of a code', 'Scale', 'Weight', 'Packed from'],
+    Object.values(FORMATS).map(({ name, bits, scale, rule, sources }) => [
+      name,
+      bits,
+      scale ? `${8 * scale.bytes} bits for ${scale.block} k's` : 'none',
+      rule,
+      sources.join(', '),
+    ]),
+  );
+}
+
 /** Which README.md holds which tables; the paths are below the repository. */
 const DOCUMENTS = {
   'src/cli/README.md': {
     options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
     generate: optionTable(GENERATE_OPTIONS),
   },
+  'src/models/README.md': { formats: formatTable() },
   'src/server/README.md': {
+    routes: routeTable(),
     fields: honouredTable(CHAT_FIELDS, tests),
     'stricter-limits': `${stricterList(CHAT_FIELDS)}.`,
     'image-fields': fieldTable(IMAGE_FIELDS),
@@ -123,7 +161,7 @@ const DOCUMENTS = {
 
 for (const [path, tables] of Object.entries(DOCUMENTS)) updateTables(path, tables);
 checkMap();
-checkLinks(['README.md', 'src/models/README.md', 'scripts/bench/README.md', ...Object.keys(DOCUMENTS)]);
+checkLinks(['README.md', 'scripts/bench/README.md', ...Object.keys(DOCUMENTS)]);
 
 /** Writes the tables of one document, or reports that they differ. */
 function updateTables(path, tables) {

@@ -25,7 +25,7 @@ const READINESS: Route = {
 
 const SERVER_INFO: Route = {
   handle: serverInfo,
-  summary: 'Version, settings, and what each model does at the moment.',
+  summary: 'Version, settings, and the current state of each model.',
   group: 'Server',
   reply: 'ServerInfo',
 };
@@ -41,7 +41,7 @@ const FLUSH: Route = {
 
 const MODEL_INFO: Route = {
   handle: modelInfo,
-  summary: 'Where a model comes from and what it is.',
+  summary: 'Source, class and properties of a model.',
   group: 'Models',
   query: { model: 'A served name; left out, the first model.' },
   reply: 'ModelInfo',
@@ -52,7 +52,7 @@ export const ROUTES: RouteTable = {
   '/v1/images/generations': {
     POST: {
       handle: imageGenerations,
-      summary: 'Pictures from a prompt.',
+      summary: 'Generates images from a prompt, with previews while streaming.',
       group: 'Images',
       fields: IMAGE_FIELDS,
       required: ['prompt'],
@@ -63,7 +63,7 @@ export const ROUTES: RouteTable = {
   '/v1/images/edits': {
     POST: {
       handle: imageEdits,
-      summary: 'Pictures from a picture and a prompt.',
+      summary: 'Generates images from an image and a prompt: image-to-image and inpainting.',
       group: 'Images',
       form: { ...IMAGE_FIELDS, ...EDIT_FIELDS },
       required: ['prompt'],
@@ -74,7 +74,7 @@ export const ROUTES: RouteTable = {
   '/v1/images/:id/content': {
     GET: {
       handle: imageContent,
-      summary: 'A picture that was asked for by URL.',
+      summary: 'An image that was requested as a URL.',
       group: 'Images',
       gives: 'image/*',
       // Nobody can guess its address, and a page should be able to show it.
@@ -85,7 +85,7 @@ export const ROUTES: RouteTable = {
     GET: { handle: modelList, summary: 'The models that are ready.', group: 'Models', reply: 'Models' },
   },
   '/v1/models/**': {
-    GET: { handle: modelEntry, summary: 'One model, by its name.', group: 'Models', reply: 'Model' },
+    GET: { handle: modelEntry, summary: 'A model by its name.', group: 'Models', reply: 'Model' },
   },
   '/model_info': { GET: MODEL_INFO },
   '/get_model_info': { GET: alias('/model_info', MODEL_INFO) },
@@ -95,7 +95,7 @@ export const ROUTES: RouteTable = {
   '/abort_request': {
     POST: {
       handle: abortRequest,
-      summary: 'Ends requests by their ids, or all of them.',
+      summary: 'Aborts requests by their ids, or all requests.',
       group: 'Administration',
       fields: ABORT_FIELDS,
       reply: 'Aborted',
@@ -116,7 +116,7 @@ export const ROUTES: RouteTable = {
   '/unload_lora_adapter': {
     POST: {
       handle: unloadAdapter,
-      summary: 'Unloads one; requests that run with it end as they would.',
+      summary: 'Unloads a LoRA adapter; running requests that use it end normally.',
       group: 'Administration',
       fields: UNLOAD_FIELDS,
       required: ['lora_name'],
@@ -127,7 +127,8 @@ export const ROUTES: RouteTable = {
   '/metrics': {
     GET: {
       handle: metricsPage,
-      summary: 'Counters, gauges and histograms, in the form that Prometheus reads.',
+      summary:
+        'Counters, gauges and histograms in the Prometheus format: requests, tokens, times to first token, cache, queue, grammars, adapters.',
       group: 'Server',
       gives: 'text/plain',
       access: 'open',
@@ -136,7 +137,7 @@ export const ROUTES: RouteTable = {
   '/': {
     GET: {
       handle: home,
-      summary: 'What this is, and where to go on; a browser is sent to /docs.',
+      summary: 'Name, version and links; browsers are redirected to /docs.',
       group: 'Server',
       reply: 'Home',
       access: 'open',
@@ -154,7 +155,7 @@ export const ROUTES: RouteTable = {
   '/docs': {
     GET: {
       handle: (service, event) => docs(service, event, ROUTES),
-      summary: 'This page.',
+      summary: 'This interface as a page, which loads nothing from elsewhere.',
       group: 'Server',
       gives: 'text/html',
       access: 'open',

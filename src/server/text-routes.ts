@@ -41,7 +41,7 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/chat/completions': {
     POST: {
       handle: chatCompletions,
-      summary: 'A reply to a conversation.',
+      summary: 'Chat completions: a reply to a conversation, streaming or not; the fields stand below.',
       group: 'Text',
       fields: CHAT_FIELDS,
       required: ['messages', 'model'],
@@ -53,7 +53,8 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/completions': {
     POST: {
       handle: completions,
-      summary: 'Texts continued, without a template.',
+      summary:
+        'Completions: continues texts or token ids without a chat template; lists of prompts, `echo`, `suffix`, `logprobs`.',
       group: 'Text',
       fields: COMPLETION_FIELDS,
       required: ['prompt', 'model'],
@@ -65,7 +66,8 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/responses': {
     POST: {
       handle: responses,
-      summary: "A response in OpenAI's newer interface.",
+      summary:
+        "OpenAI's responses, kept in memory for `previous_response_id`; function, custom, namespace and client-run search tools, as Codex sends them.",
       group: 'Text',
       fields: RESPONSE_FIELDS,
       required: ['input', 'model'],
@@ -74,10 +76,15 @@ export const TEXT_ROUTES: RouteTable = {
     },
   },
   '/v1/responses/:id': {
-    GET: { handle: getResponse, summary: 'A response that is kept.', group: 'Text', reply: 'ResponseReply' },
+    GET: {
+      handle: getResponse,
+      summary: 'Returns a stored response.',
+      group: 'Text',
+      reply: 'ResponseReply',
+    },
     DELETE: {
       handle: deleteResponse,
-      summary: 'Forgets a response.',
+      summary: 'Deletes a stored response.',
       group: 'Text',
       reply: 'DeletedResponse',
     },
@@ -85,7 +92,7 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/responses/:id/input_items': {
     GET: {
       handle: responseInput,
-      summary: 'What a response was asked with.',
+      summary: 'Input items of a stored response.',
       group: 'Text',
       reply: 'InputItems',
     },
@@ -93,7 +100,7 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/responses/:id/cancel': {
     POST: {
       handle: cancelResponse,
-      summary: 'Ends a response that is being made.',
+      summary: 'Cancels a response in progress.',
       group: 'Text',
       reply: 'ResponseReply',
     },
@@ -101,7 +108,8 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/messages': {
     POST: {
       handle: anthropicMessages,
-      summary: "A reply in Anthropic's interface.",
+      summary:
+        "Anthropic's messages, with that interface's events and errors, as Claude Code sends them to `ANTHROPIC_BASE_URL`.",
       group: 'Text',
       fields: MESSAGE_FIELDS,
       required: ['model', 'messages', 'max_tokens'],
@@ -113,7 +121,7 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/messages/count_tokens': {
     POST: {
       handle: countTokens,
-      summary: 'Tokens of a conversation as the model reads it.',
+      summary: 'Counts the tokens of a conversation as the model reads it.',
       group: 'Text',
       fields: COUNT_FIELDS,
       required: ['model', 'messages'],
@@ -124,7 +132,7 @@ export const TEXT_ROUTES: RouteTable = {
   '/v1/embeddings': {
     POST: {
       handle: embeddings,
-      summary: 'Vectors that stand for texts.',
+      summary: 'Embeddings of texts; `dimensions`, `base64`.',
       group: 'Embeddings',
       fields: EMBEDDING_FIELDS,
       required: ['input', 'model'],

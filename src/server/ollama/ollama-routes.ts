@@ -16,7 +16,7 @@ const COMMON = { group: 'Ollama', envelope: 'ollama' } as const;
 
 const MANAGING: Route = {
   handle: refuseManaging,
-  summary: 'Refused: models are given with --model-path.',
+  summary: 'Refused: models are those of --model-path.',
   ...COMMON,
 };
 
@@ -24,7 +24,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/chat': {
     POST: {
       handle: ollamaChat,
-      summary: "A reply to a conversation in Ollama's interface.",
+      summary: "Ollama's chat, with tools, thoughts, schemas and its lines of JSON.",
       fields: OLLAMA_CHAT_FIELDS,
       required: ['model'],
       reply: 'OllamaChat',
@@ -35,7 +35,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/generate': {
     POST: {
       handle: ollamaGenerate,
-      summary: 'A reply to a prompt, or with raw a text continued.',
+      summary: "Ollama's generate: a reply to a prompt, or a continuation with `raw`.",
       fields: GENERATE_FIELDS,
       required: ['model'],
       reply: 'OllamaGenerate',
@@ -46,7 +46,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/embed': {
     POST: {
       handle: ollamaEmbed,
-      summary: 'Vectors that stand for texts.',
+      summary: 'Embeddings of texts; `dimensions`, `base64`.',
       fields: EMBED_FIELDS,
       required: ['model', 'input'],
       reply: 'OllamaEmbed',
@@ -56,7 +56,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/embeddings': {
     POST: {
       handle: ollamaEmbedOne,
-      summary: 'The older route: the vector of one text.',
+      summary: 'Older route: the embedding of one text.',
       fields: ONE_EMBEDDING_FIELDS,
       required: ['model', 'prompt'],
       reply: 'OllamaEmbedding',
@@ -66,7 +66,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/tags': {
     GET: {
       handle: ollamaTags,
-      summary: 'The models for text and embeddings.',
+      summary: 'Models for text and embeddings.',
       reply: 'OllamaTags',
       ...COMMON,
     },
@@ -74,7 +74,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/show': {
     POST: {
       handle: ollamaShow,
-      summary: 'What a model is and can do.',
+      summary: 'Properties and capabilities of a model.',
       fields: SHOW_FIELDS,
       reply: 'OllamaShow',
       ...COMMON,
@@ -83,7 +83,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/ps': {
     GET: {
       handle: ollamaRunning,
-      summary: 'The same models, with their memory.',
+      summary: 'Models for text and embeddings with their memory.',
       reply: 'OllamaRunning',
       ...COMMON,
     },
@@ -91,7 +91,7 @@ export const OLLAMA_ROUTES: RouteTable = {
   '/api/version': {
     GET: {
       handle: ollamaVersion,
-      summary: 'Version of the interface followed here.',
+      summary: 'Version of Ollama that this interface follows.',
       reply: 'OllamaVersion',
       ...COMMON,
     },
