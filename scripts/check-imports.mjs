@@ -11,7 +11,7 @@ const OPEN = new Set(['files/error.ts', 'files/bytes-text.ts']);
 /**
  * Rooms under src/, top to bottom. `rooms`: imports of values; `types`: rooms only `import type` may reach; `packages`: from npm;
  * `node`: which of the room's files may import Node's own modules (true: all), and each other; the rest also runs in a browser.
- * files/error.ts and files/bytes-text.ts, the words of errors, are open to every room.
+ * files/error.ts and files/bytes-text.ts, the words of errors, are open to every room that is not `closed`.
  */
 export const ROOMS = {
   cli: {
@@ -44,7 +44,7 @@ export const ROOMS = {
   grammar: {
     does: 'constraints of texts into automata and token masks; no GPU, no HTTP',
     rooms: [],
-    packages: ['lru-cache'],
+    closed: true, // an error of its own, which the engine translates
   },
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
@@ -184,7 +184,7 @@ function breachOf(file, { target, typeOnly }) {
   ) {
     return `imports ${path}, which needs Node: take it from the platform (engine/platform.ts)`;
   }
-  if (other === name || OPEN.has(path) || room.rooms.includes(other)) return null;
+  if (other === name || (OPEN.has(path) && !room.closed) || room.rooms.includes(other)) return null;
   if (room.types?.includes(other))
     return typeOnly ? null : `may only \`import type\` from ${other} (${room.does})`;
   return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;

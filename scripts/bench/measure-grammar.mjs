@@ -2,9 +2,9 @@
 //   node scripts/bench/measure-grammar.mjs
 // Times are CPU time of the process: other programs share the cores.
 
-import { createGrammar } from '../../dist/grammar/grammar.js';
-import { compileProgram } from '../../dist/engine/text/grammar-source.js';
-import { createGrammars } from '../../dist/engine/text/grammars.js';
+import { Grammar } from '../../dist/grammar/grammar.js';
+import { compileSource } from '../../dist/engine/text/grammar-source.js';
+import { GrammarCache } from '../../dist/engine/text/grammar-cache.js';
 import { createVocabulary } from '../../dist/grammar/vocabulary.js';
 import { END, SIZE, syntheticTokenizer } from './vocabulary.mjs';
 
@@ -63,13 +63,13 @@ const CASES = {
 };
 
 const tokenizer = syntheticTokenizer();
-const [{ vocabulary }, vocabularyMs] = timed(() =>
-  createGrammars(createVocabulary(tokenizer, SIZE, [END]), null),
+const [{ vocabulary }, vocabularyMs] = timed(
+  () => new GrammarCache(createVocabulary(tokenizer, SIZE, [END]), null),
 );
 const cases = Object.entries(CASES).map(([name, [constraint, whole]]) => {
-  const [program, compileMs] = timed(() => compileProgram(constraint, vocabulary.available));
+  const [program, compileMs] = timed(() => compileSource(constraint, vocabulary.available));
   const bits = new Uint32Array(Math.ceil(SIZE / 32));
-  const [grammar, openMs] = timed(() => createGrammar(program, vocabulary));
+  const [grammar, openMs] = timed(() => new Grammar(program, vocabulary));
   const matcher = grammar.start();
   const masks = [];
   const accepts = [];

@@ -1,13 +1,13 @@
-// Sets of characters. A character is a Unicode scalar value: surrogates alone are none, since no UTF-8 text has them.
+// Sets of characters. A character is a Unicode scalar value; a lone surrogate is not one, since UTF-8 cannot encode it.
 
-/** First and last of each range in turn, ascending, no two touching. */
+/** First and last character of each range in turn, ascending; no two ranges touch. */
 export type CodePoints = readonly number[];
 
 const LAST_CODE_POINT = 0x10ffff;
 
 export const EVERY_CHARACTER: CodePoints = [0, 0xd7ff, 0xe000, LAST_CODE_POINT];
 
-/** Brings ranges in any order to the one form there is; what is no character is left out. */
+/** The set of the characters in the ranges, which may be in any order; surrogates are left out. */
 export function codePoints(...ranges: (readonly [first: number, last: number])[]): CodePoints {
   return intersection(merge(ranges), EVERY_CHARACTER);
 }

@@ -1,250 +1,159 @@
-// From a rule to a program: names become numbers, regular parts become lexemes, and what no text can match is left out.
+// Compiles a rule: names become indices of nodes, regular parts become lexemes, and parts that no text can match are left out.
 
-import {
-  accepts,
-  ANY_TEXT,
-  checkTime,
-  intersect,
-  isEmpty,
-  isOver,
-  subtract,
-  TooLarge,
-  type Dfa,
-  type Limits,
-} from './dfa.ts';
-import { countTexts, neverRunsOut, textsOf } from './dfa-language.ts';
-import { dfaOf } from './determinize.ts';
+import type { CompiledGrammar, GrammarNode, Punctuation } from './compiled-grammar.ts';
+import { determinize } from './determinize.ts';
+import { ANY_TEXT, checkTime, isOver, TooLarge, type Limits } from './dfa.ts';
 import type { Expression } from './expression.ts';
-import { innerNames, lookUp, namesOf, regularOf, runs, type Names } from './fuse.ts';
-import { ANY_JSON, MARKS } from './json-text.ts';
-import { bytesOf, lexemeOf, literalLexeme, type Lexeme } from './lexeme.ts';
-import type { ArrayNode, ElementNode, ObjectNode, OtherNames, Program, ProgramNode } from './program.ts';
+import { ANY_JSON, PUNCTUATION } from './json-syntax.ts';
+import { LexemeTable } from './lexeme-table.ts';
+import { arrayNode, objectNode, setNode, type NodeParts } from './object-nodes.ts';
 import { prune } from './prune.ts';
-import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
-import type { SpellingKind } from './spelling.ts';
-import { wordsDfa } from './words.ts';
+import { regularExpressionOf } from './regular-rules.ts';
+import type { Rule } from './rule.ts';
+import { RuleScope, type ScopedRule } from './rule-scope.ts';
 
-// A program is copied to the thread that serves, which has to wait for that.
+/** Most nodes. A compiled grammar is copied to the thread that serves, which waits for that. */
 const MOST_NODES = 50_000;
-const MOST_LEXEMES = 8192;
-/** States times classes up to which parts are joined into one automaton. */
+/** Most states times classes of an automaton that joins several rules. */
 const MOST_JOINED = 400_000;
-/** Names that are few enough to be known one by one. */
-const FEW_NAMES = 1000;
-/** Names that an object knows: each is an alternative of its own wherever a name may begin. */
-const MOST_NAMES = 4096;
-/** Bytes of all lexemes together. */
-const MOST_BYTES = 64 * 2 ** 20;
 
 /** `available`: 1 for each byte that is a token by itself. Throws TooLarge, and bad_request for a grammar that makes no sense. */
-export function compile(rule: Rule, available: Uint8Array, limits: Limits): Program {
-  const lexemes: Lexeme[] = Object.values(MARKS).map((dfa) => lexemeOf(dfa, 'plain', available, limits));
-  const marks = Object.fromEntries(Object.keys(MARKS).map((mark, i) => [mark, i])) as Program['marks'];
-  const program: Program = { nodes: [], lexemes, start: 0, marks };
-  const compiler = createCompiler(program, available, limits);
-  program.start = compiler.lower(rule, namesOf({}));
-  return prune(program);
+export function compile(rule: Rule, available: Uint8Array, limits: Limits): CompiledGrammar {
+  const lexemes = new LexemeTable(available, limits);
+  const punctuation = Object.fromEntries(
+    Object.entries(PUNCTUATION).map(([name, dfa]) => [name, lexemes.add(dfa, 'plain')]),
+  ) as Record<Punctuation, number>;
+  const compiler = new RuleCompiler(lexemes, limits);
+  const start = compiler.compile({ rule, scope: new RuleScope() });
+  return prune({ nodes: compiler.nodes, lexemes: lexemes.lexemes, start, punctuation });
 }
 
-function createCompiler(
-  { nodes, lexemes }: Program,
-  available: Uint8Array,
-  limits: Limits,
-): { lower(rule: Rule, names: Names): number } {
-  const lexemeNumbers = new Map<string, number>();
-  const numbersOf = new Map<Dfa, Map<string, number>>();
-  let bytes = 0;
+type Joining = 'sequence' | 'choice';
 
-  const add = (node: ProgramNode): number => {
-    if (nodes.length >= MOST_NODES) throw new TooLarge(`over ${MOST_NODES} parts`);
-    checkTime(limits);
-    return nodes.push(node) - 1;
-  };
-  const addLexeme = (dfa: Dfa, kind: SpellingKind, longest?: number): number => {
-    checkTime(limits);
-    let made = numbersOf.get(dfa);
-    if (made === undefined) numbersOf.set(dfa, (made = new Map()));
-    const key = `${kind} ${longest ?? ''}`;
-    let found = made.get(key);
-    if (found === undefined) made.set(key, (found = number(lexemeOf(dfa, kind, available, limits, longest))));
-    return found;
-  };
-  const number = (lexeme: Lexeme): number => {
-    let found = lexemeNumbers.get(lexeme.key);
-    if (found === undefined) {
-      lexemeNumbers.set(lexeme.key, (found = lexemes.push(lexeme) - 1));
-      bytes += bytesOf(lexeme);
-      if (lexemes.length > MOST_LEXEMES) throw new TooLarge(`over ${MOST_LEXEMES} different pieces of text`);
-      if (bytes > MOST_BYTES) throw new TooLarge(`automata of over ${MOST_BYTES / 2 ** 20} MiB`);
-    }
-    return found;
-  };
+class RuleCompiler {
+  readonly nodes: GrammarNode[] = [];
+  readonly #lexemes: LexemeTable;
+  readonly #limits: Limits;
+  /** Rules whose nodes are still to be built. A queue keeps the call stack shallow, however deep rules nest. */
+  readonly #pending: (ScopedRule & { node: number })[] = [];
 
-  const addLiteral = (text: string, kind: 'plain' | 'name'): number =>
-    number(literalLexeme(text, kind, available));
+  constructor(lexemes: LexemeTable, limits: Limits) {
+    this.#lexemes = lexemes;
+    this.#limits = limits;
+  }
 
-  const waiting: { node: number; rule: Rule; names: Names }[] = [];
-  /** The node of a rule, which is built in its turn: however deep rules nest, nothing here does. */
-  const lower = (rule: Rule, names: Names): number => {
-    const known = names.nodes.get(rule);
-    if (known !== undefined) return known;
-    const node = add({ kind: 'sequence', nodes: [] });
-    names.nodes.set(rule, node); // rules that come back to this one find it
-    waiting.push({ node, rule, names });
-    return node;
-  };
-  const lowerAll = (start: Rule, startNames: Names): number => {
-    const first = lower(start, startNames);
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const { node, rule, names } = next;
-      const isOne = rule.type === 'text' || rule.type === 'regular';
-      nodes[node] = (isOne ? null : join([rule], 'sequence', names)) ?? build(rule, names);
+  /** Builds the node of a rule and all that it refers to. */
+  compile(start: ScopedRule): number {
+    const first = this.#nodeOf(start.rule, start.scope);
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      const { node, rule, scope } = next;
+      const isSingle = rule.type === 'text' || rule.type === 'regular';
+      this.nodes[node] =
+        (isSingle ? null : this.#join([rule], 'sequence', scope)) ?? this.#build(rule, scope);
     }
     return first;
-  };
+  }
 
-  /** Regular rules as one lexeme, or null. */
-  const join = (rules: Rule[], kind: 'sequence' | 'choice', names: Names): ProgramNode | null => {
+  /** Index of the node of a rule, which is built later. */
+  #nodeOf(rule: Rule, scope: RuleScope): number {
+    const known = scope.nodes.get(rule);
+    if (known !== undefined) return known;
+    const node = this.#add({ kind: 'sequence', nodes: [] });
+    scope.nodes.set(rule, node); // before it is built, for rules that refer back to this one
+    this.#pending.push({ node, rule, scope });
+    return node;
+  }
+
+  #add(node: GrammarNode): number {
+    if (this.nodes.length >= MOST_NODES) throw new TooLarge(`over ${MOST_NODES} parts`);
+    checkTime(this.#limits);
+    return this.nodes.push(node) - 1;
+  }
+
+  /** Regular rules as the node of one lexeme; null where they cannot be joined. */
+  #join(rules: Rule[], kind: Joining, scope: RuleScope): GrammarNode | null {
     const parts: Expression[] = [];
     for (const rule of rules) {
-      const regular = regularOf(rule, names);
+      const regular = regularExpressionOf(rule, scope);
       if (regular === null) return null;
       parts.push(regular.expression);
     }
     const only = parts[0]!;
     if (parts.length === 1 && only.kind === 'dfa')
-      return { kind: 'lexeme', lexeme: addLexeme(only.dfa, 'plain') };
+      return { kind: 'lexeme', lexeme: this.#lexemes.add(only.dfa, 'plain') };
+    const limits = this.#limits;
     try {
-      const dfa = dfaOf({ kind, parts }, { ...limits, cells: Math.min(limits.cells, MOST_JOINED) });
-      return { kind: 'lexeme', lexeme: addLexeme(dfa, 'plain') };
+      const dfa = determinize({ kind, parts }, { ...limits, cells: Math.min(limits.cells, MOST_JOINED) });
+      return { kind: 'lexeme', lexeme: this.#lexemes.add(dfa, 'plain') };
     } catch (error) {
       if (error instanceof TooLarge && !isOver(limits)) return null;
       throw error;
     }
-  };
-  const joinAll = (rules: Rule[], kind: 'sequence' | 'choice', names: Names): number[] =>
-    runs(rules, (rule) => regularOf(rule, names) !== null).flatMap((run) => {
-      const joined = run.length > 1 ? join(run, kind, names) : null;
-      return joined === null ? run.map((rule) => lower(rule, names)) : [add(joined)];
-    });
+  }
 
-  const build = (rule: Rule, names: Names): ProgramNode => {
+  /** Indices of the nodes of rules, where each run of regular rules becomes one lexeme if possible. */
+  #joinRuns(rules: Rule[], kind: Joining, scope: RuleScope): number[] {
+    return runsOf(rules, (rule) => regularExpressionOf(rule, scope) !== null).flatMap((run) => {
+      const joined = run.length > 1 ? this.#join(run, kind, scope) : null;
+      return joined === null ? run.map((rule) => this.#nodeOf(rule, scope)) : [this.#add(joined)];
+    });
+  }
+
+  #build(rule: Rule, scope: RuleScope): GrammarNode {
     switch (rule.type) {
       case 'text':
-        return { kind: 'lexeme', lexeme: addLiteral(rule.text, 'plain') };
+        return { kind: 'lexeme', lexeme: this.#lexemes.addLiteral(rule.text, 'plain') };
       case 'regular':
-        return { kind: 'lexeme', lexeme: addLexeme(rule.dfa, 'plain', rule.longest) };
+        return { kind: 'lexeme', lexeme: this.#lexemes.add(rule.dfa, 'plain', rule.longest) };
       case 'string':
-        return { kind: 'lexeme', lexeme: addLexeme(rule.dfa ?? ANY_TEXT, 'string', rule.longest) };
+        return { kind: 'lexeme', lexeme: this.#lexemes.add(rule.dfa ?? ANY_TEXT, 'string', rule.longest) };
       case 'token':
         return { kind: 'token', id: rule.id };
       case 'sequence':
-        return { kind: 'sequence', nodes: joinAll(rule.rules, 'sequence', names) };
+        return { kind: 'sequence', nodes: this.#joinRuns(rule.rules, 'sequence', scope) };
       case 'choice': {
-        const isRegular = (each: Rule): boolean => regularOf(each, names) !== null;
+        const isRegular = (each: Rule): boolean => regularExpressionOf(each, scope) !== null;
         const sorted = [...rule.rules.filter(isRegular), ...rule.rules.filter((each) => !isRegular(each))];
-        return { kind: 'choice', nodes: joinAll(sorted, 'choice', names) };
+        return { kind: 'choice', nodes: this.#joinRuns(sorted, 'choice', scope) };
       }
       case 'repeat':
-        return { kind: 'repeat', node: lower(rule.rule, names), min: rule.min, max: rule.max };
+        return { kind: 'repeat', node: this.#nodeOf(rule.rule, scope), min: rule.min, max: rule.max };
       case 'reference': {
-        const target = lookUp(rule.name, names);
-        return { kind: 'sequence', nodes: [lower(target.rule, target.names)] };
+        const target = scope.resolve(rule.name);
+        return { kind: 'sequence', nodes: [this.#nodeOf(target.rule, target.scope)] };
       }
       case 'scope':
-        return { kind: 'sequence', nodes: [lower(rule.start, innerNames(rule, names))] };
+        return { kind: 'sequence', nodes: [this.#nodeOf(rule.start, scope.inner(rule))] };
       case 'json':
-        return { kind: 'sequence', nodes: [lower(ANY_JSON, names)] };
+        return { kind: 'sequence', nodes: [this.#nodeOf(ANY_JSON, scope)] };
       case 'object':
-        return buildObject(rule, names);
+        return objectNode(rule, this.#partsIn(scope));
       case 'array':
-        return buildArray(rule, names);
+        return arrayNode(rule, this.#partsIn(scope));
       case 'set':
-        return buildSet(rule);
+        return setNode(rule, this.#partsIn(scope));
     }
-  };
+  }
 
-  const buildObject = (rule: ObjectRule, names: Names): ObjectNode => {
-    const isAllowed = (name: string): boolean => rule.names === null || accepts(rule.names, name);
-    if (rule.properties.length > MOST_NAMES) throw new TooLarge(`an object of over ${MOST_NAMES} names`);
-    const words = wordsDfa(
-      rule.properties.map(({ name }) => name),
-      limits,
-    );
-    const known: ObjectNode['known'] = [];
-    const addKnown = (name: string, value: number): void => {
-      known.push({ name, lexeme: addLiteral(name, 'name'), value });
-    };
-    for (const { name, value } of rule.properties)
-      if (value !== null && isAllowed(name)) addKnown(name, lower(value, names));
-
-    const others: OtherNames[] = [];
-    const addOthers = (dfa: Dfa, value: Rule | null): void => {
-      if (value === null || isEmpty(dfa)) return;
-      const node = lower(value, names);
-      if ((countTexts(dfa)[0] ?? 0) <= FEW_NAMES) {
-        for (const name of textsOf(dfa)) addKnown(name, node);
-        return;
-      }
-      others.push({ lexeme: addLexeme(dfa, 'name'), value: node, scarce: neverRunsOut(dfa) ? null : dfa });
-    };
-    const allowed = rule.names ?? ANY_TEXT;
-    let left = words.accept.length === 0 ? allowed : subtract(allowed, words, limits);
-    for (const { names: pattern, value } of rule.patterns) {
-      addOthers(intersect(left, pattern, limits), value);
-      left = subtract(left, pattern, limits);
-    }
-    addOthers(left, rule.rest);
-
-    const numbers = new Map(known.map(({ name }, i) => [name, i]));
-    const numberOf = (name: string): number => numbers.get(name) ?? -1;
+  #partsIn(scope: RuleScope): NodeParts {
     return {
-      kind: 'object',
-      isSet: false,
-      known,
-      others,
-      required: [...new Set(rule.required)].map(numberOf),
-      dependents: known.map(({ name }) =>
-        Object.hasOwn(rule.dependentRequired, name) ? rule.dependentRequired[name]!.map(numberOf) : [],
-      ),
-      min: rule.min,
-      max: rule.max,
+      lexemes: this.#lexemes,
+      limits: this.#limits,
+      nodeOf: (rule) => this.#nodeOf(rule, scope),
+      emptyNode: () => this.#add({ kind: 'sequence', nodes: [] }),
     };
-  };
+  }
+}
 
-  const buildSet = ({ strings, literals, min, max }: SetRule): ObjectNode => {
-    const value = add({ kind: 'sequence', nodes: [] });
-    const known = literals.map((name) => ({
-      name,
-      lexeme: addLiteral(name, 'plain'),
-      value,
-    }));
-    const others: OtherNames[] = [];
-    if (strings !== null && (countTexts(strings)[0] ?? 0) <= FEW_NAMES) {
-      for (const name of textsOf(strings)) known.push({ name, lexeme: addLiteral(name, 'name'), value });
-    } else if (strings !== null) {
-      const scarce = neverRunsOut(strings) ? null : strings;
-      others.push({ lexeme: addLexeme(strings, 'name'), value, scarce });
-    }
-    const dependents = known.map(() => []);
-    return { kind: 'object', isSet: true, known, others, required: [], dependents, min, max };
-  };
-
-  const buildArray = (rule: ArrayRule, names: Names): ArrayNode => {
-    const element = (each: Element | null): ElementNode | null => {
-      if (each === null) return null;
-      if ('type' in each) {
-        const node = lower(each, names);
-        return { matching: node, other: node };
-      }
-      const side = (one: Rule | null): number => (one === null ? -1 : lower(one, names));
-      return { matching: side(each.matching), other: side(each.other) };
-    };
-    const stop = rule.prefix.indexOf(null);
-    const prefix = (stop < 0 ? rule.prefix : rule.prefix.slice(0, stop)).map((each) => element(each)!);
-    const rest = stop < 0 ? element(rule.rest) : null;
-    return { kind: 'array', prefix, rest, min: rule.min, max: rule.max, contains: rule.contains ?? null };
-  };
-
-  return { lower: lowerAll };
+/** The list cut into runs of neighbours for which `joins` holds; each other item is a run by itself. */
+function runsOf<T>(list: readonly T[], joins: (item: T) => boolean): T[][] {
+  const found: T[][] = [];
+  let isOpen = false;
+  for (const item of list) {
+    const joined = joins(item);
+    if (joined && isOpen) found.at(-1)!.push(item);
+    else found.push([item]);
+    isOpen = joined;
+  }
+  return found;
 }

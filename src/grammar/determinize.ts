@@ -1,56 +1,89 @@
-// From an expression to its automaton, by the subset construction. A state is a set of places in the expression, together with
-// what came before where an assertion waits for it.
+// The subset construction: the DFA of an expression. A DFA state is a set of NFA states, together with the character before it where
+// one of them has an assertion that waits for the next character.
 
 import { intersection, pairs, type CodePoints } from './code-points.ts';
 import { checkLimits, checkTime, dfa, limits, NOTHING, unite, type Dfa, type Limits } from './dfa.ts';
-import { nfaOf, type Assertion, type Expression, type Nfa } from './expression.ts';
+import type { Assertion, Expression } from './expression.ts';
+import { buildNfa, type Nfa } from './nfa.ts';
 import { WORD } from './unicode.ts';
 
-/** What stands on one side of a place. */
+/** The kind of character on one side of a place; none: the text begins or ends there. */
 type Side = 'none' | 'word' | 'other';
 
 interface Subset {
-  /** Ascending; places that take characters, the final one, and those with an assertion to come. */
-  places: number[];
+  /** NFA states in ascending order: those with character edges or assertions, and the final one. */
+  members: number[];
   before: Side;
 }
 
-/** The texts that match the whole expression. Throws TooLarge. */
-export function dfaOf(expression: Expression, bounds: Limits = limits()): Dfa {
-  const nfa = nfaOf(expression);
-  const hasAssertions = nfa.empty.some((edges) => edges.some((edge) => edge.if !== null));
-  const { starts, classes, classesOf, sides } = partition(hasAssertions ? [...nfa.sets, WORD] : nfa.sets);
-  const close = closureOf(nfa);
-  const asserts = nfa.empty.map((edges) => edges.some((edge) => edge.if !== null));
+/** The DFA of the texts that match the whole expression. Throws TooLarge. */
+export function determinize(expression: Expression, bounds: Limits = limits()): Dfa {
+  return new SubsetConstruction(buildNfa(expression), bounds).run();
+}
 
-  const numbers = new Map<string, number>();
-  const found: Subset[] = [];
-  const number = (places: number[], before: Side): number => {
-    if (places.length === 0) return -1;
-    // What came before matters only to assertions.
-    const matters = hasAssertions && places.some((place) => asserts[place]);
-    const key = matters ? `${before} ${places.join()}` : places.join();
-    let state = numbers.get(key);
-    if (state === undefined) {
-      numbers.set(key, (state = found.push({ places, before }) - 1));
-      checkLimits(bounds, found.length, sides.length);
+/** Automata up to this count are united one after the other, which costs less than a determinization. */
+const MOST_PAIRWISE = 8;
+
+/** The union of all automata. Throws TooLarge. */
+export function uniteAll(all: readonly Dfa[], bounds: Limits): Dfa {
+  if (all.length > MOST_PAIRWISE)
+    return determinize({ kind: 'choice', parts: all.map((one) => ({ kind: 'dfa', dfa: one })) }, bounds);
+  return all.reduce((a, b) => unite(a, b, bounds), NOTHING);
+}
+
+class SubsetConstruction {
+  readonly #nfa: Nfa;
+  readonly #bounds: Limits;
+  /** [states]: whether an assertion leads on from the state. */
+  readonly #asserts: boolean[];
+  readonly #hasAssertions: boolean;
+  readonly #partition: Partition;
+  readonly #closure: EpsilonClosure;
+  readonly #indices = new Map<string, number>();
+  readonly #subsets: Subset[] = [];
+
+  constructor(nfa: Nfa, bounds: Limits) {
+    this.#nfa = nfa;
+    this.#bounds = bounds;
+    this.#asserts = nfa.epsilon.map((edges) => edges.some((edge) => edge.condition !== null));
+    this.#hasAssertions = this.#asserts.includes(true);
+    this.#partition = partition(this.#hasAssertions ? [...nfa.sets, WORD] : nfa.sets);
+    this.#closure = new EpsilonClosure(nfa);
+  }
+
+  run(): Dfa {
+    const { starts, classes, sides } = this.#partition;
+    this.#indexOf(this.#closure.of([this.#nfa.start], null), 'none');
+    const next: number[] = [];
+    const accept: boolean[] = [];
+    for (let at = 0; at < this.#subsets.length; at++) {
+      checkTime(this.#bounds);
+      const subset = this.#subsets[at]!;
+      accept.push(this.#resolve(subset, 'none').includes(this.#nfa.final));
+      const row = next.length;
+      for (let c = 0; c < sides.length; c++) next.push(-1);
+      for (const [c, targets] of this.#targets(subset))
+        next[row + c] = this.#indexOf(this.#closure.of(targets, null), sides[c]!);
     }
-    return state;
-  };
+    return dfa({ starts, classes, classCount: sides.length, next, accept }, this.#bounds);
+  }
 
-  number(close([nfa.start], null), 'none');
-  const next: number[] = [];
-  const accept: boolean[] = [];
-  for (let at = 0; at < found.length; at++) {
-    checkTime(bounds);
-    const { places, before } = found[at]!;
-    const waits = hasAssertions && places.some((place) => asserts[place]);
-    const resolve = (after: Side): number[] => (waits ? close(places, { before, after }) : places);
-    accept.push(resolve('none').includes(nfa.final));
+  #waits(members: readonly number[]): boolean {
+    return this.#hasAssertions && members.some((state) => this.#asserts[state]);
+  }
+
+  /** The members once the kind of the next character decides their assertions. */
+  #resolve({ members, before }: Subset, after: Side): number[] {
+    return this.#waits(members) ? this.#closure.of(members, { before, after }) : members;
+  }
+
+  /** NFA states that each character class leads to. */
+  #targets(subset: Subset): Map<number, number[]> {
+    const { classesOf, sides } = this.#partition;
     const targets = new Map<number, number[]>();
-    for (const side of waits ? (['word', 'other'] as const) : [null]) {
-      for (const place of side === null ? places : resolve(side)) {
-        for (const { set, to } of nfa.edges[place]!) {
+    for (const side of this.#waits(subset.members) ? (['word', 'other'] as const) : [null]) {
+      for (const state of side === null ? subset.members : this.#resolve(subset, side)) {
+        for (const { set, to } of this.#nfa.edges[state]!) {
           for (const c of classesOf[set]!) {
             if (side !== null && sides[c] !== side) continue;
             const target = targets.get(c);
@@ -60,44 +93,55 @@ export function dfaOf(expression: Expression, bounds: Limits = limits()): Dfa {
         }
       }
     }
-    const row = next.length;
-    for (let c = 0; c < sides.length; c++) next.push(-1);
-    for (const [c, target] of targets) next[row + c] = number(close(target, null), sides[c]!);
+    return targets;
   }
-  return dfa({ starts, classes, classCount: sides.length, next, accept }, bounds);
+
+  /** Index of the DFA state; -1: the empty set. */
+  #indexOf(members: number[], before: Side): number {
+    if (members.length === 0) return -1;
+    const key = this.#waits(members) ? `${before} ${members.join()}` : members.join();
+    let index = this.#indices.get(key);
+    if (index === undefined) {
+      this.#indices.set(key, (index = this.#subsets.push({ members, before }) - 1));
+      checkLimits(this.#bounds, this.#subsets.length, this.#partition.sides.length);
+    }
+    return index;
+  }
 }
 
-/** Texts of any of them; of many at once, as adding one after the other would go through all before each time. */
-export function uniteAll(all: readonly Dfa[], bounds: Limits): Dfa {
-  if (all.length > FEW)
-    return dfaOf({ kind: 'choice', parts: all.map((one) => ({ kind: 'dfa', dfa: one })) }, bounds);
-  return all.reduce((a, b) => unite(a, b, bounds), NOTHING);
-}
+class EpsilonClosure {
+  readonly #nfa: Nfa;
+  /** [states]: the number of the last visit. */
+  readonly #seen: Int32Array;
+  /** [states]: whether closures list the state. */
+  readonly #isListed: boolean[];
+  #visit = 0;
 
-const FEW = 8;
+  constructor(nfa: Nfa) {
+    this.#nfa = nfa;
+    this.#seen = new Int32Array(nfa.epsilon.length);
+    this.#isListed = nfa.epsilon.map(
+      (edges, state) =>
+        state === nfa.final || nfa.edges[state]!.length > 0 || edges.some((edge) => edge.condition !== null),
+    );
+  }
 
-/** What places reach without a character. With both sides known assertions are decided, else they wait. */
-function closureOf(nfa: Nfa): (from: number[], sides: { before: Side; after: Side } | null) => number[] {
-  const seen = new Int32Array(nfa.empty.length);
-  let visit = 0;
-  const stays = nfa.empty.map(
-    (edges, place) =>
-      place === nfa.final || nfa.edges[place]!.length > 0 || edges.some((edge) => edge.if !== null),
-  );
-  return (from, sides) => {
-    visit++;
+  /** States reached without a character, ascending. `sides` null: edges with an assertion are not taken. */
+  of(from: number[], sides: { before: Side; after: Side } | null): number[] {
+    const seen = this.#seen;
+    const visit = ++this.#visit;
     const queue = [...new Set(from)];
-    for (const place of queue) seen[place] = visit;
+    for (const state of queue) seen[state] = visit;
     for (let at = 0; at < queue.length; at++) {
-      for (const { to, if: condition } of nfa.empty[queue[at]!]!) {
+      for (const { to, condition } of this.#nfa.epsilon[queue[at]!]!) {
         if (seen[to] === visit) continue;
         if (condition !== null && (sides === null || !holds(condition, sides.before, sides.after))) continue;
         seen[to] = visit;
         queue.push(to);
       }
     }
-    return queue.filter((place) => stays[place]).toSorted((a, b) => a - b);
-  };
+    return queue.filter((state) => this.#isListed[state]).toSorted((a, b) => a - b);
+  }
 }
 
 function holds(assertion: Assertion, before: Side, after: Side): boolean {
@@ -109,37 +153,37 @@ function holds(assertion: Assertion, before: Side, after: Side): boolean {
 interface Partition {
   starts: number[];
   classes: number[];
-  /** Of each set: the classes it is made of. */
+  /** [sets]: the classes that a set consists of. */
   classesOf: number[][];
-  /** Of each class. */
+  /** [classes]: whether the characters of a class are word characters. */
   sides: Side[];
 }
 
-/** Cuts the characters so that each set is made of whole classes. */
+/** Character classes such that each set is a union of classes. */
 function partition(sets: CodePoints[]): Partition {
   const starts = [...new Set([0, ...sets.flatMap((set) => pairs(set).flatMap(([a, b]) => [a, b + 1]))])]
     .filter((start) => start <= 0x10ffff)
     .toSorted((a, b) => a - b);
   const members = starts.map((): number[] => []);
-  sets.forEach((set, number) => {
+  sets.forEach((set, index) => {
     let i = 0;
     for (const [first, last] of pairs(set)) {
       while (starts[i]! < first) i++;
-      for (; i < starts.length && starts[i]! <= last; i++) members[i]!.push(number);
+      for (; i < starts.length && starts[i]! <= last; i++) members[i]!.push(index);
     }
   });
-  const numbers = new Map<string, number>();
+  const indices = new Map<string, number>();
   const classesOf: number[][] = sets.map(() => []);
   const sides: Side[] = [];
   const classes = members.map((inSets, i) => {
     const key = inSets.join();
-    let number = numbers.get(key);
-    if (number === undefined) {
-      numbers.set(key, (number = sides.length));
-      for (const set of inSets) classesOf[set]!.push(number);
+    let index = indices.get(key);
+    if (index === undefined) {
+      indices.set(key, (index = sides.length));
+      for (const set of inSets) classesOf[set]!.push(index);
       sides.push(intersection(WORD, [starts[i]!, starts[i]!]).length > 0 ? 'word' : 'other');
     }
-    return number;
+    return index;
   });
   return { starts, classes, classesOf, sides };
 }

@@ -1,10 +1,9 @@
-// How much an automaton accepts: how many texts, which ones, and whether they can run out.
+// The language of a DFA: its number of texts, the texts themselves, and whether it is infinite after every prefix.
 
 import { pairs } from './code-points.ts';
-import type { Dfa } from './dfa.ts';
-import { classSets } from './expression.ts';
+import { classSets, type Dfa } from './dfa-table.ts';
 
-/** Of each state: how many texts lead on from it to a match; Infinity where there is no end of them. */
+/** [states]: number of texts that lead from the state to a match; Infinity where a cycle does. */
 export function countTexts(a: Dfa): number[] {
   const sizes = classSets(a).map((set) =>
     pairs(set).reduce((sum, [first, last]) => sum + last - first + 1, 0),
@@ -19,7 +18,7 @@ export function countTexts(a: Dfa): number[] {
       if (counts[state] !== undefined) {
         stack.pop();
       } else if (open.has(state)) {
-        // All below is counted, or open: then it comes round again.
+        // Each successor is counted, or still open, in which case it lies on a cycle.
         counts[state] = edges(state).reduce(
           (sum, [c, to]) => sum + sizes[c]! * (counts[to] ?? Infinity),
           Number(a.accept[state]),
@@ -35,12 +34,12 @@ export function countTexts(a: Dfa): number[] {
   return counts.map((count) => count ?? 0);
 }
 
-/** Whether after every beginning there are endless texts. */
-export function neverRunsOut(a: Dfa): boolean {
+/** Whether every prefix of a match is a prefix of infinitely many matches. */
+export function isInfiniteEverywhere(a: Dfa): boolean {
   return countTexts(a).every((count) => count === Infinity);
 }
 
-/** All texts of an automaton that has finitely many. */
+/** All texts of an automaton with a finite language. */
 export function textsOf(a: Dfa): string[] {
   const sets = classSets(a);
   const texts: string[] = [];

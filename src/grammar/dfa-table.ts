@@ -1,22 +1,24 @@
-// A deterministic automaton over characters as plain data: the regular part of every grammar. Those that `dfa()` made are trimmed
-// and minimal: each state is reached by some text and leads on to some match, so an empty language has no states.
+// The transition table of a deterministic finite automaton (DFA) over characters, as plain data. Automata made by `dfa()` are trimmed
+// and minimal: every state is reachable and leads to an accepting state, so the empty language has no states.
+
+import { codePoints, type CodePoints } from './code-points.ts';
 
 export interface Dfa {
-  /** The characters are cut into ranges; the first character of each, ascending, from 0 on. */
+  /** [ranges]: first character of each range of characters, ascending from 0. */
   readonly starts: Uint32Array;
-  /** Of each range: its class, or NO_CLASS. Characters of one class are never told apart. */
+  /** [ranges]: character class of each range, or NO_CLASS. No state distinguishes the characters of one class. */
   readonly classes: Uint16Array;
   readonly classCount: number;
-  /** [states][classes] → state, -1 where no match begins so. The start is state 0. */
+  /** [states][classes]: next state, or -1 where no match begins so. The start is state 0. */
   readonly next: Int32Array;
-  /** [states]: 1 where a match may end. */
+  /** [states]: 1 for accepting states. */
   readonly accept: Uint8Array;
 }
 
-/** Class of characters that no state takes. */
+/** Class of the characters that no state takes. */
 export const NO_CLASS = 0xffff;
 
-/** An automaton before it is trimmed: state 0 is the start, -1 nothing. */
+/** An automaton before trimming: its start is state 0, and -1 is a missing transition. */
 export interface RawDfa {
   starts: ArrayLike<number>;
   classes: ArrayLike<number>;
@@ -25,6 +27,7 @@ export interface RawDfa {
   accept: ArrayLike<number | boolean>;
 }
 
+/** The automaton of the empty language. */
 export const NOTHING: Dfa = {
   starts: new Uint32Array(1),
   classes: new Uint16Array([NO_CLASS]),
@@ -33,11 +36,12 @@ export const NOTHING: Dfa = {
   accept: new Uint8Array(0),
 };
 
+/** Class of a character. */
 export function classOf(a: Dfa, code: number): number {
   return a.classes[rangeOf(a, code)]!;
 }
 
-/** The range that a character is in. */
+/** Index of the range that holds a character. */
 export function rangeOf({ starts }: Dfa, code: number): number {
   let low = 0;
   let high = starts.length - 1;
@@ -49,10 +53,21 @@ export function rangeOf({ starts }: Dfa, code: number): number {
   return low;
 }
 
+/** Number of states. */
 export function states(a: Dfa): number {
   return a.accept.length;
 }
 
+/** Next state for a character of class `of`; -1: none. */
 export function step(a: Dfa, state: number, of: number): number {
   return state < 0 || of === NO_CLASS ? -1 : a.next[state * a.classCount + of]!;
+}
+
+/** [classes]: the characters of each class. */
+export function classSets({ starts, classes, classCount }: Dfa): CodePoints[] {
+  const ranges: [number, number][][] = Array.from({ length: classCount }, () => []);
+  classes.forEach((of, i) => {
+    if (of !== NO_CLASS) ranges[of]!.push([starts[i]!, (starts[i + 1] ?? 0x110000) - 1]);
+  });
+  return ranges.map((each) => codePoints(...each));
 }

@@ -1,27 +1,28 @@
-// Operations on deterministic automata over characters. What they make is always trimmed and minimal, so that no text leads to a dead end.
+// Operations on deterministic finite automata (DFA) over characters. Their results are trimmed and minimal, so no prefix leads to a
+// dead end.
 
 import { classOf, NO_CLASS, NOTHING, states, step, type Dfa, type RawDfa } from './dfa-table.ts';
 import { minimize } from './minimize.ts';
 
 export { classOf, NO_CLASS, NOTHING, states, step, type Dfa, type RawDfa } from './dfa-table.ts';
 
-/** What building automata may cost; they share one where they belong to one grammar. */
+/** Limits on building automata; all automata of one grammar share them. */
 export interface Limits {
-  /** States times classes of one automaton. */
+  /** Most states times classes of one automaton. */
   cells: number;
-  /** By performance.now(). */
+  /** The time, by performance.now(), at which building fails. */
   deadline: number;
-  /** What there was until then, for messages. */
+  /** Time that was allowed from the start, for messages. */
   milliseconds: number;
-  /** 1 once nobody waits for it any more; another thread may set it. null: nobody can. */
+  /** Element 0 becomes 1, set by another thread, once the result is not wanted any more. null: it cannot be stopped. */
   stop: Int32Array | null;
 }
 
-/** The grammar is larger or takes longer than allowed. */
+/** A grammar exceeds its Limits; the message says which limit. */
 export class TooLarge extends Error {}
 
-/** Milliseconds that a grammar may take. */
-export const LONGEST = 5000;
+/** Most milliseconds that compiling a grammar may take. */
+export const MOST_MILLISECONDS = 5000;
 const MOST_CELLS = 4_000_000;
 
 export function limits({
@@ -32,7 +33,7 @@ export function limits({
   return { cells, deadline: performance.now() + milliseconds, milliseconds, stop };
 }
 
-/** Whether the time is over, or nobody waits any more. */
+/** Whether the time is over or the compilation was stopped. */
 export function isOver({ deadline, stop }: Limits): boolean {
   return performance.now() > deadline || (stop !== null && Atomics.load(stop, 0) === 1);
 }
@@ -47,7 +48,7 @@ export function checkLimits(bounds: Limits, states: number, classes: number): vo
   checkTime(bounds);
 }
 
-/** Trims, minimises, and joins classes that no state tells apart. */
+/** Trims and minimizes, and joins the classes that no state distinguishes. */
 export function dfa(raw: RawDfa, bounds: Limits = limits()): Dfa {
   return minimize(raw, () => checkTime(bounds));
 }
@@ -58,10 +59,10 @@ const ONE_CLASS = {
   classCount: 1,
 };
 
-/** Every text. */
+/** The automaton of all texts. */
 export const ANY_TEXT: Dfa = { ...ONE_CLASS, next: new Int32Array(1), accept: new Uint8Array([1]) };
 
-/** Texts of so many characters, both counts included. */
+/** The texts of at least `min` and at most `max` characters. */
 export function lengthBetween(min: number, max = Infinity, bounds: Limits = limits()): Dfa {
   if (min > max) return NOTHING;
   const open = max === Infinity;
@@ -77,7 +78,7 @@ export function lengthBetween(min: number, max = Infinity, bounds: Limits = limi
   };
 }
 
-/** Texts for which `wanted(in a, in b)` holds; `wanted(false, false)` is false. */
+/** The product automaton of the texts for which `wanted(in a, in b)` holds; `wanted(false, false)` must be false. */
 function combine(a: Dfa, b: Dfa, wanted: (inA: boolean, inB: boolean) => boolean, bounds: Limits): Dfa {
   checkTime(bounds);
   const { starts, classes, both } = commonClasses(a, b);
@@ -115,7 +116,7 @@ export function unite(a: Dfa, b: Dfa, bounds: Limits = limits()): Dfa {
   return combine(a, b, (inA, inB) => inA || inB, bounds);
 }
 
-/** Texts of `a` that are not in `b`. */
+/** The texts of `a` that are not in `b`. */
 export function subtract(a: Dfa, b: Dfa, bounds: Limits = limits()): Dfa {
   return combine(a, b, (inA, inB) => inA && !inB, bounds);
 }
@@ -128,7 +129,7 @@ export function isEmpty(a: Dfa): boolean {
   return a.accept.length === 0;
 }
 
-/** Whether both accept the same texts. */
+/** Whether both automata accept the same language. */
 export function equal(a: Dfa, b: Dfa, bounds: Limits = limits()): boolean {
   return isEmpty(combine(a, b, (inA, inB) => inA !== inB, bounds));
 }
@@ -142,7 +143,7 @@ export function accepts(a: Dfa, text: string): boolean {
   return a.accept[state] === 1;
 }
 
-/** Ranges and classes that tell apart what either tells apart; each new class with the old ones it stands for. */
+/** The common refinement of the classes of `a` and `b`; `both`: [classes], the class in `a` and the one in `b`. */
 function commonClasses(a: Dfa, b: Dfa): { starts: number[]; classes: number[]; both: [number, number][] } {
   const starts = [...new Set([...a.starts, ...b.starts])].toSorted((x, y) => x - y);
   const numbers = new Map<number, number>();

@@ -1,7 +1,7 @@
-// Reads the text of a grammar into definitions. A definition goes on until the next name followed by ::= or the end, whatever
-// the lines; bounds, groups and quotes are those of both dialects.
+// The parser of EBNF grammars. A definition ends before the next name with ::= behind it, regardless of line breaks; bounds, groups and
+// quotes of both dialects are read.
 
-import { EngineError } from '../files/error.ts';
+import { GrammarError } from './grammar-error.ts';
 import { codePoints, union, type CodePoints, complement, EVERY_CHARACTER } from './code-points.ts';
 
 export interface Definition {
@@ -19,6 +19,7 @@ export type Term =
   | { kind: 'difference'; term: Term; but: Term; line: number };
 
 const NAME = /[A-Za-z_][\w.-]*(?<!-)/y;
+/** Most groups inside each other. */
 const DEEPEST = 200;
 const MOST_REPETITIONS = 100_000;
 const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v', '0': '\0' };
@@ -26,7 +27,7 @@ const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f:
 interface Reader {
   text: string;
   at: number;
-  /** Where each line begins. */
+  /** Index of the start of each line. */
   lines: readonly number[];
 }
 
@@ -154,7 +155,7 @@ function readSet(reader: Reader): CodePoints {
   return negative ? complement(union(...sets)) : union(...sets);
 }
 
-/** One character, or the one that an escape stands for. */
+/** Reads one character, or the escape of one. */
 function readCharacter(reader: Reader): string {
   const rest = reader.text.slice(reader.at, reader.at + 12);
   const hex = /^\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|u\{([\da-fA-F]{1,6})\})/.exec(rest);
@@ -178,7 +179,7 @@ function readCharacter(reader: Reader): string {
   return character;
 }
 
-/** #xHHHH */
+/** Reads a character written as #xHHHH. */
 function readCode(reader: Reader): number {
   const match = /^#x([\da-fA-F]{1,6})/.exec(reader.text.slice(reader.at, reader.at + 8));
   if (!match) return fail(reader, '# is followed by no number', 'write characters as #x20');
@@ -204,7 +205,7 @@ function readName(reader: Reader): string | null {
   return match?.[0] ?? null;
 }
 
-/** Whether the next definition begins here. */
+/** Whether a definition begins at the current place. */
 function definesNext(reader: Reader): boolean {
   const ahead: Reader = { ...reader };
   if (readName(ahead) === null) return false;
@@ -212,7 +213,7 @@ function definesNext(reader: Reader): boolean {
   return ahead.text.startsWith('::=', ahead.at);
 }
 
-/** Spaces and comments: #, //, and those between slash and star. */
+/** Skips whitespace and comments: those from # or // to the end of the line, and those between slash-star and star-slash. */
 function skip(reader: Reader): void {
   const { text } = reader;
   for (;;) {
@@ -237,7 +238,7 @@ function takes(reader: Reader, text: string): boolean {
   return true;
 }
 
-/** From 1 on. */
+/** Number of the current line, from 1. */
 function lineOf({ lines, at }: Reader): number {
   let low = 0;
   let high = lines.length - 1;
@@ -250,5 +251,5 @@ function lineOf({ lines, at }: Reader): number {
 }
 
 function fail(reader: Reader, what: string, remedy: string): never {
-  throw new EngineError('bad_request', `line ${lineOf(reader)} of the grammar: ${what}; ${remedy}`);
+  throw new GrammarError('bad_request', `line ${lineOf(reader)} of the grammar: ${what}; ${remedy}`);
 }

@@ -1,21 +1,21 @@
-// Grammars as text: EBNF of the W3C (::=, /* comments */, #x20, A - B) and GBNF of llama.cpp (# comments, \x20, {m,n}) in one reader,
-// since neither means something else in the other. The start rule is `root`.
+// The front end of EBNF: the W3C's notation (::=, /* comments */, #x20, A - B) and llama.cpp's GBNF (# comments, \x20, {m,n}), which do not
+// conflict. The start rule is `root`.
 
-import { EngineError } from '../files/error.ts';
+import { GrammarError } from './grammar-error.ts';
 import { characters } from './expression.ts';
 import { complementOf, intersect, limits, type Dfa } from './dfa.ts';
-import { dfaOf } from './determinize.ts';
+import { determinize } from './determinize.ts';
 import { readDefinitions, type Definition, type Term } from './ebnf-parser.ts';
 import { choice, reference, regular, repeat, scope, sequence, text, type Rule } from './rule.ts';
 
 const START = 'root';
 
-/** Throws bad_request, with the place in the grammar. */
+/** The rule of a grammar. Throws bad_request with the line in the grammar. */
 export function ruleOfEbnf(grammar: string): Rule {
   const definitions = readDefinitions(grammar);
   const names = new Set(definitions.map(({ name }) => name));
   if (!names.has(START)) {
-    throw new EngineError(
+    throw new GrammarError(
       'bad_request',
       `the grammar has no rule named ${START}, where it begins: name one so, as in ${START} ::= …`,
     );
@@ -30,9 +30,9 @@ export function ruleOfEbnf(grammar: string): Rule {
 }
 
 /**
- * What begins with the rule itself becomes a repetition after what does not: e ::= e "x" | "b" is "b" "x"*. Where such a repeated
- * part ends with the rule, one that does not begin with it will do, as the repetition itself says how it goes on: of the very
- * many readings of e ::= e "+" e | "b" one is left, and the texts are the same.
+ * Replaces direct left recursion by repetition: e ::= e "x" | "b" becomes "b" "x"*. A repeated part that ends with the rule itself ends
+ * with an alternative that is not left-recursive instead, since the repetition continues it: e ::= e "+" e | "b" keeps one of its
+ * many readings and matches the same texts.
  */
 function ruleOf({ name, alternatives, line }: Definition, names: ReadonlySet<string>): Rule {
   const isSelf = (term: Term | undefined): boolean => term?.kind === 'reference' && term.name === name;
@@ -58,7 +58,7 @@ function termOf(term: Term, names: ReadonlySet<string>): Rule {
     case 'text':
       return text(term.text);
     case 'set':
-      return regular(dfaOf({ kind: 'set', set: term.set }));
+      return regular(determinize({ kind: 'set', set: term.set }));
     case 'reference':
       if (!names.has(term.name))
         throw at(term.line, `no rule is named ${term.name}`, 'define it, or put it in quotes');
@@ -76,13 +76,13 @@ function termOf(term: Term, names: ReadonlySet<string>): Rule {
   }
 }
 
-/** null where it refers to rules. */
+/** The DFA of a term; null where it refers to other rules. */
 function dfaOfTerm(term: Term, names: ReadonlySet<string>): Dfa | null {
   const rule = termOf(term, names);
-  if (rule.type === 'regular') return rule.dfa; // a set: nothing is counted beside it
-  return rule.type === 'text' ? dfaOf(characters(rule.text), limits()) : null;
+  if (rule.type === 'regular') return rule.dfa; // a set, which has no length bound
+  return rule.type === 'text' ? determinize(characters(rule.text), limits()) : null;
 }
 
-function at(line: number, what: string, remedy: string): EngineError {
-  return new EngineError('bad_request', `line ${line} of the grammar: ${what}; ${remedy}`);
+function at(line: number, what: string, remedy: string): GrammarError {
+  return new GrammarError('bad_request', `line ${line} of the grammar: ${what}; ${remedy}`);
 }

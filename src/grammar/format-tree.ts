@@ -1,24 +1,24 @@
-// From a tree of formats to a rule.
+// The front end of structural tags as a tree of formats (text-format.ts).
 
-import { EngineError } from '../files/error.ts';
+import { GrammarError, withParam } from './grammar-error.ts';
 import type { TagFormat, TextFormat, TokenFormat, TriggeredTagsFormat } from './text-format.ts';
-import { bounded } from './bounded.ts';
+import { boundLength } from './length-bound.ts';
 import type { Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { regexDfa } from './regex.ts';
 import { choice, optional, regular, repeat, sequence, text, token, type Rule } from './rule.ts';
-import { said } from './said.ts';
 import { ruleOfSchema } from './schema/schema-rule.ts';
-import { dispatchedText, restOfTag, textWithout } from './structural-tag.ts';
+import { textWithout } from './marker-dfa.ts';
+import { dispatchedText, restOfTag } from './structural-tag.ts';
 
 interface Place {
   path: string;
   limits: Limits;
-  /** What ends the tag around: free text that stands last in it does not go past them. */
+  /** Ends of the enclosing tag, which free text at the end of its content must not contain. */
   ends: readonly string[];
 }
 
-/** Throws bad_request with the member it is about. */
+/** Throws bad_request whose `param` is the member at fault. */
 export function ruleOfFormat(format: TextFormat, place: Place): Rule {
   const { path, limits, ends } = place;
   const inside = (member: string, one: TextFormat, last = false): Rule =>
@@ -30,13 +30,13 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
       return ruleOfSchema(format.json_schema, { path: `${path}.json_schema`, limits });
     case 'any_text': {
       const free = textWithout([...(format.excludes ?? []), ...ends], limits);
-      const { dfa, longest } = bounded(free, format.max_chars ?? Infinity, limits);
+      const { dfa, longest } = boundLength(free, format.max_chars ?? Infinity, limits);
       return regular(dfa, longest);
     }
     case 'regex':
-      return said(`${path}.pattern`, () => regular(regexDfa(format.pattern, { whole: true, limits })));
+      return withParam(`${path}.pattern`, () => regular(regexDfa(format.pattern, { whole: true, limits })));
     case 'grammar':
-      return said(`${path}.grammar`, () => ruleOfEbnf(format.grammar));
+      return withParam(`${path}.grammar`, () => ruleOfEbnf(format.grammar));
     case 'token':
       return token(format.token);
     case 'sequence': {
@@ -82,7 +82,7 @@ function triggeredTags(format: TriggeredTagsFormat, { path, limits, ends }: Plac
   const whole = tags.map((tag, i) => sequence(edge(tag.begin), inner[i]!, endOf(tag)));
   if (needed && once) return choice(...whole);
   const rules = tags.map((tag, i) =>
-    said(`${path}.tags.${i}.begin`, () => {
+    withParam(`${path}.tags.${i}.begin`, () => {
       const { trigger, left } = restOfTag(tag.begin as string, triggers);
       return { trigger, after: sequence(left, inner[i]!, endOf(tag)) };
     }),
@@ -112,7 +112,7 @@ function edge(mark: string | TokenFormat): Rule {
 function mostOf({ min, max }: { min: number; max: number }, path: string): number {
   if (max === -1) return Infinity;
   if (max >= min) return max;
-  throw new EngineError(
+  throw new GrammarError(
     'bad_request',
     `${path}.max is ${max}, below the ${min} of min: make it at least as large, or -1 for no bound`,
     { param: `${path}.max` },

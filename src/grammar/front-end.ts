@@ -1,81 +1,82 @@
-// From what a request may ask for to a rule.
+// The entry to the room: reads a constraint with the front end of its kind into a rule, and compiles the rule within limits of time
+// and size.
 
-import { EngineError, type ErrorCode } from '../files/error.ts';
 import { compile } from './compile.ts';
-import { isOver, limits, LONGEST, TooLarge, type Limits } from './dfa.ts';
+import type { CompiledGrammar } from './compiled-grammar.ts';
+import { isOver, limits, MOST_MILLISECONDS, TooLarge, type Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { ruleOfFormat } from './format-tree.ts';
+import { changedError, GrammarError, withParam } from './grammar-error.ts';
 import { regexDfa } from './regex.ts';
-import type { Program } from './program.ts';
 import { object, regular, type Rule } from './rule.ts';
-import { said } from './said.ts';
 import { ruleOfSchema } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 import type { TextConstraint } from './text-constraint.ts';
 
-/** Throws bad_request with the member it is about. */
-export function ruleOfConstraint(constraint: TextConstraint, limits: Limits): Rule {
+/** The rule of a constraint. Throws a GrammarError whose `param` is the member of the constraint at fault. */
+export function ruleOfConstraint(constraint: TextConstraint, bounds: Limits): Rule {
   switch (constraint.type) {
     case 'json_object':
       return object();
     case 'regex':
-      return said('constraint.pattern', () => regular(regexDfa(constraint.pattern, { whole: true, limits })));
+      return withParam('constraint.pattern', () =>
+        regular(regexDfa(constraint.pattern, { whole: true, limits: bounds })),
+      );
     case 'ebnf':
-      return said('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
+      return withParam('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
     case 'json_schema':
-      return ruleOfSchema(constraint.schema, { path: 'constraint.schema', limits });
+      return ruleOfSchema(constraint.schema, { path: 'constraint.schema', limits: bounds });
     case 'structural_tag':
-      return said('constraint.structures', () => {
+      return withParam('constraint.structures', () => {
         const tags = constraint.structures.map(({ begin, schema, end }, i) => {
-          const content = ruleOfSchema(schema, { path: `constraint.structures.${i}.schema`, limits });
+          const content = ruleOfSchema(schema, { path: `constraint.structures.${i}.schema`, limits: bounds });
           return { begin, content, end };
         });
-        return taggedText(constraint.triggers, tags, limits);
+        return taggedText(constraint.triggers, tags, bounds);
       });
     case 'format':
-      return ruleOfFormat(constraint.format, { path: 'constraint.format', limits, ends: [] });
+      return ruleOfFormat(constraint.format, { path: 'constraint.format', limits: bounds, ends: [] });
   }
 }
 
-/** What the grammar asks for is more than it may; what is wrong with the whole of it is said of the constraint. */
-function asBadRequest(error: unknown): unknown {
-  let what: string;
-  if (error instanceof EngineError && error.param === null)
-    return new EngineError(error.code, error.message, { param: 'constraint', cause: error });
-  if (error instanceof TooLarge) what = error.message;
-  else if (error instanceof RangeError) what = 'rules that are nested too deep'; // of the call stack
-  else return error;
-  return new EngineError('bad_request', `the grammar takes ${what}: make it smaller`, {
-    param: 'constraint',
-  });
-}
-
 export interface CompileOptions {
-  /** Most time that compiling may take. */
+  /** Time limit of the compilation. */
   milliseconds?: number;
-  /** Element 0 becomes 1 in another thread to stop the compilation. */
+  /** Shared with another thread, which sets element 0 to 1 to stop the compilation. */
   stop?: Int32Array | null;
 }
 
 /**
- * Compiles the rule that `ruleOf` makes, both within the limits of `options`. `available`: 1 for each byte that is a token by
- * itself. The program is plain data that can be sent to another thread. Throws bad_request, or timed_out where the limits were hit.
+ * Makes a rule and compiles it, both within one set of limits. `available`: 1 for each byte that is a token by itself. The result is
+ * plain data that can be sent to another thread. Throws a GrammarError: bad_request, or timed_out where the time was over.
  */
 export function compileWithin(
   ruleOf: (limits: Limits) => Rule,
   available: Uint8Array,
-  { milliseconds = LONGEST, stop = null }: CompileOptions = {},
-): Program {
+  { milliseconds = MOST_MILLISECONDS, stop = null }: CompileOptions = {},
+): CompiledGrammar {
   const bounds = limits({ milliseconds, stop });
   try {
     return compile(ruleOf(bounds), available, bounds);
   } catch (error) {
-    const refusal = asBadRequest(error);
-    throw refusal instanceof EngineError && isOver(bounds) ? withCode(refusal, 'timed_out') : refusal;
+    const refusal = asRefusal(error);
+    throw refusal instanceof GrammarError && isOver(bounds)
+      ? changedError(refusal, { code: 'timed_out' })
+      : refusal;
   }
 }
 
-/** A copy of an error with another code. */
-export function withCode({ message, param, cause }: EngineError, code: ErrorCode): EngineError {
-  return new EngineError(code, message, { ...(param !== null && { param }), cause });
+/** Errors of exceeded limits as GrammarErrors; a GrammarError without a parameter is one of the whole constraint. */
+function asRefusal(error: unknown): unknown {
+  if (error instanceof GrammarError && error.param === null)
+    return changedError(error, { param: 'constraint' });
+  if (error instanceof TooLarge) return tooLarge(error.message);
+  if (error instanceof RangeError) return tooLarge('rules that are nested too deep'); // the call stack overflowed
+  return error;
+}
+
+function tooLarge(what: string): GrammarError {
+  return new GrammarError('bad_request', `the grammar takes ${what}: make it smaller`, {
+    param: 'constraint',
+  });
 }

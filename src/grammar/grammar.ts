@@ -1,63 +1,73 @@
-// A grammar that is ready for a model: a program and a vocabulary, with all that was worked out about them. Texts held to it
-// share it.
+// A compiled grammar joined with a vocabulary, and the caches of both. All texts held to the grammar share it.
 
-import { EngineError } from '../files/error.ts';
-import { createForcedRuns } from './forced.ts';
-import { bytesOf } from './lexeme.ts';
-import { createMachine } from './machine.ts';
-import { createMasks } from './mask.ts';
-import { createMatcher, type GrammarMatcher } from './matcher.ts';
-import type { Program } from './program.ts';
-import type { State } from './stack.ts';
+import type { CompiledGrammar } from './compiled-grammar.ts';
+import { ForcedTokens } from './forced-tokens.ts';
+import { GrammarError } from './grammar-error.ts';
+import { GrammarMatcher, type MatcherParts } from './grammar-matcher.ts';
+import type { ParserState } from './graph-stack.ts';
+import { lexemeBytes } from './lexeme.ts';
+import { PushdownAutomaton } from './pushdown-automaton.ts';
+import { TokenMasks } from './token-mask.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-export interface Grammar {
-  /**
-   * A new text. `opens`: its first token opens the reply, and a leading space of it is cut where the tokenizer does so. Left out:
-   * true. `matched`: what of it is there already; throws bad_request where no text begins so.
-   */
-  start(options?: { opens?: boolean; matched?: string }): GrammarMatcher;
-  /** About what all that was worked out takes. */
-  readonly bytes: number;
+/** Approximate bytes of a node of a compiled grammar. */
+const NODE_BYTES = 100;
+/** UTF-16 units of a refused text that a message shows, from its end. */
+const SHOWN = 60;
+
+export interface MatcherOptions {
+  /** Whether the next token is the first one of the reply, of which decoding may cut a leading space. Left out: true. */
+  opens?: boolean;
+  /** Text that the grammar has matched already. */
+  matched?: string;
 }
 
-/** Approximate bytes of a node of a program. */
-const NODE_BYTES = 100;
+export class Grammar {
+  readonly #parts: MatcherParts;
+  readonly #compiledBytes: number;
+  readonly #start: ParserState;
 
-export function createGrammar(program: Program, vocabulary: Vocabulary): Grammar {
-  const { size, available, walker, firstWalker } = vocabulary;
-  const machine = createMachine(program, available);
-  const programBytes = program.lexemes.reduce(
-    (sum, lexeme) => sum + bytesOf(lexeme),
-    program.nodes.length * NODE_BYTES,
-  );
-  const masks = createMasks(machine, walker, size);
-  const firstMasks = firstWalker === walker ? masks : createMasks(machine, firstWalker, size);
-  const forced = createForcedRuns(machine, masks, vocabulary);
-  const start = machine.start();
-  const parts = { machine, masks, firstMasks, forced, vocabulary };
-  const after = (matched: string): State => {
-    let state = start;
+  /** Throws bad_request past the work budget. */
+  constructor(compiled: CompiledGrammar, vocabulary: Vocabulary) {
+    const { size, available, lexemeMasks, firstLexemeMasks } = vocabulary;
+    const automaton = new PushdownAutomaton(compiled, available);
+    const masks = new TokenMasks(automaton, lexemeMasks, size);
+    const firstMasks =
+      firstLexemeMasks === lexemeMasks ? masks : new TokenMasks(automaton, firstLexemeMasks, size);
+    const forcedTokens = new ForcedTokens(automaton, masks, vocabulary);
+    this.#parts = { automaton, masks, firstMasks, forcedTokens, vocabulary };
+    this.#compiledBytes = compiled.lexemes.reduce(
+      (sum, lexeme) => sum + lexemeBytes(lexeme),
+      compiled.nodes.length * NODE_BYTES,
+    );
+    this.#start = automaton.start();
+  }
+
+  /** Approximate bytes of the compiled grammar and its caches. */
+  get bytes(): number {
+    const { automaton, masks, firstMasks } = this.#parts;
+    const maskBytes = masks.bytes + (firstMasks === masks ? 0 : firstMasks.bytes);
+    return this.#compiledBytes + automaton.bytes + maskBytes;
+  }
+
+  /** A matcher for a new text. Throws bad_request where no match begins with `matched`. */
+  start({ opens = true, matched = '' }: MatcherOptions = {}): GrammarMatcher {
+    const { masks, firstMasks } = this.#parts;
+    return new GrammarMatcher(this.#parts, this.#after(matched), opens && firstMasks !== masks);
+  }
+
+  #after(matched: string): ParserState {
+    let state = this.#start;
     new TextEncoder().encode(matched).forEach((byte, at, bytes) => {
-      state = machine.step(state, byte) ?? refuse(bytes.subarray(0, at + 1));
+      state = this.#parts.automaton.step(state, byte) ?? refuse(bytes.subarray(0, at + 1));
     });
     return state;
-  };
-  return {
-    get bytes() {
-      return programBytes + machine.bytes + masks.bytes + (firstMasks === masks ? 0 : firstMasks.bytes);
-    },
-    start: ({ opens = true, matched = '' } = {}) =>
-      createMatcher(parts, after(matched), opens && firstMasks !== masks),
-  };
+  }
 }
-
-/** Of a long text, its end. */
-const SHOWN = 60;
 
 function refuse(begun: Uint8Array): never {
   const text = new TextDecoder().decode(begun);
-  throw new EngineError(
+  throw new GrammarError(
     'bad_request',
     `the answer to go on with does not begin as the request's format asks, and leaves it at ${JSON.stringify(text.slice(-SHOWN))}: begin it otherwise, or leave it out`,
     { param: 'messages' },

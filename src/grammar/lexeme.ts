@@ -1,127 +1,133 @@
-// The bytes of a regular piece of text: an automaton over characters, beside a table that reads characters from bytes. A state
-// is a pair, the automaton's state and how far a character has been read, so that neither multiplies the other's size; where the
-// length is counted, too, it is a triple. Plain data.
+// A lexeme, the regular terminal of a grammar: a DFA over characters beside a decoder that reads characters from bytes. It is plain
+// data; lexeme-state.ts runs it.
 
-import { shortestTexts } from './bounded.ts';
+import { createByteDecoder } from './byte-decoder.ts';
+import type { ByteDecoder, TextEncoding } from './decoder-states.ts';
 import { checkLimits, dfa, isEmpty, NOTHING, states, TooLarge, type Dfa, type Limits } from './dfa.ts';
-import { createSpelling, type Spelling, type SpellingKind } from './spelling.ts';
+import { distancesToAccept } from './length-bound.ts';
 
 export interface Lexeme {
-  /** A JSON string. */
+  /** Whether the lexeme is a JSON string with its quotes. */
   quoted: boolean;
-  /** The same for the same content. */
+  /** A fingerprint: lexemes with the same content have the same key. */
   key: string;
-  /** Of the automaton; those of a quoted text have one more for the quote. */
+  /** Character classes of the DFA; a quoted lexeme has one more, for the quotes. */
   classCount: number;
-  /** [states][classes] → state or -1; the start is 0. */
+  /** [states][classes]: next state, or -1. The start is state 0. */
   next: Int32Array;
+  /** [states]: 1 for accepting states. */
   accept: Uint8Array;
-  /** Places within a character; 0 is between two. */
-  places: number;
-  /** [places][256] → 0: none; > 0: a place; < 0: -1 - class of the character that is complete. */
-  bytes: Int32Array;
-  /** [states] → row of `viable`. */
-  liveClasses: Int32Array;
-  /** [rows][places]: 1 where a character can be completed that the state takes. */
+  /** States of the byte decoder; state 0 is between two characters. */
+  decoderStates: number;
+  /** [decoderStates][256]. 0: no character; > 0: decoder state; < 0: -1 - class of the completed character. */
+  decoder: Int32Array;
+  /** [states]: row of `viable`. */
+  viableRows: Int32Array;
+  /** [rows][decoderStates]: 1 where the decoder can complete a character that the state of the DFA takes. */
   viable: Uint8Array;
-  /** null: any length that the automaton takes. */
-  count: Count | null;
+  /** null: the number of characters is not bounded beside the DFA. */
+  length: LengthCount | null;
 }
 
-/** Of characters, quotes among them. */
-export interface Count {
+/** A bound on the number of characters, quotes included. */
+export interface LengthCount {
   longest: number;
-  /** Of each state: the fewest to a match. */
-  shortest: Int32Array;
-  /** The most of them. */
-  mostShortest: number;
-  /** [places]: classes of the characters that can be completed. */
-  reach: number[][];
+  /** [states]: the fewest characters to a match. */
+  distances: Int32Array;
+  /** The largest of `distances`. */
+  mostDistance: number;
+  /** [decoderStates]: classes of the characters that can be completed. */
+  reachable: number[][];
 }
 
 const MOST_VIABLE = 16_000_000;
+/** Characters that the quotes add. */
+const QUOTES = 2;
 
 /**
- * `available`: 1 for each byte that is a token by itself; text that needs others is left out, so that no way ends in the middle.
- * `longest`: characters at most, see BoundedText.
+ * The lexeme of the texts of a DFA. `available`: 1 for each byte that is a token by itself; texts that need other bytes are left out, so
+ * that no lexeme ends in the middle. `longest`: most characters, as in BoundedDfa. Throws TooLarge.
  */
-export function lexemeOf(
+export function createLexeme(
   text: Dfa,
-  kind: SpellingKind,
+  encoding: TextEncoding,
   available: Uint8Array,
   bounds: Limits,
   longest = Infinity,
 ): Lexeme {
-  let spelled = text;
-  let spelling = createSpelling(spelled, kind, available);
-  if (spelling.missing.size > 0) {
-    const { missing } = spelling;
-    const next = spelled.next.map((to, i) => (missing.has(i % spelled.classCount) ? -1 : to));
-    spelled = dfa({ ...spelled, next }, bounds);
-    spelling = createSpelling(spelled, kind, available);
-  }
-  const isQuoted = kind !== 'plain';
+  const { spelled, decoder } = withoutMissing(text, encoding, available, bounds);
+  const isQuoted = encoding !== 'plain';
   const quoted = isQuoted ? withQuotes(spelled, available) : spelled;
   checkLimits(bounds, states(quoted), quoted.classCount);
-  if (longest === Infinity || isEmpty(quoted)) return assemble(quoted, spelling, isQuoted, null);
-  const count = counted(quoted, spelling, longest + (isQuoted ? QUOTES : 0));
-  if (count.shortest[0]! > count.longest) return assemble(NOTHING, spelling, isQuoted, null);
-  if (count.longest * states(quoted) * spelling.places > Number.MAX_SAFE_INTEGER)
+  if (longest === Infinity || isEmpty(quoted)) return assemble(quoted, decoder, isQuoted, null);
+  const length = lengthCount(quoted, decoder, longest + (isQuoted ? QUOTES : 0));
+  if (length.distances[0]! > length.longest) return assemble(NOTHING, decoder, isQuoted, null);
+  if (length.longest * states(quoted) * decoder.states > Number.MAX_SAFE_INTEGER)
     throw new TooLarge(
       `a text of up to ${longest} characters beside an automaton of ${states(quoted)} states`,
     );
-  return assemble(quoted, spelling, isQuoted, count);
+  return assemble(quoted, decoder, isQuoted, length);
+}
+
+/** The texts that the available bytes can write, and their decoder. */
+function withoutMissing(
+  text: Dfa,
+  encoding: TextEncoding,
+  available: Uint8Array,
+  bounds: Limits,
+): { spelled: Dfa; decoder: ByteDecoder } {
+  const decoder = createByteDecoder(text, encoding, available);
+  const { missing } = decoder;
+  if (missing.size === 0) return { spelled: text, decoder };
+  const next = text.next.map((to, i) => (missing.has(i % text.classCount) ? -1 : to));
+  const spelled = dfa({ ...text, next }, bounds);
+  return { spelled, decoder: createByteDecoder(spelled, encoding, available) };
 }
 
 const LITERAL = 'text';
 
-/** Whether it is one text: then no two of its states are alike. */
+/** Whether the lexeme is a single text, no two states of which are equivalent. */
 export function isLiteral({ key }: Lexeme): boolean {
   return key.startsWith(LITERAL);
 }
 
-/** One text, byte for byte: as it stands, or as a name in quotes, escaped as JSON.stringify does. */
-export function literalLexeme(text: string, kind: 'plain' | 'name', available: Uint8Array): Lexeme {
-  const all = new TextEncoder().encode(kind === 'name' ? JSON.stringify(text) : text);
+/** The lexeme of a single text in one spelling: its bytes, or a JSON string as JSON.stringify writes it. */
+export function literalLexeme(text: string, encoding: 'plain' | 'name', available: Uint8Array): Lexeme {
+  const all = new TextEncoder().encode(encoding === 'name' ? JSON.stringify(text) : text);
   const classes = new Map<number, number>();
   for (const byte of all) if (!classes.has(byte)) classes.set(byte, classes.size);
   const isSpelled = all.every((byte) => available[byte] === 1);
   const count = isSpelled ? all.length + 1 : 0;
   const next = new Int32Array(count * classes.size).fill(-1);
   const accept = new Uint8Array(count);
-  const bytes = new Int32Array(256);
+  const decoder = new Int32Array(256);
   if (isSpelled) {
     all.forEach((byte, at) => (next[at * classes.size + classes.get(byte)!] = at + 1));
-    classes.forEach((of, byte) => (bytes[byte] = -1 - of));
+    classes.forEach((of, byte) => (decoder[byte] = -1 - of));
     accept[all.length] = 1;
   }
-  // All states but the last go on.
-  const liveClasses = Int32Array.from(accept);
-  const viable = new Uint8Array([1, 0]);
-  const quoted = kind === 'name';
-  const key = `${LITERAL} ${contentKey([[Number(quoted)], all])}`;
+  const quoted = encoding === 'name';
   return {
     quoted,
-    key,
+    key: `${LITERAL} ${contentKey([[Number(quoted)], all])}`,
     classCount: classes.size,
     next,
     accept,
-    places: 1,
-    bytes,
-    liveClasses,
-    viable,
-    count: null,
+    decoderStates: 1,
+    decoder,
+    // Row 0: all states but the last, which continue. Row 1: the last one.
+    viableRows: Int32Array.from(accept),
+    viable: new Uint8Array([1, 0]),
+    length: null,
   };
 }
 
-const QUOTES = 2;
-
-function counted(dfa: Dfa, { reach }: Spelling, longest: number): Count {
-  const shortest = shortestTexts(dfa);
-  return { longest, shortest, mostShortest: shortest.reduce((a, b) => Math.max(a, b)), reach };
+function lengthCount(dfa: Dfa, { reachable }: ByteDecoder, longest: number): LengthCount {
+  const distances = distancesToAccept(dfa);
+  return { longest, distances, mostDistance: distances.reduce((a, b) => Math.max(a, b)), reachable };
 }
 
-/** A quote, the text, a quote; the quote is the last class. No ranges lead to it: the spelling alone does. */
+/** The texts between two quotes. The quote is the last class, which no range of characters has: the decoder alone yields it. */
 function withQuotes(text: Dfa, available: Uint8Array): Dfa {
   if (isEmpty(text) || available[0x22] === 0)
     return { ...text, next: new Int32Array(0), accept: new Uint8Array(0) };
@@ -144,36 +150,48 @@ function withQuotes(text: Dfa, available: Uint8Array): Dfa {
 
 function assemble(
   { classCount, next, accept }: Dfa,
-  { places, bytes, reach }: Spelling,
+  decoder: ByteDecoder,
   quoted: boolean,
-  count: Count | null,
+  length: LengthCount | null,
 ): Lexeme {
   const rows = new Map<string, number>();
-  const live: boolean[][] = [];
-  const liveClasses = Int32Array.from(accept, (_, state) => {
+  const taken: boolean[][] = [];
+  const viableRows = Int32Array.from(accept, (_, state) => {
     const takes = Array.from({ length: classCount }, (_unused, c) => next[state * classCount + c]! >= 0);
     const key = takes.map(Number).join('');
     let row = rows.get(key);
-    if (row === undefined) rows.set(key, (row = live.push(takes) - 1));
+    if (row === undefined) rows.set(key, (row = taken.push(takes) - 1));
     return row;
   });
-  if (live.length * places > MOST_VIABLE) throw new TooLarge(`an automaton of over ${live.length} states`);
-  const viable = new Uint8Array(live.length * places);
-  live.forEach((takes, row) => {
-    for (let place = 0; place < places; place++) {
-      if (reach[place]!.some((c) => takes[c])) viable[row * places + place] = 1;
+  if (taken.length * decoder.states > MOST_VIABLE)
+    throw new TooLarge(`an automaton of over ${taken.length} states`);
+  const viable = new Uint8Array(taken.length * decoder.states);
+  taken.forEach((takes, row) => {
+    for (let state = 0; state < decoder.states; state++) {
+      if (decoder.reachable[state]!.some((c) => takes[c])) viable[row * decoder.states + state] = 1;
     }
   });
-  const key = `${contentKey([[Number(quoted)], next, accept, bytes])}${count === null ? '' : ` ${count.longest}`}`;
-  return { quoted, key, classCount, next, accept, places, bytes, liveClasses, viable, count };
+  const content = contentKey([[Number(quoted)], next, accept, decoder.next]);
+  return {
+    quoted,
+    key: length === null ? content : `${content} ${length.longest}`,
+    classCount,
+    next,
+    accept,
+    decoderStates: decoder.states,
+    decoder: decoder.next,
+    viableRows,
+    viable,
+    length,
+  };
 }
 
-/** Approximate bytes that it takes. */
-export function bytesOf({ next, accept, bytes, liveClasses, viable }: Lexeme): number {
-  return [next, accept, bytes, liveClasses, viable].reduce((sum, { byteLength }) => sum + byteLength, 500);
+/** Approximate bytes of memory of a lexeme. */
+export function lexemeBytes({ next, accept, decoder, viableRows, viable }: Lexeme): number {
+  return [next, accept, decoder, viableRows, viable].reduce((sum, { byteLength }) => sum + byteLength, 500);
 }
 
-/** A fingerprint of 106 bits, and the sizes. */
+/** Four hashes of the content, and the lengths of the arrays. */
 function contentKey(arrays: ArrayLike<number>[]): string {
   const hashes = [0xcbf29ce4, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35];
   for (const array of arrays) {
@@ -186,83 +204,4 @@ function contentKey(arrays: ArrayLike<number>[]): string {
   return [...hashes.map((hash) => (hash >>> 0).toString(36)), ...arrays.map(({ length }) => length)].join(
     '.',
   );
-}
-
-/** Characters so far, state and place as one number. */
-export function advance(lexeme: Lexeme, packed: number, byte: number): number {
-  const { places, count, classCount } = lexeme;
-  const above = Math.floor(packed / places);
-  const to = lexeme.bytes[(packed - above * places) * 256 + byte]!;
-  if (to === 0) return -1;
-  const characters = charactersOf(lexeme, above);
-  const state = above - characters * lexeme.accept.length;
-  if (to > 0) {
-    const isViable = lexeme.viable[lexeme.liveClasses[state]! * places + to] === 1;
-    return isViable && (count === null || fits(lexeme, count, characters, state, to))
-      ? above * places + to
-      : -1;
-  }
-  const next = lexeme.next[state * classCount - 1 - to]!;
-  if (next < 0) return -1;
-  if (count === null) return next * places;
-  if (characters + 1 + count.shortest[next]! > count.longest) return -1;
-  return ((characters + 1) * lexeme.accept.length + next) * places;
-}
-
-const charactersOf = ({ count, accept }: Lexeme, above: number): number =>
-  count === null ? 0 : Math.floor(above / accept.length);
-
-/** Whether some character can be completed from the place that leaves room for an end. */
-function fits(
-  { next, classCount }: Lexeme,
-  { longest, shortest, mostShortest, reach }: Count,
-  characters: number,
-  state: number,
-  place: number,
-): boolean {
-  const room = longest - characters - 1;
-  if (room >= mostShortest) return true;
-  return reach[place]!.some((c) => {
-    const to = next[state * classCount + c]!;
-    return to >= 0 && shortest[to]! <= room;
-  });
-}
-
-/** Whether the text may end here. */
-export function isComplete(lexeme: Lexeme, packed: number): boolean {
-  const { places, accept } = lexeme;
-  if (packed % places !== 0) return false;
-  const above = packed / places;
-  return accept[above - charactersOf(lexeme, above) * accept.length] === 1;
-}
-
-/** Whether more may come. */
-export function goesOn(lexeme: Lexeme, packed: number): boolean {
-  const { places, viable, liveClasses, count, accept } = lexeme;
-  if (packed % places !== 0) return true;
-  const above = packed / places;
-  const characters = charactersOf(lexeme, above);
-  const state = above - characters * accept.length;
-  return (
-    viable[liveClasses[state]! * places] === 1 &&
-    (count === null || fits(lexeme, count, characters, state, 0))
-  );
-}
-
-/** One for all states that no text of so many bytes tells apart; `alike` does so where no length is counted. */
-export function representative(
-  { places, count, accept }: Lexeme,
-  packed: number,
-  alike: ArrayLike<number>,
-  bytes: number,
-): number {
-  const above = Math.floor(packed / places);
-  const place = packed - above * places;
-  if (count === null) return alike[above]! * places + place;
-  const characters = Math.floor(above / accept.length);
-  const state = above - characters * accept.length;
-  // As many characters as bytes at most, and from wherever they lead there is room for an end.
-  const far = Math.max(0, count.longest - bytes - count.mostShortest);
-  if (characters > far) return packed;
-  return (far * accept.length + alike[state]!) * places + place;
 }

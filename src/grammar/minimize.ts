@@ -1,11 +1,11 @@
-// The smallest automaton for a language, by Hopcroft's partition refinement.
+// DFA minimization by Hopcroft's partition refinement, in O(states × classes × log states).
 
 import { NOTHING, NO_CLASS, type Dfa, type RawDfa } from './dfa-table.ts';
 
-/** Cells looked at between two calls of `check`. */
-const UNCHECKED = 20_000;
+/** Table entries read between two calls of `check`. */
+const CHECK_INTERVAL = 20_000;
 
-/** `check` is called now and then: it throws where the time is over. */
+/** The minimal trimmed DFA. `check` is called at intervals; it throws where the time is over. */
 export function minimize(raw: RawDfa, check: () => void): Dfa {
   const live = liveStates(raw);
   if (!live.includes(0)) return NOTHING;
@@ -16,7 +16,7 @@ export function minimize(raw: RawDfa, check: () => void): Dfa {
   return joinClasses(raw, next, accept);
 }
 
-/** States that some text reaches and that lead on to a match. */
+/** States that are reachable and lead to an accepting state. */
 function liveStates({ classCount, next, accept }: RawDfa): number[] {
   const count = accept.length;
   const reached = new Uint8Array(count);
@@ -48,7 +48,7 @@ function liveStates({ classCount, next, accept }: RawDfa): number[] {
   return queue.filter((state) => useful[state] === 1);
 }
 
-/** Block of each live state, by its place in `live`. The state after the last stands for "no match any more". */
+/** [live states + 1]: block of each state, by its index in `live`. The last entry is the sink, which stands for missing transitions. */
 function refine({ classCount, next, accept }: RawDfa, live: number[], check: () => void): Int32Array {
   const count = live.length + 1;
   const place = new Int32Array(accept.length).fill(live.length);
@@ -67,13 +67,13 @@ function refine({ classCount, next, accept }: RawDfa, live: number[], check: () 
   for (let at = firstAccepting; at < count; at++) blockOf[members[at]!] = 1;
 
   const waiting = [0, 1];
-  const marked: number[] = [0, 0]; // members of the block moved to its front
+  const marked: number[] = [0, 0]; // members of each block that were moved to its front
   let unchecked = 0;
   while (waiting.length > 0) {
     const splitter = waiting.pop()!;
     const states = members.slice(from[splitter], to[splitter]);
     unchecked += (states.length + 1) * classCount;
-    if (unchecked > UNCHECKED) {
+    if (unchecked > CHECK_INTERVAL) {
       check();
       unchecked = 0;
     }
@@ -106,7 +106,7 @@ function refine({ classCount, next, accept }: RawDfa, live: number[], check: () 
         else to[block] = cut;
         marked.push(0);
         for (let at = from[made]!; at < to[made]!; at++) blockOf[members[at]!] = made;
-        // The smaller of the two: it will do where the other has been through.
+        // Splitting by the smaller half suffices where the other half has been a splitter.
         waiting.push(made);
       }
     }
@@ -114,7 +114,7 @@ function refine({ classCount, next, accept }: RawDfa, live: number[], check: () 
   return blockOf;
 }
 
-/** [live and the sink][classes] → states that go there. */
+/** The inverse transitions: [live states + sink][classes], the states that lead there. */
 function predecessors(
   classCount: number,
   next: ArrayLike<number>,
@@ -141,7 +141,7 @@ function predecessors(
   return { from, states };
 }
 
-/** One state a block, numbered as a walk from the start meets them. */
+/** The automaton with one state per block, numbered in breadth-first order from the start. */
 function quotient(
   { classCount, next, accept }: RawDfa,
   live: number[],

@@ -1,92 +1,28 @@
-// What an object may still hold: which names may come next, and whether it may end. A name is offered only where the object
-// can be finished after it, so that required names, bounds and names that run out never lead into a dead end.
+// How an object can continue: which names may come next, and whether it may end. A name is offered only where the object can be
+// completed after it, so required names, bounds and names that run out never lead to a dead end.
 
+import type { ObjectNode } from './compiled-grammar.ts';
 import { TooLarge } from './dfa.ts';
-import type { ObjectNode } from './program.ts';
+import { knownIndices, withKnown, type NameSet } from './name-set.ts';
 
-/** The names an object has so far. */
-export interface Seen {
-  /** The last one that was added; null: none. */
-  readonly known: KnownName | null;
-  /** How they were spelled; of each group of other names. Ascending. */
-  readonly others: readonly (readonly string[])[];
-  readonly count: number;
-}
+/** Number of names of a group that remain, given those that are used. */
+export type Remaining = (group: number, used: readonly string[]) => number;
 
-/** A known name by its number, and those that were added before. */
-interface KnownName {
-  readonly number: number;
-  readonly before: KnownName | null;
-  readonly count: number;
-  /** 64 bits of the set, the same in whatever order it was put together. */
-  readonly low: number;
-  readonly high: number;
-}
-
-export const EMPTY: Seen = { known: null, others: [], count: 0 };
-
-export function withKnown(seen: Seen, number: number): Seen {
-  const { known } = seen;
-  return {
-    others: seen.others,
-    known: {
-      number,
-      before: known,
-      count: (known?.count ?? 0) + 1,
-      low: (known?.low ?? 0) ^ mixed(number, 0x9e3779b9),
-      high: ((known?.high ?? 0) + mixed(number, 0x85ebca6b)) | 0,
-    },
-    count: seen.count + 1,
-  };
-}
-
-function mixed(number: number, salt: number): number {
-  let bits = Math.imul(number + 1, salt) ^ (salt >>> 3);
-  bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
-  bits = Math.imul(bits ^ (bits >>> 15), 0x846ca68b);
-  return bits ^ (bits >>> 16);
-}
-
-/** `group`: place in `others` of the node. */
-export function withOther(seen: Seen, group: number, spelled: string): Seen {
-  const others = Array.from(
-    { length: Math.max(seen.others.length, group + 1) },
-    (_, i) => seen.others[i] ?? [],
-  );
-  others[group] = [...others[group]!, spelled].toSorted();
-  return { ...seen, others, count: seen.count + 1 };
-}
-
-/** A key that is equal for equal sets of names. */
-export function seenKey({ known, others }: Seen): string {
-  const names = known === null ? '' : `${known.count}.${known.low}.${known.high}`;
-  return `(${names};${others.map((group) => JSON.stringify(group)).join()})`;
-}
-
-function numbersOf({ known }: Seen): Set<number> {
-  const numbers = new Set<number>();
-  for (let name = known; name !== null; name = name.before) numbers.add(name.number);
-  return numbers;
-}
-
-/** Names of a group that are left; told by whoever knows the automaton. */
-export type Left = (group: number, used: readonly string[]) => number;
-
-const countless: Left = () => Infinity;
+const unlimited: Remaining = () => Infinity;
 
 /** Facts that follow from a node alone. */
 interface Facts {
   required: ReadonlySet<number>;
-  /** [known]: 1 where a name that must come with it cannot be. */
-  dead: Uint8Array;
-  /** Names that are not dead. */
-  possible: number;
-  depends: boolean;
-  /** Names bring others with them, and a bound may leave no room for those. */
+  /** [known names]: 1 where a dependent name of the name is impossible. */
+  impossible: Uint8Array;
+  /** Number of the other known names. */
+  possibleCount: number;
+  hasDependents: boolean;
+  /** Whether some name has dependent names for which the upper bound may leave no room. */
   isTight: boolean;
 }
 
-/** Known names for which all that they bring with them is weighed against a bound. */
+/** Most known names of an object that has dependent names and a tight upper bound. */
 const MOST_TIGHT = 64;
 
 const facts = new WeakMap<ObjectNode, Facts>();
@@ -99,148 +35,172 @@ function factsOf(node: ObjectNode): Facts {
 
 function findFacts(node: ObjectNode): Facts {
   const { known, dependents, others } = node;
-  const dead = new Uint8Array(known.length);
-  const before: number[][] = known.map(() => []);
-  const queue: number[] = [];
-  dependents.forEach((list, number) => {
-    for (const each of list) {
-      if (each >= 0) before[each]!.push(number);
-      else if (dead[number] === 0) {
-        dead[number] = 1;
-        queue.push(number);
-      }
-    }
-  });
-  for (let at = 0; at < queue.length; at++) {
-    for (const number of before[queue[at]!]!) {
-      if (dead[number] === 1) continue;
-      dead[number] = 1;
-      queue.push(number);
-    }
-  }
-  const depends = dependents.some((list) => list.length > 0);
-  const isTight = depends && node.max < (others.length > 0 ? Infinity : known.length);
+  const impossible = impossibleNames(node);
+  const hasDependents = dependents.some((list) => list.length > 0);
+  const isTight = hasDependents && node.max < (others.length > 0 ? Infinity : known.length);
   if (isTight && known.length > MOST_TIGHT)
     throw new TooLarge(
       `more than ${MOST_TIGHT} names that bring others with them, and a bound on their number`,
     );
   return {
     required: new Set(node.required),
-    dead,
-    possible: known.length - queue.length,
-    depends,
+    impossible,
+    possibleCount: impossible.filter((is) => is === 0).length,
+    hasDependents,
     isTight,
   };
 }
 
-/** Known names that must still come, or null where one of them cannot. */
-function needed(node: ObjectNode, has: ReadonlySet<number>, from: Iterable<number>): Set<number> | null {
-  const need = new Set<number>();
-  const queue = [...from].flatMap((number) => node.dependents[number]!);
-  for (const number of node.required) queue.push(number);
+/** [known names]: 1 where a dependent name, directly or not, is missing from the node. */
+function impossibleNames({ known, dependents }: ObjectNode): Uint8Array {
+  const impossible = new Uint8Array(known.length);
+  const dependsOn: number[][] = known.map(() => []);
+  const queue: number[] = [];
+  dependents.forEach((list, index) => {
+    for (const each of list) {
+      if (each >= 0) dependsOn[each]!.push(index);
+      else if (impossible[index] === 0) {
+        impossible[index] = 1;
+        queue.push(index);
+      }
+    }
+  });
   for (let at = 0; at < queue.length; at++) {
-    const number = queue[at]!;
-    if (number < 0) return null;
-    if (has.has(number) || need.has(number)) continue;
-    need.add(number);
-    for (const other of node.dependents[number]!) queue.push(other);
+    for (const index of dependsOn[queue[at]!]!) {
+      if (impossible[index] === 1) continue;
+      impossible[index] = 1;
+      queue.push(index);
+    }
   }
-  return need;
+  return impossible;
 }
 
-/** Whether some names complete the object. */
-export function canFinish(node: ObjectNode, seen: Seen, left: Left = countless): boolean {
-  return finishing(node, seen, left)(null);
+/** Known names that must still come: required ones, and the dependents of `from`. null: one of them is impossible. */
+function missingNames(
+  node: ObjectNode,
+  has: ReadonlySet<number>,
+  from: Iterable<number>,
+): Set<number> | null {
+  const missing = new Set<number>();
+  const queue = [...from].flatMap((index) => node.dependents[index]!);
+  for (const index of node.required) queue.push(index);
+  for (let at = 0; at < queue.length; at++) {
+    const index = queue[at]!;
+    if (index < 0) return null;
+    if (has.has(index) || missing.has(index)) continue;
+    missing.add(index);
+    for (const other of node.dependents[index]!) queue.push(other);
+  }
+  return missing;
 }
 
-/** Whether the object can be completed once the known name of this number is there, too; null: as it is. */
-function finishing(node: ObjectNode, seen: Seen, left: Left): (number: number | null) => boolean {
+/** Whether the object can be completed. */
+export function canFinish(node: ObjectNode, used: NameSet, remaining: Remaining = unlimited): boolean {
+  return finishTest(node, used, remaining)(null);
+}
+
+/** A test whether the object can be completed once it has the known name of an index, too; null: as it is. */
+function finishTest(
+  node: ObjectNode,
+  used: NameSet,
+  remaining: Remaining,
+): (index: number | null) => boolean {
   const { min, max } = node;
-  const { dead, possible, isTight, depends, required } = factsOf(node);
+  const { impossible, possibleCount, isTight, hasDependents, required } = factsOf(node);
   if (min > max) return () => false;
-  const has = numbersOf(seen);
+  const has = knownIndices(used);
   if (isTight) {
-    return (number) =>
+    return (index) =>
       canFinishTight(
         node,
-        number === null ? has : new Set([...has, number]),
-        number === null ? seen : withKnown(seen, number),
-        left,
+        index === null ? has : new Set([...has, index]),
+        index === null ? used : withKnown(used, index),
+        remaining,
       );
   }
-  const need = needed(node, has, depends ? has : []);
-  if (need === null) return () => false;
-  const unused = (): number =>
-    node.others.reduce((sum, _, group) => sum + left(group, seen.others[group] ?? []), 0);
-  const fills = seen.count + possible - has.size >= min || seen.count + possible - has.size + unused() >= min;
-  return (number) => {
-    if (!fills || (number !== null && dead[number] === 1)) return false;
-    // Where names bring others with them, there is room for all of them.
-    const isExtra = number !== null && !required.has(number);
-    return depends || seen.count + need.size + Number(isExtra) <= max;
+  const missing = missingNames(node, has, hasDependents ? has : []);
+  if (missing === null) return () => false;
+  const others = (): number => remainingOthers(node, used, remaining);
+  const possible = used.count + possibleCount - has.size;
+  const reachesMin = possible >= min || possible + others() >= min;
+  return (index) => {
+    if (!reachesMin || (index !== null && impossible[index] === 1)) return false;
+    // An object with dependent names that is not tight has room for all of them.
+    const isExtra = index !== null && !required.has(index);
+    return hasDependents || used.count + missing.size + Number(isExtra) <= max;
   };
 }
 
-/** Adds the cheapest known names one after the other. */
-function canFinishTight(node: ObjectNode, given: ReadonlySet<number>, seen: Seen, left: Left): boolean {
+/** Number of names that remain in all groups. */
+function remainingOthers(node: ObjectNode, used: NameSet, remaining: Remaining): number {
+  return node.others.reduce((sum, _, group) => sum + remaining(group, used.others[group] ?? []), 0);
+}
+
+/** As finishTest, for a node whose upper bound is tight: adds the name with the fewest dependents until `min` is reached. */
+function canFinishTight(
+  node: ObjectNode,
+  given: ReadonlySet<number>,
+  used: NameSet,
+  remaining: Remaining,
+): boolean {
   const has = new Set(given);
-  const need = needed(node, has, has);
-  if (need === null) return false;
-  for (const number of need) has.add(number);
-  let count = seen.count + need.size;
+  const missing = missingNames(node, has, has);
+  if (missing === null) return false;
+  for (const index of missing) has.add(index);
+  let count = used.count + missing.size;
   if (count > node.max) return false;
   if (count >= node.min) return true;
-  count += node.others.reduce((sum, _, group) => sum + left(group, seen.others[group] ?? []), 0);
+  count += remainingOthers(node, used, remaining);
   if (count >= node.min) return true;
   for (;;) {
-    const added = cheapest(node, has);
+    const added = smallestAddition(node, has);
     if (added === null) return false;
-    for (const number of added) has.add(number);
+    for (const index of added) has.add(index);
     count += added.size;
     if (count > node.max) return false;
     if (count >= node.min) return true;
   }
 }
 
-/** The name that brings the fewest others with it. */
-function cheapest(node: ObjectNode, has: Set<number>): Set<number> | null {
+/** The name with the fewest dependents that are not there yet, and those. */
+function smallestAddition(node: ObjectNode, has: Set<number>): Set<number> | null {
   let best: Set<number> | null = null;
-  for (let number = 0; number < node.known.length; number++) {
-    if (has.has(number)) continue;
-    const brings = needed(node, new Set([...has, number]), [number]);
-    if (brings === null) continue;
-    brings.add(number);
-    if (best === null || brings.size < best.size) best = brings;
+  for (let index = 0; index < node.known.length; index++) {
+    if (has.has(index)) continue;
+    const addition = missingNames(node, new Set([...has, index]), [index]);
+    if (addition === null) continue;
+    addition.add(index);
+    if (best === null || addition.size < best.size) best = addition;
     if (best.size === 1) break;
   }
   return best;
 }
 
-export function mayClose(node: ObjectNode, seen: Seen): boolean {
-  if (seen.count < node.min || seen.count > node.max) return false;
-  const has = numbersOf(seen);
-  return needed(node, has, has)?.size === 0;
+/** Whether the object is complete as it is. */
+export function mayClose(node: ObjectNode, used: NameSet): boolean {
+  if (used.count < node.min || used.count > node.max) return false;
+  const has = knownIndices(used);
+  return missingNames(node, has, has)?.size === 0;
 }
 
-/** Numbers of the known names that may come next. */
-export function nextKnown(node: ObjectNode, seen: Seen, left: Left): number[] {
-  const has = numbersOf(seen);
-  const finishes = finishing(node, seen, left);
+/** Indices of the known names that may come next. */
+export function nextKnown(node: ObjectNode, used: NameSet, remaining: Remaining): number[] {
+  const has = knownIndices(used);
+  const finishes = finishTest(node, used, remaining);
   const found: number[] = [];
-  for (let number = 0; number < node.known.length; number++) {
-    if (!has.has(number) && finishes(number)) found.push(number);
+  for (let index = 0; index < node.known.length; index++) {
+    if (!has.has(index) && finishes(index)) found.push(index);
   }
   return found;
 }
 
 /** Groups of other names of which one may come next. */
-export function nextOthers(node: ObjectNode, seen: Seen, left: Left): number[] {
-  const reduced: Left = (group, used) => left(group, used) - 1;
+export function nextOthers(node: ObjectNode, used: NameSet, remaining: Remaining): number[] {
   return node.others.flatMap((_, group) => {
-    const used = seen.others[group] ?? [];
-    if (left(group, used) === 0) return [];
-    const after = { ...seen, count: seen.count + 1 };
-    const leftAfter: Left = (other, names) => (other === group ? reduced(other, names) : left(other, names));
-    return canFinish(node, after, leftAfter) ? [group] : [];
+    if (remaining(group, used.others[group] ?? []) === 0) return [];
+    const after = { ...used, count: used.count + 1 };
+    const remainingAfter: Remaining = (other, names) =>
+      other === group ? remaining(other, names) - 1 : remaining(other, names);
+    return canFinish(node, after, remainingAfter) ? [group] : [];
   });
 }

@@ -1,35 +1,42 @@
-// What must hold of a program before it runs: every node has a text that matches it, and none begins with itself. So each state of
-// the machine leads on to a complete text, and none takes endless steps without a byte.
+// Checks and simplifies a compiled grammar: removes unproductive nodes, which no text matches, and refuses left recursion. Afterwards
+// each state of the pushdown automaton leads to a complete text, and every epsilon closure is finite.
 
-import { EngineError } from '../files/error.ts';
 import { canFinish as arrayCanFinish } from './array-state.ts';
-import { canFinish as objectCanFinish, EMPTY } from './object-state.ts';
-import type { ElementNode, Program, ProgramNode } from './program.ts';
+import type {
+  CompiledGrammar,
+  ElementNode,
+  GrammarNode,
+  ObjectNode,
+  RepeatNode,
+} from './compiled-grammar.ts';
+import { GrammarError } from './grammar-error.ts';
+import { NO_NAMES } from './name-set.ts';
+import { canFinish as objectCanFinish } from './object-state.ts';
 
-/** Longest bounded repetition of something that may be empty. */
-const MOST_EMPTY = 1000;
+/** Largest upper bound on repetitions of a nullable node. */
+const MOST_NULLABLE = 1000;
 
-/** Throws bad_request for what matches nothing, or begins with itself. */
-export function prune(program: Program): Program {
-  const { nodes } = program;
-  const matches = fixpoint(nodes, (node, known) => hasText(node, program, known));
-  if (!matches[program.start]) {
-    throw new EngineError(
+/** Throws bad_request for a grammar that matches nothing, or has left recursion. */
+export function prune(grammar: CompiledGrammar): CompiledGrammar {
+  const { nodes } = grammar;
+  const productive = fixpoint(nodes, (node, known) => isProductive(node, grammar, known));
+  if (!productive[grammar.start]) {
+    throw new GrammarError(
       'bad_request',
       'no text that the tokens of this model can spell matches the grammar: check its bounds, and that each recursion can end',
     );
   }
-  const pruned = nodes.map((node, i) => (matches[i] ? keep(node, matches) : node));
-  const empty = fixpoint(pruned, (node, known) => mayBeEmpty(node, program, known));
-  refuseLeftRecursion(pruned, matches, empty);
+  const pruned = nodes.map((node, i) => (productive[i] ? withoutUnproductive(node, productive) : node));
+  const nullable = fixpoint(pruned, (node, known) => isNullable(node, grammar, known));
+  refuseLeftRecursion(pruned, productive, nullable);
   pruned.forEach((node, i) => {
-    if (matches[i] && node.kind === 'repeat' && empty[node.node]) pruned[i] = withoutCount(node);
+    if (productive[i] && node.kind === 'repeat' && nullable[node.node]) pruned[i] = withoutMin(node);
   });
-  return { ...program, nodes: pruned };
+  return { ...grammar, nodes: pruned };
 }
 
-/** The least set of nodes that `holds` is true of, given the set. */
-function fixpoint(nodes: ProgramNode[], holds: (node: ProgramNode, known: boolean[]) => boolean): boolean[] {
+/** [nodes]: the least set of nodes for which `holds` is true, given the set. */
+function fixpoint(nodes: GrammarNode[], holds: (node: GrammarNode, known: boolean[]) => boolean): boolean[] {
   const known = nodes.map(() => false);
   for (let grew = true; grew;) {
     grew = false;
@@ -41,8 +48,14 @@ function fixpoint(nodes: ProgramNode[], holds: (node: ProgramNode, known: boolea
   return known;
 }
 
-function hasText(node: ProgramNode, { lexemes, marks }: Program, known: boolean[]): boolean {
-  const spells = Object.values(marks).every((mark) => lexemes[mark]!.accept.length > 0);
+/** Whether some text matches the node, given the nodes that are known to be productive. */
+function isProductive(
+  node: GrammarNode,
+  { lexemes, punctuation }: CompiledGrammar,
+  known: boolean[],
+): boolean {
+  const canPunctuate = (): boolean =>
+    Object.values(punctuation).every((lexeme) => lexemes[lexeme]!.accept.length > 0);
   switch (node.kind) {
     case 'lexeme':
       return lexemes[node.lexeme]!.accept.length > 0;
@@ -55,46 +68,32 @@ function hasText(node: ProgramNode, { lexemes, marks }: Program, known: boolean[
     case 'repeat':
       return node.min <= node.max && (node.min === 0 || known[node.node] === true);
     case 'object': {
-      const kept = keep(node, known);
-      return spells && kept.kind === 'object' && objectCanFinish(kept, EMPTY);
+      const kept = withoutUnproductive(node, known);
+      return canPunctuate() && kept.kind === 'object' && objectCanFinish(kept, NO_NAMES);
     }
     case 'array': {
-      const kept = keep(node, known);
-      return spells && kept.kind === 'array' && arrayCanFinish(kept, 0, 0);
+      const kept = withoutUnproductive(node, known);
+      return canPunctuate() && kept.kind === 'array' && arrayCanFinish(kept, 0, 0);
     }
   }
 }
 
-/** The node without the parts that no text matches. */
-function keep(node: ProgramNode, known: boolean[]): ProgramNode {
-  const element = ({ matching, other }: ElementNode): ElementNode | null => {
-    const kept = { matching: known[matching] ? matching : -1, other: known[other] ? other : -1 };
-    return kept.matching < 0 && kept.other < 0 ? null : kept;
-  };
+/** The node without its unproductive parts. */
+function withoutUnproductive(node: GrammarNode, productive: boolean[]): GrammarNode {
   switch (node.kind) {
     case 'choice':
-      return { ...node, nodes: node.nodes.filter((each) => known[each]) };
+      return { ...node, nodes: node.nodes.filter((each) => productive[each]) };
     case 'repeat':
-      return known[node.node] ? node : { kind: 'sequence', nodes: [] };
-    case 'object': {
-      const numbers = new Map<number, number>();
-      const known2 = node.known.filter(({ value }, i) => known[value] && numbers.set(i, numbers.size));
-      const renumber = (list: number[]): number[] => list.map((i) => numbers.get(i) ?? -1);
-      return {
-        ...node,
-        known: known2,
-        others: node.others.filter(({ value }) => known[value]),
-        required: renumber(node.required),
-        dependents: node.dependents.filter((_, i) => numbers.has(i)).map(renumber),
-      };
-    }
+      return productive[node.node] ? node : { kind: 'sequence', nodes: [] };
+    case 'object':
+      return objectWithoutUnproductive(node, productive);
     case 'array': {
-      const prefix = node.prefix.map(element);
+      const prefix = node.prefix.map((element) => elementWithoutUnproductive(element, productive));
       const stop = prefix.indexOf(null);
       return {
         ...node,
         prefix: (stop < 0 ? prefix : prefix.slice(0, stop)).map((each) => each!),
-        rest: stop < 0 && node.rest !== null ? element(node.rest) : null,
+        rest: stop < 0 && node.rest !== null ? elementWithoutUnproductive(node.rest, productive) : null,
       };
     }
     default:
@@ -102,7 +101,30 @@ function keep(node: ProgramNode, known: boolean[]): ProgramNode {
   }
 }
 
-function mayBeEmpty(node: ProgramNode, { lexemes }: Program, known: boolean[]): boolean {
+function objectWithoutUnproductive(node: ObjectNode, productive: boolean[]): ObjectNode {
+  const indices = new Map<number, number>();
+  const known = node.known.filter(({ value }, i) => productive[value] && indices.set(i, indices.size));
+  const reindexed = (list: number[]): number[] => list.map((i) => indices.get(i) ?? -1);
+  return {
+    ...node,
+    known,
+    others: node.others.filter(({ value }) => productive[value]),
+    required: reindexed(node.required),
+    dependents: node.dependents.filter((_, i) => indices.has(i)).map(reindexed),
+  };
+}
+
+/** null: neither kind of element is productive. */
+function elementWithoutUnproductive(
+  { matching, other }: ElementNode,
+  productive: boolean[],
+): ElementNode | null {
+  const kept = { matching: productive[matching] ? matching : -1, other: productive[other] ? other : -1 };
+  return kept.matching < 0 && kept.other < 0 ? null : kept;
+}
+
+/** Whether the empty text matches the node, given the nodes that are known to be nullable. */
+function isNullable(node: GrammarNode, { lexemes }: CompiledGrammar, known: boolean[]): boolean {
   switch (node.kind) {
     case 'lexeme':
       return lexemes[node.lexeme]!.accept[0] === 1;
@@ -117,49 +139,48 @@ function mayBeEmpty(node: ProgramNode, { lexemes }: Program, known: boolean[]): 
   }
 }
 
-/** Nodes a node can begin with. */
-function beginnings(node: ProgramNode, empty: boolean[]): number[] {
+/** Nodes that a node can begin with. */
+function firstNodes(node: GrammarNode, nullable: boolean[]): number[] {
   if (node.kind === 'choice') return node.nodes;
   if (node.kind === 'repeat') return [node.node];
   if (node.kind !== 'sequence') return [];
-  const stop = node.nodes.findIndex((each) => !empty[each]);
+  const stop = node.nodes.findIndex((each) => !nullable[each]);
   return stop < 0 ? node.nodes : node.nodes.slice(0, stop + 1);
 }
 
-function refuseLeftRecursion(nodes: ProgramNode[], matches: boolean[], empty: boolean[]): void {
+/** Throws bad_request for a node that can begin with itself before any text, by a depth-first search. */
+function refuseLeftRecursion(nodes: GrammarNode[], productive: boolean[], nullable: boolean[]): void {
   const done = new Set<number>();
   const open = new Set<number>();
   for (let root = 0; root < nodes.length; root++) {
-    const stack = matches[root] ? [root] : [];
+    const stack = productive[root] ? [root] : [];
     for (let at = stack.at(-1); at !== undefined; at = stack.at(-1)) {
-      if (done.has(at)) {
-        stack.pop();
-      } else if (open.has(at)) {
+      if (done.has(at) || open.has(at)) {
         open.delete(at);
         done.add(at);
         stack.pop();
-      } else {
-        open.add(at);
-        for (const each of beginnings(nodes[at]!, empty)) {
-          if (open.has(each)) {
-            throw new EngineError(
-              'bad_request',
-              'a rule of the grammar begins with itself by way of others: write it as a repetition, as in item ("," item)*',
-            );
-          }
-          if (!done.has(each)) stack.push(each);
+        continue;
+      }
+      open.add(at);
+      for (const each of firstNodes(nodes[at]!, nullable)) {
+        if (open.has(each)) {
+          throw new GrammarError(
+            'bad_request',
+            'a rule of the grammar begins with itself by way of others: write it as a repetition, as in item ("," item)*',
+          );
         }
+        if (!done.has(each)) stack.push(each);
       }
     }
   }
 }
 
-/** Of what may be empty, the least count says nothing: fewer that are not empty do as well. */
-function withoutCount(node: Extract<ProgramNode, { kind: 'repeat' }>): ProgramNode {
-  if (node.max !== Infinity && node.max > MOST_EMPTY) {
-    throw new EngineError(
+/** A repetition of a nullable node without its lower bound: empty repeats reach any bound, so it matches the same texts. */
+function withoutMin(node: RepeatNode): RepeatNode {
+  if (node.max !== Infinity && node.max > MOST_NULLABLE) {
+    throw new GrammarError(
       'bad_request',
-      `the grammar repeats something that may be empty up to ${node.max} times: ${MOST_EMPTY} is the most, or leave the bound out`,
+      `the grammar repeats something that may be empty up to ${node.max} times: ${MOST_NULLABLE} is the most, or leave the bound out`,
     );
   }
   return { ...node, min: 0 };

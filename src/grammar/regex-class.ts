@@ -1,4 +1,4 @@
-// The sets of characters in a regular expression: [classes] and escapes.
+// The parser of character classes in regular expressions: [classes] and escapes.
 
 import { codePoints, complement, union, type CodePoints } from './code-points.ts';
 import { DIGIT, SPACE, unicodeProperty, WORD } from './unicode.ts';
@@ -6,7 +6,7 @@ import { DIGIT, SPACE, unicodeProperty, WORD } from './unicode.ts';
 export interface Reader {
   text: string;
   at: number;
-  /** Throws bad_request: what is there, and what to do. */
+  /** Throws bad_request that names what is there and a remedy. `at`: index in the text; left out: the current one. */
   fail(what: string, remedy: string, at?: number): never;
 }
 
@@ -20,7 +20,7 @@ const SETS: Record<string, CodePoints> = {
   S: complement(SPACE),
 };
 
-/** After a backslash at `from`: the characters it stands for. */
+/** Reads the escape after a backslash at `from`; returns the characters it stands for. */
 export function readEscape(reader: Reader, from: number): CodePoints {
   const letter = reader.text[reader.at];
   if (letter === undefined)
@@ -44,7 +44,7 @@ function readProperty(reader: Reader, from: number): CodePoints {
   return match[1] === 'p' ? set : complement(set);
 }
 
-/** The one character an escape stands for. */
+/** Reads the escape of a single character. */
 function readCode(reader: Reader, from: number): number {
   const rest = reader.text.slice(reader.at, reader.at + 16);
   const pair = /^u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})/.exec(rest);
@@ -77,7 +77,7 @@ function readCode(reader: Reader, from: number): number {
   return code;
 }
 
-/** After the [ at `from`, to its ]. */
+/** Reads a class after its [ at `from`, including its ]. */
 export function readClass(reader: Reader, from: number): CodePoints {
   const negative = reader.text[reader.at] === '^';
   if (negative) reader.at++;
@@ -106,7 +106,7 @@ export function readClass(reader: Reader, from: number): CodePoints {
   return negative ? complement(set) : set;
 }
 
-/** One character, or the set of an escape; `code` null where it can be no end of a range. */
+/** Reads a character, or an escape; `code` null: an escape of a set, which cannot bound a range. */
 function readMember(reader: Reader): { set: CodePoints; code: number | null } {
   const from = reader.at;
   const code = reader.text.codePointAt(from)!;

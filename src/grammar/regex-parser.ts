@@ -1,7 +1,7 @@
-// Reads the text of a regular expression into a tree. What a pattern may hold beyond JavaScript's u flag: a brace or bracket that
-// opens nothing stands for itself, and any punctuation may be escaped, since patterns from elsewhere do so.
+// The parser of regular expressions. Beyond JavaScript's syntax with the u flag it allows, for patterns from other languages, a brace or
+// bracket that opens nothing as a literal, and escapes of any punctuation.
 
-import { EngineError } from '../files/error.ts';
+import { GrammarError } from './grammar-error.ts';
 import { readClass, readEscape, type Reader } from './regex-class.ts';
 import { codePoints } from './code-points.ts';
 import type { Expression } from './expression.ts';
@@ -9,14 +9,15 @@ import { NOT_LINE_END } from './unicode.ts';
 
 export interface Alternative {
   rest: Expression;
-  /** Look-aheads at its start, in their order. */
-  looks: { inside: Expression; negative: boolean }[];
-  /** Begins with ^. */
+  /** Look-aheads at the start, in their order. */
+  lookaheads: { expression: Expression; negative: boolean }[];
+  /** Whether it begins with ^. */
   anchored: boolean;
-  /** Place of its first look-ahead. */
+  /** Index in the pattern of the first look-ahead. */
   at: number;
 }
 
+/** Most groups inside each other. */
 const DEEPEST = 200;
 const MOST_REPETITIONS = 100_000;
 
@@ -27,7 +28,7 @@ export function parseRegex(pattern: string): Alternative[] {
     at: 0,
     fail(what, remedy, at = reader.at) {
       const shown = JSON.stringify(pattern.length > 80 ? `${pattern.slice(0, 80)}…` : pattern);
-      throw new EngineError(
+      throw new GrammarError(
         'bad_request',
         `the regular expression ${shown} has ${what} at character ${at + 1}: ${remedy}`,
       );
@@ -41,17 +42,17 @@ export function parseRegex(pattern: string): Alternative[] {
 
 function readAlternative(reader: Reader): Alternative {
   const anchored = take(reader, '^');
-  const looks: Alternative['looks'] = [];
+  const lookaheads: Alternative['lookaheads'] = [];
   const { at } = reader;
   while (reader.text.startsWith('(?=', reader.at) || reader.text.startsWith('(?!', reader.at)) {
     const negative = reader.text[reader.at + 2] === '!';
     reader.at += 3;
-    looks.push({ inside: readChoice(reader, 1), negative });
+    lookaheads.push({ expression: readChoice(reader, 1), negative });
     if (!take(reader, ')')) reader.fail('a group that is not closed', 'add )');
   }
   const parts = readTerms(reader, 0);
   if (anchored) parts.unshift({ kind: 'assertion', assertion: 'start' });
-  return { rest: { kind: 'sequence', parts }, looks, anchored, at };
+  return { rest: { kind: 'sequence', parts }, lookaheads, anchored, at };
 }
 
 function readChoice(reader: Reader, depth: number): Expression {

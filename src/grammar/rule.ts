@@ -1,24 +1,23 @@
-// What a generated text may be, as a tree of plain data: the language between the front ends (regex, EBNF, JSON Schema, tools)
-// and the machine. Rules speak of characters; tokens and bytes are the machine's affair. The text matches a rule from its first
-// character to its last. A choice has no order: every alternative stays open until the text decides.
+// Rules, the syntax trees of grammars: the language that all front ends (JSON Schema, regular expressions, EBNF, structural tags, tool
+// formats) produce and the compiler reads. Plain data. A rule is about characters, and a text matches it from the first character to
+// the last. A choice is unordered: all alternatives that fit the text so far stay possible.
 
 import type { Dfa } from './dfa.ts';
 
 export type Rule =
-  /** These characters as they stand; '' is nothing at all. */
+  /** Exactly this text; '' matches the empty text. */
   | { type: 'text'; text: string }
   | RegularRule
-  /** This one token, by id: the only way to a special token. */
+  /** The token with this id; special tokens can only be asked for so. */
   | { type: 'token'; id: number }
   | { type: 'sequence'; rules: Rule[] }
-  /** One of them; of none: no text matches. */
+  /** One of the rules. An empty choice matches no text. */
   | { type: 'choice'; rules: Rule[] }
-  /** `max` may be Infinity. */
+  /** From `min` to `max` repeats; `max` may be Infinity. */
   | { type: 'repeat'; rule: Rule; min: number; max: number }
-  /** A rule by the name a scope around it gives it; recursion goes through here. */
+  /** The rule that the nearest enclosing scope names so. Recursion takes references. */
   | { type: 'reference'; name: string }
-  /** Names for `start` and for the rules themselves; an inner scope hides the names of an outer one. */
-  | { type: 'scope'; rules: Record<string, Rule>; start: Rule }
+  | ScopeRule
   /** Any JSON value. */
   | { type: 'json' }
   | StringRule
@@ -26,37 +25,44 @@ export type Rule =
   | ArrayRule
   | SetRule;
 
-/** A text the automaton accepts, as it stands. */
+/** Names that `start` and the rules themselves can refer to; an inner scope hides equal names of an outer one. */
+export interface ScopeRule {
+  type: 'scope';
+  rules: Record<string, Rule>;
+  start: Rule;
+}
+
+/** A text that the automaton accepts. */
 export interface RegularRule {
   type: 'regular';
   dfa: Dfa;
-  /** Characters at most, see BoundedText; left out: what the automaton says. */
+  /** Most characters, as in BoundedDfa; left out: the automaton alone decides. */
   longest?: number;
 }
 
-/** A JSON string, quotes included, each character raw or escaped as JSON allows. `dfa` judges the text that it stands for. */
+/** A JSON string with its quotes, each character raw or escaped as JSON allows. `dfa` accepts the text it stands for. */
 export interface StringRule {
   type: 'string';
-  /** Left out: every text. */
+  /** Left out: any text. */
   dfa?: Dfa;
   /** As for a regular rule. */
   longest?: number;
 }
 
-/** A JSON object with its properties in any order; no name comes twice. A name is judged by its text, escapes undone. */
+/** A JSON object with its properties in any order and distinct names. Names are compared without their escapes. */
 export interface ObjectRule {
   type: 'object';
-  /** Known names. `value` null: the name must not occur. */
+  /** Known names; `value` null: the name must not occur. */
   properties: { name: string; value: Rule | null }[];
-  /** Other names, each automaton apart from the others; a name that is in `properties` is never looked for here. */
+  /** Disjoint sets of other names. A name that is in `properties` belongs to none of them. */
   patterns: { names: Dfa; value: Rule | null }[];
-  /** The value of all names left; null: there are none. */
+  /** The value of all names that are in neither; null: such names must not occur. */
   rest: Rule | null;
-  /** Names that must occur; each is in `properties`. */
+  /** Names that must occur; all are in `properties`. */
   required: string[];
-  /** Where the first name occurs, the others must. All of them are in `properties`. */
+  /** The names that must occur where the name occurs that is their key. All are in `properties`. */
   dependentRequired: Record<string, string[]>;
-  /** Which names may occur at all, known ones too; null: every one. */
+  /** The names that may occur, known ones included; null: all. */
   names: Dfa | null;
   min: number;
   max: number;
@@ -65,28 +71,28 @@ export interface ObjectRule {
 /** A JSON array. */
 export interface ArrayRule {
   type: 'array';
-  /** The first elements; null: there is no such element, nor any after it. */
+  /** The first elements; null: neither this element nor any after it may exist. */
   prefix: (Element | null)[];
-  /** All after them; null: none. */
+  /** The elements after the prefix; null: none. */
   rest: Element | null;
   min: number;
   max: number;
-  /** How many elements match `contains`; left out: it is not asked, and elements are plain rules. */
+  /** Bounds on the number of elements that match `contains`; left out: not counted, and elements are plain rules. */
   contains?: { min: number; max: number };
 }
 
-/** A JSON array in any order of strings and literals, none of which comes twice. */
+/** A JSON array of distinct strings and literals, in any order. */
 export interface SetRule {
   type: 'set';
-  /** Strings among the elements, by their text; null: none. */
+  /** The texts of elements that are strings; null: no element is one. */
   strings: Dfa | null;
-  /** Elements that are no strings, each in its one spelling. */
+  /** The other elements, each in its only spelling. */
   literals: string[];
   min: number;
   max: number;
 }
 
-/** With `contains`: the values that match it, and those that do not; null: there are none. Together they are the element. */
+/** With `contains`, the values of the element that match it, and those that do not; null: no value does. */
 export type Element = Rule | { matching: Rule | null; other: Rule | null };
 
 export const text = (characters: string): Rule => ({ type: 'text', text: characters });
@@ -109,7 +115,7 @@ export const string = (dfa?: Dfa, longest = Infinity): Rule => ({
   ...(longest < Infinity && { longest }),
 });
 
-/** Any object, until members say otherwise. */
+/** An object; members that are left out restrict nothing. */
 export const object = (members: Partial<Omit<ObjectRule, 'type'>> = {}): ObjectRule => ({
   type: 'object',
   properties: [],
@@ -123,7 +129,7 @@ export const object = (members: Partial<Omit<ObjectRule, 'type'>> = {}): ObjectR
   ...members,
 });
 
-/** Any array, until members say otherwise. */
+/** An array; members that are left out restrict nothing. */
 export const array = (members: Partial<Omit<ArrayRule, 'type'>> = {}): ArrayRule => ({
   type: 'array',
   prefix: [],

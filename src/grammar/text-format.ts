@@ -1,38 +1,38 @@
-// A text as a tree of formats: what the structural tags of xgrammar and the servers on it mean by `format`, member by member.
+// A text as a tree of formats: the `format` of structural tags as xgrammar and the servers built on it define it, member by member.
 
 export type TextFormat =
   | { type: 'const_string'; value: string }
-  /** `any_order`: properties may come in any order, which they may here in any case. */
+  /** `any_order`: properties may come in any order; they always may here. */
   | { type: 'json_schema'; json_schema: unknown; style?: 'json'; any_order?: boolean }
-  /** Without the texts of `excludes`; of at most `max_chars` characters. */
+  /** Free text of at most `max_chars` characters that contains none of `excludes`. */
   | { type: 'any_text'; excludes?: string[]; max_chars?: number | null }
   | { type: 'regex'; pattern: string }
   | { type: 'grammar'; grammar: string }
   | TokenFormat
   | { type: 'sequence' | 'or'; elements: TextFormat[] }
   | { type: 'optional' | 'plus' | 'star'; content: TextFormat }
-  /** `max` -1: without end. */
+  /** `max` -1: no upper bound. */
   | { type: 'repeat'; min: number; max: number; content: TextFormat }
   | TagFormat
-  /** Free text; what comes to a trigger goes on as one of the tags. `at_least_one`: it begins with a tag. */
+  /** Free text in which a trigger must continue as one of the tags. `at_least_one`: the text begins with a tag. */
   | TriggeredTagsFormat
-  /** Tags and nothing else, `separator` between them. */
+  /** Tags with `separator` between them and no other text. */
   | ({ type: 'tags_with_separator'; separator: string } & Tags)
-  /** Free text; after a pattern comes its format. Without `loop` the text ends after the first. Ends of tags around do not bind it. */
+  /** Free text in which each pattern is followed by its format. `loop` false: the text ends after the first. Ends of enclosing tags do not apply. */
   | { type: 'dispatch'; rules: [pattern: string, format: TextFormat][]; loop?: boolean; excludes?: string[] };
 
-/** One token, by its id. */
+/** A single token, by its id. */
 export interface TokenFormat {
   type: 'token';
   token: number;
 }
 
-/** Free text in `content` ends where the first end stands. */
+/** Free text in `content` ends at the first occurrence of an end. */
 export interface TagFormat {
   type: 'tag';
   begin: string | TokenFormat;
   content: TextFormat;
-  /** Or one of several. */
+  /** One end, or one of several. */
   end: string | string[] | TokenFormat;
 }
 

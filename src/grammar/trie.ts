@@ -1,35 +1,35 @@
-// The vocabulary as a tree of bytes, flattened in the order of a walk: a node, then all below it. Tokens that begin alike are judged
-// together, and a node that leads nowhere is left with everything below it.
+// The vocabulary as a trie of bytes, flattened in preorder: a node, then its subtree. A traversal judges tokens with a common prefix
+// together, and skips the subtree of a node that no match takes.
 
 export interface Trie {
-  /** Node 0 is the root. */
+  /** Number of nodes; node 0 is the root. */
   nodes: number;
-  /** [nodes]: the byte that leads to it. */
+  /** [nodes]: the byte on the edge to the node. */
   byte: Uint8Array;
   /** [nodes]: bytes from the root. */
   depth: Uint16Array;
-  /** [nodes]: the first node that is not below it. */
-  end: Int32Array;
-  /** [nodes]: the node above. */
+  /** [nodes]: the first node after the subtree. */
+  subtreeEnd: Int32Array;
   parent: Int32Array;
-  /** [nodes]: bytes of the longest token at or below it. */
+  /** [nodes]: bytes of the longest token in the subtree. */
   longest: Uint16Array;
-  /** [nodes]: the token of these bytes, or -1. */
+  /** [nodes]: a token with exactly these bytes, or -1. */
   token: Int32Array;
-  /** [vocabulary]: another token of the same bytes, or -1. */
-  same: Int32Array;
+  /** [vocabulary]: another token with the same bytes, or -1: a linked list from `token`. */
+  sameBytes: Int32Array;
+  /** Bytes of the longest token. */
   deepest: number;
 }
 
-/** Bytes of the longest token that a grammar offers. */
-const LONGEST = 4096;
+/** Longer tokens are left out: no grammar offers them. */
+const MOST_TOKEN_BYTES = 4096;
 
-/** Tokens without bytes are left out. */
+/** The trie of the tokens `ids`; those without bytes are left out. `size`: tokens of the vocabulary. */
 export function createTrie(ids: readonly number[], bytesOf: (id: number) => Uint8Array, size: number): Trie {
   const texts = joined(ids, bytesOf);
-  const { data, from, to } = texts;
+  const { from, to } = texts;
   const order = inByteOrder(texts);
-  /** Bytes that each has in common with the one before it. */
+  /** Length of the common prefix of each text and the one before it. */
   const shared = order.map((text, i) => (i === 0 ? 0 : sharedBytes(texts, order[i - 1]!, text)));
   let nodes = 1;
   let deepest = 0;
@@ -41,21 +41,27 @@ export function createTrie(ids: readonly number[], bytesOf: (id: number) => Uint
     nodes,
     byte: new Uint8Array(nodes),
     depth: new Uint16Array(nodes),
-    end: new Int32Array(nodes),
+    subtreeEnd: new Int32Array(nodes),
     parent: new Int32Array(nodes),
     longest: new Uint16Array(nodes),
     token: new Int32Array(nodes).fill(-1),
-    same: new Int32Array(size).fill(-1),
+    sameBytes: new Int32Array(size).fill(-1),
     deepest,
   };
-  const { byte, depth, end, parent, longest, token, same } = trie;
-  // Nodes on the way to the last one.
+  fillNodes(trie, texts, order, shared);
+  return trie;
+}
+
+function fillNodes(trie: Trie, texts: Texts, order: Int32Array, shared: Int32Array): void {
+  const { nodes, byte, depth, subtreeEnd, parent, longest, token, sameBytes, deepest } = trie;
+  const { data, from, to } = texts;
+  // Nodes on the path to the latest one.
   const path = new Int32Array(deepest + 1);
   let length = 0;
   let made = 1;
   for (let i = 0; i < order.length; i++) {
     const begin = from[order[i]!]!;
-    for (; length > shared[i]!; length--) end[path[length]!] = made;
+    for (; length > shared[i]!; length--) subtreeEnd[path[length]!] = made;
     for (; begin + length < to[order[i]!]!; made++) {
       parent[made] = path[length]!;
       byte[made] = data[begin + length]!;
@@ -64,19 +70,18 @@ export function createTrie(ids: readonly number[], bytesOf: (id: number) => Uint
     }
     const node = path[length]!;
     const id = texts.ids[order[i]!]!;
-    same[id] = token[node]!;
+    sameBytes[id] = token[node]!;
     token[node] = id;
   }
-  for (; length >= 0; length--) end[path[length]!] = nodes;
+  for (; length >= 0; length--) subtreeEnd[path[length]!] = nodes;
   for (let node = nodes - 1; node > 0; node--) {
-    // What has nothing below it is a token.
+    // A leaf is the end of a token.
     if (longest[node] === 0) longest[node] = depth[node]!;
     longest[parent[node]!] = Math.max(longest[parent[node]!]!, longest[node]!);
   }
-  return trie;
 }
 
-/** Byte strings in one array; the bytes of text i are from `from[i]` to `to[i]`. */
+/** Byte strings in one array: the bytes of text i are those from `from[i]` to `to[i]`. */
 interface Texts {
   ids: Int32Array;
   data: Uint8Array;
@@ -92,7 +97,7 @@ function joined(ids: readonly number[], bytesOf: (id: number) => Uint8Array): Te
   let end = 0;
   for (const id of ids) {
     const bytes = bytesOf(id);
-    if (bytes.length === 0 || bytes.length > LONGEST) continue;
+    if (bytes.length === 0 || bytes.length > MOST_TOKEN_BYTES) continue;
     if (end + bytes.length > data.length) {
       const larger = new Uint8Array(2 * data.length);
       larger.set(data);
@@ -108,12 +113,12 @@ function joined(ids: readonly number[], bytesOf: (id: number) => Uint8Array): Te
   return { ids: kept.subarray(0, count), data, from, to };
 }
 
-/** Ranges of fewer texts are sorted by comparing them. */
+/** Ranges of fewer texts are sorted by insertion. */
 const FEW = 24;
-/** Above the number of a text in a key to sort by: so many tokens there may be. */
+/** Most tokens. A sort key is four bytes times this number, plus the number of the text. */
 const MOST_TEXTS = 2 ** 20;
 
-/** Numbers of the texts, sorted by their bytes: by four of them, then each range of equals by the next four. */
+/** Numbers of the texts sorted by their bytes: by the first four, then each range of equals by the next four. */
 function inByteOrder(texts: Texts): Int32Array {
   const { data, from, to } = texts;
   const order = from.map((_, i) => i);
@@ -137,8 +142,8 @@ function inByteOrder(texts: Texts): Int32Array {
     for (let i = begin, first = begin; i < end; i++) {
       if (i + 1 < end && Math.floor(keys[i + 1]! / MOST_TEXTS) === Math.floor(keys[first]! / MOST_TEXTS))
         continue;
-      // As long as all that there may be: the same text, or zeros at its end.
-      if (at + 4 < LONGEST) todo.push([first, i + 1, at + 4]);
+      // Past the length limit equals are the same text, or differ in zeros at the end.
+      if (at + 4 < MOST_TOKEN_BYTES) todo.push([first, i + 1, at + 4]);
       first = i + 1;
     }
   }
@@ -168,14 +173,16 @@ function sharedBytes({ data, from, to }: Texts, a: number, b: number): number {
   return shared;
 }
 
-/** Where bytes lead, a character each; -1: no token begins so. */
+/** The node of a byte string, one byte per UTF-16 unit; -1: no token begins so. */
 export function nodeAt(trie: Trie, bytes: string): number {
   let node = 0;
   for (let at = 0; at < bytes.length && node >= 0; at++) node = childOf(trie, node, bytes.charCodeAt(at));
   return node;
 }
 
+/** The child for a byte; -1: none. */
 export function childOf(trie: Trie, node: number, byte: number): number {
-  for (let at = node + 1; at < trie.end[node]!; at = trie.end[at]!) if (trie.byte[at] === byte) return at;
+  for (let at = node + 1; at < trie.subtreeEnd[node]!; at = trie.subtreeEnd[at]!)
+    if (trie.byte[at] === byte) return at;
   return -1;
 }

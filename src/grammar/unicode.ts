@@ -1,4 +1,4 @@
-// Sets of characters that regular expressions name. What a Unicode property holds is asked of the JavaScript engine's own
+// The named sets of characters of regular expressions. The members of Unicode properties are found with the JavaScript engine's own
 // regular expressions, so that both agree.
 
 import { codePoints, complement, type CodePoints } from './code-points.ts';
@@ -17,13 +17,13 @@ export const SPACE = codePoints(
   [0x3000, 0x3000],
   [0xfeff, 0xfeff],
 );
-/** What `.` takes. */
+/** The characters that `.` matches. */
 export const NOT_LINE_END = complement(codePoints([0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]));
 
-/** Those that exist, which are some hundred. */
+/** The properties read so far; a few hundred exist. */
 const properties = new Map<string, CodePoints>();
 
-/** Characters of \p{name}, or null where there is no such property. Some 10 ms at a name's first use. */
+/** The characters of \p{name}; null: no such property. The first use of a name takes some 10 ms. */
 export function unicodeProperty(name: string): CodePoints | null {
   const found = properties.get(name) ?? readProperty(name);
   if (found !== null) properties.set(name, found);
@@ -38,26 +38,26 @@ function readProperty(name: string): CodePoints | null {
   } catch {
     return null;
   }
-  const read = (texts ??= TOLD_APART.map(([from, to]) => charactersOf(from, to)));
+  const read = (texts ??= DISTINGUISHED.map(([from, to]) => charactersOf(from, to)));
   const ranges = read.flatMap((text) =>
     Array.from(text.matchAll(runs), ([run]): [number, number] => {
       const first = run.codePointAt(0)!;
       return [first, first + (first > 0xffff ? run.length / 2 : run.length) - 1];
     }),
   );
-  const alike = ALIKE.filter(([first]) => String.fromCodePoint(first).search(runs) === 0);
-  return codePoints(...ranges, ...alike);
+  const uniform = UNIFORM.filter(([first]) => String.fromCodePoint(first).search(runs) === 0);
+  return codePoints(...ranges, ...uniform);
 }
 
 const PLANE = 0x10000;
-/** Characters that properties tell apart: [from, to). Other planes are unassigned, or for private use throughout. */
-const TOLD_APART: [number, number][] = [
+/** Ranges [from, to) whose characters differ in their properties. The other planes are unassigned, or for private use throughout. */
+const DISTINGUISHED: [number, number][] = [
   [0, 0xd800],
   [0xe000, PLANE],
   ...[1, 2, 3, 14].map((plane): [number, number] => [plane * PLANE, (plane + 1) * PLANE]),
 ];
-/** All the same to any property: [first, last]. The last two of a plane are no characters. */
-const ALIKE = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16].flatMap((plane): [number, number][] => [
+/** Ranges [first, last] whose characters have equal properties; the last two code points of each plane are noncharacters. */
+const UNIFORM = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16].flatMap((plane): [number, number][] => [
   [plane * PLANE, plane * PLANE + 0xfffd],
   [plane * PLANE + 0xfffe, plane * PLANE + 0xffff],
 ]);

@@ -1,9 +1,9 @@
 // Large grammars: those that have a fast way compile, and all others are refused in their time, whatever stage it runs out in.
 
 import { describe, expect, it } from 'vitest';
-import { EngineError } from '../../src/files/error.ts';
+import { GrammarError } from '../../src/grammar/grammar-error.ts';
 import type { TextConstraint } from '../../src/grammar/text-constraint.ts';
-import { createGrammar, type Grammar } from '../../src/grammar/grammar.ts';
+import { Grammar } from '../../src/grammar/grammar.ts';
 import { compileConstraint } from './compile-constraint.ts';
 import { smallVocabulary } from './small-vocabulary.ts';
 
@@ -100,7 +100,7 @@ describe('compile, and take exactly what they should', () => {
   };
   it.each(Object.entries(cases))('%s', (_name, [source, yes, no]) => {
     const program = compileConstraint(source, vocabulary.available);
-    const grammar = createGrammar(program, vocabulary);
+    const grammar = new Grammar(program, vocabulary);
     for (const text of yes) expect([text, accepts(grammar, text)]).toEqual([text, true]);
     for (const text of no) expect([text, accepts(grammar, text)]).toEqual([text, false]);
   });
@@ -146,7 +146,7 @@ describe('end in their time', () => {
       failure = error;
     }
     expect(performance.now() - begun).toBeLessThan(milliseconds + SLACK);
-    expect(failure).toBeInstanceOf(EngineError);
-    expect((failure as EngineError).code).toMatch(/^(?:timed_out|bad_request)$/);
+    expect(failure).toBeInstanceOf(GrammarError);
+    expect((failure as GrammarError).code).toMatch(/^(?:timed_out|bad_request)$/);
   });
 });

@@ -3,7 +3,7 @@
 import { expect } from 'vitest';
 import { compile } from '../../src/grammar/compile.ts';
 import { limits } from '../../src/grammar/dfa.ts';
-import { createGrammar, type Grammar } from '../../src/grammar/grammar.ts';
+import { Grammar } from '../../src/grammar/grammar.ts';
 import { compileConstraint } from './compile-constraint.ts';
 import type { Rule } from '../../src/grammar/rule.ts';
 import type { TextConstraint } from '../../src/grammar/text-constraint.ts';
@@ -39,9 +39,9 @@ export const vocabulary = smallVocabulary(WORDS);
 const utf8 = new TextEncoder();
 
 export const grammarOf = (rule: Rule): Grammar =>
-  createGrammar(compile(rule, vocabulary.available, limits()), vocabulary);
+  new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 export const grammarFor = (constraint: TextConstraint): Grammar =>
-  createGrammar(compileConstraint(constraint, vocabulary.available), vocabulary);
+  new Grammar(compileConstraint(constraint, vocabulary.available), vocabulary);
 const maskOf = (constraint: ReturnType<Grammar['start']>): number[] => {
   const bits = new Uint32Array(Math.ceil(vocabulary.size / 32));
   constraint.mask(bits);

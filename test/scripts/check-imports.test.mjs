@@ -24,8 +24,10 @@ describe('imports only go down', () => {
     expect(check('files/a.ts', "import '../gpu/a.ts';")).toHaveLength(1);
   });
 
-  it('opens files/error.ts to every room', () => {
+  it('opens files/error.ts to every room but a closed one', () => {
     expect(check('gpu/a.ts', "import { EngineError } from '../files/error.ts';")).toEqual([]);
+    expect(check('grammar/a.ts', "import { EngineError } from '../files/error.ts';")).toHaveLength(1);
+    expect(check('grammar/a.ts', "import { LRUCache } from 'lru-cache';")).toHaveLength(1);
   });
 
   it('holds models to types of gpu and files', () => {

@@ -122,7 +122,7 @@ function wholeWords({ step, ends }: Automaton, trie: Trie, size: number): Uint32
     if (ends[state] === 0) node++;
     else {
       eachBelow(trie, node, (id) => void (bits[id >> 5]! |= 1 << (id & 31)));
-      node = trie.end[node]!;
+      node = trie.subtreeEnd[node]!;
     }
   }
   return bits;
@@ -139,12 +139,12 @@ function endingWords({ step, depth, ends }: Automaton, trie: Trie, from: number)
     stateAt[at] = state;
     const isEnd = ends[state] === 1 && depth[state]! > at;
     if (isEnd) found.push(node);
-    node = isEnd || depth[state]! <= at ? trie.end[node]! : node + 1;
+    node = isEnd || depth[state]! <= at ? trie.subtreeEnd[node]! : node + 1;
   }
   return found;
 }
 
 function eachBelow(trie: Trie, from: number, take: (id: number) => void): void {
-  for (let node = from; node < trie.end[from]!; node++)
-    for (let id = trie.token[node]!; id >= 0; id = trie.same[id]!) take(id);
+  for (let node = from; node < trie.subtreeEnd[from]!; node++)
+    for (let id = trie.token[node]!; id >= 0; id = trie.sameBytes[id]!) take(id);
 }

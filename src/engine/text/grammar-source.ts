@@ -1,19 +1,20 @@
 // The grammars that a text model compiles: the constraint of a text, or the form of a whole reply with its tool calls. Pure; it runs
 // in whichever thread compiles.
 
+import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import type { Limits } from '../../grammar/dfa.ts';
 import { compileWithin, ruleOfConstraint, type CompileOptions } from '../../grammar/front-end.ts';
-import type { Program } from '../../grammar/program.ts';
 import type { Rule } from '../../grammar/rule.ts';
 import { lenientRule } from '../../grammar/schema/lenient-rule.ts';
 import { ruleOfSchema } from '../../grammar/schema/schema-rule.ts';
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
+import { withEngineErrors } from './grammar-error.ts';
 import { ruleOfReply, type ReplyGrammar } from './output/reply-rule.ts';
 
 /** The constraint of a text or of a whole reply, as plain data. */
 export type GrammarSource = TextConstraint | ReplyGrammar;
 
-/** Throws bad_request that names the member at fault. */
+/** Throws an error with the code bad_request that names the member at fault. */
 export function ruleOfSource(source: GrammarSource, limits: Limits): Rule {
   if (source.type !== 'reply') return ruleOfConstraint(source, limits);
   return ruleOfReply(source, {
@@ -23,11 +24,11 @@ export function ruleOfSource(source: GrammarSource, limits: Limits): Rule {
   });
 }
 
-/** Compiles a grammar source, a constraint or a whole reply; see compileWithin. */
-export function compileProgram(
+/** Compiles a constraint or a whole reply; see compileWithin. Throws EngineErrors: bad_request, or timed_out. */
+export function compileSource(
   source: GrammarSource,
   available: Uint8Array,
   options?: CompileOptions,
-): Program {
-  return compileWithin((limits) => ruleOfSource(source, limits), available, options);
+): CompiledGrammar {
+  return withEngineErrors(() => compileWithin((limits) => ruleOfSource(source, limits), available, options));
 }

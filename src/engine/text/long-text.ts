@@ -12,10 +12,11 @@ import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Port } from '../session/port.ts';
 import { TaskThreads, type FromTaskThread, type TaskAnswer } from '../task-threads.ts';
 import { toWire } from '../session/wire-error.ts';
-import { LONGEST } from '../../grammar/dfa.ts';
-import { compileProgram, type GrammarSource } from './grammar-source.ts';
-import type { CompileProgram } from './grammars.ts';
-import type { Program } from '../../grammar/program.ts';
+import { MOST_MILLISECONDS } from '../../grammar/dfa.ts';
+import { withEngineErrors } from './grammar-error.ts';
+import { compileSource, type GrammarSource } from './grammar-source.ts';
+import type { CompileSource } from './grammar-cache.ts';
+import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import { stopTables, type StopTable } from '../../grammar/stops/stop-table.ts';
 
 /** UTF-16 units from which a text counts as long: some 20 ms of tokenizing. */
@@ -36,7 +37,7 @@ export interface Stage {
 export const STAGES: readonly Stage[] = [
   { milliseconds: 200, threads: 2, memory: 128 },
   { milliseconds: 500, threads: 1, memory: 256, idle: 5000 },
-  { milliseconds: LONGEST, threads: 1, memory: 512, idle: 5000 },
+  { milliseconds: MOST_MILLISECONDS, threads: 1, memory: 512, idle: 5000 },
 ];
 
 /** Milliseconds that the first grammar of a thread may take in any stage. */
@@ -53,8 +54,8 @@ export interface LongTextEncoder {
 }
 
 export interface TextThread extends LongTextEncoder {
-  /** See compileProgram. Throws cancelled where `signal` aborts. */
-  compile: CompileProgram;
+  /** See compileSource. Throws cancelled where `signal` aborts. */
+  compile: CompileSource;
 }
 
 type Task =
@@ -97,13 +98,13 @@ export function serveTokenizer(port: Port, openFolder: (path: string) => Promise
     found.catch(() => speeches.delete(path));
     return found;
   };
-  const run = async (task: Task): Promise<number[] | string | Program | StopTable[]> => {
-    if (task.kind === 'stops') return stopTables(task.patterns);
+  const run = async (task: Task): Promise<number[] | string | CompiledGrammar | StopTable[]> => {
+    if (task.kind === 'stops') return withEngineErrors(() => stopTables(task.patterns));
     if (task.kind === 'compile') {
       // The first one waits for the JavaScript engine to compile the compiler.
       const milliseconds = Math.max(task.milliseconds, isFirst ? FIRST_TIME : 0);
       isFirst = false;
-      return compileProgram(task.constraint, task.available, { ...task, milliseconds });
+      return compileSource(task.constraint, task.available, { ...task, milliseconds });
     }
     const { tokenizer, template } = await speech(task.path);
     if (task.kind === 'render') return template.render(task.rendering);
@@ -164,7 +165,7 @@ export function connectTokenizer(path: string, connect: (memory?: number) => Por
             first: Math.max(milliseconds, FIRST_TIME),
             signal,
             stop,
-          })) as Program;
+          })) as CompiledGrammar;
         } catch (error) {
           const isOver = error instanceof EngineError && TOO_MUCH.includes(error.code);
           if (!isOver || milliseconds === STAGES.at(-1)!.milliseconds) throw refusal(error);

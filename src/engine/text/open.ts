@@ -18,7 +18,7 @@ import { DEFAULTS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
 import { contextNotes, endTokens, modelName, samplingDefaults } from './defaults.ts';
 import { CacheTiers } from './cache/cache-tiers.ts';
-import { createGrammars } from './grammars.ts';
+import { GrammarCache } from './grammar-cache.ts';
 import { createVocabulary } from '../../grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
 import { createAdapters } from './adapters.ts';
@@ -171,7 +171,7 @@ function requestContext(
     name: modelName(options.model),
     longText: thread,
     // Made now, as no request may wait for another one's first grammar.
-    grammars: createGrammars(
+    grammars: new GrammarCache(
       createVocabulary(speech.tokenizer, vocabulary, speech.endIds),
       thread?.compile ?? null,
     ),

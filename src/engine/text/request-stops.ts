@@ -1,20 +1,32 @@
-// What ends the choices of a request. Expressions that take long to compile would hold up every running stream: another thread
-// makes their tables.
+// The stops of a request's choices. Expressions that compile slowly would delay every running stream, so another thread compiles them.
 
+import { stopPattern, type StopAutomata } from '../../grammar/stops/stop-automaton.ts';
+import {
+  checkStopLength,
+  quickStopTables,
+  stopTables,
+  type StopTable,
+} from '../../grammar/stops/stop-table.ts';
+import { stopText } from '../../grammar/stops/stop-text.ts';
+import { withEngineErrors } from './grammar-error.ts';
 import type { LongTextEncoder } from './long-text.ts';
 import type { TextRequest } from './text-request.ts';
-import { stopPattern, type StopAutomata } from '../../grammar/stops/stop-automaton.ts';
-import { checkStopLength, quickStopTables, stopTables } from '../../grammar/stops/stop-table.ts';
-import { stopText } from '../../grammar/stops/stop-text.ts';
 
-/** `away`: see stopTables; null: there is no other thread. Throws bad_request. */
+/** `away` compiles in another thread; null: there is none. Throws bad_request, and cancelled where `signal` aborts. */
 export async function stopsOf(
   { stop = [], stopRegex = [] }: TextRequest,
   away: LongTextEncoder['stops'] | null,
   signal?: AbortSignal,
 ): Promise<StopAutomata[]> {
-  checkStopLength(stopRegex);
-  const tables =
-    quickStopTables(stopRegex) ?? (away === null ? stopTables(stopRegex) : await away(stopRegex, signal));
-  return [...stop.map(stopText), ...tables.map((table, i) => stopPattern(table, `stopRegex.${i}`))];
+  const quick = withEngineErrors(() => {
+    checkStopLength(stopRegex);
+    return quickStopTables(stopRegex);
+  });
+  const slow = async (): Promise<StopTable[]> =>
+    away === null ? withEngineErrors(() => stopTables(stopRegex)) : away(stopRegex, signal);
+  const tables = quick ?? (await slow());
+  return withEngineErrors(() => [
+    ...stop.map(stopText),
+    ...tables.map((table, i) => stopPattern(table, `stopRegex.${i}`)),
+  ]);
 }

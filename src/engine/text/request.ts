@@ -11,7 +11,7 @@ import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/t
 import { fitTurns } from './fitting.ts';
 import type { Constraint } from './constraint.ts';
 import type { Grammar } from '../../grammar/grammar.ts';
-import type { Grammars } from './grammars.ts';
+import type { GrammarCache } from './grammar-cache.ts';
 import { LONG_TEXT, type LongTextEncoder } from './long-text.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
 import { holdCalls, withHeldCalls } from './output/held-calls.ts';
@@ -34,7 +34,7 @@ import { createTokenCounts } from './token-counts.ts';
 export interface RequestContext extends ReplyContext {
   /** For texts that would hold up the thread; null: there is no other. */
   longText: LongTextEncoder | null;
-  grammars: Grammars;
+  grammars: GrammarCache;
   vocabulary: number;
   contextLength: number;
   endIds: readonly number[];

@@ -5,6 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
 import type { Placement } from './cache/placement.ts';
 import type { Constraint } from './constraint.ts';
+import { fromGrammarError } from './grammar-error.ts';
 import type { Piece } from './piece.ts';
 import type { Progress } from './progress.ts';
 import type { Recorder } from './recorder.ts';
@@ -173,7 +174,9 @@ export class Sequence {
   }
 }
 
-export function asEngineError(cause: unknown): EngineError {
+/** Any failure as an EngineError; one that is not the product's own has the code `internal`. */
+export function asEngineError(failure: unknown): EngineError {
+  const cause = fromGrammarError(failure);
   if (cause instanceof EngineError) return cause;
   return new EngineError('internal', cause instanceof Error ? cause.message : String(cause), { cause });
 }

@@ -1,7 +1,7 @@
 // Lark grammars as regular expressions: every rule is written out where it is used, so one that uses itself is refused. Read are
 // rules, terminals, strings, expressions, ranges, ( ) [ ] | ? * + ~n..m, aliases, priorities, and imports of common terminals.
 
-import { EngineError } from '../../files/error.ts';
+import { GrammarError } from '../grammar-error.ts';
 import { fromPython, type Refuse } from './python-regex.ts';
 
 const TOKENS = new RegExp(
@@ -82,7 +82,7 @@ export const regexToRegex = (pattern: string, param: string): string => fromPyth
 
 function refuseAt(param: string): Refuse {
   return (what) => {
-    throw new EngineError('unsupported', `${param} ${what}`, { param });
+    throw new GrammarError('unsupported', `${param} ${what}`, { param });
   };
 }
 

@@ -4,7 +4,7 @@
 import { describe, isObject } from './document.ts';
 import type { Context } from './context.ts';
 import { ANY_OBJECT } from './object-shape.ts';
-import type { Reader } from './reader.ts';
+import type { Reader } from './keyword-reader.ts';
 import { ANY_SHAPE, NO_SHAPE } from './shape.ts';
 import { ANY, NONE, type Term } from './term.ts';
 

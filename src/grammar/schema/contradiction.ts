@@ -1,6 +1,6 @@
 // Where a schema that no value fulfils goes wrong: the innermost subschema that nothing fulfils and that what is around it needs.
 
-import { aliveTerms } from './alive.ts';
+import { aliveTerms } from './inhabited.ts';
 import type { Context } from './context.ts';
 import { isObject, type SchemaDocument, type SchemaNode } from './document.ts';
 

@@ -1,7 +1,7 @@
 // A schema document: every subschema with its place, its resource ($id) and its anchors, and how references find them.
 // Nothing is fetched: a reference that leaves the document is refused.
 
-import { EngineError } from '../../files/error.ts';
+import { GrammarError } from '../grammar-error.ts';
 import { draftOf, idKeyword, keywordsOf, LATEST, refStandsAlone, type Draft } from './draft.ts';
 
 export type SchemaObject = Record<string, unknown>;
@@ -75,7 +75,7 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
   function refuseAt(at: string, why: string, remedy: string, keyword: string | null = null): never {
     const whole = keyword === null ? at : `${at}/${keyword}`;
     const place = whole === '' ? path : `${path} at #${whole}`;
-    const refusal = new EngineError('bad_request', `${place}: ${why}; ${remedy}`, { param: path });
+    const refusal = new GrammarError('bad_request', `${place}: ${why}; ${remedy}`, { param: path });
     places.set(refusal, { pointer: at, keyword });
     throw refusal;
   }

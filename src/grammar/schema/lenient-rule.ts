@@ -1,7 +1,7 @@
 // A schema as far as it can be enforced, for those that are not strict: what is refused is left out, keyword by keyword, and all
 // else holds.
 
-import { isOver, LONGEST, type Limits } from '../dfa.ts';
+import { isOver, MOST_MILLISECONDS, type Limits } from '../dfa.ts';
 import type { Rule } from '../rule.ts';
 import { isObject, refusedPlace, type RefusedPlace, type SchemaObject } from './document.ts';
 import { ruleOfSchema, type SchemaOptions } from './schema-rule.ts';
@@ -29,7 +29,7 @@ export function lenientRule(schema: unknown, { path, limits }: Required<SchemaOp
 
 /** The last time that a grammar is tried, half of what is left is for less of the schema. */
 function shareOf(limits: Limits): Limits {
-  if (limits.milliseconds < LONGEST) return limits;
+  if (limits.milliseconds < MOST_MILLISECONDS) return limits;
   const now = performance.now();
   return { ...limits, deadline: limits.deadline === Infinity ? Infinity : now + (limits.deadline - now) / 2 };
 }

@@ -1,26 +1,26 @@
 // The spellings of a set of numbers as an automaton: plain decimals, and an exponent where JSON.stringify writes one. With a step
 // that does not divide 100,000, numbers from 1e21 on have no spelling with an exponent.
 
-import type { BoundedText } from '../bounded.ts';
+import type { BoundedDfa } from '../length-bound.ts';
 import { uniteAll } from '../determinize.ts';
 import { isEmpty, type Limits } from '../dfa.ts';
-import { INTEGER, NUMBER } from '../json-text.ts';
+import { INTEGER, NUMBER } from '../json-syntax.ts';
 import { decimalOf, isMultiple, type Decimal } from './decimal.ts';
-import { exponentDfa, SMALLEST_PLAIN } from './exponent.ts';
-import { plainText } from './plain-number.ts';
+import { exponentDfa, SMALLEST_PLAIN } from './exponent-dfa.ts';
+import { plainText } from './decimal-dfa.ts';
 import { ALL_NUMBERS, INTEGERS, type NumberPiece, type NumberSet } from './number-set.ts';
-import { wordsDfa } from '../words.ts';
+import { wordsDfa } from '../word-dfa.ts';
 
-const made = new WeakMap<NumberSet, BoundedText[]>();
+const made = new WeakMap<NumberSet, BoundedDfa[]>();
 
 // The two sets that most schemas ask for, without the detour over bounds.
-const USUAL = new Map<NumberSet, BoundedText[]>([
+const USUAL = new Map<NumberSet, BoundedDfa[]>([
   [ALL_NUMBERS, [{ dfa: NUMBER, longest: Infinity }]],
   [INTEGERS, [{ dfa: INTEGER, longest: Infinity }]],
 ]);
 
 /** One of these texts each; none of none. */
-export function numberTexts(set: NumberSet, bounds: Limits): BoundedText[] {
+export function numberTexts(set: NumberSet, bounds: Limits): BoundedDfa[] {
   let found = USUAL.get(set) ?? made.get(set);
   if (found === undefined) {
     const single = set.filter(({ min, max }) => min === max).map(({ min }) => String(min));
@@ -37,7 +37,7 @@ export function numberTexts(set: NumberSet, bounds: Limits): BoundedText[] {
   return found;
 }
 
-function pieceTexts(piece: NumberPiece, bounds: Limits): BoundedText[] {
+function pieceTexts(piece: NumberPiece, bounds: Limits): BoundedDfa[] {
   const { min, max, step, not } = piece;
   // What JSON.stringify writes with an exponent of 21 or more is a multiple of 100,000.
   const large = not.length === 0 && (step === null || isMultiple(decimalOf(1e5), step));

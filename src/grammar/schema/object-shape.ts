@@ -3,7 +3,7 @@
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
 import type { Context } from './context.ts';
 import { ANY, NONE, type Term } from './term.ts';
-import { wordsDfa } from '../words.ts';
+import { wordsDfa } from '../word-dfa.ts';
 
 export interface NameClass {
   readonly names: Dfa;

@@ -5,7 +5,7 @@
 // at all) → rules, one a term.
 
 import { ANY_TEXT, isEmpty, limits, TooLarge, type Limits } from '../dfa.ts';
-import { MARKS } from '../json-text.ts';
+import { PUNCTUATION } from '../json-syntax.ts';
 import {
   anyJson,
   array,
@@ -20,13 +20,13 @@ import {
   type ObjectRule,
   type Rule,
 } from '../rule.ts';
-import { aliveTerms, arrayLives, lengthOf, livingObjects, type IsAlive } from './alive.ts';
+import { aliveTerms, arrayLives, lengthOf, livingObjects, type IsAlive } from './inhabited.ts';
 import type { ArrayShape } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { contradictionIn } from './contradiction.ts';
 import { readDocument } from './document.ts';
-import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-walk.ts';
-import { createContext } from './normal-form.ts';
+import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-automaton.ts';
+import { createContext } from './normalizer.ts';
 import { numberTexts } from './number.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { isAnyShape } from './shape.ts';
@@ -131,8 +131,8 @@ function walkRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule {
   const rules: Record<string, Rule> = {};
   const after = (state: number): Rule => {
     const { end, steps } = states[state]!;
-    const rest: Rule[] = end ? [regular(MARKS.spaceCloseArray)] : [];
-    if (steps.length > 0) rest.push(sequence(regular(MARKS.comma), reference(stateName(state))));
+    const rest: Rule[] = end ? [regular(PUNCTUATION.spaceCloseArray)] : [];
+    if (steps.length > 0) rest.push(sequence(regular(PUNCTUATION.comma), reference(stateName(state))));
     return choice(...rest);
   };
   states.forEach(({ steps }, state) => {
@@ -140,9 +140,9 @@ function walkRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule {
     const ways = steps.map(({ term, to }) => sequence(reference(nameOf(term)), after(to)));
     rules[stateName(state)] = choice(...ways);
   });
-  const first: Rule[] = states[0]!.end ? [regular(MARKS.closeArray)] : [];
+  const first: Rule[] = states[0]!.end ? [regular(PUNCTUATION.closeArray)] : [];
   if (states[0]!.steps.length > 0) first.push(reference(stateName(0)));
-  return scope(rules, sequence(regular(MARKS.openArray), choice(...first)));
+  return scope(rules, sequence(regular(PUNCTUATION.openArray), choice(...first)));
 }
 
 function objectRule(shape: ObjectShape, isAlive: IsAlive): ObjectRule {

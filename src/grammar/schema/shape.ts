@@ -1,7 +1,7 @@
 // The normal form of a schema: what a value may be, type by type. Closed under intersection, union and complement. Elements and
 // properties stay terms, so that one level is worked out at a time.
 
-import { bounded, product } from '../bounded.ts';
+import { boundLength, lengthProduct } from '../length-bound.ts';
 import { uniteAll } from '../determinize.ts';
 import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, type Dfa } from '../dfa.ts';
 import { ANY_ARRAY, complementArray, intersectArrays, type ArrayShape } from './array-shape.ts';
@@ -16,14 +16,14 @@ import {
 } from './number-set.ts';
 import { ANY_OBJECT, complementObject, intersectObjects, type ObjectShape } from './object-shape.ts';
 import { NONE, type Json } from './term.ts';
-import { wordsDfa } from '../words.ts';
+import { wordsDfa } from '../word-dfa.ts';
 
 export interface Shape {
   readonly null: boolean;
   readonly true: boolean;
   readonly false: boolean;
   readonly numbers: NumberSet;
-  /** With `longest` a BoundedText. */
+  /** With `longest` a BoundedDfa. */
   readonly strings: Dfa;
   readonly longest: number;
   /** One of these. */
@@ -181,12 +181,16 @@ type Strings = Pick<Shape, 'strings' | 'longest'>;
 
 /** The strings as one automaton. */
 export function stringsOf({ strings, longest }: Strings, { bounds }: Context): Dfa {
-  return product(strings, longest, bounds);
+  return lengthProduct(strings, longest, bounds);
 }
 
 function intersectStrings(a: Strings, b: Strings, context: Context): Strings {
   const longest = Math.min(a.longest, b.longest);
-  const { dfa, ...rest } = bounded(intersectTexts(a.strings, b.strings, context), longest, context.bounds);
+  const { dfa, ...rest } = boundLength(
+    intersectTexts(a.strings, b.strings, context),
+    longest,
+    context.bounds,
+  );
   return { strings: dfa, ...rest };
 }
 

@@ -4,7 +4,7 @@ import { accepts, intersect, isEmpty, subtract } from '../dfa.ts';
 import type { Context } from './context.ts';
 import type { ObjectShape, SomeProperty } from './object-shape.ts';
 import { NONE, type Term } from './term.ts';
-import { wordsDfa } from '../words.ts';
+import { wordsDfa } from '../word-dfa.ts';
 
 /** Without the demands for some property: each is one known name's, or of a class where nothing else can be. */
 export function withoutSome(

@@ -1,7 +1,8 @@
-// Stops as automata that read a text a character at a time and never go back. Of an expression all ways to match are followed at once,
-// each by where it began. After every character the text is judged as if it ended there, so that `$` and `\b` hold at its end.
+// Stops as automata that read a text one character at a time and never go back. An expression is matched by simulating its NFA, with
+// all possible matches at once, each a thread that knows where it began. After every character the text is judged as if it ended
+// there, so that `$` and `\b` hold at its end.
 
-import { EngineError } from '../../files/error.ts';
+import { GrammarError } from '../grammar-error.ts';
 import { quote } from '../regex.ts';
 import { WORD } from '../unicode.ts';
 import { CONDITIONS, type StopTable } from './stop-table.ts';
@@ -9,162 +10,202 @@ import { CONDITIONS, type StopTable } from './stop-table.ts';
 export interface StopAutomaton {
   /** The stop string, or the pattern. */
   readonly stop: string;
-  /** Takes a character in; where a match that ends with it begins, the first of several; -1: there is none. Places count UTF-16 units. */
+  /**
+   * Reads a character. Returns where the first of the matches begins that end with it, or -1. Places are in UTF-16 units from the start
+   * of the text.
+   */
   step(code: number): number;
-  /** Where the first of what may still become a match begins; Infinity: nothing may. */
+  /** Where the first match begins that further characters could complete; Infinity: none. */
   readonly open: number;
 }
 
-/** Every text must be new to its automaton: one for each choice, by `begin`. */
+/** A factory of automata; a text needs a new one for each stop. */
 export type StopAutomata = { begin(): StopAutomaton };
 
-/** States in the order in which their matches began, and where. */
-interface Ways {
-  count: number;
-  states: Int32Array;
-  began: Int32Array;
-}
-
-/** The characters on both sides of a place; null: the text begins or ends there. */
+/** The characters before and after a place; null: the text begins or ends there. */
 interface Place {
   before: number | null;
   after: number | null;
 }
 
-/** Throws bad_request for what matches the empty text. */
+/** The automata of an expression. Throws bad_request for one that matches the empty text. */
 export function stopPattern(table: StopTable, param: string): StopAutomata {
-  const walk = createWalk(table);
-  const first = waysOf(table);
-  walk.clear();
-  walk.add(first, table.start, 0);
-  if (walk.end(first, { before: null, after: null }) >= 0) {
+  const simulation = new NfaSimulation(table);
+  if (simulation.matchesEmpty()) {
     const problem = 'matches the empty text: let it match at least one character';
-    throw new EngineError('bad_request', `the stop expression ${quote(table.stop)} ${problem}`, { param });
+    throw new GrammarError('bad_request', `the stop expression ${quote(table.stop)} ${problem}`, { param });
   }
-  return { begin: () => automaton(table, walk) };
+  return { begin: () => new PatternAutomaton(table, simulation) };
 }
 
-function automaton({ stop, start, goesOn }: StopTable, walk: Walk): StopAutomaton {
-  let ways = waysOf({ goesOn });
-  let next = waysOf({ goesOn });
-  let at = 0;
-  let before: number | null = null;
-  return {
-    stop,
-    step(code) {
-      walk.clear();
-      for (let i = 0; i < ways.count; i++) walk.mark(ways.states[i]!);
-      walk.add(ways, start, at);
-      walk.take(ways, { before, after: code }, next);
-      [ways, next] = [next, ways];
-      at += code > 0xffff ? 2 : 1;
-      before = code;
-      return walk.end(ways, { before, after: null });
-    },
-    get open() {
-      for (let i = 0; i < ways.count; i++) if (goesOn[ways.states[i]!]) return ways.began[i]!;
-      return Infinity;
-    },
-  };
+/** NFA states and where their matches began, in the order in which they began. */
+class ThreadList {
+  readonly states: Int32Array;
+  readonly began: Int32Array;
+  count = 0;
+
+  constructor({ canContinue }: StopTable) {
+    this.states = new Int32Array(canContinue.length);
+    this.began = new Int32Array(canContinue.length);
+  }
 }
 
-const waysOf = ({ goesOn: { length } }: Pick<StopTable, 'goesOn'>): Ways => ({
-  count: 0,
-  states: new Int32Array(length),
-  began: new Int32Array(length),
-});
+class PatternAutomaton implements StopAutomaton {
+  readonly stop: string;
+  readonly #table: StopTable;
+  readonly #simulation: NfaSimulation;
+  #threads: ThreadList;
+  #spare: ThreadList;
+  /** UTF-16 units read so far. */
+  #at = 0;
+  /** The last character. */
+  #before: number | null = null;
 
-/** What automata of one expression share: none of it outlasts a step. */
-interface Walk {
-  /** No state has been come to. */
-  clear(): void;
-  mark(state: number): void;
-  /** Unless it has been come to before, when the match began earlier. */
-  add(ways: Ways, state: number, began: number): void;
-  /** What a character makes of the ways. */
-  take(ways: Ways, place: Place & { after: number }, next: Ways): void;
-  /** Where the first match began that is complete; -1: none is. */
-  end(ways: Ways, place: Place): number;
+  constructor(table: StopTable, simulation: NfaSimulation) {
+    this.stop = table.stop;
+    this.#table = table;
+    this.#simulation = simulation;
+    this.#threads = new ThreadList(table);
+    this.#spare = new ThreadList(table);
+  }
+
+  step(code: number): number {
+    const threads = this.#threads;
+    const next = this.#spare;
+    this.#simulation.begin(threads, this.#at);
+    this.#simulation.take(threads, { before: this.#before, after: code }, next);
+    this.#threads = next;
+    this.#spare = threads;
+    this.#at += code > 0xffff ? 2 : 1;
+    this.#before = code;
+    return this.#simulation.match(next, { before: code, after: null });
+  }
+
+  get open(): number {
+    const { states, began, count } = this.#threads;
+    const { canContinue } = this.#table;
+    for (let i = 0; i < count; i++) if (canContinue[states[i]!]) return began[i]!;
+    return Infinity;
+  }
 }
 
-function createWalk(table: StopTable): Walk {
-  const { final, skipFrom, skipTo, skipIf, edgeFrom, edgeTo, edgeSet, mayEnd } = table;
-  const reached = waysOf(table);
-  /** States that have been come to have the turn's number. */
-  const seen = new Int32Array(mayEnd.length);
-  let turn = 0;
-  const contains = createSets(table);
+/** Working memory for the steps of all automata of one expression; nothing in it outlasts a step. */
+class NfaSimulation {
+  readonly #table: StopTable;
+  readonly #sets: SetMembership;
+  /** The threads of a step and their epsilon closures. */
+  readonly #reached: ThreadList;
+  /** [states]: the turn in which the state was last reached. */
+  readonly #seen: Int32Array;
+  #turn = 0;
 
-  const clear = (): void => void turn++;
-  const add = (ways: Ways, state: number, began: number): void => {
-    if (seen[state] === turn) return;
-    seen[state] = turn;
-    ways.states[ways.count] = state;
-    ways.began[ways.count++] = began;
-  };
-  /** The states of the ways, and those that lie before the next character. Since first ones come first, each is looked at once. */
-  const reach = (ways: Ways, place: Place, wanted: Uint8Array | null): void => {
+  constructor(table: StopTable) {
+    this.#table = table;
+    this.#sets = new SetMembership(table);
+    this.#reached = new ThreadList(table);
+    this.#seen = new Int32Array(table.canEnd.length);
+  }
+
+  matchesEmpty(): boolean {
+    const threads = new ThreadList(this.#table);
+    this.begin(threads, 0);
+    return this.match(threads, { before: null, after: null }) >= 0;
+  }
+
+  /** Adds a thread for a match that begins at `at`, unless an earlier one is in the start state. */
+  begin(threads: ThreadList, at: number): void {
+    this.#turn++;
+    for (let i = 0; i < threads.count; i++) this.#seen[threads.states[i]!] = this.#turn;
+    this.#add(threads, this.#table.start, at);
+  }
+
+  /** Writes to `next` the threads after the character `place.after`. */
+  take(threads: ThreadList, place: Place & { after: number }, next: ThreadList): void {
+    const { edgeFrom, edgeTo, edgeSet } = this.#table;
+    const reached = this.#reached;
+    this.#close(threads, place, null);
+    this.#turn++;
+    this.#sets.begin(place.after);
+    next.count = 0;
+    for (let i = 0; i < reached.count; i++) {
+      const state = reached.states[i]!;
+      for (let edge = edgeFrom[state]!; edge < edgeFrom[state + 1]!; edge++)
+        if (this.#sets.has(edgeSet[edge]!)) this.#add(next, edgeTo[edge]!, reached.began[i]!);
+    }
+  }
+
+  /** Where the first complete match began; -1: none is complete. */
+  match(threads: ThreadList, place: Place): number {
+    const { final, canEnd } = this.#table;
+    const reached = this.#reached;
+    this.#close(threads, place, canEnd);
+    if (this.#seen[final] !== this.#turn) return -1;
+    const at = reached.states.subarray(0, reached.count).indexOf(final);
+    return at < 0 ? -1 : reached.began[at]!;
+  }
+
+  #add(threads: ThreadList, state: number, began: number): void {
+    if (this.#seen[state] === this.#turn) return;
+    this.#seen[state] = this.#turn;
+    threads.states[threads.count] = state;
+    threads.began[threads.count++] = began;
+  }
+
+  /**
+   * Writes the epsilon closure of the threads to #reached. `wanted`: [states], 1 for the states to follow; null: all. A state keeps the
+   * thread that began first, since threads are in that order.
+   */
+  #close(threads: ThreadList, place: Place, wanted: Uint8Array | null): void {
+    const { epsilonFrom, epsilonTo, epsilonCondition } = this.#table;
+    const reached = this.#reached;
     const holding = CONDITIONS.map((condition) => condition === null || holds(condition, place));
-    clear();
+    this.#turn++;
     reached.count = 0;
-    for (let i = 0; i < ways.count; i++) {
+    for (let i = 0; i < threads.count; i++) {
+      const began = threads.began[i]!;
       let from = reached.count;
-      if (wanted === null || wanted[ways.states[i]!]) add(reached, ways.states[i]!, ways.began[i]!);
+      if (wanted === null || wanted[threads.states[i]!]) this.#add(reached, threads.states[i]!, began);
       for (; from < reached.count; from++) {
         const state = reached.states[from]!;
-        for (let skip = skipFrom[state]!; skip < skipFrom[state + 1]!; skip++) {
-          const to = skipTo[skip]!;
-          if (holding[skipIf[skip]!] && (wanted === null || wanted[to])) add(reached, to, ways.began[i]!);
+        for (let skip = epsilonFrom[state]!; skip < epsilonFrom[state + 1]!; skip++) {
+          const to = epsilonTo[skip]!;
+          if (holding[epsilonCondition[skip]!] && (wanted === null || wanted[to]))
+            this.#add(reached, to, began);
         }
       }
     }
-  };
-
-  return {
-    clear,
-    mark: (state) => void (seen[state] = turn),
-    add,
-    take(ways, place, next) {
-      reach(ways, place, null);
-      clear();
-      contains.turn(place.after);
-      next.count = 0;
-      for (let i = 0; i < reached.count; i++) {
-        const state = reached.states[i]!;
-        for (let edge = edgeFrom[state]!; edge < edgeFrom[state + 1]!; edge++)
-          if (contains.set(edgeSet[edge]!)) add(next, edgeTo[edge]!, reached.began[i]!);
-      }
-    },
-    end(ways, place) {
-      reach(ways, place, mayEnd);
-      const at = seen[final] === turn ? reached.states.subarray(0, reached.count).indexOf(final) : -1;
-      return at < 0 ? -1 : reached.began[at]!;
-    },
-  };
+  }
 }
 
-/** Whether sets have a character: asked once of each, however many edges have it. */
-function createSets({ setFrom, ranges }: StopTable): {
-  turn(code: number): void;
-  set(set: number): boolean;
-} {
-  const asked = new Int32Array(setFrom.length);
-  const has = new Uint8Array(setFrom.length);
-  let turn = 0;
-  let code = 0;
-  return {
-    turn(next) {
-      turn++;
-      code = next;
-    },
-    set(set) {
-      if (asked[set] !== turn) {
-        asked[set] = turn;
-        has[set] = Number(contains(ranges, setFrom[set]!, setFrom[set + 1]!, code));
-      }
-      return has[set] === 1;
-    },
-  };
+/** Whether character sets have the current character; computed once for each set and character. */
+class SetMembership {
+  readonly #table: StopTable;
+  /** [sets]: the turn in which the set was last looked at. */
+  readonly #asked: Int32Array;
+  /** [sets] */
+  readonly #has: Uint8Array;
+  #turn = 0;
+  #code = 0;
+
+  constructor(table: StopTable) {
+    this.#table = table;
+    this.#asked = new Int32Array(table.setFrom.length);
+    this.#has = new Uint8Array(table.setFrom.length);
+  }
+
+  begin(code: number): void {
+    this.#turn++;
+    this.#code = code;
+  }
+
+  has(set: number): boolean {
+    if (this.#asked[set] !== this.#turn) {
+      const { ranges, setFrom } = this.#table;
+      this.#asked[set] = this.#turn;
+      this.#has[set] = Number(contains(ranges, setFrom[set]!, setFrom[set + 1]!, this.#code));
+    }
+    return this.#has[set] === 1;
+  }
 }
 
 function holds(assertion: (typeof CONDITIONS)[number], { before, after }: Place): boolean {
@@ -178,7 +219,7 @@ function isWord(code: number | null): boolean {
   return code !== null && contains(WORD, 0, WORD.length, code);
 }
 
-/** Sorted, not overlapping ranges from place `from` to `to`: first, last, first, last … */
+/** Binary search in ascending disjoint ranges [first, last, first, last …] from index `from` to `to`. */
 function contains(ranges: ArrayLike<number>, from: number, to: number, code: number): boolean {
   let low = from / 2;
   let high = to / 2 - 1;

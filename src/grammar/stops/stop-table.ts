@@ -1,34 +1,36 @@
-// Stop expressions as tables of numbers, which pass between threads as they are: all ways to match, one state after the other.
+// The NFA of a stop expression as typed arrays, which can be sent between threads.
 
-import { EngineError } from '../../files/error.ts';
+import { GrammarError, withParam } from '../grammar-error.ts';
 import { TooLarge } from '../dfa.ts';
-import { nfaOf, type Assertion, type Nfa } from '../expression.ts';
+import type { Assertion } from '../expression.ts';
+import { buildNfa, type Nfa } from '../nfa.ts';
 import { quote } from '../regex.ts';
 import { parseRegex } from '../regex-parser.ts';
 
-/** Lists by number: those of i stand from `from[i]` to `from[i + 1]`. */
+/** Lists are stored end to end: the items of list i are those from index `…From[i]` to `…From[i + 1]`. */
 export interface StopTable {
   /** The pattern. */
   stop: string;
   start: number;
   final: number;
-  /** Where a state goes without a character, and under which condition: its place in CONDITIONS. */
-  skipFrom: Int32Array;
-  skipTo: Int32Array;
-  skipIf: Uint8Array;
-  /** Where a character of a set takes it. */
+  /** [states]: lists of epsilon edges, each with the index in CONDITIONS of its condition. */
+  epsilonFrom: Int32Array;
+  epsilonTo: Int32Array;
+  epsilonCondition: Uint8Array;
+  /** [states]: lists of edges that take a character of a set. */
   edgeFrom: Int32Array;
   edgeTo: Int32Array;
   edgeSet: Int32Array;
-  /** First and last characters of ranges, ascending. */
+  /** [sets]: lists of first and last characters of ranges, ascending. */
   setFrom: Int32Array;
   ranges: Int32Array;
-  /** 1: from this state a character leads on. */
-  goesOn: Uint8Array;
-  /** 1: from this state the end may be reached without one. */
-  mayEnd: Uint8Array;
+  /** [states]: 1 where a character can be taken before the end of the text. */
+  canContinue: Uint8Array;
+  /** [states]: 1 where the final state can be reached without a character. */
+  canEnd: Uint8Array;
 }
 
+/** The conditions of epsilon edges; null: always taken. */
 export const CONDITIONS: readonly (Assertion | null)[] = [
   null,
   'start',
@@ -37,46 +39,47 @@ export const CONDITIONS: readonly (Assertion | null)[] = [
   'noWordBoundary',
 ];
 
-/** Of all expressions together; each place may have to be looked at for every character. */
-const MOST_PLACES = 4000;
+/** Most NFA states of all expressions of a request; each may have to be visited for every character. */
+const MOST_STATES = 4000;
+/** Most UTF-16 units of all expressions of a request. */
 const MOST_LENGTH = 2 ** 16;
-/** Expressions no longer, of no more places and without properties of Unicode, are compiled in some milliseconds. */
+/** Expressions within these bounds and without Unicode properties compile in some milliseconds. */
 const QUICK_LENGTH = 256;
-const QUICK_PLACES = 500;
+const QUICK_STATES = 500;
 
-/** Throws bad_request where they are too long even to be looked at. */
+/** Throws bad_request where the patterns are too long to be parsed. */
 export function checkStopLength(patterns: readonly string[]): void {
   const length = patterns.reduce((sum, pattern) => sum + pattern.length, 0);
   if (length <= MOST_LENGTH) return;
-  throw new EngineError(
+  throw new GrammarError(
     'bad_request',
     `the stop expressions have ${length} characters together, ${MOST_LENGTH} is the most: make them shorter`,
     { param: 'stopRegex' },
   );
 }
 
-/** null: it would take longer than others should wait. */
+/** The tables of patterns that compile quickly; null: compiling them would delay other requests. */
 export function quickStopTables(patterns: readonly string[]): StopTable[] | null {
   const all = patterns.join('');
   if (all.length > QUICK_LENGTH || /\\p/i.test(all)) return null;
   try {
-    return tablesOf(patterns, QUICK_PLACES);
+    return tablesOf(patterns, QUICK_STATES);
   } catch (error) {
     if (error instanceof TooLarge) return null;
     throw error;
   }
 }
 
-/** Throws bad_request for what is no regular expression, is too large, or matches the empty text. */
+/** The tables of patterns. Throws bad_request for a pattern that is no regular expression, or too large. */
 export function stopTables(patterns: readonly string[]): StopTable[] {
-  return tablesOf(patterns, MOST_PLACES, (pattern, param) => {
+  return tablesOf(patterns, MOST_STATES, (pattern, param) => {
     const together = patterns.length > 1 ? ', with those before it' : '';
-    const problem = `has more than ${MOST_PLACES} places${together}: make its repetitions shorter`;
+    const problem = `has more than ${MOST_STATES} places${together}: make its repetitions shorter`;
     throw refusal(pattern, param, problem);
   });
 }
 
-/** `onTooLarge` may throw another error than TooLarge. */
+/** `most`: most NFA states of all patterns. `onTooLarge` may throw an error in place of TooLarge. */
 function tablesOf(
   patterns: readonly string[],
   most: number,
@@ -87,7 +90,7 @@ function tablesOf(
     const param = `stopRegex.${i}`;
     try {
       const table = tableOf(pattern, param, left);
-      left -= table.goesOn.length;
+      left -= table.canContinue.length;
       return table;
     } catch (error) {
       if (error instanceof TooLarge) onTooLarge(pattern, param);
@@ -96,59 +99,51 @@ function tablesOf(
   });
 }
 
-function refusal(pattern: string, param: string, problem: string): EngineError {
-  return new EngineError('bad_request', `the stop expression ${quote(pattern)} ${problem}`, { param });
+function refusal(pattern: string, param: string, problem: string): GrammarError {
+  return new GrammarError('bad_request', `the stop expression ${quote(pattern)} ${problem}`, { param });
 }
 
 function tableOf(pattern: string, param: string, places: number): StopTable {
-  const alternatives = parsed(pattern, param);
-  if (alternatives.some(({ looks }) => looks.length > 0))
+  const alternatives = withParam(param, () => parseRegex(pattern));
+  if (alternatives.some(({ lookaheads }) => lookaheads.length > 0))
     throw refusal(pattern, param, 'has look-ahead, and what follows is not there yet: write it without');
-  const nfa = nfaOf({ kind: 'choice', parts: alternatives.map(({ rest }) => rest) }, places);
-  const skips = listed(nfa.empty);
+  const nfa = buildNfa({ kind: 'choice', parts: alternatives.map(({ rest }) => rest) }, places);
+  const epsilon = listed(nfa.epsilon);
   const edges = listed(nfa.edges);
   const sets = listed(nfa.sets);
   return {
     stop: pattern,
     start: nfa.start,
     final: nfa.final,
-    skipFrom: skips.from,
-    skipTo: Int32Array.from(skips.all, ({ to }) => to),
-    skipIf: Uint8Array.from(skips.all, (skip) => CONDITIONS.indexOf(skip.if)),
+    epsilonFrom: epsilon.from,
+    epsilonTo: Int32Array.from(epsilon.all, ({ to }) => to),
+    epsilonCondition: Uint8Array.from(epsilon.all, ({ condition }) => CONDITIONS.indexOf(condition)),
     edgeFrom: edges.from,
     edgeTo: Int32Array.from(edges.all, ({ to }) => to),
     edgeSet: Int32Array.from(edges.all, ({ set }) => set),
     setFrom: sets.from,
     ranges: Int32Array.from(sets.all),
-    goesOn: leadingTo(nfa, (state) => nfa.edges[state]!.length > 0, 'end'),
-    mayEnd: leadingTo(nfa, (state) => state === nfa.final, null),
+    canContinue: reaching(nfa, (state) => nfa.edges[state]!.length > 0, 'end'),
+    canEnd: reaching(nfa, (state) => state === nfa.final, null),
   };
 }
 
-function parsed(pattern: string, param: string): ReturnType<typeof parseRegex> {
-  try {
-    return parseRegex(pattern);
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    throw new EngineError(error.code, error.message, { param, cause: error });
-  }
-}
-
+/** Concatenates lists; `from`: index of the first item of each. */
 function listed<T>(lists: readonly (readonly T[])[]): { from: Int32Array; all: T[] } {
   const from = new Int32Array(lists.length + 1);
   lists.forEach(({ length }, i) => (from[i + 1] = from[i]! + length));
   return { from, all: lists.flat() };
 }
 
-/** 1: the state is one of these, or comes to one without a character; not under the condition `but`. */
-function leadingTo({ empty }: Nfa, isOne: (state: number) => boolean, but: Assertion | null): Uint8Array {
-  const before: number[][] = empty.map(() => []);
-  empty.forEach((skips, state) => {
-    for (const { to, if: condition } of skips)
+/** [states]: 1 where a state for which `isOne` holds is reached by epsilon edges, those with the condition `but` excepted. */
+function reaching({ epsilon }: Nfa, isOne: (state: number) => boolean, but: Assertion | null): Uint8Array {
+  const before: number[][] = epsilon.map(() => []);
+  epsilon.forEach((edges, state) => {
+    for (const { to, condition } of edges)
       if (condition === null || condition !== but) before[to]!.push(state);
   });
-  const found = new Uint8Array(empty.length);
-  const stack = empty.flatMap((_, state) => (isOne(state) ? [state] : []));
+  const found = new Uint8Array(epsilon.length);
+  const stack = epsilon.flatMap((_, state) => (isOne(state) ? [state] : []));
   for (let state = stack.pop(); state !== undefined; state = stack.pop()) {
     if (found[state]) continue;
     found[state] = 1;

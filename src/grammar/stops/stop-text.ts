@@ -1,11 +1,11 @@
-// A stop that is plain text, after Knuth, Morris and Pratt: of a text only how much of the stop its end could be is known.
+// A stop string as an automaton, by Knuth, Morris and Pratt: its only state is how long a prefix of the stop the text ends with.
 
 import type { StopAutomata, StopAutomaton } from './stop-automaton.ts';
 
 export function stopText(stop: string): StopAutomata {
   const codes = Array.from(stop, (character) => character.codePointAt(0)!);
   const borders = bordersOf(codes);
-  /** UTF-16 units of the first so many characters. */
+  /** [characters + 1]: UTF-16 units of the first characters. */
   const units = [0];
   for (const code of codes) units.push(units.at(-1)! + unitsOf(code));
   return { begin: () => automaton(stop, codes, borders, units) };
@@ -18,9 +18,9 @@ function automaton(
   units: readonly number[],
 ): StopAutomaton {
   let at = 0;
-  /** Characters of the stop that the text ends with. */
+  /** Length of the longest prefix of the stop that the text ends with. */
   let known = 0;
-  /** Those that more could follow. */
+  /** Length of the longest such prefix that is not the whole stop. */
   const partial = (): number => (known === codes.length ? borders[known]! : known);
   return {
     stop,
@@ -38,7 +38,7 @@ function automaton(
   };
 }
 
-/** Of the first n characters, how many at their end are those at their beginning, fewer than n. */
+/** [n]: length of the longest border of the first n characters: a proper prefix that is also a suffix. */
 function bordersOf(codes: readonly number[]): number[] {
   const borders = [0, 0];
   for (let n = 1; n < codes.length; n++) {

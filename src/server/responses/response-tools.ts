@@ -3,6 +3,7 @@
 
 import { RequestError } from '../errors.ts';
 import { withoutMissing } from '../body/fields.ts';
+import { GrammarError } from '../../grammar/grammar-error.ts';
 import { larkToRegex, regexToRegex } from '../../grammar/lark/lark.ts';
 import type { Renames } from '../body/renamed.ts';
 import type { InputItem } from './response-items.ts';
@@ -95,7 +96,12 @@ function customOffer({ name, description, format }: ToolOf<'custom'>, place: str
 function patternOf(format: ToolOf<'custom'>['format'], param: string): string | undefined {
   const { type, syntax, definition = '' } = format ?? {};
   if (type !== 'grammar') return undefined;
-  return `^(?:${(syntax === 'lark' ? larkToRegex : regexToRegex)(definition, param)})$`;
+  try {
+    return `^(?:${(syntax === 'lark' ? larkToRegex : regexToRegex)(definition, param)})$`;
+  } catch (error) {
+    if (!(error instanceof GrammarError)) throw error;
+    throw new RequestError(error.code, error.message, { param });
+  }
 }
 
 /** The first of them says what the namespace is. */

@@ -1,7 +1,7 @@
 // Requests as sequences: what is clamped, what is refused and by which name, seeds and biases.
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createGrammars } from '../../../src/engine/text/grammars.ts';
+import { GrammarCache } from '../../../src/engine/text/grammar-cache.ts';
 import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
 import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
 import { planReply } from '../../../src/engine/text/output/reply.ts';
@@ -24,7 +24,7 @@ beforeAll(() => {
     output: { tools: null, reasoning: null, channels: null },
     name: 'small',
     longText: null,
-    grammars: createGrammars(createVocabulary(tokenizer, 300, [261]), null),
+    grammars: new GrammarCache(createVocabulary(tokenizer, 300, [261]), null),
     template: openChatTemplate(
       { default: '{% for m in messages %}{{ m.content }}{% endfor %}' },
       tokenizer.specials,
@@ -262,7 +262,7 @@ describe('prompts', () => {
 it('the leading space of the first token is cut where it opens a text, and kept where it goes on with one', () => {
   const tokenizer = openTokenizer(byteFallback());
   const vocabulary = createVocabulary(tokenizer, 300, [2]);
-  const spaced = { ...context, tokenizer, grammars: createGrammars(vocabulary, null) };
+  const spaced = { ...context, tokenizer, grammars: new GrammarCache(vocabulary, null) };
   const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
   const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };

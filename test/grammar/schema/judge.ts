@@ -3,7 +3,7 @@
 import type { Constraint } from '../../../src/engine/text/constraint.ts';
 import { compile } from '../../../src/grammar/compile.ts';
 import { limits } from '../../../src/grammar/dfa.ts';
-import { createGrammar, type Grammar } from '../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../src/grammar/grammar.ts';
 import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, smallVocabulary } from '../small-vocabulary.ts';
 
@@ -12,7 +12,7 @@ const vocabulary = smallVocabulary([]);
 
 export function grammarOf(schema: unknown): Grammar {
   const rule = ruleOfSchema(schema, { path: 'schema' });
-  return createGrammar(compile(rule, vocabulary.available, limits()), vocabulary);
+  return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
 /** Bytes that may come next; null among them: the text may end. */

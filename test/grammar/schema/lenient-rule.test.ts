@@ -3,7 +3,7 @@
 import { expect, test, vi } from 'vitest';
 import { compile } from '../../../src/grammar/compile.ts';
 import { limits } from '../../../src/grammar/dfa.ts';
-import { createGrammar, type Grammar } from '../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../src/grammar/grammar.ts';
 import { lenientRule } from '../../../src/grammar/schema/lenient-rule.ts';
 import * as strictRule from '../../../src/grammar/schema/schema-rule.ts';
 import { smallVocabulary } from '../small-vocabulary.ts';
@@ -13,7 +13,7 @@ const vocabulary = smallVocabulary([]);
 
 function grammarOf(schema: unknown): Grammar | null {
   const rule = lenientRule(schema, { path: 'tools.0.function.parameters', limits: limits() });
-  return rule && createGrammar(compile(rule, vocabulary.available, limits()), vocabulary);
+  return rule && new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
 const closed = (properties: Record<string, unknown>): unknown => ({

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { compile } from '../../../src/grammar/compile.ts';
 import { limits } from '../../../src/grammar/dfa.ts';
-import { createGrammar } from '../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../src/grammar/grammar.ts';
 import { sequence, text } from '../../../src/grammar/rule.ts';
 import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, smallVocabulary } from '../small-vocabulary.ts';
@@ -13,7 +13,7 @@ test('no token ends a name as one that is there already', () => {
   const tokens = ['"', '""', 'b"', 'ab"', '"ab"', '":', 'b":1', ',"ab"'];
   const vocabulary = smallVocabulary(tokens);
   const rule = ruleOfSchema({ type: 'object' }, { path: 'schema' });
-  const grammar = createGrammar(compile(rule, vocabulary.available, limits()), vocabulary);
+  const grammar = new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
   const allowedAfter = (written: string): string[] => {
     const constraint = grammar.start();
     for (const byte of new TextEncoder().encode(written)) constraint.accept(tokens.length + byte);
@@ -91,7 +91,7 @@ test('a schema stands anywhere in another grammar', () => {
     text('</call>'),
   );
   const vocabulary = smallVocabulary(['<call>', '</call>']);
-  const constraint = createGrammar(compile(rule, vocabulary.available, limits()), vocabulary).start();
+  const constraint = new Grammar(compile(rule, vocabulary.available, limits()), vocabulary).start();
   for (const id of vocabulary.encode('<call>"a"</call>')) constraint.accept(id);
   expect(constraint.ended).toBe(true);
 });

@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { EngineError } from '../../../src/files/error.ts';
+import { GrammarError } from '../../../src/grammar/grammar-error.ts';
 import { pick, random } from '../small-vocabulary.ts';
 import { accepts, grammarOf, nextBytes } from './judge.ts';
 import type { Constraint } from '../../../src/engine/text/constraint.ts';
@@ -83,7 +83,7 @@ test(`${SCHEMAS} random schemas against ajv`, { timeout: 600_000 }, () => {
     try {
       grammar = grammarOf(schema);
     } catch (error) {
-      if (!(error instanceof EngineError) || error.code !== 'bad_request') throw error;
+      if (!(error instanceof GrammarError) || error.code !== 'bad_request') throw error;
       if (!error.message.includes('no value fulfils it')) {
         const why = error.message.replace(/^[^:]*: /, '').replace(/[\d"].*/, '');
         refusals.set(why, (refusals.get(why) ?? 0) + 1);

@@ -1,7 +1,7 @@
 // What cannot be enforced is refused with its place and a remedy; what is no keyword is none.
 
 import { describe, expect, test } from 'vitest';
-import { EngineError } from '../../../src/files/error.ts';
+import { GrammarError } from '../../../src/grammar/grammar-error.ts';
 import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
 import { accepts, grammarOf } from './judge.ts';
 
@@ -9,7 +9,7 @@ function refusal(schema: unknown): string {
   try {
     ruleOfSchema(schema, { path: 'response_format.json_schema.schema' });
   } catch (error) {
-    if (error instanceof EngineError && error.code === 'bad_request') {
+    if (error instanceof GrammarError && error.code === 'bad_request') {
       expect(error.param).toBe('response_format.json_schema.schema');
       return error.message;
     }

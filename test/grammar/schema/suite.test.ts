@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { EngineError } from '../../../src/files/error.ts';
+import { GrammarError } from '../../../src/grammar/grammar-error.ts';
 import { accepts, grammarOf, reversed } from './judge.ts';
 
 interface Group {
@@ -41,7 +41,7 @@ function judge({ schema, tests }: Group): number | string {
   try {
     grammar = grammarOf(schema);
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
+    if (!(error instanceof GrammarError)) throw error;
     expect(error.code).toBe('bad_request');
     if (!error.message.includes('no value fulfils it')) return error.message;
     expect(tests.filter(({ valid }) => valid)).toEqual([]);

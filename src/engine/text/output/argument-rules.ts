@@ -1,7 +1,7 @@
 // Arguments that are not one JSON object, as a grammar: each parameter in its own place, in any order, the required ones all.
 
 import { EngineError } from '../../../files/error.ts';
-import { bounded } from '../../../grammar/bounded.ts';
+import { boundLength } from '../../../grammar/length-bound.ts';
 import { intersect, limits } from '../../../grammar/dfa.ts';
 import {
   choice,
@@ -14,7 +14,7 @@ import {
   type Rule,
   type StringRule,
 } from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/structural-tag.ts';
+import { textWithout } from '../../../grammar/marker-dfa.ts';
 import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
 
@@ -108,7 +108,11 @@ export function stringTexts(rule: Rule): StringRule | null {
 /** A string as it stands, without any of `ends`. */
 export function bareString({ dfa, longest }: StringRule, ends: readonly string[]): Rule {
   const free = textWithout(ends);
-  const { dfa: texts, ...rest } = bounded(dfa ? intersect(dfa, free) : free, longest ?? Infinity, limits());
+  const { dfa: texts, ...rest } = boundLength(
+    dfa ? intersect(dfa, free) : free,
+    longest ?? Infinity,
+    limits(),
+  );
   return regular(texts, rest.longest);
 }
 

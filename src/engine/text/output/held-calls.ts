@@ -4,7 +4,7 @@
 // the same, as tokens must not depend on company. Where it cannot be part of an object, the call is not held.
 
 import type { Constraint } from '../constraint.ts';
-import type { Grammar } from '../../../grammar/grammar.ts';
+import type { MatcherOptions } from '../../../grammar/grammar.ts';
 import type { Pieces } from '../piece.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { OutputParser } from './output-parser.ts';
@@ -29,8 +29,8 @@ export function mayHoldCalls({ tools, format }: ReplyPlan): boolean {
 }
 
 export interface HeldCalls {
-  /** Of HELD_ARGUMENTS. */
-  grammar: Grammar;
+  /** The grammar of HELD_ARGUMENTS. */
+  grammar: { start(options: MatcherOptions): Constraint };
   /** A reader of its own: the sequence's lags behind where text is held back for a stop. */
   read(): { output: OutputParser; pieces: Pieces };
 }

@@ -1,6 +1,7 @@
 // What holds a reply to its grammar and its thinking to its budget, as a request asks for them.
 
 import type { Constraint } from '../constraint.ts';
+import { withEngineErrors } from '../grammar-error.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
 import type { TextConstraint, TextRequest } from '../text-request.ts';
 import { callOpeners } from './calls.ts';
@@ -55,7 +56,7 @@ export function createReplyConstraint(
 ): Constraint | null {
   const budget = thinking?.budget ?? null;
   if (tags === null || begins === 'closed' || begins === 'answer' || (grammar === null && budget === null))
-    return grammar?.start({ matched, opens }) ?? null;
+    return grammar && withEngineErrors(() => grammar.start({ matched, opens }));
   const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
   const { begin, end, gap = '', answer } = tags;
   const [endId, ...more] = encode(end);

@@ -3,7 +3,7 @@
 import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
 import { choice, optional, regular, sequence, text, token, type Rule } from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/structural-tag.ts';
+import { textWithout } from '../../../grammar/marker-dfa.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { Tool } from '../text-model.ts';
 import { several, type PlacedTool, type SchemaRule } from './argument-rules.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { limits } from '../../../../src/grammar/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
-import { createGrammar, type Grammar } from '../../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
 import { smallVocabulary } from '../../../grammar/small-vocabulary.ts';
@@ -27,7 +27,7 @@ function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Gramm
     },
     limits({ milliseconds: 5000 }),
   );
-  return createGrammar(compile(rule, vocabulary.available, limits()), vocabulary);
+  return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
 const hermes = (values: unknown): string =>

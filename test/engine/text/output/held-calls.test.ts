@@ -5,7 +5,7 @@ import type { Constraint } from '../../../../src/engine/text/constraint.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
-import { createGrammar } from '../../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import { HELD_ARGUMENTS, holdCalls, withHeldCalls } from '../../../../src/engine/text/output/held-calls.ts';
 import { createPieces } from '../../../../src/engine/text/piece.ts';
@@ -18,7 +18,7 @@ const END = 261;
 const SIZE = 264;
 const vocabulary = createVocabulary(tokenizer, SIZE, [END]);
 const bounds = limits({ milliseconds: 5000 });
-const grammar = createGrammar(
+const grammar = new Grammar(
   compile(ruleOfSource(HELD_ARGUMENTS, bounds), vocabulary.available, bounds),
   vocabulary,
 );

@@ -42,7 +42,7 @@ function ask({ prompt, length, seed }: Asked): PaperSequence {
   const { pieces } = sequence.output;
   const start = () => paperConstraint({ seed, forcedIn: 1000 });
   sequence.constraint = holdCalls({
-    grammar: { start, bytes: 0 },
+    grammar: { start },
     read: () => ({ output: paperCalls(), pieces }),
   });
   return sequence;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
-import { createGrammar, type Grammar } from '../../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import {
@@ -68,7 +68,7 @@ function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided', 
   const source = grammarOfReply(request, plan, begins, context);
   const bounds = limits({ milliseconds: 5000 });
   const grammar: Grammar | null =
-    source && createGrammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary);
+    source && new Grammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary);
   return createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: true });
 }
 

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
-import { createGrammar, type Grammar } from '../../../../src/grammar/grammar.ts';
+import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { text as textRule, type Rule } from '../../../../src/grammar/rule.ts';
 import { ruleOfSchema } from '../../../../src/grammar/schema/schema-rule.ts';
 import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
@@ -111,7 +111,7 @@ function setUp(format: OutputFormat, asSpecial: boolean) {
 }
 
 function grammarOf(rule: Rule, { vocabulary }: ReturnType<typeof setUp>): Grammar {
-  return createGrammar(compile(rule, vocabulary.available, limits({ milliseconds: 5000 })), vocabulary);
+  return new Grammar(compile(rule, vocabulary.available, limits({ milliseconds: 5000 })), vocabulary);
 }
 
 /** Random tokens that the masks allow, to the end. */

@@ -1,0 +1,214 @@
+// The grammars of a model: each is compiled once, in another thread where there is one, and cached while there is room.
+
+import { LRUCache } from 'lru-cache';
+import { EngineError, type ErrorCode } from '../../files/error.ts';
+import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
+import { Grammar } from '../../grammar/grammar.ts';
+import type { Vocabulary } from '../../grammar/vocabulary.ts';
+import { withResolvers } from '../resolvers.ts';
+import { withEngineErrors } from './grammar-error.ts';
+import { compileSource, type GrammarSource } from './grammar-source.ts';
+import type { GrammarCounters } from './text-model.ts';
+
+/** Most grammars that are cached. */
+const MOST_CACHED = 64;
+/** Most UTF-16 units of the sources and messages of grammars that failed. */
+const MOST_FAILED = 2 ** 22;
+/** Milliseconds for which a grammar that took too long fails at once; the machine may have been busy. */
+const TIMED_OUT_TTL = 5 * 60_000;
+/** A text with every construct of JSON. */
+const SAMPLE = '{"a": "b c", "d": [-1.5e3, {"e": null}, []], "f\\n": {"g": true, "h": false}}';
+/** Most bytes of all cached grammars; the one used last stays in any case. */
+const MOST_BYTES = 128 * 2 ** 20;
+
+export interface FoundGrammar {
+  grammar: Grammar;
+  /** Milliseconds from the call until it was compiled; null: it was cached, or being compiled already. */
+  compileMs: number | null;
+}
+
+/** Throws EngineErrors: bad_request, timed_out, or cancelled where `signal` aborts. */
+export type CompileSource = (
+  source: GrammarSource,
+  available: Uint8Array,
+  signal: AbortSignal,
+) => Promise<CompiledGrammar>;
+
+/** A grammar that is cached or being compiled. */
+interface Entry {
+  made: Promise<Grammar>;
+  /** null: it is being compiled. */
+  grammar: Grammar | null;
+  /** Requests that wait for it. */
+  waiting: number;
+  /** Aborts the compilation. */
+  abandoned: AbortController;
+}
+
+export class GrammarCache {
+  readonly vocabulary: Vocabulary;
+  readonly #counters: GrammarCounters = { asked: 0, known: 0, refused: 0, timedOut: 0, compiling: 0 };
+  readonly #compileElsewhere: CompileSource | null;
+  readonly #mostBytes: number;
+  readonly #entries = new LRUCache<string, Entry>({ max: MOST_CACHED });
+  readonly #failures = new LRUCache<string, EngineError>({
+    maxSize: MOST_FAILED,
+    sizeCalculation: ({ message }, key) => key.length + message.length,
+  });
+  /** The compiled grammar of any JSON object; null: the vocabulary cannot spell JSON. */
+  readonly #json: CompiledGrammar | null;
+  #anyObject: Grammar | null;
+
+  /** `compileElsewhere` compiles in another thread; null: there is none. */
+  constructor(
+    vocabulary: Vocabulary,
+    compileElsewhere: CompileSource | null,
+    { mostBytes = MOST_BYTES } = {},
+  ) {
+    this.vocabulary = vocabulary;
+    this.#compileElsewhere = compileElsewhere;
+    this.#mostBytes = mostBytes;
+    this.#json = compiledOrNull({ type: 'json_object' }, vocabulary.available);
+    this.#anyObject = this.#newAnyObject();
+    if (this.#anyObject) warmUp(this.#anyObject, vocabulary);
+  }
+
+  get counters(): Readonly<GrammarCounters> {
+    return this.#counters;
+  }
+
+  /**
+   * The grammar of a source. Throws bad_request for one that makes no sense or is too large, and cancelled where `signal` aborts first;
+   * a compilation that nobody waits for is stopped.
+   */
+  async get(source: GrammarSource, signal?: AbortSignal): Promise<FoundGrammar> {
+    this.#counters.asked++;
+    if (source.type === 'json_object' && this.#anyObject) return this.#jsonObject(this.#anyObject);
+    const key = JSON.stringify(source);
+    const failure = this.#failures.get(key);
+    if (failure) {
+      this.#counters.known++;
+      throw withCode(failure, failure.code);
+    }
+    const known = this.#entries.get(key);
+    this.#trim();
+    if (known) {
+      this.#counters.known++;
+      return { grammar: await this.#wait(key, known, signal), compileMs: null };
+    }
+    const begun = performance.now();
+    const grammar = await this.#wait(key, this.#begin(key, source), signal);
+    return { grammar, compileMs: performance.now() - begun };
+  }
+
+  /** Forgets all grammars and failures; texts that are held to a grammar keep it. */
+  clear(): void {
+    this.#entries.clear();
+    this.#failures.clear();
+    this.#anyObject = this.#newAnyObject();
+  }
+
+  #jsonObject(anyObject: Grammar): FoundGrammar {
+    this.#counters.known++;
+    // Its caches grow with every text; a new one begins with empty ones.
+    const grammar = anyObject.bytes > this.#mostBytes ? this.#newAnyObject()! : anyObject;
+    this.#anyObject = grammar;
+    return { grammar, compileMs: null };
+  }
+
+  #newAnyObject(): Grammar | null {
+    return this.#json && new Grammar(this.#json, this.vocabulary);
+  }
+
+  #begin(key: string, source: GrammarSource): Entry {
+    const abandoned = new AbortController();
+    this.#counters.compiling++;
+    const made = this.#make(source, abandoned.signal).then(
+      (grammar) => (entry.grammar = grammar),
+      (error: unknown) => {
+        if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+        throw this.#recordFailure(key, error);
+      },
+    );
+    const entry: Entry = { made, grammar: null, waiting: 0, abandoned };
+    const settled = (): void => void this.#counters.compiling--;
+    made.then(settled, settled);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  async #make(source: GrammarSource, signal: AbortSignal): Promise<Grammar> {
+    const { available } = this.vocabulary;
+    const compiled = this.#compileElsewhere
+      ? await this.#compileElsewhere(source, available, signal)
+      : compileSource(source, available);
+    return withEngineErrors(() => new Grammar(compiled, this.vocabulary));
+  }
+
+  /** Counts and remembers a failure; returns the error that requests get. */
+  #recordFailure(key: string, error: unknown): unknown {
+    if (!(error instanceof EngineError)) return error;
+    if (error.code === 'timed_out') {
+      this.#counters.timedOut++;
+      const refusal = withCode(error, 'bad_request');
+      this.#failures.set(key, refusal, { ttl: TIMED_OUT_TTL });
+      return refusal;
+    }
+    if (error.code === 'bad_request') this.#failures.set(key, error);
+    if (error.code !== 'cancelled') this.#counters.refused++;
+    return error;
+  }
+
+  async #wait(key: string, entry: Entry, signal?: AbortSignal): Promise<Grammar> {
+    if (entry.grammar !== null) return entry.grammar;
+    const left = withResolvers<never>();
+    const leave = (): void =>
+      left.reject(new EngineError('cancelled', 'the request was cancelled before it began'));
+    if (signal?.aborted) leave();
+    signal?.addEventListener('abort', leave, { once: true });
+    entry.waiting++;
+    try {
+      return await Promise.race([entry.made, left.promise]);
+    } finally {
+      signal?.removeEventListener('abort', leave);
+      if (--entry.waiting === 0 && entry.grammar === null) {
+        if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+        entry.abandoned.abort();
+      }
+    }
+  }
+
+  /** Evicts the least recently used grammars past the bound on bytes, which grow with every text. */
+  #trim(): void {
+    let bytes = 0;
+    const evicted = [...this.#entries].filter(
+      ([, { grammar }], i) => (bytes += grammar?.bytes ?? 0) > this.#mostBytes && i > 0,
+    );
+    for (const [key] of evicted) this.#entries.delete(key);
+  }
+}
+
+/** Computes what most grammars need before a request waits for it, and lets the JavaScript engine compile the code that does so. */
+function warmUp(grammar: Grammar, vocabulary: Vocabulary): void {
+  const matcher = grammar.start();
+  const bits = new Uint32Array(Math.ceil(vocabulary.size / 32));
+  for (const id of vocabulary.encode(SAMPLE)) {
+    matcher.mask(bits);
+    if (((bits[id >>> 5]! >>> (id & 31)) & 1) === 0) return;
+    matcher.accept(id);
+  }
+}
+
+/** A copy of an error, for a stack trace of its own. */
+function withCode({ message, param, cause }: EngineError, code: ErrorCode): EngineError {
+  return new EngineError(code, message, { ...(param !== null && { param }), cause });
+}
+
+/** null: the vocabulary cannot spell the grammar. */
+function compiledOrNull(source: GrammarSource, available: Uint8Array): CompiledGrammar | null {
+  try {
+    return compileSource(source, available);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,130 @@
+// The nodes of JSON objects and arrays in a compiled grammar.
+
+import type { ArrayNode, ElementNode, ObjectNode, OtherNames } from './compiled-grammar.ts';
+import { countTexts, isInfiniteEverywhere, textsOf } from './dfa-language.ts';
+import { accepts, ANY_TEXT, intersect, isEmpty, subtract, TooLarge, type Dfa, type Limits } from './dfa.ts';
+import type { LexemeTable } from './lexeme-table.ts';
+import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
+import { wordsDfa } from './word-dfa.ts';
+
+/** What the nodes consist of. */
+export interface NodeParts {
+  lexemes: LexemeTable;
+  limits: Limits;
+  /** Index of the node of a rule. */
+  nodeOf(rule: Rule): number;
+  /** Index of a node that matches the empty text. */
+  emptyNode(): number;
+}
+
+/** Up to this count, the names of a pattern become known names. */
+const FEW_NAMES = 1000;
+/** Most known names of an object; each is an alternative wherever a name may begin. */
+const MOST_NAMES = 4096;
+
+export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
+  const { limits } = parts;
+  if (rule.properties.length > MOST_NAMES) throw new TooLarge(`an object of over ${MOST_NAMES} names`);
+  const isAllowed = (name: string): boolean => rule.names === null || accepts(rule.names, name);
+  const names = new NameGroups(parts);
+  for (const { name, value } of rule.properties)
+    if (value !== null && isAllowed(name)) names.addKnown(name, parts.nodeOf(value));
+
+  const listed = wordsDfa(
+    rule.properties.map(({ name }) => name),
+    limits,
+  );
+  const allowed = rule.names ?? ANY_TEXT;
+  let left = isEmpty(listed) ? allowed : subtract(allowed, listed, limits);
+  const addOthers = (dfa: Dfa, value: Rule | null): void => {
+    if (value !== null && !isEmpty(dfa)) names.addOthers(dfa, parts.nodeOf(value));
+  };
+  for (const { names: pattern, value } of rule.patterns) {
+    addOthers(intersect(left, pattern, limits), value);
+    left = subtract(left, pattern, limits);
+  }
+  addOthers(left, rule.rest);
+
+  const { known, others } = names;
+  const indices = new Map(known.map(({ name }, i) => [name, i]));
+  const indexOf = (name: string): number => indices.get(name) ?? -1;
+  return {
+    kind: 'object',
+    isSet: false,
+    known,
+    others,
+    required: [...new Set(rule.required)].map(indexOf),
+    dependents: known.map(({ name }) =>
+      Object.hasOwn(rule.dependentRequired, name) ? rule.dependentRequired[name]!.map(indexOf) : [],
+    ),
+    min: rule.min,
+    max: rule.max,
+  };
+}
+
+/** An array of distinct strings and literals, as an object whose names are the elements. */
+export function setNode({ strings, literals, min, max }: SetRule, parts: NodeParts): ObjectNode {
+  const value = parts.emptyNode();
+  const names = new NameGroups(parts);
+  for (const literal of literals)
+    names.known.push({ name: literal, lexeme: parts.lexemes.addLiteral(literal, 'plain'), value });
+  if (strings !== null) names.addOthers(strings, value);
+  const { known, others } = names;
+  return {
+    kind: 'object',
+    isSet: true,
+    known,
+    others,
+    required: [],
+    dependents: known.map(() => []),
+    min,
+    max,
+  };
+}
+
+/** The names of an object while its node is built. */
+class NameGroups {
+  readonly known: ObjectNode['known'] = [];
+  readonly others: OtherNames[] = [];
+  readonly #parts: NodeParts;
+
+  constructor(parts: NodeParts) {
+    this.#parts = parts;
+  }
+
+  addKnown(name: string, value: number): void {
+    this.known.push({ name, lexeme: this.#parts.lexemes.addLiteral(name, 'name'), value });
+  }
+
+  /** The names that an automaton accepts, which have the same value. */
+  addOthers(dfa: Dfa, value: number): void {
+    if ((countTexts(dfa)[0] ?? 0) <= FEW_NAMES) {
+      for (const name of textsOf(dfa)) this.addKnown(name, value);
+      return;
+    }
+    const lexeme = this.#parts.lexemes.add(dfa, 'name');
+    this.others.push({ lexeme, value, scarce: isInfiniteEverywhere(dfa) ? null : dfa });
+  }
+}
+
+export function arrayNode(rule: ArrayRule, parts: NodeParts): ArrayNode {
+  const stop = rule.prefix.indexOf(null);
+  const prefix = stop < 0 ? rule.prefix : rule.prefix.slice(0, stop);
+  return {
+    kind: 'array',
+    prefix: prefix.map((element) => elementNode(element!, parts)),
+    rest: stop < 0 && rule.rest !== null ? elementNode(rule.rest, parts) : null,
+    min: rule.min,
+    max: rule.max,
+    contains: rule.contains ?? null,
+  };
+}
+
+function elementNode(element: Element, { nodeOf }: NodeParts): ElementNode {
+  if ('type' in element) {
+    const node = nodeOf(element);
+    return { matching: node, other: node };
+  }
+  const indexOf = (rule: Rule | null): number => (rule === null ? -1 : nodeOf(rule));
+  return { matching: indexOf(element.matching), other: indexOf(element.other) };
+}

@@ -1,0 +1,96 @@
+// The names an object can still have, computed once for each set of names it has so far.
+
+import type { ObjectNode, OtherNames, CompiledGrammar } from './compiled-grammar.ts';
+import { determinize } from './determinize.ts';
+import { countTexts } from './dfa-language.ts';
+import { limits, subtract, type Dfa } from './dfa.ts';
+import { characters } from './expression.ts';
+import { createLexeme, type Lexeme } from './lexeme.ts';
+import { LruCache } from './lru-cache.ts';
+import { nameSetKey, type NameSet } from './name-set.ts';
+import { nextKnown, nextOthers, type Remaining } from './object-state.ts';
+
+/** Names that may come next: indices of known names, and groups of other names. */
+export interface NextNames {
+  known: number[];
+  others: number[];
+}
+
+/** A group of other names without those that are used. */
+interface ReducedGroup {
+  lexeme: number;
+  /** Number of names. */
+  count: number;
+}
+
+/** Most name sets whose next names are cached. */
+const MOST_CACHED = 4096;
+
+export class PropertyNames {
+  readonly #grammar: CompiledGrammar;
+  readonly #lexemes: Lexeme[];
+  readonly #available: Uint8Array;
+  readonly #next = new LruCache<string, NextNames>({ maxSize: MOST_CACHED });
+  readonly #reduced = new Map<string, ReducedGroup>();
+
+  /** Lexemes that it makes are appended to `lexemes`. `available`: 1 for each byte that is a token by itself. */
+  constructor(grammar: CompiledGrammar, lexemes: Lexeme[], available: Uint8Array) {
+    this.#grammar = grammar;
+    this.#lexemes = lexemes;
+    this.#available = available;
+  }
+
+  /** Names that may come next in an object. */
+  next(node: number, used: NameSet): NextNames {
+    const key = `${node}${nameSetKey(used)}`;
+    let found = this.#next.get(key);
+    if (!found) {
+      const object = this.#object(node);
+      const remaining: Remaining = (group, names) => this.#remaining(node, group, names);
+      found = { known: nextKnown(object, used, remaining), others: nextOthers(object, used, remaining) };
+      this.#next.set(key, found);
+    }
+    return found;
+  }
+
+  /** Index of the lexeme of a group of other names, without the used ones where the names can run out. */
+  lexeme(node: number, group: number, used: NameSet): number {
+    const { scarce, lexeme } = this.#group(node, group);
+    return scarce === null ? lexeme : this.#reduce(node, group, scarce, used.others[group] ?? []).lexeme;
+  }
+
+  #object(node: number): ObjectNode {
+    return this.#grammar.nodes[node] as ObjectNode;
+  }
+
+  #group(node: number, group: number): OtherNames {
+    return this.#object(node).others[group]!;
+  }
+
+  #remaining(node: number, group: number, used: readonly string[]): number {
+    const { scarce } = this.#group(node, group);
+    return scarce === null ? Infinity : this.#reduce(node, group, scarce, used).count;
+  }
+
+  #reduce(node: number, group: number, scarce: Dfa, used: readonly string[]): ReducedGroup {
+    const key = `${node}.${group}.${JSON.stringify(used)}`;
+    let found = this.#reduced.get(key);
+    if (!found) {
+      const words = determinize({
+        kind: 'choice',
+        parts: used.map((spelled) => characters(nameOf(spelled))),
+      });
+      const rest = subtract(scarce, words, limits());
+      const lexeme = createLexeme(rest, 'name', this.#available, limits());
+      found = { lexeme: this.#lexemes.push(lexeme) - 1, count: countTexts(rest)[0] ?? 0 };
+      this.#reduced.set(key, found);
+    }
+    return found;
+  }
+}
+
+/** The name of a JSON string, given as its bytes, one per UTF-16 unit. */
+function nameOf(spelled: string): string {
+  const bytes = Uint8Array.from(spelled, (character) => character.charCodeAt(0));
+  return String(JSON.parse(new TextDecoder().decode(bytes)));
+}

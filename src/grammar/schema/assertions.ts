@@ -1,0 +1,253 @@
+// The keywords of one subschema that speak of the value itself, its elements or its properties (applicators to the same value are
+// in applicators.ts): what they allow, and which elements and properties they have looked at, for unevaluated*.
+
+import { GrammarError } from '../grammar-error.ts';
+import { boundLength } from '../length-bound.ts';
+import { ANY_TEXT, intersect, lengthBetween, NOTHING, type Dfa } from '../dfa.ts';
+import { regexDfa } from '../regex.ts';
+import { ANY_ARRAY, type ArrayShape } from './array-shape.ts';
+import type { Context } from './context.ts';
+import { describe } from './document.ts';
+import { formatDfa, UNENFORCED } from './format.ts';
+import { readablePattern } from './known-pattern.ts';
+import {
+  INTEGERS,
+  intersectNumbers,
+  multiplesOf,
+  numbersFrom,
+  numbersTo,
+  ALL_NUMBERS,
+} from './number-set.ts';
+import { MOST_REMAINDERS, remaindersOf } from './decimal-dfa.ts';
+import {
+  ANY_OBJECT,
+  classesOf,
+  intersectObjects,
+  termOf,
+  withNames,
+  type NameClass,
+  type ObjectShape,
+} from './object-shape.ts';
+import { ANY_SHAPE, intersectShapes, NO_SHAPE, shapeOfValues, stringsOf, type Shape } from './shape.ts';
+import { ANY, type Json, type Term } from './term.ts';
+import type { Reader } from './keyword-reader.ts';
+import { NOTHING_SEEN, type Seen } from './evaluated.ts';
+
+const TYPES: Record<string, Partial<Shape>> = {
+  null: { null: true },
+  boolean: { true: true, false: true },
+  integer: { numbers: INTEGERS },
+  number: { numbers: ALL_NUMBERS },
+  string: { strings: ANY_SHAPE.strings },
+  array: { arrays: ANY_SHAPE.arrays },
+  object: { objects: ANY_SHAPE.objects },
+};
+
+export function ownKeywords(reader: Reader, context: Context): { shape: Shape; seen: Seen } {
+  refuseForeign(reader);
+  const array = arrayKeywords(reader);
+  const object = objectKeywords(reader, context);
+  let shape: Shape = {
+    ...ANY_SHAPE,
+    numbers: numberKeywords(reader),
+    ...stringKeywords(reader, context),
+    arrays: array.shape === null ? [] : [array.shape],
+    objects: object.shape === null ? [] : [object.shape],
+  };
+  if (reader.has('type')) shape = intersectShapes(typed(reader), shape, context);
+  if (reader.has('const')) {
+    shape = intersectShapes(shape, valuesOf(reader, 'const', [reader.at.value['const']], context), context);
+  }
+  const values = reader.list('enum');
+  if (values !== undefined)
+    shape = intersectShapes(shape, valuesOf(reader, 'enum', values, context), context);
+  return { shape, seen: { ...object.seen, items: array.items, contains: array.contains } };
+}
+
+function typed(reader: Reader): Shape {
+  const given = reader.at.value['type'];
+  const types: unknown[] = Array.isArray(given) ? given : [given];
+  return types.reduce<Shape>((shape, type) => {
+    const allowed = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
+    if (allowed === undefined) {
+      return reader.refuse(
+        'type',
+        `there is no type ${describe(type)}`,
+        `use one of ${Object.keys(TYPES).join(', ')}`,
+      );
+    }
+    const numbers = shape.numbers === ALL_NUMBERS ? ALL_NUMBERS : (allowed.numbers ?? shape.numbers);
+    return { ...shape, ...allowed, numbers };
+  }, NO_SHAPE);
+}
+
+function valuesOf(reader: Reader, keyword: string, values: unknown[], context: Context): Shape {
+  const text = JSON.stringify(values);
+  if (/\\u[dD][89a-fA-F]/.test(text)) {
+    return reader.refuse(keyword, 'a string holds half a surrogate pair, which no text has', 'correct it');
+  }
+  return shapeOfValues(values as Json[], context);
+}
+
+function numberKeywords(reader: Reader): Shape['numbers'] {
+  let set = ALL_NUMBERS;
+  for (const [keyword, numbers] of [
+    ['minimum', (bound: number) => numbersFrom(bound, false)],
+    ['exclusiveMinimum', (bound: number) => numbersFrom(bound, true)],
+    ['maximum', (bound: number) => numbersTo(bound, false)],
+    ['exclusiveMaximum', (bound: number) => numbersTo(bound, true)],
+    ['multipleOf', (step: number) => stepOf(reader, step)],
+  ] as const) {
+    const held = reader.number(keyword);
+    if (held !== undefined) set = intersectNumbers(set, numbers(held));
+  }
+  return set;
+}
+
+function stepOf(reader: Reader, step: number): Shape['numbers'] {
+  if (step <= 0) return reader.refuse('multipleOf', `${step} is not above 0`, 'correct it');
+  const set = multiplesOf(step);
+  const counted = remaindersOf(set[0]!.step!);
+  if (counted <= MOST_REMAINDERS) return set;
+  const why = `multiples of ${step} take ${counted} remainders, and at most ${MOST_REMAINDERS} are counted`;
+  return reader.refuse('multipleOf', why, 'use a step of fewer digits');
+}
+
+function stringKeywords(reader: Reader, { bounds }: Context): Pick<Shape, 'strings' | 'longest'> {
+  const min = reader.count('minLength') ?? 0;
+  const max = reader.count('maxLength') ?? Infinity;
+  if (min > max) return { strings: NOTHING, longest: Infinity };
+  const parts: Dfa[] = min > 0 ? [lengthBetween(min, Infinity, bounds)] : [];
+  const pattern = reader.string('pattern');
+  if (pattern !== undefined) parts.push(patternOf(reader, 'pattern', pattern, bounds));
+  const format = reader.string('format');
+  const why = format === undefined ? undefined : UNENFORCED.get(format);
+  if (why !== undefined) {
+    const remedy = 'leave it out, or say with a pattern what you need';
+    return reader.refuse('format', `the format ${format} cannot be enforced, as ${why}`, remedy);
+  }
+  const formatted = format === undefined ? null : formatDfa(format, bounds);
+  if (formatted !== null) parts.push(formatted);
+  const all = parts.reduce((a, b) => (a === ANY_TEXT ? b : intersect(a, b, bounds)), ANY_TEXT);
+  const { dfa, longest } = boundLength(all, max, bounds);
+  return { strings: dfa, longest };
+}
+
+function patternOf(reader: Reader, keyword: string, pattern: string, bounds: Context['bounds']): Dfa {
+  try {
+    return regexDfa(readablePattern(pattern), { whole: false, limits: bounds });
+  } catch (error) {
+    if (error instanceof GrammarError) return reader.refuse(keyword, error.message, 'or leave it out');
+    throw error;
+  }
+}
+
+const ARRAY_KEYWORDS = ['prefixItems', 'items', 'minItems', 'maxItems', 'uniqueItems', 'contains'];
+
+function arrayKeywords(reader: Reader): {
+  shape: ArrayShape | null;
+  items: number;
+  contains: readonly Term[];
+} {
+  // A list under `items` is the tuple of earlier drafts, with `additionalItems` for the rest.
+  const tuple = Array.isArray(reader.at.value['items']) ? 'items' : 'prefixItems';
+  const restKeyword = tuple === 'items' ? 'additionalItems' : 'items';
+  if (tuple === 'items' && reader.has('prefixItems')) {
+    reader.refuse('items', 'items is a list beside prefixItems', 'make it one schema');
+  }
+  const prefix = (reader.list(tuple) ?? []).map((_, i) => reader.term(tuple, i));
+  const hasRest = reader.has(restKeyword);
+  const rest = hasRest ? reader.term(restKeyword) : ANY;
+  const min = reader.count('minItems') ?? 0;
+  const max = reader.count('maxItems') ?? Infinity;
+  const unique = reader.at.value['uniqueItems'];
+  if (unique !== undefined && typeof unique !== 'boolean') {
+    reader.refuse('uniqueItems', `uniqueItems must be true or false, not ${describe(unique)}`, 'correct it');
+  }
+  const contains = reader.has('contains') ? [reader.term('contains')] : [];
+  const [least, most] = [reader.count('minContains') ?? 1, reader.count('maxContains') ?? Infinity];
+  const counts = contains
+    .filter(() => least > 0 || most < Infinity)
+    .map((term) => ({ term, from: 0, min: least, max: most, at: reader.at.node.path }));
+  const possible = min <= max && counts.every((count) => count.min <= count.max);
+  const shape = { prefix, rest, min, max, counts, unique: unique === true ? reader.at.node.path : null };
+  const says = ARRAY_KEYWORDS.some(reader.has);
+  return {
+    shape: possible ? (says ? shape : ANY_ARRAY) : null,
+    items: hasRest ? Infinity : prefix.length,
+    contains,
+  };
+}
+
+const OBJECT_KEYWORDS = [
+  ...['properties', 'patternProperties', 'additionalProperties', 'propertyNames', 'required'],
+  ...['dependentRequired', 'dependencies', 'minProperties', 'maxProperties'],
+];
+
+function objectKeywords(reader: Reader, context: Context): { shape: ObjectShape | null; seen: Seen } {
+  if (!OBJECT_KEYWORDS.some(reader.has)) return { shape: ANY_OBJECT, seen: NOTHING_SEEN };
+  const properties = (reader.map('properties') ?? []).map(([name]) => ({
+    name,
+    term: reader.term('properties', name),
+  }));
+  const patterns = (reader.map('patternProperties') ?? []).map(([pattern]): NameClass => ({
+    names: patternOf(reader, 'patternProperties', pattern, context.bounds),
+    term: reader.term('patternProperties', pattern),
+  }));
+  const hasRest = reader.has('additionalProperties');
+  const rest = hasRest ? reader.term('additionalProperties') : ANY;
+  const byPattern = { ...ANY_OBJECT, classes: classesOf(patterns, ANY, context) };
+  const named = new Map(
+    properties.map(({ name, term }) => [name, context.terms.all([term, termOf(byPattern, name)])]),
+  );
+  const required = new Set(reader.names('required'));
+  const [min, max] = [reader.count('minProperties') ?? 0, reader.count('maxProperties') ?? Infinity];
+  const classes = classesOf(patterns, rest, context);
+  let shape: ObjectShape = {
+    ...ANY_OBJECT,
+    named,
+    classes,
+    required,
+    dependent: dependents(reader),
+    min,
+    max,
+  };
+  if (reader.has('propertyNames')) {
+    const names = stringsOf(context.shapeOf(reader.term('propertyNames')), context);
+    shape = withNames(shape, names, context);
+  }
+  const seenNames = {
+    words: properties.map(({ name }) => name),
+    classes: patterns.map(({ names }) => names),
+  };
+  return {
+    // Met with every object: what is required gets its term.
+    shape: min > max ? null : intersectObjects(shape, ANY_OBJECT, context),
+    seen: { ...NOTHING_SEEN, names: hasRest ? 'all' : seenNames },
+  };
+}
+
+function dependents(reader: Reader): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const keyword of ['dependentRequired', 'dependencies']) {
+    for (const [name, others] of reader.map(keyword) ?? []) {
+      // `dependencies` of earlier drafts holds schemas, too: see applicators.ts.
+      if (keyword === 'dependencies' && !Array.isArray(others)) continue;
+      const names = reader.names(keyword, others) ?? [];
+      if (names.length > 0) found.set(name, new Set([...(found.get(name) ?? []), ...names]));
+    }
+  }
+  return found;
+}
+
+/** Keywords of other drafts and dialects that would go unheeded: by 2020-12 they say nothing, by their writer they do. */
+function refuseForeign(reader: Reader): void {
+  if (reader.at.value['nullable'] === true) {
+    reader.refuse('nullable', 'JSON Schema has no nullable', 'add "null" to the type');
+  }
+  for (const keyword of ['$recursiveRef', 'divisibleBy', 'disallow', 'extends']) {
+    if (reader.has(keyword)) {
+      reader.refuse(keyword, `${keyword} is no keyword of draft 2020-12`, 'write what takes its place there');
+    }
+  }
+}
