@@ -78,6 +78,7 @@ export class Session<R> {
     this.#state = 'opening';
     try {
       await this.#drop();
+      this.assertOpen();
       const resource = await this.#source.open(this.#leaving.signal, this.#latest);
       this.#latest = resource;
       this.#holds = true;

@@ -209,9 +209,10 @@ describe('its end', () => {
 
   it('comes with closing, asleep, awake or waking', async () => {
     for (const state of ['awake', 'asleep', 'waking']) {
-      const { model, log } = start();
+      const { model, log, open } = start();
       if (state !== 'awake') await asleep(model);
       const waking = state === 'waking' ? model.shout('a').catch(() => 'gone') : null;
+      if (waking) await vi.waitFor(() => expect(open).toHaveBeenCalled());
       await Promise.all([model.close(), model.close()]);
       await model.ended;
       await waking;
