@@ -16,23 +16,27 @@ const OPEN = new Set(['files/error.ts', 'files/bytes-text.ts']);
 export const ROOMS = {
   cli: {
     does: 'argv in, exit code out',
-    rooms: ['index.ts', 'server'],
+    rooms: ['index.ts', 'server', 'options'],
     packages: ['citty', 'consola', 'yaml'],
     node: true,
   },
   server: {
     does: 'Request in, Response out',
-    rooms: ['index.ts', 'grammar'], // grammar: the Lark front end
+    rooms: ['index.ts', 'options', 'grammar'], // grammar: the Lark front end
     packages: ['h3', 'srvx', 'zod', 'consola', 'prom-client', 'lru-cache'],
     node: true,
   },
-  'index.ts': { does: 'the public face; nothing else is public', rooms: ['engine', 'files', 'gpu'] },
+  'index.ts': {
+    does: 'the public face; nothing else is public',
+    rooms: ['engine', 'files', 'gpu', 'options'],
+  },
   engine: {
     does: 'loops, waiting and time',
-    rooms: ['models', 'kernels', 'files', 'gpu', 'grammar'],
+    rooms: ['models', 'kernels', 'files', 'gpu', 'grammar', 'options'],
     packages: ['lru-cache', 'tsx'], // tsx: starts a worker from the sources
     node: [/-node\.ts$/],
   },
+  options: { does: 'every setting once: name, kind, bounds, default, help', rooms: [] },
   models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
   kernels: { does: 'one launcher a shader', rooms: ['gpu'] },
   gpu: {

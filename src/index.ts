@@ -13,7 +13,7 @@ export {
 export type { OpenEvent, Quantization } from './engine/session/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
-export { DEFAULTS, LIMITS } from './engine/limits.ts';
+export { DEFAULTS, LIMITS } from './options/limits.ts';
 export {
   adapters,
   openEmbeddingModel,

@@ -1,6 +1,8 @@
 // What a served model was opened with and takes, as lines of the log.
 
 import type { EmbeddingModelInfo, ImageModelInfo, TextModelInfo } from '../index.ts';
+import { fieldName } from '../options/setting.ts';
+import { mapSampling } from '../options/text-request.ts';
 import type { ServableModel } from '../server/service.ts';
 import { countText, sizeText } from './terminal.ts';
 
@@ -13,13 +15,15 @@ export function settingsInForce({ info }: ServableModel): string[] {
 function textSettings(info: TextModelInfo): string[] {
   const { architecture, quantization, contextLength, modelContextLength, memory, adapter } = info;
   const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
-  const { temperature, topP, topK, minP } = info.sampling;
-  const { samplingSource: source } = info;
+  const sampling = mapSampling(
+    (name, setting) =>
+      `${fieldName(name, setting, 'chat')} ${info.sampling[name]} (${info.samplingSource[name]})`,
+  );
   const used = memory.weights + memory.kv + memory.arena;
   return [
     `Model: ${architecture}, ${millions(info)} M parameters, weights ${weights(quantization)}, context ${contextLength}${shortened}`,
     `Memory: ${sizeText(used)} of ${sizeText(memory.budget)}: ${sizeText(memory.weights)} weights, ${sizeText(memory.kv)} cache, ${sizeText(memory.arena)} scratch; on ${adapter.description || adapter.device}`,
-    `Sampling: temperature ${temperature} (${source.temperature}), top_p ${topP} (${source.topP}), top_k ${topK} (${source.topK}), min_p ${minP} (${source.minP})`,
+    `Sampling: ${Object.values(sampling).join(', ')}`,
   ];
 }
 

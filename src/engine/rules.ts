@@ -2,6 +2,8 @@
 // otherwise surface far from where it was made. A set of options is one table, name to rule; names outside it are refused.
 
 import { EngineError } from '../files/error.ts';
+import { LIMITS } from '../options/limits.ts';
+import type { Kind, Settings } from '../options/setting.ts';
 
 /** Throws bad_request where a value does not fit; `name` is what the message calls it. */
 export type Rule = (value: unknown, name: string) => void;
@@ -120,6 +122,40 @@ function unknownMember(path: string, member: string, rules: Rules, name: string)
   const near = names.find((known) => plain(known) === plain(member));
   const remedy = near === undefined ? `it takes ${names.join(', ')}` : `it is written ${near}`;
   return bad(path, `is nothing that ${name} knows: ${remedy}`);
+}
+
+/** The rule of a setting's values. */
+export function ruleOf(kind: Kind): Rule {
+  switch (kind.type) {
+    case 'number':
+      return real(kind.above ?? kind.min ?? -Infinity, kind.max ?? Infinity, {
+        above: kind.above !== undefined,
+      });
+    case 'integer':
+      return whole(kind.min ?? Number.MIN_SAFE_INTEGER, kind.max);
+    case 'boolean':
+      return flag;
+    case 'text':
+      return kind.isEmpty ? text : filledText;
+    case 'choice':
+      return oneOf(...kind.choices);
+    case 'bytes':
+      return bytes;
+    case 'duration':
+      return whole(1, LIMITS.timeout);
+    case 'tokenId':
+      return whole(0, 2 ** 32 - 1);
+    case 'list':
+      return listOf(ruleOf(kind.of), kind);
+    default:
+      return recordOf(ruleOf(kind.of), kind.type === 'tokens' ? kind : {});
+  }
+}
+
+/** The rules of a table of settings. */
+export function rulesOf<T extends Settings>(settings: T): Record<keyof T, Rule> {
+  const rules = Object.entries(settings).map(([name, { kind }]) => [name, ruleOf(kind)]);
+  return Object.fromEntries(rules) as Record<keyof T, Rule>;
 }
 
 /** Throws: `wanted` says what would have been right. */

@@ -1,6 +1,8 @@
 // Schemas of the list of models, of one model, and of its source.
 
 import { z } from 'zod';
+import { mapSampling, MODEL_SAMPLING } from '../options/text-request.ts';
+import { underFieldNames } from './body/setting-fields.ts';
 import { count, seconds } from './reply-members.ts';
 
 const entry = {
@@ -20,13 +22,13 @@ const samplingDefault = z.strictObject({
 const textEntry = z.strictObject({
   ...entry,
   max_model_len: count,
-  sampling_defaults: z.strictObject({
-    temperature: samplingDefault,
-    top_p: samplingDefault,
-    top_k: samplingDefault,
-    min_p: samplingDefault,
-    repetition_penalty: samplingDefault,
-  }),
+  sampling_defaults: z.strictObject(
+    underFieldNames(
+      mapSampling(() => samplingDefault),
+      MODEL_SAMPLING,
+      'chat',
+    ),
+  ),
 });
 
 const imageEntry = z.strictObject({

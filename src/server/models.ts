@@ -1,17 +1,11 @@
 // The served models under their names: which one a request means, and what /v1/models shows.
 
-import type { EmbeddingModel, ImageModel, SamplingOptions, TextModel } from '../index.ts';
+import type { EmbeddingModel, ImageModel, TextModel } from '../index.ts';
+import { mapSampling, MODEL_SAMPLING } from '../options/text-request.ts';
+import { underFieldNames } from './body/setting-fields.ts';
 import type { H3Event } from 'h3';
 import { RequestError } from './errors.ts';
 import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
-
-export const SAMPLING_NAMES: Record<keyof SamplingOptions, string> = {
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  minP: 'min_p',
-  repetitionPenalty: 'repetition_penalty',
-};
 
 const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }> = {
   text: { article: 'a', noun: 'chat model', endpoint: 'POST /v1/chat/completions' },
@@ -168,11 +162,8 @@ function embeddingEntry({ info: { contextLength, dimensions, pooling } }: Embedd
 }
 
 function textEntry({ info: { contextLength, sampling, samplingSource } }: TextModel) {
-  const defaults = Object.entries(SAMPLING_NAMES).map(([key, name]) => {
-    const option = key as keyof SamplingOptions;
-    return [name, { value: sampling[option], source: samplingSource[option] }];
-  });
-  return { max_model_len: contextLength, sampling_defaults: Object.fromEntries(defaults) };
+  const values = mapSampling((name) => ({ value: sampling[name], source: samplingSource[name] }));
+  return { max_model_len: contextLength, sampling_defaults: underFieldNames(values, MODEL_SAMPLING, 'chat') };
 }
 
 function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {

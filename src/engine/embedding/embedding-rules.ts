@@ -1,7 +1,7 @@
 // The options of an embedding model and the fields of a request: what the library takes, by the names it takes it.
 
 import { EngineError } from '../../files/error.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../options/limits.ts';
 import { checkOptions, listOf, refuse, whole, type Rule } from '../rules.ts';
 import { TEXT_MODEL_OPTIONS } from '../text/text-rules.ts';
 import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';

@@ -10,7 +10,7 @@ import { BERT_ARCHITECTURES } from '../../models/text/bert-config.ts';
 import { readText } from '../../models/text/registry.ts';
 import { EMBEDDING_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
-import { DEFAULTS } from '../limits.ts';
+import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import { DeviceSession, type OnDevice } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';

@@ -1,6 +1,6 @@
 // What values of a request, or of what a model says of itself, may be; each function says what is wrong with one, or null.
 
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../options/limits.ts';
 
 /** Of a side of the image, in pixels. */
 export function sideProblem(value: number, multiple: number): string | null {

@@ -1,7 +1,7 @@
 // Call arguments of diffusers' pipelines, under diffusers' names: what each class takes, checked, and as the run reads them.
 
 import { EngineError } from '../../files/error.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../options/limits.ts';
 import type { ImageRequest } from './image-model.ts';
 
 /** What only diffusers' names reach. */

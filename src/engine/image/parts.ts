@@ -4,7 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Device } from '../../gpu/device.ts';
-import { DEFAULTS } from '../limits.ts';
+import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import { openComponents, orClose, type Components } from './components.ts';
 import { familyOf, type Family } from './families.ts';

@@ -1,7 +1,7 @@
 // A request with every value decided: what it says, then call arguments, then the model's own defaults, then the contract's.
 
 import { EngineError } from '../../files/error.ts';
-import { DEFAULTS, LIMITS } from '../limits.ts';
+import { DEFAULTS, LIMITS } from '../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
 import type { Family } from './families.ts';
 import { sizeFrom } from './size.ts';

@@ -4,7 +4,7 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openLora, type LoraFile } from '../../files/checkpoint/lora.ts';
-import { DEFAULTS } from '../limits.ts';
+import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import type { LoraInfo, TextModelOptions } from './text-model.ts';
 

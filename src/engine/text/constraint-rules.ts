@@ -12,7 +12,7 @@ import {
   type Rule,
   type Rules,
 } from '../rules.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../options/limits.ts';
 import { textFormat } from './format-rules.ts';
 import type { LogitProcessor, TextConstraint } from './text-model.ts';
 

@@ -12,54 +12,42 @@ import { boundsText, COUNTS, isCount } from '../../models/config-bounds.ts';
 import { shown } from '../../models/config-values.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import type { Quantization } from '../session/open-event.ts';
+import type { Setting } from '../../options/setting.ts';
+import { mapSampling } from '../../options/text-request.ts';
+import { ruleOf } from '../rules.ts';
 import type { SamplingOptions, TextModelInfo, TextModelOptions } from './text-model.ts';
-import { SAMPLING_OPTIONS } from './text-rules.ts';
 
 export interface SamplingDefaults {
   sampling: Required<SamplingOptions>;
   source: TextModelInfo['samplingSource'];
 }
 
-const CONTRACT: Required<SamplingOptions> = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-};
-const GENERATION_NAMES: Record<keyof SamplingOptions, string> = {
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  minP: 'min_p',
-  repetitionPenalty: 'repetition_penalty',
-};
-
 /**
  * generation_config.json over the contract's defaults, unless the contract is asked for. Throws bad_checkpoint for a value that a
  * request could not have either.
  */
 export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
-  const sampling = { ...CONTRACT };
-  const source = {} as SamplingDefaults['source'];
-  for (const [key, name] of Object.entries(GENERATION_NAMES) as [keyof SamplingOptions, string][]) {
-    const value = from === 'model' ? (checkpoint.generationConfig[name] ?? null) : null;
-    if (value !== null) sampling[key] = asAllowed(key, name, value);
-    source[key] = value === null ? 'contract' : 'generation_config.json';
-  }
-  return { sampling, source };
+  const own = mapSampling((_, { modelKey }) =>
+    from === 'model' ? (checkpoint.generationConfig[modelKey] ?? null) : null,
+  );
+  return {
+    sampling: mapSampling((name, setting) =>
+      own[name] === null ? setting.default : asAllowed(setting, own[name]),
+    ),
+    source: mapSampling((name) => (own[name] === null ? 'contract' : 'generation_config.json')),
+  };
 }
 
-function asAllowed(key: keyof SamplingOptions, name: string, value: unknown): number {
+function asAllowed({ kind, modelKey }: Setting & { modelKey: string }, value: unknown): number {
   try {
-    SAMPLING_OPTIONS[key](value, `${GENERATION_CONFIG}: ${name}`);
+    ruleOf(kind)(value, `${GENERATION_CONFIG}: ${modelKey}`);
     return value as number;
   } catch (cause) {
     if (!(cause instanceof EngineError)) throw cause;
     throw new EngineError(
       'bad_checkpoint',
       `${cause.message}; correct it there, or open the model with \`samplingDefaults\` contract`,
-      { param: name, cause },
+      { param: modelKey, cause },
     );
   }
 }

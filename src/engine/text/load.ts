@@ -9,7 +9,7 @@ import { chooseQuantization, stepRows } from './defaults.ts';
 import { openRunner, type Runner, type RunnerOptions } from './step/runner.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModelOptions } from './text-model.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../options/limits.ts';
 
 export interface Loaded {
   device: Device;

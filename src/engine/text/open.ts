@@ -14,7 +14,7 @@ import { readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { fetchModel } from '../fetch-model.ts';
-import { DEFAULTS } from '../limits.ts';
+import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import { contextNotes, endTokens, modelName, samplingDefaults } from './defaults.ts';
 import { CacheTiers } from './cache/cache-tiers.ts';

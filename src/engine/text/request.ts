@@ -6,6 +6,7 @@ import { TemplateLimitError } from '../../files/template/jinja/meter.ts';
 import type { ChatRendering } from '../../files/template/template.ts';
 import { opensText } from '../../files/tokenizer/detokenizer.ts';
 import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
+import { mapSampling, SAMPLING } from '../../options/text-request.ts';
 import { MASKED } from '../../kernels/sample.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/text/rope.ts';
 import { fitTurns } from './fitting.ts';
@@ -243,19 +244,16 @@ function readSampling(
   { sampling: defaults }: RequestContext,
   stopIds: ReadonlySet<number>,
 ): Omit<SequenceSampling, 'seedLow' | 'seedHigh'> {
-  const temperature = request.temperature ?? defaults.temperature;
+  const values = mapSampling((name) => request[name] ?? defaults[name]);
   const biases = new Map(
     Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value]),
   );
   const masked = [...stopIds].map((id) => [id, MASKED] as const);
   return {
-    temperature: temperature < 1e-6 ? 0 : temperature,
-    topP: request.topP ?? defaults.topP,
-    topK: request.topK ?? defaults.topK,
-    minP: request.minP ?? defaults.minP,
-    repetitionPenalty: request.repetitionPenalty ?? defaults.repetitionPenalty,
-    frequencyPenalty: request.frequencyPenalty ?? 0,
-    presencePenalty: request.presencePenalty ?? 0,
+    ...values,
+    temperature: values.temperature < 1e-6 ? 0 : values.temperature,
+    frequencyPenalty: request.frequencyPenalty ?? SAMPLING.frequencyPenalty.default,
+    presencePenalty: request.presencePenalty ?? SAMPLING.presencePenalty.default,
     bias: [...biases],
     biasBelowMin: [...new Map([...biases, ...masked])],
     logprobs: request.logprobs ?? null,

@@ -1,7 +1,10 @@
 // What a text model is asked for: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
 
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
+import type { SettingValues } from '../../options/setting.ts';
+import type { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 
+export type { SamplingOptions } from '../../options/text-request.ts';
 export type * from '../../grammar/text-constraint.ts';
 export type * from '../../grammar/text-format.ts';
 
@@ -52,20 +55,6 @@ export type TextPrompt =
   /** `tools`: those the prompt shows, so that their calls are looked for. */
   | { ids: number[]; tools?: Tool[] };
 
-/** Left out: generation_config.json decides, then the contract's default (1, 1, off, off, 1). */
-export interface SamplingOptions {
-  /** 0 to 2; 0 is greedy. */
-  temperature?: number;
-  /** (0, 1]: a token stays while the mass before it is at most this. */
-  topP?: number;
-  /** 0 and -1 mean off. */
-  topK?: number;
-  /** [0, 1]: share of the best token's probability a token needs. */
-  minP?: number;
-  /** (0, 2]: positive logits of generated tokens are divided by it, negative ones multiplied. */
-  repetitionPenalty?: number;
-}
-
 /** Changes logits, after the bias. Several run in their order. */
 export type LogitProcessor =
   | { name: 'allowed_tokens'; tokens: number[] }
@@ -98,33 +87,12 @@ export type ToolChoice =
   | { name: string }
   | { mode: 'auto' | 'required'; names: string[] };
 
-export interface TextRequest extends SamplingOptions {
+export interface TextRequest extends SettingValues<typeof SAMPLING>, SettingValues<typeof SCHEDULING> {
   prompt: TextPrompt;
   /** A name for it, unique among those that live; left out: one is made up. */
   id?: string;
   /** Clamped to what the context leaves; left out: all of it. 0: the prompt is read, and nothing said. */
   maxTokens?: number;
-  /** Choices, 1 to 128. */
-  n?: number;
-  /** Same seed, same text, alone or in a batch. Left out: drawn at random. */
-  seed?: number;
-  /** Token id → value added to its logit, -100 to 100. */
-  logitBias?: Record<string, number>;
-  stop?: string[];
-  stopTokenIds?: number[];
-  /** Regular expressions, matched in linear time. */
-  stopRegex?: string[];
-  /** Tokens before which no end token, stop string or stop expression ends a choice. */
-  minTokens?: number;
-  ignoreEos?: boolean;
-  /** The stop stays in the text. */
-  noStopTrim?: boolean;
-  /** false: special tokens show in the text. */
-  skipSpecialTokens?: boolean;
-  /** -2 to 2, times how often a token was generated. */
-  frequencyPenalty?: number;
-  /** -2 to 2, for tokens that were generated. */
-  presencePenalty?: number;
   processors?: LogitProcessor[];
   /** Log probabilities of each token, and of that many best ones, 0 to 20. */
   logprobs?: number;
@@ -136,10 +104,6 @@ export interface TextRequest extends SamplingOptions {
   /** false: one tool call at most. */
   parallelToolCalls?: boolean;
   reasoning?: ReasoningOptions;
-  /** Name of a loaded LoRA adapter, or a folder of one. */
-  lora?: string;
-  /** Higher comes first. Left out: 0. */
-  priority?: number;
   /** Prompts are shared in the cache only among requests with the same salt. */
   cacheSalt?: string;
   /** Milliseconds to wait for a place, and for the whole; left out: the model's. */

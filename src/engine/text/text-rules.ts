@@ -2,7 +2,8 @@
 
 import { EngineError } from '../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../options/limits.ts';
+import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import {
   anything,
   bytes,
@@ -12,9 +13,9 @@ import {
   listOf,
   objectOf,
   oneOf,
-  real,
   recordOf,
   refuse,
+  rulesOf,
   text,
   whole,
   type Rule,
@@ -22,7 +23,6 @@ import {
 import type {
   ChatMessage,
   ReasoningOptions,
-  SamplingOptions,
   TextModelOptions,
   TextPrompt,
   TextRequest,
@@ -76,14 +76,6 @@ export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   safe: flag,
   inline: flag,
   sleepAfter: milliseconds,
-};
-
-export const SAMPLING_OPTIONS: RulesOf<SamplingOptions> = {
-  temperature: real(0, 2),
-  topP: real(0, 1, { above: true }),
-  topK: whole(-1, 2 ** 31 - 1),
-  minP: real(0, 1),
-  repetitionPenalty: real(0, 2, { above: true }),
 };
 
 const orNull =
@@ -191,22 +183,11 @@ const REASONING: RulesOf<ReasoningOptions> = {
 };
 
 const TEXT_REQUEST: RulesOf<TextRequest> = {
-  ...SAMPLING_OPTIONS,
+  ...rulesOf(SAMPLING),
+  ...rulesOf(SCHEDULING),
   prompt: (value) => checkPrompt(value as TextPrompt),
   maxTokens: whole(0),
-  n: whole(1, LIMITS.choices),
-  seed: whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-  logitBias: recordOf(real(-100, 100), { most: LIMITS.biases }),
-  stop: listOf(filledText, { most: LIMITS.stops }),
-  stopTokenIds: listOf(whole(0, 2 ** 32 - 1), { most: LIMITS.stopIds }),
-  ignoreEos: flag,
   id: filledText,
-  stopRegex: listOf(filledText, { most: LIMITS.stops }),
-  minTokens: whole(0),
-  noStopTrim: flag,
-  skipSpecialTokens: flag,
-  frequencyPenalty: real(-2, 2),
-  presencePenalty: real(-2, 2),
   processors: listOf(processor, { most: LIMITS.processors }),
   logprobs: whole(0, LIMITS.logprobs),
   promptLogprobs: whole(0, LIMITS.logprobs),
@@ -214,8 +195,6 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   toolChoice,
   parallelToolCalls: flag,
   reasoning: objectOf(REASONING),
-  lora: filledText,
-  priority: whole(-(2 ** 31), 2 ** 31 - 1),
   cacheSalt: text,
   timeouts: objectOf({ queue: milliseconds, total: milliseconds, waited: whole(0) }),
   hiddenStates: oneOf('all', 'last'),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type * as engine from '../../index.ts';
+import { mapSampling } from '../../options/text-request.ts';
 import { count } from '../reply-members.ts';
 
 const bytes = count;
@@ -31,8 +32,7 @@ const common = {
 const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes });
 
 /** An object with a value per sampling setting. */
-const samplingOf = <T extends z.ZodType>(value: T) =>
-  z.strictObject({ temperature: value, topP: value, topK: value, minP: value, repetitionPenalty: value });
+const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling(() => value));
 
 export const TextModelInfo = z.strictObject({
   ...common,

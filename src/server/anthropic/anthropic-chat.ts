@@ -5,17 +5,22 @@ import type { ChatMessage } from '../../index.ts';
 import type { MEMBERS, MessageBody, PromptBody } from './anthropic-schema.ts';
 import { RequestError } from '../errors.ts';
 import { withoutMissing } from '../body/fields.ts';
+import { SAMPLING } from '../../options/text-request.ts';
+import { sharedFields } from '../body/setting-fields.ts';
 import type { Renames } from '../body/renamed.ts';
 
 export const MESSAGE_NAMES: Renames = [
-  [/^response_format(\.json_schema(\.schema)?)?/, 'output_config.format.schema'],
-  [/^max_completion_tokens/, 'max_tokens'],
-  [/^reasoning_effort/, 'output_config.effort'],
-  [/^(reasoning\.max_tokens|thinking_budget)/, 'thinking.budget_tokens'],
-  [/^reasoning/, 'thinking'],
-  [/^tools\.(\d+)\.function\.parameters/, 'tools.$1.input_schema'],
-  [/^tools\.(\d+)\.function/, 'tools.$1'],
-  [/^stop/, 'stop_sequences'],
+  ['response_format.json_schema.schema', 'output_config.format.schema'],
+  ['response_format.json_schema', 'output_config.format.schema'],
+  ['response_format', 'output_config.format.schema'],
+  ['max_completion_tokens', 'max_tokens'],
+  ['reasoning_effort', 'output_config.effort'],
+  ['reasoning.max_tokens', 'thinking.budget_tokens'],
+  ['thinking_budget', 'thinking.budget_tokens'],
+  ['reasoning', 'thinking'],
+  ['tools.*.function.parameters', 'tools.*.input_schema'],
+  ['tools.*.function', 'tools.*'],
+  ['stop', 'stop_sequences'],
 ];
 
 type Message = NonNullable<PromptBody['messages']>[number];
@@ -58,9 +63,7 @@ export function toChat(body: MessageBody): object {
     ...toPromptFields(body),
     max_completion_tokens: body.max_tokens,
     stop: body.stop_sequences,
-    temperature: body.temperature,
-    top_p: body.top_p,
-    top_k: body.top_k,
+    ...sharedFields(body, SAMPLING, 'anthropic'),
     reasoning_effort: config?.effort ?? undefined,
     response_format: format && { type: 'json_schema', json_schema: { schema: format.schema } },
   });

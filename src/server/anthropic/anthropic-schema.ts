@@ -4,14 +4,9 @@ import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { bodyChecker } from '../body/body.ts';
-import {
-  type FieldTable,
-  type HonouredBody,
-  honoured,
-  neutralOnly,
-  noEffect,
-  sampling,
-} from '../body/fields.ts';
+import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
+import { SAMPLING } from '../../options/text-request.ts';
+import { fieldsOf } from '../body/setting-fields.ts';
 import { FORMAT_NAMES } from '../text/generation-fields.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
@@ -134,9 +129,7 @@ export const MESSAGE_FIELDS = {
   ...PROMPT_FIELDS,
   max_tokens: honoured(z.int().min(1), 'Most tokens to generate; clamped to what the context leaves.'),
   stop_sequences: honoured(list(filled, LIMITS.stops), `Up to ${LIMITS.stops} strings that end the reply.`),
-  temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
-  top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1),
-  top_k: sampling(z.int().min(-1), 'Sample from the k best tokens.', -1),
+  ...fieldsOf(SAMPLING, 'anthropic'),
   stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
   output_config: honoured(
     z.looseObject({

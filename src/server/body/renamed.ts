@@ -1,18 +1,36 @@
-// Errors under the names of another interface: what was found wrong with the chat completion that a request was made into, said of
-// the field that the client sent.
+// Errors under the names of another interface: a request that was made into a chat completion is told what is wrong with it by the
+// names of the fields that the client sent.
 
 import { EngineError } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 
-/** A field's name in a chat completion, or its beginning, and what stands for it. */
-export type Renames = readonly (readonly [chat: RegExp, own: string])[];
+/**
+ * The path of a member of a chat completion and the path that stands for it in the other request. A path names the member and all
+ * below it; `*` is one part of a path, and `**` at the end the rest of it, which is then left out.
+ */
+export type Renames = readonly (readonly [chat: string, own: string])[];
+
+/** The path in the other request; null where it is the same. */
+function renamedPath(path: string, renames: Renames): string | null {
+  const parts = path.split('.');
+  for (const [chat, own] of renames) {
+    const wanted = chat === '' ? [] : chat.split('.');
+    const isWhole = wanted.at(-1) === '**';
+    if (isWhole) wanted.pop();
+    const fits = wanted.length <= parts.length && wanted.every((one, at) => one === '*' || one === parts[at]);
+    if (!fits) continue;
+    const stars = wanted.flatMap((one, at) => (one === '*' ? [parts[at]!] : []));
+    const named = own.split('.').map((one) => (one === '*' ? stars.shift()! : one));
+    return [...named, ...(isWhole ? [] : parts.slice(wanted.length))].join('.');
+  }
+  return null;
+}
 
 export function renameParam(error: unknown, renames: Renames): unknown {
   if (!(error instanceof RequestError || error instanceof EngineError) || error.param === null) return error;
   const { code, param } = error;
-  const rename = renames.find(([pattern]) => pattern.test(param));
-  if (!rename) return error;
-  const own = param.replace(rename[0], rename[1]);
+  const own = renamedPath(param, renames);
+  if (own === null) return error;
   const message = error.message.replaceAll(param, own);
   return new RequestError(code, message, { param: own });
 }

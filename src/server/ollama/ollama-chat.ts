@@ -9,12 +9,22 @@ import type { GenerateBody, OllamaChatBody, OllamaMessage, TextBody } from './ol
 import type { Renames } from '../body/renamed.ts';
 
 export const OLLAMA_NAMES: Renames = [
-  [/^response_format(\.json_schema(\.schema)?)?/, 'format'],
-  [/^reasoning(_effort|\.\w+)?|^thinking_budget/, 'think'],
+  ['response_format.json_schema.schema', 'format'],
+  ['response_format.json_schema', 'format'],
+  ['response_format', 'format'],
+  ['reasoning_effort', 'think'],
+  ['reasoning.*', 'think'],
+  ['reasoning', 'think'],
+  ['thinking_budget', 'think'],
   ...OPTION_NAMES,
 ];
 
-export const GENERATE_NAMES: Renames = [[/^messages(\.\d+)?(\.content)?/, 'prompt'], ...OLLAMA_NAMES];
+export const GENERATE_NAMES: Renames = [
+  ['messages.*.content', 'prompt'],
+  ['messages.*', 'prompt'],
+  ['messages', 'prompt'],
+  ...OLLAMA_NAMES,
+];
 
 /** The body of the same request to /v1/chat/completions. */
 export function toChat(body: TextBody & Partial<Pick<OllamaChatBody, 'tools'>>, said: ChatMessage[]): object {

@@ -41,7 +41,7 @@ export async function ollamaEmbedOne(service: Service, event: H3Event): Promise<
   listIgnored(event, ignored);
   const inputs = [await cut(body.prompt, model)];
   const { vectors } = await embed(service, event, model, { inputs }).catch((error: unknown) => {
-    throw renameParam(underInputName(error, body.prompt), [[/^input/, 'prompt']]);
+    throw renameParam(underInputName(error, body.prompt), [['input', 'prompt']]);
   });
   return { embedding: [...vectors[0]!] };
 }

@@ -6,7 +6,9 @@ import type { EmbeddingModel, SamplingOptions, TextModel } from '../../index.ts'
 import { RequestError } from '../errors.ts';
 import { readUntypedJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
-import { findModel, SAMPLING_NAMES, splitName } from '../models.ts';
+import { fieldName } from '../../options/setting.ts';
+import { mapSampling } from '../../options/text-request.ts';
+import { findModel, splitName } from '../models.ts';
 import { checkShow } from './ollama-schema.ts';
 import { requireRunning, type Service } from '../service.ts';
 
@@ -129,12 +131,8 @@ function sizeText(parameters: number): string {
 
 /** Sampling values, one per line, under the names of `options`. */
 function parametersOf(sampling: Required<SamplingOptions>): string {
-  return Object.entries(SAMPLING_NAMES)
-    .map(([key, name]) => {
-      const own = name === 'repetition_penalty' ? 'repeat_penalty' : name;
-      return `${own} ${sampling[key as keyof SamplingOptions]}`;
-    })
-    .join('\n');
+  const lines = mapSampling((name, setting) => `${fieldName(name, setting, 'ollama')} ${sampling[name]}`);
+  return Object.values(lines).join('\n');
 }
 
 function capabilitiesOf({ outputFormat: { tools, reasoning } }: TextModel['info']): string[] {

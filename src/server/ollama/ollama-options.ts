@@ -3,28 +3,22 @@
 import { z } from 'zod';
 import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, honoured, neutralOnly, noEffect, show, withoutMissing } from '../body/fields.ts';
-import { GENERATION_FIELDS } from '../text/generation-fields.ts';
+import { SAMPLING } from '../../options/text-request.ts';
+import { chatNames, fieldsOf, sharedFields } from '../body/setting-fields.ts';
 import { type Renames, underNames } from '../body/renamed.ts';
-
-/** Those that a chat completion has under the same name. */
-const { temperature, top_k, top_p, min_p, stop, frequency_penalty, presence_penalty } = GENERATION_FIELDS;
 
 const predicted = z.int().refine((count) => count >= 1 || count === -1 || count === -2, {
   error: ({ input }) =>
     `must be at least 1, got ${show(input)}; send -1 or -2 for all that the context holds`,
 });
 
+const SHARED = fieldsOf(SAMPLING, 'ollama');
+
 const OPTION_FIELDS = {
-  temperature,
-  top_k,
-  top_p,
-  min_p,
-  stop,
-  frequency_penalty,
-  presence_penalty,
+  ...SHARED,
   repeat_penalty: {
-    ...GENERATION_FIELDS.repetition_penalty,
-    help: 'Divides positive logits of generated tokens, multiplies negative ones; of the whole reply.',
+    ...SHARED.repeat_penalty,
+    help: `${SHARED.repeat_penalty.help.slice(0, -1)}; of the whole reply.`,
   },
   seed: honoured(z.int(), 'The same seed gives the same text; -1 draws one.', -1),
   num_predict: honoured(
@@ -71,18 +65,17 @@ const checkOptions = bodyChecker({ table: OPTION_FIELDS, required: [] });
 
 /** Fields of a chat completion under their names in `options`. */
 export const OPTION_NAMES: Renames = [
-  [/^max_completion_tokens/, 'options.num_predict'],
-  [/^repetition_penalty/, 'options.repeat_penalty'],
-  [/^(temperature|top_k|top_p|min_p|stop|seed|frequency_penalty|presence_penalty)/, 'options.$1'],
+  ['max_completion_tokens', 'options.num_predict'],
+  ['seed', 'options.seed'],
+  ...chatNames(SAMPLING, 'ollama').map(([chat, own]) => [chat, `options.${own}`] as const),
 ];
 
 /** Throws where an option asks for what is not built. */
 export function toSampling(options: object): object {
-  const { body } = underNames([[/^/, 'options.']], () => checkOptions(options, false));
-  const { repeat_penalty, num_predict = -1, seed = -1, ...same } = body;
+  const { body } = underNames([['', 'options']], () => checkOptions(options, false));
+  const { num_predict = -1, seed = -1 } = body;
   return withoutMissing({
-    ...same,
-    repetition_penalty: repeat_penalty,
+    ...sharedFields(body, SAMPLING, 'ollama'),
     max_completion_tokens: num_predict < 0 ? undefined : num_predict,
     seed: seed === -1 ? undefined : seed,
   });

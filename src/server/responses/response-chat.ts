@@ -10,12 +10,12 @@ import type { ResponseStore } from './response-store.ts';
 import { chooseTool, type OfferedTool, toolNames } from './response-tools.ts';
 
 const RESPONSE_NAMES: Renames = [
-  [/^response_format\.json_schema\.schema/, 'text.format.schema'],
-  [/^response_format\.json_schema/, 'text.format'],
-  [/^response_format/, 'text.format'],
-  [/^max_completion_tokens/, 'max_output_tokens'],
-  [/^reasoning_effort/, 'reasoning.effort'],
-  [/^messages/, 'input'],
+  ['response_format.json_schema.schema', 'text.format.schema'],
+  ['response_format.json_schema', 'text.format'],
+  ['response_format', 'text.format'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['messages', 'input'],
 ];
 
 /** Names of the chat completion's fields → their names in the request. */

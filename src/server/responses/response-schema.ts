@@ -11,6 +11,8 @@ import {
   noEffect,
   pickFields,
 } from '../body/fields.ts';
+import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
+import { fieldsOf } from '../body/setting-fields.ts';
 import { FORMAT_NAMES, GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
 import { inputItem } from './response-items.ts';
 import { toolChoice, toolSchema } from './response-tool-schema.ts';
@@ -29,29 +31,12 @@ const MOST_INCLUDES = 64;
 const INCLUDES = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
 
 /** They mean the same as in a chat completion, by the same name. */
-export const SHARED_FIELDS = pickFields(
-  GENERATION_FIELDS,
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'seed',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'stop',
-  'stop_token_ids',
-  'stop_regex',
-  'min_tokens',
-  'ignore_eos',
-  'regex',
-  'ebnf',
-  'lora_path',
-  'priority',
-  'cache_salt',
-  'extra_key',
-);
+export const SHARED_FIELDS = {
+  ...fieldsOf(SAMPLING, 'responses'),
+  ...pickFields(GENERATION_FIELDS, 'regex', 'ebnf'),
+  ...fieldsOf(SCHEDULING, 'responses'),
+  ...pickFields(GENERATION_FIELDS, 'cache_salt', 'extra_key'),
+};
 
 export const RESPONSE_FIELDS = {
   input: honoured(

@@ -155,8 +155,8 @@ function chosenName(tool: ChosenTool, offered: readonly OfferedTool[]): string {
 export function toolNames(offered: readonly OfferedTool[]): Renames {
   return offered.flatMap(({ kind, place }, at) => [
     ...(kind === 'custom'
-      ? [[new RegExp(`^tools\\.${at}\\.function\\.parameters.*`), `${place}.format.definition`] as const]
+      ? [[`tools.${at}.function.parameters.**`, `${place}.format.definition`] as const]
       : []),
-    [new RegExp(`^tools\\.${at}\\.function`), place] as const,
+    [`tools.${at}.function`, place] as const,
   ]);
 }

@@ -2,9 +2,11 @@
 // send beside it. generation-request.ts makes the engine's request of them.
 
 import { z } from 'zod';
-import { LIMITS } from '../../index.ts';
+import { LIMITS } from '../../options/limits.ts';
+import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
-import { by, type FieldTable, honoured, honouredSchema, sampling, show } from '../body/fields.ts';
+import { by, type FieldTable, honoured, honouredSchema, show } from '../body/fields.ts';
+import { fieldsOf, schemaOf } from '../body/setting-fields.ts';
 import { responseFormat } from './response-format.ts';
 
 /** What other servers call response_format. */
@@ -15,106 +17,10 @@ export const tokenCount = z.int().refine((count) => count >= 1, {
   error: ({ input }) => `must be at least 1, got ${show(input)}; leave it out for all that the context holds`,
 });
 const filled = z.string().min(1);
-const seconds = z
-  .number()
-  .gt(0)
-  .max(Math.floor(LIMITS.timeout / 1000));
-const upToStops = z.union([filled, list(filled, LIMITS.stops)]);
+const seconds = schemaOf({ type: 'duration' });
 
 export const GENERATION_FIELDS = {
-  ...by('kernels/sample.ts', {
-    temperature: sampling(z.number().min(0).max(2), 'Higher is more random; 0 is greedy.', 1),
-    top_p: sampling(z.number().gt(0).max(1), 'Nucleus: share of the probability mass to sample from.', 1, {
-      stricter: 'above 0, at most 1',
-    }),
-    top_k: sampling(z.int().min(-1), 'Sample from the k best tokens; 0 and -1 mean all.', -1, {
-      stricter: 'from -1 to 2147483647',
-    }),
-    min_p: sampling(z.number().min(0).max(1), "Share of the best token's probability a token needs.", 0, {
-      stricter: 'from 0 to 1',
-    }),
-  }),
-  ...by('engine/text/request.ts', {
-    n: honoured(z.int().min(1).max(LIMITS.choices), 'Choices to generate.', 1, {
-      stricter: `at most ${LIMITS.choices}`,
-    }),
-    seed: honoured(z.int(), 'The same seed gives the same text; each choice draws its own.', undefined, {
-      stricter: 'at most 2^53 - 1 either way',
-    }),
-  }),
-  ...by('kernels/sample.ts', {
-    frequency_penalty: honoured(
-      z.number().min(-2).max(2),
-      "Taken from a token's logit for each time it was generated.",
-      0,
-    ),
-    presence_penalty: honoured(
-      z.number().min(-2).max(2),
-      'Taken once from the logit of a token that was generated.',
-      0,
-    ),
-    repetition_penalty: sampling(
-      z.number().gt(0).max(2),
-      'Divides positive logits of generated tokens, multiplies negative ones.',
-      1,
-      { stricter: 'above 0, at most 2' },
-    ),
-    logit_bias: honoured(
-      record(z.number().min(-100).max(100), {
-        names: z.string().regex(/^(0|[1-9]\d*)$/),
-        most: LIMITS.biases,
-      }),
-      `Up to ${LIMITS.biases} token ids, each with a number added to that token's logit.`,
-      undefined,
-      { stricter: `at most ${LIMITS.biases} entries` },
-    ),
-  }),
-  ...by('engine/text/stop-matcher.ts', {
-    stop: honoured(
-      upToStops,
-      `Up to ${LIMITS.stops} strings that end a choice; not part of its text.`,
-      undefined,
-      { stricter: `at most ${LIMITS.stops}, none empty` },
-    ),
-  }),
-  ...by('engine/text/request.ts', {
-    stop_token_ids: honoured(
-      list(tokenId, LIMITS.stopIds),
-      'Token ids that end a choice, with ignore_eos too.',
-      undefined,
-      { stricter: `at most ${LIMITS.stopIds}, of the vocabulary` },
-    ),
-  }),
-  ...by('engine/text/stop-matcher.ts', {
-    stop_regex: honoured(
-      upToStops,
-      `Up to ${LIMITS.stops} regular expressions that end a choice, matched in linear time.`,
-      undefined,
-      {
-        stricter: `at most ${LIMITS.stops}, of 4,000 places and 65,536 characters together, without look-around, back-references and flags`,
-      },
-    ),
-  }),
-  ...by('engine/text/sequence.ts', {
-    min_tokens: honoured(
-      z.int().min(0),
-      'Tokens before which no end token and no stop ends a choice, unless a grammar leaves nothing but the end; at most max_completion_tokens.',
-      0,
-    ),
-  }),
-  ...by('engine/text/request.ts', {
-    ignore_eos: honoured(
-      z.boolean(),
-      'Go on after the end-of-sequence token; stop and stop_token_ids hold.',
-      false,
-    ),
-  }),
-  ...by('engine/text/stop-matcher.ts', {
-    no_stop_trim: honoured(z.boolean(), 'What a stop matched stays in the text.', false),
-  }),
-  ...by('engine/text/piece.ts', {
-    skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
-  }),
+  ...fieldsOf(SAMPLING, 'chat'),
 
   ...by('grammar/front-end.ts', {
     response_format: honoured(
@@ -151,19 +57,7 @@ export const GENERATION_FIELDS = {
     ),
   }),
 
-  ...by('engine/text/adapters.ts', {
-    lora_path: honoured(
-      filled,
-      'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
-    ),
-  }),
-  ...by('engine/text/scheduler.ts', {
-    priority: honoured(
-      z.int(),
-      'Higher comes first; where the queue is full, it takes the place of the lowest that waits, which gets 503.',
-      0,
-    ),
-  }),
+  ...fieldsOf(SCHEDULING, 'chat'),
   ...by('engine/text/live-requests.ts', {
     queue_timeout: honoured(
       seconds,

@@ -2,7 +2,9 @@
 
 import { EngineError, type TextModelInfo, type TextRequest } from '../../index.ts';
 import { RequestError } from '../errors.ts';
+import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { withoutMissing } from '../body/fields.ts';
+import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import type { GenerationBody } from './generation-fields.ts';
 import { processorField, processorPaths, toProcessors } from './logit-processors.ts';
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
@@ -13,27 +15,11 @@ import { checkIds, checkPromptIds } from '../tokens/token-ids.ts';
 export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {
   const states = body.return_hidden_states;
   return withoutMissing({
-    temperature: body.temperature,
-    topP: body.top_p,
-    topK: body.top_k,
-    minP: body.min_p,
-    n: body.n,
-    seed: body.seed,
-    frequencyPenalty: body.frequency_penalty,
-    presencePenalty: body.presence_penalty,
-    repetitionPenalty: body.repetition_penalty,
-    logitBias: body.logit_bias,
-    stop: listed(body.stop),
-    stopTokenIds: body.stop_token_ids,
-    stopRegex: listed(body.stop_regex),
-    minTokens: body.min_tokens,
-    ignoreEos: body.ignore_eos,
-    noStopTrim: body.no_stop_trim,
-    skipSpecialTokens: body.skip_special_tokens,
+    ...settingsIn(body, SAMPLING, 'chat'),
+    ...settingsIn(body, SCHEDULING, 'chat'),
     constraint: toConstraint(body),
     processors: toProcessors(body),
-    lora: adapter ?? body.lora_path,
-    priority: body.priority,
+    ...(adapter !== undefined && { lora: adapter }),
     id: body.rid,
     timeouts: timeoutsOf(body),
     cacheSalt: saltOf(body),
@@ -59,10 +45,6 @@ function milliseconds(seconds: number | undefined): number | undefined {
 
 function wantedStates(states: true | 'last' | 'all'): 'last' | 'all' {
   return states === 'all' ? 'all' : 'last';
-}
-
-function listed(value: string | string[] | undefined): string[] | undefined {
-  return typeof value === 'string' ? [value] : value;
 }
 
 /** Rules over more than one field. `maxTokens`: under the name the route has for it. */
@@ -110,20 +92,8 @@ function fieldPaths(
     ...reasoningPaths(body, processorField(body)),
     ...(body.input_ids ? [['prompt', 'input_ids'] as [string, string]] : []),
     ['maxTokens', 'max_completion_tokens'],
-    ['topP', 'top_p'],
-    ['topK', 'top_k'],
-    ['minP', 'min_p'],
-    ['frequencyPenalty', 'frequency_penalty'],
-    ['presencePenalty', 'presence_penalty'],
-    ['repetitionPenalty', 'repetition_penalty'],
-    ['logitBias', 'logit_bias'],
-    ['stopTokenIds', 'stop_token_ids'],
-    ['stopRegex', 'stop_regex'],
     ['promptLogprobs', 'logprobs'],
-    ['minTokens', 'min_tokens'],
-    ['ignoreEos', 'ignore_eos'],
-    ['noStopTrim', 'no_stop_trim'],
-    ['skipSpecialTokens', 'skip_special_tokens'],
+    ...fieldNames(SAMPLING, 'chat'),
     ...processorPaths(body),
     ['lora', body.lora_path === undefined ? 'model' : 'lora_path'],
     ['id', 'rid'],

@@ -8,7 +8,7 @@ import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { createSequences, renderPrompt, type RequestContext } from '../../../src/engine/text/request.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { TextRequest } from '../../../src/engine/text/text-model.ts';
-import { LIMITS } from '../../../src/engine/limits.ts';
+import { LIMITS } from '../../../src/options/limits.ts';
 import { checkTextRequest } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';

@@ -1,7 +1,4 @@
-// How many of each there may be, and what holds where nobody says otherwise: read by the library's own rules, the command line's
-// options and the server's fields.
-
-import { MOST_LOGPROBS } from '../kernels/logprobs.ts';
+// How many of each there may be, and what holds where nobody says otherwise.
 
 /** Bounds are allowed values; one number is the most. */
 export const LIMITS = {
@@ -15,7 +12,8 @@ export const LIMITS = {
   timeout: 2 ** 31 - 1,
   /** Of a request for text. */
   choices: 128,
-  logprobs: MOST_LOGPROBS,
+  /** Best tokens that the kernel of log probabilities keeps. */
+  logprobs: 20,
   stops: 16,
   stopIds: 256,
   biases: 1024,
@@ -25,10 +23,10 @@ export const LIMITS = {
   bannedWordBytes: 8192,
   /** Of a request for embeddings. */
   inputs: 2048,
-  /** Of a request for pictures: steps, pixels a side, guidance, pictures of one prompt. */
+  /** Of a request for images: steps, pixels a side, guidance, images of one prompt. */
   steps: 1000,
   side: 16384,
-  /** Far beyond what a picture stands, and far from where f32 ends. */
+  /** Far beyond the guidance at which an image falls apart, and far from where f32 ends. */
   guidance: 1000,
   samples: 1000,
 } as const;
@@ -40,7 +38,7 @@ export const DEFAULTS = {
   storedBytes: 10e9,
   adapters: 8,
   adapterRank: 64,
-  /** Of a picture whose model does not say. */
+  /** Of an image whose model does not say. */
   steps: 50,
   guidance: 7.5,
 } as const;

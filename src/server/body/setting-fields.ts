@@ -1,0 +1,150 @@
+// Settings as fields of requests: the zod schema of a kind, the fields of a table, and the way from what a request sent to what the
+// library takes.
+
+import { z } from 'zod';
+import {
+  type FieldName,
+  fieldName,
+  type Interface,
+  type Kind,
+  type SentValueOf,
+  type Setting,
+  type Settings,
+  type SettingValues,
+} from '../../options/setting.ts';
+import { LIMITS } from '../../options/limits.ts';
+import { list, record, tokenId } from './bounded.ts';
+import type { Field } from './fields.ts';
+
+/** The settings of a table that are fields of an interface, by their field names. */
+export type FieldsOf<T extends Settings, I extends Interface> = {
+  [
+    K in keyof T & string as T[K] extends { in: readonly (infer Face)[] }
+      ? I extends Face
+        ? FieldName<K, T[K], I>
+        : never
+      : never
+  ]: Field<'honoured', z.ZodType<SentValueOf<T[K]['kind']>>>;
+};
+
+export function fieldsOf<const T extends Settings, I extends Interface>(
+  settings: T,
+  face: I,
+): FieldsOf<T, I> {
+  const fields = taken(settings, face).map(([name, setting]) => [
+    fieldName(name, setting, face),
+    fieldOf(setting),
+  ]);
+  return Object.fromEntries(fields) as FieldsOf<T, I>;
+}
+
+function taken(settings: Settings, face: Interface): [name: string, setting: Setting][] {
+  return Object.entries(settings).filter(([, setting]) => setting.in?.includes(face));
+}
+
+function fieldOf({ kind, help, by, default: fallback, modelKey, stricter }: Setting): Field<'honoured'> {
+  return {
+    status: 'honoured',
+    help,
+    schema: anySchemaOf(kind),
+    default: fallback,
+    neutral: [],
+    ...(modelKey !== undefined && { defaultText: `the model's, else ${String(fallback)}` }),
+    ...(by !== undefined && { by }),
+    ...(stricter !== undefined && { stricter }),
+  };
+}
+
+/** The schema of a kind's values as requests send them. */
+export const schemaOf = <const K extends Kind>(kind: K): z.ZodType<SentValueOf<K>> =>
+  anySchemaOf(kind) as z.ZodType<SentValueOf<K>>;
+
+function anySchemaOf(kind: Kind): z.ZodType {
+  switch (kind.type) {
+    case 'number':
+      return bounded(z.number(), kind);
+    case 'duration':
+      return bounded(z.number(), { above: 0, max: Math.floor(LIMITS.timeout / 1000) });
+    case 'integer':
+      return bounded(z.int(), kind);
+    case 'bytes':
+      return z.int().min(1);
+    case 'boolean':
+      return z.boolean();
+    case 'text':
+      return kind.isEmpty ? z.string() : z.string().min(1);
+    case 'choice':
+      return z.enum(kind.choices as [string, ...string[]]);
+    case 'tokenId':
+      return tokenId;
+    case 'list': {
+      const entry = anySchemaOf(kind.of);
+      const entries = list(entry, kind.most ?? Infinity);
+      return kind.orOne ? z.union([entry, entries]) : entries;
+    }
+    case 'record':
+      return record(anySchemaOf(kind.of));
+    default:
+      return record(anySchemaOf(kind.of), { names: z.string().regex(/^(0|[1-9]\d*)$/), most: kind.most });
+  }
+}
+
+/** zod's whole numbers are safe integers already. */
+const isUnsafe = (bound: number): boolean => Math.abs(bound) >= Number.MAX_SAFE_INTEGER;
+
+function bounded(schema: z.ZodNumber, { min, above, max }: { min?: number; above?: number; max?: number }) {
+  let held = schema;
+  if (min !== undefined && !isUnsafe(min)) held = held.min(min);
+  if (above !== undefined) held = held.gt(above);
+  if (max !== undefined && !isUnsafe(max)) held = held.max(max);
+  return held;
+}
+
+/** A body's fields under the library's names, as the library takes them; what was left out is missing. */
+export function settingsIn<const T extends Settings>(
+  body: object,
+  settings: T,
+  face: Interface,
+): SettingValues<T> {
+  const given = taken(settings, face).flatMap(([name, setting]) => {
+    const sent: unknown = Reflect.get(body, fieldName(name, setting, face));
+    return sent === undefined ? [] : [[name, valueOf(setting.kind, sent)]];
+  });
+  return Object.fromEntries(given) as SettingValues<T>;
+}
+
+function valueOf(kind: Kind, sent: unknown): unknown {
+  if (kind.type === 'list' && kind.orOne && !Array.isArray(sent)) return [sent];
+  return kind.type === 'duration' ? Math.ceil(1000 * (sent as number)) : sent;
+}
+
+/** The library's names of a table's settings beside those of the fields. */
+export function fieldNames(settings: Settings, face: Interface): [name: string, field: string][] {
+  return taken(settings, face).map(([name, setting]) => [name, fieldName(name, setting, face)]);
+}
+
+/** The names of a chat completion's fields beside those that another interface has for them. */
+export function chatNames(settings: Settings, face: Interface): [chat: string, own: string][] {
+  return taken(settings, face).map(([name, setting]) => [
+    fieldName(name, setting, 'chat'),
+    fieldName(name, setting, face),
+  ]);
+}
+
+/** The fields of another interface under the names of a chat completion; those left out are undefined. */
+export function sharedFields(body: object, settings: Settings, face: Interface): Record<string, unknown> {
+  return Object.fromEntries(
+    chatNames(settings, face).map(([chat, own]) => [chat, Reflect.get(body, own) as unknown]),
+  );
+}
+
+/** Values by the library's names, by those of the fields. */
+export function underFieldNames<const T extends Settings, V>(
+  values: Record<keyof T & string, V>,
+  settings: T,
+  face: Interface,
+): Record<string, V> {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => [fieldName(name, setting, face), values[name]!]),
+  );
+}
