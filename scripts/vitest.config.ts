@@ -1,10 +1,10 @@
-// Test files run beside each other, at most four, each in a process of its own: a crash of the driver ends one file.
+// Test files run two beside each other, each in a process of its own: a crash of the driver ends one file.
 
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-const MOST_WORKERS = 4;
+const MOST_WORKERS = 2;
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
