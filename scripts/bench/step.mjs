@@ -70,7 +70,7 @@ export async function measureSteps(device, folder, quantization) {
     near: near.rate,
     far: far.rate,
     // A tied embedding is the head; else a token reads one row of it.
-    weightsRead: weights.parameters() - (config.tied ? 0 : config.vocabulary * config.hidden),
+    weightsRead: weights.parameters - (config.tied ? 0 : config.vocabulary * config.hidden),
     headWeights: config.vocabulary * config.hidden,
     kernels: device.capabilities.timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
   };

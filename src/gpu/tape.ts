@@ -8,6 +8,7 @@ import { BindingError } from './binding-error.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable, Groups } from './dispatch.ts';
 import type { LinkedShader } from './linker.ts';
+import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, sliceBytes, sliceOffset, spanOf, tensorOf, type Operand } from './operand.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
@@ -44,6 +45,7 @@ export class Tape {
   #argsBuffer: GPUBuffer | null = null;
   #slots = new Map<Tensor, number>();
   #bindGroups: GPUBindGroup[] = [];
+  #plan: ReplayPlan | null = null;
   #generation = -1;
 
   constructor(device: Device, capacity: Sizes, { plain = false, rowAdapters = null }: TapeOptions = {}) {
@@ -146,8 +148,7 @@ export class Tape {
 
   /** The same, and stops behind each submit but the last: who does not go on leaves the rest out. */
   *submits(sizes: Sizes, options: ReplayOptions): Generator<void, void, void> {
-    this.#prepare();
-    this.#checkSizes(sizes);
+    const plan = this.#planFor(sizes);
     const every = options.submitEvery ?? this.#cuts.length;
     let from = 0;
     for (let segment = Math.min(every, this.#cuts.length) - 1; ; segment += every) {
@@ -155,7 +156,7 @@ export class Tape {
       const to = isLast ? this.#dispatches.length : this.#cuts[segment]!;
       const encoder = this.device.gpu.createCommandEncoder();
       const pass = encoder.beginComputePass();
-      this.#encode(pass, sizes, from, to);
+      plan.encode(pass, from, to);
       pass.end();
       if (isLast) options.last?.(encoder);
       this.device.gpu.queue.submit([encoder.finish()]);
@@ -167,10 +168,9 @@ export class Tape {
 
   /** Replays all of it as a part of a command buffer that the caller submits. */
   encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
-    this.#prepare();
-    this.#checkSizes(sizes);
+    const plan = this.#planFor(sizes);
     const pass = encoder.beginComputePass();
-    this.#encode(pass, sizes, 0, this.#dispatches.length);
+    plan.encode(pass, 0, this.#dispatches.length);
     pass.end();
   }
 
@@ -181,16 +181,13 @@ export class Tape {
     }
   }
 
-  #encode(pass: GPUComputePassEncoder, sizes: Sizes, from: number, to: number): void {
-    let bound: GPUComputePipeline | null = null;
-    for (let i = from; i < to; i++) {
-      const { pipeline, groups } = this.#dispatches[i]!;
-      const [x, y, z] = groups(sizes);
-      if (x === 0 || y === 0 || z === 0) continue;
-      if (pipeline.gpu !== bound) pass.setPipeline((bound = pipeline.gpu));
-      pass.setBindGroup(0, this.#bindGroups[i]);
-      pass.dispatchWorkgroups(x, y, z);
-    }
+  /** The plan for these sizes: that of the replay before, if its sizes were equal. */
+  #planFor(sizes: Sizes): ReplayPlan {
+    this.#prepare();
+    if (this.#plan?.fits(sizes)) return this.#plan;
+    this.#checkSizes(sizes);
+    this.#plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
+    return this.#plan;
   }
 
   /** The dispatches of a replay, one by one; for the profiler and for compiling ahead. */
@@ -212,6 +209,7 @@ export class Tape {
     arena.settle();
     if (this.#generation === arena.generation) return;
     this.#generation = arena.generation;
+    this.#plan = null;
     this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }) =>
       gpu.createBindGroup({
         layout: pipeline.layout,

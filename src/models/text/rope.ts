@@ -83,7 +83,9 @@ export interface RopeSets {
   /** Which set a sequence of this length takes; made where it is new. */
   of(length: number): number;
   readonly count: number;
-  /** Back to none, for the next step. */
+  /** Number of sets, from the first, that have changed in `words` since the last call: 0 if the device still has them all. */
+  takeChanged(): number;
+  /** Back to none, for the next step. What stands in `words` stays, and is used again where the next step needs it there. */
   clear(): void;
 }
 
@@ -93,9 +95,17 @@ export interface RopeSets {
  */
 export function ropeSets(rope: RopeConfig, words: Uint32Array): RopeSets {
   const sets = new Map<number, number>();
+  /** Keys of the sets that stand in `words`. */
+  const written: number[] = [];
+  let changed = 0;
   return {
     get count() {
       return sets.size;
+    },
+    takeChanged() {
+      const count = changed;
+      changed = 0;
+      return count;
     },
     clear: () => sets.clear(),
     of(length) {
@@ -104,7 +114,10 @@ export function ropeSets(rope: RopeConfig, words: Uint32Array): RopeSets {
       if (set === undefined) {
         set = sets.size;
         sets.set(key, set);
+        if (written[set] === key) return set;
         writeTurns(inverseFrequencies(rope, length), words.subarray(set * rope.dims));
+        written[set] = key;
+        changed = Math.max(changed, set + 1);
       }
       return set;
     },

@@ -90,7 +90,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     const { broken } = runner;
     if (broken) return { draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots);
-    const sizes = writeStep(buffers, parts, { of: () => 0, count: 1, clear: () => {} });
+    const sizes = writeStep(buffers, parts, { of: () => 0, count: 1, takeChanged: () => 0, clear: () => {} });
     runner.sizes.push(sizes);
     runner.steps.push(
       parts.map(({ sequence, first, rows, samples }) => ({

@@ -59,8 +59,12 @@ describe('sets of frequencies', () => {
           expect(Math.abs(turns * 2 * Math.PI - frequency)).toBeLessThanOrEqual(frequency * 1e-15 + 2 ** -61);
         });
       });
+      expect([sets.takeChanged(), sets.takeChanged()]).toEqual([sets.count, 0]);
+      sets.clear();
+      expect([sets.of(1), sets.takeChanged()]).toEqual([0, 0]);
       sets.clear();
       expect(sets.of(2 * originalContext)).toBe(0);
+      expect(sets.takeChanged()).toBe(1);
     },
   );
 });

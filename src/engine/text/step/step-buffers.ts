@@ -61,15 +61,18 @@ export interface StepBuffers {
 }
 
 const ALIGNMENT = 256;
+/** Bytes between two regions that are written along with them: a second write costs more than copying so few. */
+const MERGED_GAP = 2 ** 14;
 
 export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
+  // Regions that every step writes come first and side by side, so that one write takes them all.
   const lengths = {
     rows: capacity.rows * ROW_WORDS,
-    turns: capacity.rows * capacity.dims,
     tiles: capacity.tiles * TILE_WORDS,
-    pages: capacity.pages,
     wanted: capacity.sampled,
     choices: capacity.sampled * CHOICE_WORDS,
+    pages: capacity.pages,
+    turns: capacity.rows * capacity.dims,
     biases: Math.max(capacity.biases, 1) * BIAS_WORDS,
     counts: Math.max(capacity.counts ?? 0, 1) * COUNT_WORDS,
     adapters: capacity.rows,
@@ -149,12 +152,22 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
         adapters: used.adapted ? used.rows : 0,
         sampledAdapters: used.adapted ? used.sampled : 0,
       };
+      let from = 0;
+      let to = 0;
+      const flush = (): void => {
+        if (to > from) device.gpu.queue.writeBuffer(buffer, from, host, from, to - from);
+      };
       for (const name of names) {
         if (words[name] > lengths[name])
           throw new Error(`${words[name]} words of ${name} exceed ${lengths[name]}`);
-        if (words[name] > 0)
-          device.gpu.queue.writeBuffer(buffer, offsets[name], host, offsets[name], words[name] * 4);
+        if (words[name] === 0) continue;
+        if (to === 0 || offsets[name] - to > MERGED_GAP) {
+          flush();
+          from = offsets[name];
+        }
+        to = offsets[name] + words[name] * 4;
       }
+      flush();
     },
     destroy() {
       for (const held of all) device.free(held);

@@ -64,7 +64,7 @@ export function writeStep(
     if (adapted && part.samples) words.sampledAdapters[at.sampled] = adapterOf(sequence);
     if (part.samples) writeSampled(words, part, at, processorId);
   }
-  upload({ ...at, frequencies: rope.count, adapted });
+  upload({ ...at, frequencies: rope.takeChanged(), adapted });
   const { rows, sampled, tiles, tileRows, contextPages } = at;
   return { rows, sampled, tiles, tileRows, contextPages };
 }

@@ -1,0 +1,60 @@
+// The dispatches of a tape, resolved for the sizes of one step and laid out in flat arrays. Steps of equal sizes, as in decoding,
+// replay them without evaluating workgroup counts again: encoding then costs little more than its three WebGPU calls a dispatch.
+
+import type { Pipeline } from './device.ts';
+import type { Groups } from './dispatch.ts';
+import type { Sizes } from './tensor.ts';
+
+interface Planned {
+  pipeline: Pipeline;
+  groups: (sizes: Sizes) => Groups;
+}
+
+export class ReplayPlan {
+  readonly #sizes: Sizes;
+  readonly #pipelines: readonly GPUComputePipeline[];
+  readonly #bindGroups: readonly GPUBindGroup[];
+  /** Workgroups in x, y and z of each dispatch; x is 0 if the dispatch is skipped. */
+  readonly #counts: Uint32Array;
+
+  constructor(dispatches: readonly Planned[], bindGroups: readonly GPUBindGroup[], sizes: Sizes) {
+    this.#sizes = { ...sizes };
+    this.#pipelines = dispatches.map(({ pipeline }) => pipeline.gpu);
+    this.#bindGroups = bindGroups;
+    this.#counts = new Uint32Array(3 * dispatches.length);
+    dispatches.forEach(({ groups }, i) => {
+      const [x, y = 1, z = 1] = groups(sizes);
+      if (x > 0 && y > 0 && z > 0) this.#counts.set([x, y, z], 3 * i);
+    });
+  }
+
+  /** Whether the plan was made for these sizes. */
+  fits(sizes: Sizes): boolean {
+    const names = Object.keys(sizes);
+    return (
+      names.length === Object.keys(this.#sizes).length &&
+      names.every((name) => this.#sizes[name] === sizes[name])
+    );
+  }
+
+  /** Encodes the dispatches `from` to `to - 1`. */
+  encode(pass: GPUComputePassEncoder, from: number, to: number): void {
+    const pipelines = this.#pipelines;
+    const bindGroups = this.#bindGroups;
+    const counts = this.#counts;
+    let bound: GPUComputePipeline | null = null;
+    for (let i = from; i < to; i++) {
+      const x = counts[3 * i]!;
+      if (x === 0) continue;
+      const pipeline = pipelines[i]!;
+      if (pipeline !== bound) pass.setPipeline((bound = pipeline));
+      pass.setBindGroup(0, bindGroups[i]);
+      const y = counts[3 * i + 1]!;
+      const z = counts[3 * i + 2]!;
+      // Each argument of a binding's call costs time, and most dispatches have one dimension.
+      if (z > 1) pass.dispatchWorkgroups(x, y, z);
+      else if (y > 1) pass.dispatchWorkgroups(x, y);
+      else pass.dispatchWorkgroups(x);
+    }
+  }
+}
