@@ -86,7 +86,9 @@ export const FOLDERS = {
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
   'engine/embedding': 'texts in, vectors out',
-  'engine/image': 'stages of a picture, prompts, noise, components coming and going, events',
+  'engine/image': 'stages of an image, prompts, noise, components coming and going, events',
+  'engine/image/families':
+    'one value a family of pipelines: classes, components, call arguments, defaults, the model itself',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
   'models/text': 'language models and text encoders: their configurations, their pages',
   'models/image': 'denoisers and autoencoders: their configurations, their pages',

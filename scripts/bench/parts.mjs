@@ -3,10 +3,8 @@
 import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
 import { openComponents } from '../../dist/engine/image/components.js';
 import { writeRows } from '../../dist/engine/image/denoise.js';
-import { familyOf } from '../../dist/engine/image/families.js';
 import { readAutoencoder } from '../../dist/engine/image/autoencoder.js';
-import { stableDiffusion } from '../../dist/engine/image/stable-diffusion.js';
-import { zImageRunner } from '../../dist/engine/image/z-image.js';
+import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
 import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights.js';
 import { openDiskFolder } from '../../dist/files/source-disk.js';
@@ -26,7 +24,7 @@ const CLIP_TOKENS = 77;
 export async function countParts(folder, values, tokens) {
   const { components, family } = await openParts(folder);
   const { config: json } = components.vae;
-  const autoencoder = readAutoencoder(components.vae.className, json, 'vae/config.json');
+  const autoencoder = readAutoencoder(components.vae);
   const size = latentSize(autoencoder, values);
   const { className, config } = components[family.denoiser];
   const decode =
@@ -46,10 +44,10 @@ export async function countParts(folder, values, tokens) {
 export async function profileParts(device, folder, values, prompt) {
   const pipeline = await openParts(folder);
   const { family } = pipeline;
-  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'];
+  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
   const components = await openComponents(
     device,
-    names.filter((name) => name in pipeline.components),
+    models.map(({ name }) => name),
     {
       pipeline,
       format: null,
@@ -57,12 +55,8 @@ export async function profileParts(device, folder, values, prompt) {
       onProgress() {},
     },
   );
-  const runner =
-    family.name === 'z-image'
-      ? zImageRunner(components)
-      : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
-  const { className, config } = components.get('vae');
-  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
+  const runner = family.open(components, pipeline);
+  const autoencoder = readAutoencoder(components.get('vae'));
   const shape = [1, ...latentSize(autoencoder, values), autoencoder.latentChannels];
   const latents = allocateTensor(device, 'latents', shape);
   const output = allocateTensor(device, 'output', shape);
@@ -92,8 +86,8 @@ export async function profileParts(device, folder, values, prompt) {
 }
 
 async function openParts(folder) {
-  const pipeline = await openPipeline(folder, openDiskFolder);
-  return { ...pipeline, family: familyOf(pipeline, folder) };
+  const pipeline = await openPipeline(folder, openDiskFolder, knownPipelines());
+  return { ...pipeline, family: pipelineEntry(pipeline.className).family };
 }
 
 function latentSize({ factor }, { height, width }) {

@@ -13,12 +13,14 @@ import {
 import { readAutoencoderKLConfig } from '../../models/image/autoencoder-kl-config.ts';
 import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../models/image/autoencoder-tiny.ts';
 import { readAutoencoderTinyConfig } from '../../models/image/autoencoder-tiny-config.ts';
-import type { Json } from '../../models/config-values.ts';
+import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import type { Pixels } from './image-model.ts';
 
 /** An autoencoder of either class, as far as a pipeline sees it. */
 export interface Autoencoder {
+  /** Component that holds its weights. */
+  component: string;
   latentChannels: number;
   /** Pixels along a side of one latent. */
   factor: number;
@@ -35,10 +37,17 @@ export interface Autoencoder {
   sample(encoded: Tensor, noise: Tensor): Tensor;
 }
 
-export function readAutoencoder(className: string, json: Json, file: string): Autoencoder {
+/** The autoencoder of a component by its configuration. Throws bad_checkpoint and unsupported. */
+export function readAutoencoder({
+  name,
+  className,
+  config: json,
+}: Pick<PipelineComponent, 'name' | 'className' | 'config'>): Autoencoder {
+  const file = `${name}/config.json`;
   if (className === 'AutoencoderTiny') {
     const config = readAutoencoderTinyConfig(json, file);
     return {
+      component: name,
       latentChannels: config.latentChannels,
       factor: 2 ** (config.decoder.blocks.length - 1),
       scales: config.scales,
@@ -54,6 +63,7 @@ export function readAutoencoder(className: string, json: Json, file: string): Au
   }
   const config = readAutoencoderKLConfig(json, file);
   return {
+    component: name,
     latentChannels: config.latentChannels,
     factor: 2 ** (config.channels.length - 1),
     scales: config.scales,

@@ -11,6 +11,7 @@ import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { allocateTensor, type ComputeOptions } from './compute.ts';
 import type { Drawing } from './draw.ts';
 import { createHeld } from './held.ts';
+import { shapeOfLatents } from './latent-shape.ts';
 import type { Autoencoder } from './autoencoder.ts';
 
 /** Rows of pixels that an autoencoder in strips takes at a time. */
@@ -19,19 +20,21 @@ const STRIPS: Tiling = { stripRows: 32 };
 /** Label of latents that stand in for those to come. */
 export const FORESEEN = 'foreseen latents';
 
-type Decoding = Pick<Drawing, 'components' | 'autoencoder' | 'resolved' | 'options'>;
+type Decoding = Pick<Drawing, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
 
 /** How to decode, as far as it can be told before the image is drawn; `out_of_memory` where there is room for no way. */
 export function foreseeTiling(decoding: Decoding): Promise<Tiling> {
   const { components, autoencoder, options, resolved } = decoding;
   // Nothing is computed then.
   if (options.compileOnly) return Promise.resolve(resolved.request.tiling ? STRIPS : {});
-  return components.foresee('vae', 'decoder', autoencoder.decoder, (decoder) => tilingOf(decoding, decoder));
+  return components.foresee(autoencoder.component, 'decoder', autoencoder.decoder, (decoder) =>
+    tilingOf(decoding, decoder),
+  );
 }
 
 /** The same of a decoder on the device, when all is there that stays beside it. Nothing may hold a place in the arena. */
 export async function tilingOf(
-  { components: { device }, autoencoder, resolved, options }: Decoding,
+  { components: { device }, autoencoder, latents: shapes, resolved, options }: Decoding,
   decoder: ReturnType<Autoencoder['decoder']>,
 ): Promise<Tiling> {
   const { tiling = false } = resolved.request;
@@ -39,8 +42,7 @@ export async function tilingOf(
   // Nothing is computed then.
   if (options.compileOnly) return asked;
   const { width, height } = resolved.event.values;
-  const { factor, latentChannels } = autoencoder;
-  const shape = [1, height / factor, width / factor, latentChannels];
+  const shape = shapeOfLatents(shapes, { width, height });
   const held = createHeld(device);
   try {
     const latents = held.hold(allocateTensor(device, FORESEEN, shape));

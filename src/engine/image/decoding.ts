@@ -64,7 +64,7 @@ function decoderOf<T>(
   const { components, autoencoder, options, resolved } = drawing;
   const { device } = components;
   const { width, height } = resolved.event.values;
-  return components.use('vae', 'decoder', autoencoder.decoder, async (decoder) => {
+  return components.use(autoencoder.component, 'decoder', autoencoder.decoder, async (decoder) => {
     const tiling = await tilingFor(decoder);
     return body((latents) =>
       finitely(device, options, 'the decoder', (way, notFinite) =>

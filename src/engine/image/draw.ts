@@ -19,13 +19,15 @@ import { preview, withDecoder } from './decoding.ts';
 import { uploadImage, type Autoencoder } from './autoencoder.ts';
 import { cpuNoise, cudaNoise } from './noise.ts';
 import type { Resolved } from './resolve.ts';
-import type { Prepared, RecordPredictor, Runner } from './runner.ts';
+import type { FamilyModel, Prepared, RecordPredictor } from './families/family.ts';
 import { sampleLatentsOf, type Encoded } from './sampler.ts';
+import { latentTokens, shapeOfLatents, type LatentShape } from './latent-shape.ts';
 import type { Plan } from './schedules/schedule.ts';
 
 export interface Drawing extends GivenImages {
   components: Components;
-  runner: Runner;
+  runner: FamilyModel;
+  latents: LatentShape;
   autoencoder: Autoencoder;
   /** What previews are made with; without one the decoder, where it stays on the device. */
   colours?: ColourMap | null;
@@ -52,7 +54,7 @@ export async function draw(asked: Omit<Drawing, 'tiling'>): Promise<void> {
   let encoded: Encoded | null = null;
   try {
     const { image } = drawing;
-    const each = tokensOf(drawing);
+    const each = latentTokens(drawing.latents, values);
     emit({ type: 'tokens', text: prepared.tokens, image: image ? each : 0, each });
     encoded = image && (await stage(drawing, 'image-encoding', () => encodeImages(drawing, image)));
     const samples = Array.from({ length: values.samples }, (_, i) => i);
@@ -64,13 +66,6 @@ export async function draw(asked: Omit<Drawing, 'tiling'>): Promise<void> {
     prepared.free();
     freeTensors(components.device, [encoded?.image, encoded?.mask?.latents, encoded?.mask?.masked]);
   }
-}
-
-/** What the denoiser takes an image as. */
-function tokensOf({ autoencoder: { factor }, runner, resolved }: Drawing): number {
-  const { width, height } = resolved.event.values;
-  const [high, wide] = [height / factor, width / factor];
-  return runner.flow?.tokens(high, wide) ?? high * wide;
 }
 
 async function drawGroup(
@@ -167,16 +162,14 @@ function sampleOnce(
   sample: number,
   options: ComputeOptions,
 ): Promise<Tensor> {
-  const { autoencoder, components, resolved, plan, signal, emit } = drawing;
+  const { autoencoder, components, latents, resolved, plan, signal, emit } = drawing;
   const { values } = resolved.event;
-  const [height, width] = [values.height / autoencoder.factor, values.width / autoencoder.factor];
   const { previews = 0, seed } = resolved.request;
   const show = previews > 0 ? preview(drawing, sample) : null;
   return sampleLatentsOf({
     device: components.device,
     autoencoder,
-    height,
-    width,
+    shape: shapeOfLatents(latents, values),
     plan,
     strength: values.strength,
     encoded,
@@ -194,7 +187,7 @@ async function encodeImages(drawing: Drawing, image: Pixels): Promise<Encoded> {
   const { components, autoencoder, options, runner, mask, tiling } = drawing;
   const { device } = components;
   return components.use(
-    'vae',
+    autoencoder.component,
     'encoder',
     (table) => autoencoder.encoder(table),
     async (encode) => {

@@ -7,7 +7,7 @@ import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
 import { draw, type Drawing } from './draw.ts';
-import { isTelling } from './families.ts';
+import { isKnownName, knownPipelines } from './families/registry.ts';
 import { fitImages } from './given-images.ts';
 import { DeviceSession } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
@@ -62,7 +62,7 @@ async function openFiles(
   { onEvent, signal }: Opening,
 ): Promise<Pipeline> {
   const path = await fetchModel(platform, options, onEvent, signal);
-  const pipeline = await openPipeline(path, platform.openFolder, {
+  const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(), {
     ...options,
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
@@ -74,7 +74,7 @@ async function openFiles(
     onEvent({ type: 'note', message });
   }
   const { modelId } = options;
-  if (modelId !== undefined && !isTelling(modelId)) {
+  if (modelId !== undefined && !isKnownName(modelId)) {
     onEvent({
       type: 'note',
       message: `\`modelId\` ${modelId} tells no family of models, and changes nothing`,
@@ -141,7 +141,7 @@ async function drawOn(
     tell,
   }: DrawOptions & { tell: Telling },
 ): Promise<void> {
-  const { device, components, runner, autoencoder, colours, planner, own, plain } = parts;
+  const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   for (const message of notesOn(resolved, parts)) emit({ type: 'note', message });
@@ -158,6 +158,7 @@ async function drawOn(
   const drawing: Omit<Drawing, 'tiling'> = {
     components,
     runner,
+    latents,
     autoencoder,
     colours,
     plan: { ...plan, steps: plan.steps.slice(0, mostSteps) },
@@ -241,9 +242,9 @@ function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError
 }
 
 /** Nothing but what the model needs of a request. */
-function plainRequest({ needsMask, className, defaults: { width, height } }: Parts['context']): ImageRequest {
+function plainRequest({ needsMask, pipeline, defaults: { width, height } }: Parts['context']): ImageRequest {
   const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
-  const fills = needsMask || className.includes('Inpaint');
-  const continues = fills || className.includes('Img2Img');
+  const fills = needsMask || pipeline.task === 'inpainting';
+  const continues = fills || pipeline.task === 'image-to-image';
   return { prompt: '', seed: 0, ...(continues && { image: blank }), ...(fills && { mask: blank }) };
 }

@@ -1,5 +1,5 @@
-// What a model made for this engine says of itself beside model_index.json: svc.json (width, height, num_inference_steps,
-// guidance_scale, negative_prompt) and words.txt, one word a line, all that it was ever told of.
+// Files of a model made for this engine, beside model_index.json: svc.json holds defaults (width, height, num_inference_steps,
+// guidance_scale, negative_prompt), words.txt every word of its training prompts, one a line.
 
 import { EngineError } from '../../files/error.ts';
 import { readJson, readText, type Folder } from '../../files/source.ts';
@@ -9,7 +9,7 @@ import type { ModelDefaults } from './resolve.ts';
 
 export interface OwnSettings {
   defaults: Partial<ModelDefaults>;
-  /** null: the model does not say. */
+  /** Words of the training prompts; null: the model has no list. */
   words: ReadonlySet<string> | null;
 }
 

@@ -1,4 +1,4 @@
-// A pipeline on a device: its components, what draws with them, and what can be said of it before anything is loaded.
+// A pipeline on a device: its components, its family's model, and everything that is known of it before weights are loaded.
 
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
@@ -7,20 +7,19 @@ import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import { openComponents, orClose, type Components } from './components.ts';
-import { familyOf, type Family } from './families.ts';
+import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
+import type { FamilyModel } from './families/family.ts';
+import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { ImageModelInfo, ImageModelOptions } from './image-model.ts';
 import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
-import { schedulerConfig } from './outdated.ts';
+import type { LatentShape } from './latent-shape.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
-import { readAutoencoder, type Autoencoder } from './autoencoder.ts';
+import type { Autoencoder } from './autoencoder.ts';
 import { createPlanner, type Planner } from './plan.ts';
 import type { ModelDefaults, ResolveContext } from './resolve.ts';
-import type { Runner } from './runner.ts';
-import { stableDiffusion } from './stable-diffusion.ts';
-import { zImageRunner } from './z-image.ts';
 
-/** Latents along a side where neither the checkpoint nor its family says. */
+/** Latents along a side where neither the checkpoint nor its family states a size. */
 const USUAL_LATENTS = 64;
 
 export interface Parts {
@@ -28,7 +27,8 @@ export interface Parts {
   components: Components;
   autoencoder: Autoencoder;
   colours: ColourMap | null;
-  runner: Runner;
+  runner: FamilyModel;
+  latents: LatentShape;
   planner: Planner;
   own: OwnSettings;
   /** Plain f32 kernels. */
@@ -44,8 +44,9 @@ export async function openParts(
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Parts> {
-  const family = familyOf(pipeline, options.modelId ?? nameOf(options.model));
-  if (family.hint !== undefined) onEvent({ type: 'note', message: family.hint });
+  const entry = pipelineEntry(pipeline.className);
+  const own = defaultsOf(entry, pipeline.components, options.modelId ?? nameOf(options.model));
+  if (own.hint !== undefined) onEvent({ type: 'note', message: own.hint });
   const plain = options.backend === 'generic';
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
@@ -57,23 +58,29 @@ export async function openParts(
       { param: 'quantization' },
     );
   }
-  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
-    (name) => pipeline.components[name] !== undefined,
-  );
+  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
+  const names = models.map(({ name }) => name);
   const components = await openComponents(device, names, {
     pipeline,
     plain,
     quantization: inF32 ? 'f32' : quantization,
     openWeights: ({ name, folder }) =>
-      name === family.denoiser && options.transformerWeightsPath !== undefined
+      name === entry.family.denoiser && options.transformerWeightsPath !== undefined
         ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
         : openComponentWeights(folder),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent({ type: 'note', message }),
   });
   return orClose(components.close, () =>
-    partsOf(device, platform, pipeline, options, { components, family, plain }),
+    partsOf(device, platform, pipeline, options, { components, entry, own, plain }),
   );
+}
+
+interface Opened {
+  components: Components;
+  entry: PipelineEntry;
+  own: OwnDefaults;
+  plain: boolean;
 }
 
 async function partsOf(
@@ -81,35 +88,35 @@ async function partsOf(
   platform: Pick<Platform, 'openFolder'>,
   pipeline: Pipeline,
   options: ImageModelOptions,
-  { components, family, plain }: { components: Components; family: Family; plain: boolean },
+  { components, entry, own: implied, plain }: Opened,
 ): Promise<Parts> {
-  const { className, config } = components.get('vae');
-  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
-  const runner =
-    family.name === 'z-image'
-      ? zImageRunner(components)
-      : stableDiffusion(components, family.name === 'stable-diffusion-xl', pipeline.settings);
+  const { family, set, task } = entry;
+  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
+  const runner = family.open(components, pipeline);
   if (runner.latentChannels !== autoencoder.latentChannels) {
     throw new EngineError(
       'bad_checkpoint',
-      `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its vae has ${autoencoder.latentChannels}: give the vae that it was trained with`,
-      { param: 'vae/config.json' },
+      `the ${family.denoiser} of ${pipeline.path} denoises ${runner.latentChannels} channels, and its ${family.autoencoder} has ${autoencoder.latentChannels}: give the ${family.autoencoder} that it was trained with`,
+      { param: `${family.autoencoder}/config.json` },
     );
   }
   await runner.checkFiles();
-  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check('vae', build);
-  const planner = createPlanner(schedulerConfig(components.get('scheduler'), pipeline.className), {
-    flow: runner.flow,
-    className: pipeline.className,
-    factor: autoencoder.factor,
-    path: components.get('scheduler').folder.path,
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
+  const latents = { ...family.latents, channels: runner.latentChannels, factor: autoencoder.factor };
+  const scheduler = components.get('scheduler');
+  const schedule = { ...scheduler.config, _class_name: scheduler.className };
+  const planner = createPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
+    sigmas: family.sigmas,
+    strength: set.strength,
+    latents,
+    path: scheduler.folder.path,
   });
-  const sizeMultiple = autoencoder.factor * family.patch;
+  const sizeMultiple = autoencoder.factor * family.latents.patch;
   const folder = await platform.openFolder(pipeline.path);
   const own = await ownSettings(folder, sizeMultiple);
   const { latentChannels, scales } = autoencoder;
   const colours = (await ownColourMap(folder, autoencoder)) ?? colourMap(latentChannels, scales);
-  const { steps, guidance, size } = family.defaults;
+  const { steps, guidance, size } = implied.defaults;
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
   const defaults: ModelDefaults = {
     width: size ?? width * autoencoder.factor,
@@ -117,10 +124,11 @@ async function partsOf(
     steps,
     guidance,
     ...own.defaults,
-    toldBy: reasonsOf(family, own.defaults),
+    defaultsFrom: reasonsOf(implied, own.defaults),
   };
   const context: ResolveContext = {
-    family,
+    pipeline: entry,
+    model: { components: Object.keys(pipeline.components), settings: pipeline.settings },
     sizeMultiple,
     defaults,
     backend: plain ? 'generic' : 'svc',
@@ -128,29 +136,29 @@ async function partsOf(
     schedulerOf: planner.nameOf,
     stepsOf: planner.stepsOf,
     mostClipSkip: runner.mostClipSkip,
-    className: pipeline.className,
-    refines: pipeline.settings['requires_aesthetics_score'] === true,
     needsMask: runner.fillsMasks,
-    readsTwice: components.has('text_encoder') && components.has('text_encoder_2'),
-    zerosNegative: runner.zerosNegative,
+    ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const info = describe(pipeline, options.model, components, context, own);
-  return { device, components, autoencoder, colours, runner, planner, own, plain, context, info };
+  return { device, components, autoencoder, colours, runner, latents, planner, own, plain, context, info };
 }
 
-/** What values of the model's are taken from, where neither its svc.json nor its family alone says them. */
-function reasonsOf({ defaults, toldBy }: Family, own: Partial<ModelDefaults>): ModelDefaults['toldBy'] {
-  if (toldBy === undefined) return {};
+/** Hints that defaults are taken from, where neither svc.json nor the family alone states them. */
+function reasonsOf(
+  { defaults, defaultsFrom }: OwnDefaults,
+  own: Partial<ModelDefaults>,
+): ModelDefaults['defaultsFrom'] {
+  if (defaultsFrom === undefined) return {};
   const { size, ...others } = defaults;
   const keys = [...Object.keys(others), ...(size === undefined ? [] : ['width', 'height'])];
-  return Object.fromEntries(keys.filter((key) => !(key in own)).map((key) => [key, toldBy]));
+  return Object.fromEntries(keys.filter((key) => !(key in own)).map((key) => [key, defaultsFrom]));
 }
 
 function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  { family, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  { pipeline: { family }, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
   own: OwnSettings,
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
@@ -180,7 +188,7 @@ function describe(
   };
 }
 
-/** Last segment of a folder or hub id; of a snapshot in the hub's cache, the repository's. */
+/** The last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
 function nameOf(model: string): string {
   const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
   const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;

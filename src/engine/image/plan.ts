@@ -6,9 +6,10 @@ import { unknownSettings } from './schedules/config.ts';
 import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from './schedules/names.ts';
 import { CLEAN, type Plan, type PlanRequest, type Schedule } from './schedules/schedule.ts';
 import { roundHalfEven } from './schedules/spacing.ts';
-import type { CallArguments } from './kwargs.ts';
+import type { CallArguments } from './call-arguments.ts';
 import type { Resolved } from './resolve.ts';
-import type { Runner } from './runner.ts';
+import type { ImageFamily, StrengthRule } from './families/family.ts';
+import { latentTokens, type LatentShape } from './latent-shape.ts';
 
 export interface Planner {
   /** What `scheduler` takes; the first is the checkpoint's own. */
@@ -26,19 +27,18 @@ export interface Planner {
 }
 
 interface PlannerOptions {
-  flow: Runner['flow'];
-  /** The pipeline's class. */
-  className: string;
-  /** Pixels along a side of one latent. */
-  factor: number;
-  /** Of the scheduler's folder. */
+  /** The family's sigmas; null: the schedule makes its own, and no size shifts it. */
+  sigmas: ImageFamily['sigmas'];
+  strength: StrengthRule;
+  latents: LatentShape;
+  /** Folder of the scheduler. */
   path: string;
 }
 
 /** `config`: scheduler_config.json. */
 export function createPlanner(
   config: Readonly<Record<string, unknown>>,
-  { flow, className, factor, path }: PlannerOptions,
+  { sigmas: familySigmas, strength, latents, path }: PlannerOptions,
 ): Planner {
   const own = String(config['_class_name']);
   const open = (name: string, sets: object = {}): Schedule => {
@@ -84,19 +84,19 @@ export function createPlanner(
       const { originalSteps, timesteps } = call;
       // diffusers' pipelines hand their own default to the schedule, so that TCD's is not asked.
       const eta = call.eta ?? (schedule.takes.includes('eta') ? 0 : undefined);
-      const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? flow?.sigmas(steps) : undefined);
+      const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? familySigmas?.(steps) : undefined);
       const request: PlanRequest = {
         steps,
         ...(timesteps ? { timesteps } : {}),
         ...(sigmas ? { sigmas } : {}),
         ...(eta === undefined ? {} : { eta }),
         ...(originalSteps === undefined ? {} : { origin: originalSteps }),
-        ...(flow ? { imageTokens: flow.tokens(values.height / factor, values.width / factor) } : {}),
+        ...(familySigmas ? { imageTokens: latentTokens(latents, values) } : {}),
       };
       const { denoisingStart, denoisingEnd } = call;
       const begins =
         denoisingStart === undefined
-          ? beginning(values, schedule, request, { flow: flow !== null, className })
+          ? beginning(values, schedule, request, strength)
           : { first: stepsBefore(denoisingStart, schedule, request) };
       const made = schedule.plan({ ...request, ...begins });
       // What is denoised in part gets no more noise.
@@ -148,22 +148,20 @@ function leavesNoStep(param: string, share: number, steps: number, remedy: strin
   return new EngineError('bad_request', message, { param });
 }
 
-/** What an image to start from makes of the steps, as in diffusers: it differs from pipeline to pipeline. */
+/** The part of the steps that an image to start from leaves, by the pipeline's rule. */
 function beginning(
   { steps, strength }: Resolved['event']['values'],
   { takes, plan }: Schedule,
   request: PlanRequest,
-  { flow, className }: { flow: boolean; className: string },
+  rule: StrengthRule,
 ): Pick<PlanRequest, 'first' | 'reach'> {
   if (strength === null) return {};
   const listed = request.timesteps !== undefined;
-  const reaches = className.startsWith('LatentConsistencyModel') && takes.includes('reach');
-  if (reaches && !listed) return { reach: strength };
+  if (rule === 'spread' && takes.includes('reach') && !listed) return { reach: strength };
   // Of timesteps that a request lists calls are counted, of which Heun makes two a step.
   const count = listed ? plan(request).steps.length : steps;
-  // A part of a step counts as a step for flow models, and as none for others.
   const taken = count * strength;
-  const first = flow ? Math.trunc(count - taken) : count - Math.trunc(taken);
+  const first = rule === 'ceil' ? Math.trunc(count - taken) : count - Math.trunc(taken);
   if (first < steps) return { first };
   throw leavesNoStep('strength', strength, steps, 'raise it, or take more steps');
 }

@@ -1,29 +1,29 @@
-// What is said of a request before it is drawn: what has no meaning here, and what changes nothing.
+// Notes on a request before it is drawn: settings that change nothing, and syntax of other programs in its prompts.
 
 import { isEmpty } from './mask-crop.ts';
 import type { Parts } from './parts.ts';
 import { promptNotes } from './prompt-notes.ts';
 import type { Resolved } from './resolve.ts';
 
-/** What one should know of a request that is drawn as it is all the same. */
+/** Notes on a request; none of them keeps it from being drawn. */
 export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): string[] {
   const {
     request,
     event: { values },
   } = resolved;
   const { planner, context } = parts;
-  const weighs = context.family.name !== 'z-image';
+  const weighs = context.pipeline.family.readsEmphasis;
   const left = planner.leavesOut(values.scheduler);
   const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
   if (left !== null) notes.unshift(left);
   if (planner.unknownSettings !== null) notes.unshift(planner.unknownSettings);
   if (request.mask && isEmpty(request.mask))
     notes.push('the mask is black throughout, and only what is white is drawn anew');
-  return [...new Set([...notes, ...unheard(resolved, parts)])];
+  return [...new Set([...notes, ...ineffective(resolved, parts)])];
 }
 
-/** What was asked for and changes nothing. */
-function unheard({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): string[] {
+/** Fields that were given and change nothing. */
+function ineffective({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): string[] {
   if (runner.guides(values.guidance)) return [];
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
   const asked = [

@@ -25,9 +25,8 @@ export interface Encoded {
 export interface SampleRequest {
   device: Device;
   autoencoder: Autoencoder;
-  /** Latents along each side. */
-  height: number;
-  width: number;
+  /** [frames, height, width, channels] of the latents. */
+  shape: readonly number[];
   plan: Plan;
   strength: number | null;
   encoded: Encoded | null;
@@ -41,7 +40,7 @@ export interface SampleRequest {
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 
-/** The latents, [1, height, width, channels], in bytes of their own. */
+/** The latents, [frames, height, width, channels], in bytes of their own. */
 export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
   const held = createHeld(request.device);
   try {
@@ -54,10 +53,9 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
 /** `held` is given back when the sample is made, or fails. */
 async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
   const { hold } = held;
-  const { device, autoencoder, height, width, plan, encoded, noise: stream, options } = request;
-  const shape = [1, height, width, autoencoder.latentChannels];
-  const count = height * width * autoencoder.latentChannels;
-  const draw = (): Float32Array => channelsLast(stream.normals(count), autoencoder.latentChannels);
+  const { device, autoencoder, shape, plan, encoded, noise: stream, options } = request;
+  const count = shape.reduce((product, length) => product * length, 1);
+  const draw = (): Float32Array => channelsLast(stream.normals(count), shape.at(-1)!);
   const drawInto = (label: string): Tensor => {
     const tensor = hold(allocateTensor(device, label, shape));
     writeRows(device, tensor, draw());

@@ -1,101 +1,57 @@
-// The diffusers pipelines that are built in, by class, and which classes their components may have.
+// Declarations of pipeline classes, as the reader of model_index.json needs them. The engine declares them, one value a family; files/
+// receives them as an argument and names none itself.
 
-export type PipelineFamily = 'stable-diffusion' | 'stable-diffusion-xl' | 'z-image';
+/** What a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
+export type PipelineTask = 'text-to-image' | 'image-to-image' | 'inpainting';
 
 export type Library = 'diffusers' | 'transformers';
 
-/** A component of a family of pipelines. */
+/** One component of a pipeline class. */
 export interface ComponentClasses {
+  /** Files it consists of: a model has config.json and weights, a tokenizer may have no configuration, a scheduler has scheduler_config.json. */
+  kind: 'model' | 'tokenizer' | 'scheduler';
   library: Library;
-  /** Classes that are built in; null: any whose name fits, for the noise schedules choose among schedulers. */
+  /** Classes that are built in; null: any whose name ends as its kind says, for the noise schedules choose among schedulers. */
   classes: readonly string[] | null;
-  /** The pipeline runs without it. */
+  /** The pipeline also runs without it. */
   optional?: true;
+  /** Classes that are refused with a reason of their own, in words that follow "which". */
+  refused?: Readonly<Record<string, string>>;
 }
 
+export type PipelineComponents = Readonly<Record<string, ComponentClasses>>;
+
+/** A pipeline class that is built in. */
 export interface PipelineClass {
-  family: PipelineFamily;
-  components: ReadonlyMap<string, ComponentClasses>;
+  /** Name of its family. */
+  family: string;
+  task: PipelineTask;
+  /** Classes that do the other tasks with the same components. */
+  variants: Readonly<Partial<Record<PipelineTask, string>>>;
+  components: PipelineComponents;
 }
 
-const CLIP = ['CLIPTextModel', 'CLIPTextModelWithProjection'];
-const CLIP_TOKENIZERS = ['CLIPTokenizer', 'CLIPTokenizerFast'];
-const AUTOENCODERS = ['AutoencoderKL', 'AutoencoderTiny'];
-
-const fromTransformers = (...classes: string[]): ComponentClasses => ({ library: 'transformers', classes });
-const fromDiffusers = (...classes: string[]): ComponentClasses => ({ library: 'diffusers', classes });
-
-const SCHEDULER: ComponentClasses = { library: 'diffusers', classes: null };
-const UNET_AND_VAE: [string, ComponentClasses][] = [
-  ['unet', fromDiffusers('UNet2DConditionModel')],
-  ['vae', fromDiffusers(...AUTOENCODERS)],
-  ['scheduler', SCHEDULER],
-];
-
-const SD: PipelineClass = {
-  family: 'stable-diffusion',
-  components: new Map([
-    ['text_encoder', fromTransformers(...CLIP)],
-    ['tokenizer', fromTransformers(...CLIP_TOKENIZERS)],
-    ...UNET_AND_VAE,
-  ]),
-};
-/** The refiner has only the second encoder. */
-const SDXL: PipelineClass = {
-  family: 'stable-diffusion-xl',
-  components: new Map([
-    ['text_encoder', { ...fromTransformers(...CLIP), optional: true }],
-    ['tokenizer', { ...fromTransformers(...CLIP_TOKENIZERS), optional: true }],
-    ['text_encoder_2', fromTransformers('CLIPTextModelWithProjection')],
-    ['tokenizer_2', fromTransformers(...CLIP_TOKENIZERS)],
-    ...UNET_AND_VAE,
-  ]),
-};
-const Z_IMAGE: PipelineClass = {
-  family: 'z-image',
-  components: new Map([
-    ['text_encoder', fromTransformers('Qwen3Model', 'Qwen3ForCausalLM')],
-    ['tokenizer', fromTransformers('Qwen2Tokenizer', 'Qwen2TokenizerFast')],
-    ['transformer', fromDiffusers('ZImageTransformer2DModel')],
-    ['vae', fromDiffusers(...AUTOENCODERS)],
-    ['scheduler', SCHEDULER],
-  ]),
-};
-
-export const PIPELINES: ReadonlyMap<string, PipelineClass> = new Map([
-  ['StableDiffusionPipeline', SD],
-  ['StableDiffusionImg2ImgPipeline', SD],
-  ['StableDiffusionInpaintPipeline', SD],
-  ['LatentConsistencyModelPipeline', SD],
-  ['LatentConsistencyModelImg2ImgPipeline', SD],
-  ['StableDiffusionXLPipeline', SDXL],
-  ['StableDiffusionXLImg2ImgPipeline', SDXL],
-  ['StableDiffusionXLInpaintPipeline', SDXL],
-  ['ZImagePipeline', Z_IMAGE],
-  ['ZImageImg2ImgPipeline', Z_IMAGE],
-  ['ZImageInpaintPipeline', Z_IMAGE],
-]);
-
-export const PIPELINE_CLASSES: readonly string[] = [...PIPELINES.keys()];
-
-/**
- * Components of these pipelines that no image is computed with, and what their classes are called: they are not read, and a
- * published pipeline may leave them out.
- */
-export const UNREAD_COMPONENTS: ReadonlyMap<string, RegExp> = new Map([
-  ['safety_checker', /SafetyChecker$/],
-  ['feature_extractor', /(FeatureExtractor|Processor)(Fast|Pil)?$/],
-  ['image_encoder', /(Vision|Dino|Siglip|Image)\w*(Model|Projection|Encoder)$/],
-]);
-
-/** Words in a model's id that tell its family, for `--model-id`. */
-const FAMILY_WORDS: readonly [RegExp, string][] = [
-  [/z-?image/i, 'ZImagePipeline'],
-  [/sdxl|stable-diffusion-xl|[-_]xl\b/i, 'StableDiffusionXLPipeline'],
-  [/stable-?diffusion|\bsd[-_]?v?[12]/i, 'StableDiffusionPipeline'],
-];
-
-/** The pipeline class of the family that an id names; null where it names none. */
-export function classOfModelId(id: string): string | null {
-  return FAMILY_WORDS.find(([words]) => words.test(id))?.[1] ?? null;
+/** A group of pipeline classes that are not built in. */
+export interface UnbuiltPipelines {
+  /** Matches their class names. */
+  classes: RegExp;
+  /** Their purpose, in words that follow "which". */
+  purpose: string;
+  /** Their denoiser takes an input that no class that is built in gives it. */
+  needsInput?: true;
 }
+
+/** Everything that is known about pipeline classes. */
+export interface KnownPipelines {
+  classes: ReadonlyMap<string, PipelineClass>;
+  /** Components that no image is computed with, and the pattern of their classes: they are not read, and may be missing. */
+  unread: ReadonlyMap<string, RegExp>;
+  /** The first whose pattern matches describes a class. */
+  unbuilt: readonly UnbuiltPipelines[];
+  /** The task that the name of a class tells, whether or not the class is built in. */
+  taskOf(className: string): PipelineTask;
+  /** The class that draws from a text alone, of the family that a model's id names; null where it names none. */
+  classOfModelId(id: string): string | null;
+}
+
+export const namesOf = ({ classes }: KnownPipelines): string => [...classes.keys()].join(', ');

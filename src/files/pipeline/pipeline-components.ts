@@ -3,15 +3,15 @@
 
 import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
-import { UNREAD_COMPONENTS, type ComponentClasses, type PipelineClass } from './pipeline-classes.ts';
+import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
 import { refuseQuantized } from './pipeline-quantized.ts';
 import { customModule, refuseCode } from './pipeline-refusal.ts';
-import { refuseDenoiser } from './pipeline-unbuilt.ts';
 import type { OpenFolder } from './pipeline-weights.ts';
 
 export interface PipelineComponent {
   name: string;
   className: string;
+  kind: ComponentClasses['kind'];
   folder: Folder;
   /** config.json; scheduler_config.json of a scheduler, tokenizer_config.json of a tokenizer, which may have none: {}. */
   config: Record<string, unknown>;
@@ -26,42 +26,50 @@ export interface Pair {
 
 const INDEX = 'model_index.json';
 const CONFIGS = ['config.json', 'scheduler_config.json', 'tokenizer_config.json'];
-/** Libraries whose classes need no code of the repository's; `stable_diffusion` is what old files call the safety checker's. */
+/** The ending of a class name, where a component may be of any class of its kind. */
+const ENDINGS = { model: 'Model', tokenizer: 'Tokenizer', scheduler: 'Scheduler' };
+/** Libraries whose classes need no code of the repository; `stable_diffusion` is what old files call the safety checker's. */
 const LIBRARIES = ['diffusers', 'transformers', 'stable_diffusion'];
 
 /**
- * The components that model_index.json names: those that the class computes with, and those that it has no use for. A component that is left out is [null, null]. Errors: bad_checkpoint, unsupported.
+ * The components that model_index.json names: those that the pipeline class computes with, and those that it does not use. A component
+ * that is left out is [null, null]. Errors: bad_checkpoint, unsupported.
  */
 export function readPairs(
   path: string,
   index: Readonly<Record<string, unknown>>,
-  known: PipelineClass['components'],
+  wantedComponents: PipelineComponents,
+  unread: KnownPipelines['unread'],
   componentPaths: Readonly<Record<string, string>> = {},
 ): { pairs: Pair[]; unused: Record<string, string> } {
   const pairs: Pair[] = [];
   const unused: [string, string][] = [];
   for (const [name, value] of Object.entries(index)) {
-    // Another takes the place of a component that the user gives.
+    // A component that the user gives replaces this one.
     if (name.startsWith('_') || value === null || Object.hasOwn(componentPaths, name)) continue;
     const [library, className, ...rest]: unknown[] = Array.isArray(value) ? value : [];
     if (library === null && className === null && rest.length === 0) continue;
     const isPair = typeof library === 'string' && typeof className === 'string' && rest.length === 0;
-    const wanted = known.get(name);
-    if (!isPair && (wanted || UNREAD_COMPONENTS.has(name))) throw noPair(path, name, value);
+    const wanted = own(wantedComponents, name);
+    if (!isPair && (wanted || unread.has(name))) throw noPair(path, name, value);
     if (!isPair) continue;
     const pair = { name, library, className };
     if (wanted) pairs.push(pair);
-    else if (!UNREAD_COMPONENTS.has(name)) unused.push([name, className]);
-    else if (!UNREAD_COMPONENTS.get(name)!.test(className)) throw unknownClass(path, pair);
+    else if (!unread.has(name)) unused.push([name, className]);
+    else if (!unread.get(name)!.test(className)) throw unknownClass(path, pair);
   }
   return { pairs, unused: Object.fromEntries(unused) };
 }
 
-function checkPair(path: string, pair: Pair, { library, classes }: ComponentClasses): void {
+const own = (components: PipelineComponents, name: string): ComponentClasses | undefined =>
+  Object.hasOwn(components, name) ? components[name] : undefined;
+
+function checkPair(path: string, pair: Pair, known: ComponentClasses): void {
   const { name, className } = pair;
+  const { library, classes } = known;
   if (!LIBRARIES.includes(pair.library)) refuseCode(path, `${name}/${pair.library}`, className);
-  if (name === 'unet') refuseDenoiser(path, className);
-  const isBuiltIn = classes === null ? className.endsWith('Scheduler') : classes.includes(className);
+  refuseComponent(path, name, className, known);
+  const isBuiltIn = classes?.includes(className) ?? className.endsWith(ENDINGS[known.kind]);
   if (!isBuiltIn) throw unknownClass(path, pair, classes ?? undefined);
   if (pair.library === library) return;
   throw new EngineError(
@@ -69,6 +77,18 @@ function checkPair(path: string, pair: Pair, { library, classes }: ComponentClas
     `${INDEX} in ${path} says that ${name} is ${className} of the library ${pair.library}, which has no such class: ${className} is a class of ${library}`,
     { param: INDEX },
   );
+}
+
+/** Throws for a class that the declaration refuses with a reason of its own. */
+function refuseComponent(
+  path: string,
+  name: string,
+  className: string,
+  { refused = {} }: ComponentClasses,
+): void {
+  if (!Object.hasOwn(refused, className)) return;
+  const message = `${path} has a ${className} as ${name}, which ${refused[className]}`;
+  throw new EngineError('unsupported', message, { param: 'model' });
 }
 
 function noPair(path: string, name: string, value: unknown): EngineError {
@@ -89,7 +109,9 @@ function unknownClass(path: string, { name, className }: Pair, classes?: readonl
 }
 
 interface Opening {
-  known: PipelineClass['components'];
+  /** Components of the pipeline class. */
+  known: PipelineComponents;
+  unread: KnownPipelines['unread'];
   pairs: readonly Pair[];
   unused: Readonly<Record<string, string>>;
   componentPaths?: Readonly<Record<string, string>>;
@@ -106,10 +128,10 @@ export async function openComponents(
   checkComponentPaths(opening);
   const given = (name: string): boolean => Object.hasOwn(componentPaths, name);
   const isThere = (name: string): boolean => given(name) || pairs.some((pair) => pair.name === name);
-  for (const [name, { optional }] of known)
+  for (const [name, { optional }] of Object.entries(known))
     if (!optional && !isThere(name)) throw missing(root.path, name, opening.pipelineClassName);
-  for (const pair of pairs) checkPair(root.path, pair, known.get(pair.name)!);
-  const opened = [...known]
+  for (const pair of pairs) checkPair(root.path, pair, known[pair.name]!);
+  const opened = Object.entries(known)
     .filter(([name]) => isThere(name))
     .map(async ([name, classes]) => {
       const pair = pairs.find((one) => one.name === name);
@@ -125,12 +147,12 @@ export async function openComponents(
   return Object.fromEntries(await Promise.all(opened));
 }
 
-function checkComponentPaths({ known, pairs, unused, componentPaths = {} }: Opening): void {
-  const names = [...known.keys()].filter(
-    (name) => !known.get(name)!.optional || pairs.some((pair) => pair.name === name),
+function checkComponentPaths({ known, unread, pairs, unused, componentPaths = {} }: Opening): void {
+  const names = Object.keys(known).filter(
+    (name) => !known[name]!.optional || pairs.some((pair) => pair.name === name),
   );
   const isKnown = (name: string): boolean =>
-    known.has(name) || UNREAD_COMPONENTS.has(name) || Object.hasOwn(unused, name);
+    Object.hasOwn(known, name) || unread.has(name) || Object.hasOwn(unused, name);
   const unknown = Object.keys(componentPaths).find((name) => !isKnown(name));
   if (unknown === undefined) return;
   throw new EngineError(
@@ -140,7 +162,7 @@ function checkComponentPaths({ known, pairs, unused, componentPaths = {} }: Open
   );
 }
 
-/** The folder that takes a component's place: the component's own, or that of a pipeline, of which it is a part. */
+/** The folder that replaces a component: that of the component itself, or its folder in another pipeline. */
 async function openElsewhere(openFolder: OpenFolder, path: string, name: string): Promise<Folder> {
   const folder = await openFolder(path);
   if (!(await folder.names()).includes(INDEX)) return folder;
@@ -153,24 +175,25 @@ async function openElsewhere(openFolder: OpenFolder, path: string, name: string)
   });
 }
 
-/** `named`: the class that model_index.json gives it; null: its folder stands elsewhere, and its own file says. */
+/** `named`: the class in model_index.json; null: the folder stands elsewhere, and its own file names the class. */
 async function openComponent(
   path: string,
   name: string,
   folder: Folder,
-  { classes }: ComponentClasses,
+  declared: ComponentClasses,
   named: string | null,
 ): Promise<PipelineComponent> {
+  const { kind, classes } = declared;
   const names = await folder.names();
   const file = CONFIGS.find((one) => names.includes(one));
-  if (file === undefined && !name.startsWith('tokenizer')) throw withoutConfig(folder.path, name);
+  if (file === undefined && kind !== 'tokenizer') throw withoutConfig(folder.path, name, kind);
   const config = file === undefined ? {} : await readJson(folder, file);
-  const className = classOf(name, config, named, classes);
+  const className = classOf(declared, config, named);
   const isBuiltIn = classes === null || classes.includes(className);
   // A class that is built in needs no code, whatever auto_map says.
   const custom = isBuiltIn ? null : customModule(config);
   if (custom !== null) refuseCode(path, `${name}/${custom.module}`, custom.className);
-  if (name === 'unet') refuseDenoiser(folder.path, className);
+  refuseComponent(folder.path, name, className, declared);
   if (!isBuiltIn) {
     throw new EngineError(
       'unsupported',
@@ -179,7 +202,7 @@ async function openComponent(
     );
   }
   refuseQuantized(folder.path, name, { config, file: file ?? INDEX, names });
-  return { name, className, folder, config };
+  return { name, className, kind, folder, config };
 }
 
 /**
@@ -187,16 +210,15 @@ async function openComponent(
  * several classes; the file of a model says which model its weights are.
  */
 function classOf(
-  name: string,
+  { kind, classes }: ComponentClasses,
   config: Record<string, unknown>,
   named: string | null,
-  classes: ComponentClasses['classes'],
 ): string {
   const { _class_name: diffusers, architectures, tokenizer_class: tokenizer } = config;
   const value: unknown = diffusers ?? (Array.isArray(architectures) ? architectures[0] : tokenizer);
-  const own = typeof value === 'string' ? value : null;
-  if (named === null) return own ?? classes?.[0] ?? '';
-  return name === 'scheduler' || name.startsWith('tokenizer') ? named : (own ?? named);
+  const stated = typeof value === 'string' ? value : null;
+  if (named === null) return stated ?? classes?.[0] ?? '';
+  return kind === 'model' ? (stated ?? named) : named;
 }
 
 function missing(path: string, name: string, pipelineClassName: string | undefined): EngineError {
@@ -214,8 +236,8 @@ function missing(path: string, name: string, pipelineClassName: string | undefin
   );
 }
 
-function withoutConfig(path: string, name: string): EngineError {
-  const file = name === 'scheduler' ? 'scheduler_config.json' : 'config.json';
+function withoutConfig(path: string, name: string, kind: ComponentClasses['kind']): EngineError {
+  const file = kind === 'scheduler' ? 'scheduler_config.json' : 'config.json';
   return new EngineError('bad_checkpoint', `${path} has no ${file}: fetch the pipeline again`, {
     param: `${name}/${file}`,
   });

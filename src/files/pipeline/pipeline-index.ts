@@ -2,7 +2,7 @@
 // library and class; every component is a folder beside it, or somewhere else where the user says so.
 
 import { EngineError } from '../error.ts';
-import { classOfModelId, PIPELINE_CLASSES, PIPELINES, type PipelineFamily } from './pipeline-classes.ts';
+import { namesOf, type KnownPipelines } from './pipeline-classes.ts';
 import { openComponents, readPairs, type PipelineComponent } from './pipeline-components.ts';
 import { customModule, refuseCode, refuseFolder, refuseSingleFile } from './pipeline-refusal.ts';
 import { refuseClass } from './pipeline-unbuilt.ts';
@@ -14,10 +14,9 @@ export type { PipelineComponent } from './pipeline-components.ts';
 export interface Pipeline {
   path: string;
   className: string;
-  family: PipelineFamily;
-  /** Those that the family computes with; the ones that it needs are always there. */
+  /** Components that the pipeline class computes with; the ones that it needs are always there. */
   components: Readonly<Record<string, PipelineComponent>>;
-  /** Components of model_index.json that this pipeline class has no use for, with their classes. */
+  /** Components of model_index.json that this pipeline class does not use, with their classes. */
   unused: Readonly<Record<string, string>>;
   /** The other entries of model_index.json, as `force_zeros_for_empty_prompt`. */
   settings: Readonly<Record<string, unknown>>;
@@ -35,12 +34,13 @@ export interface PipelineOptions {
 export const INDEX = 'model_index.json';
 
 /**
- * Reads what a pipeline consists of; weights are not touched. Errors: model_not_found, bad_checkpoint, unsupported (something
- * else, with what to use instead), bad_request (an option that the pipeline does not have).
+ * Reads the parts of a pipeline, no weights. `known`: the pipeline classes that are built in. Errors: model_not_found, bad_checkpoint,
+ * unsupported (with what to use instead), bad_request (an option that the pipeline does not have).
  */
 export async function openPipeline(
   path: string,
   openFolder: OpenFolder,
+  known: KnownPipelines,
   options: PipelineOptions = {},
 ): Promise<Pipeline> {
   refuseSingleFile(path);
@@ -51,31 +51,36 @@ export async function openPipeline(
     refuseFolder(folder.path, names, config);
   }
   const index = await readJson(folder, INDEX);
-  const className = chooseClass(folder.path, index, options);
-  const { family, components: known } =
-    PIPELINES.get(className) ?? refuseClass(folder.path, className, index);
-  const { pairs, unused } = readPairs(folder.path, index, known, options.componentPaths);
-  const components = await openComponents(folder, openFolder, { known, pairs, unused, ...options });
+  const className = chooseClass(folder.path, index, known, options);
+  const { components: wanted } =
+    known.classes.get(className) ?? refuseClass(folder.path, className, index, known);
+  const { unread } = known;
+  const { pairs, unused } = readPairs(folder.path, index, wanted, unread, options.componentPaths);
+  const opening = { known: wanted, unread, pairs, unused, ...options };
+  const components = await openComponents(folder, openFolder, opening);
   const settings = Object.entries(index).filter(
     ([name, value]) => !name.startsWith('_') && !Array.isArray(value),
   );
   return {
     path: folder.path,
     className,
-    family,
     components,
     unused,
     settings: Object.fromEntries(settings),
   };
 }
 
-function chooseClass(path: string, index: Record<string, unknown>, options: PipelineOptions): string {
-  const { pipelineClassName, modelId } = options;
+function chooseClass(
+  path: string,
+  index: Record<string, unknown>,
+  known: KnownPipelines,
+  { pipelineClassName, modelId }: PipelineOptions,
+): string {
   if (pipelineClassName !== undefined) {
-    if (PIPELINE_CLASSES.includes(pipelineClassName)) return pipelineClassName;
+    if (known.classes.has(pipelineClassName)) return pipelineClassName;
     throw new EngineError(
       'bad_request',
-      `there is no pipeline class ${pipelineClassName}: the classes are ${PIPELINE_CLASSES.join(', ')}`,
+      `there is no pipeline class ${pipelineClassName}: the classes are ${namesOf(known)}`,
       { param: 'pipelineClassName' },
     );
   }
@@ -90,11 +95,11 @@ function chooseClass(path: string, index: Record<string, unknown>, options: Pipe
       { param: INDEX },
     );
   }
-  const fromId = classOfModelId(modelId ?? path.slice(path.lastIndexOf('/') + 1));
+  const fromId = known.classOfModelId(modelId ?? path.slice(path.lastIndexOf('/') + 1));
   if (fromId !== null) return fromId;
   throw new EngineError(
     'bad_checkpoint',
-    `${INDEX} in ${path} names no pipeline class: say which with \`pipelineClassName\`, one of ${PIPELINE_CLASSES.join(', ')}`,
+    `${INDEX} in ${path} names no pipeline class: say which with \`pipelineClassName\`, one of ${namesOf(known)}`,
     { param: INDEX },
   );
 }

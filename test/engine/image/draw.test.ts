@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
-import type { Runner } from '../../../src/engine/image/runner.ts';
-import { stableDiffusion } from '../../../src/engine/image/stable-diffusion.ts';
-import { zImageRunner } from '../../../src/engine/image/z-image.ts';
+import type { FamilyModel } from '../../../src/engine/image/families/family.ts';
+import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion.ts';
+import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { Tape } from '../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../src/models/image/autoencoder-kl.ts';
@@ -176,15 +176,15 @@ it('passes without the prompt are computed where they count: in guidance above 1
       return page.forward(...given);
     },
   }));
-  const of = async (on: Parts, runner: Runner, guidance: number): Promise<number[]> => {
+  const of = async (on: Parts, runner: FamilyModel, guidance: number): Promise<number[]> => {
     passes.length = 0;
     await drawOn(on, { guidance, negativePrompt: 'snow', steps: 1 }, { with: { runner } });
     return [...passes];
   };
-  const sd = stableDiffusion(unet, false, {});
+  const sd = stableDiffusion.open(unet, { settings: {} });
   for (const guidance of [0, 0.5, 1]) expect(await of(parts, sd, guidance)).toEqual([1]);
   for (const guidance of [1.01, 7.5]) expect(await of(parts, sd, guidance)).toEqual([2]);
-  const flow = zImageRunner(transformer);
+  const flow = zImageFamily.open(transformer, { settings: {} });
   expect(await of(whole, flow, 0)).toEqual([1]);
   for (const guidance of [0.01, 3]) expect(await of(whole, flow, guidance)).toEqual([1, 1]);
   await whole.components.close();

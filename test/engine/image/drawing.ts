@@ -3,6 +3,7 @@
 import type { Components } from '../../../src/engine/image/components.ts';
 import type { ComputeOptions } from '../../../src/engine/image/compute.ts';
 import { draw, type Drawing } from '../../../src/engine/image/draw.ts';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
@@ -17,7 +18,8 @@ export const SMALL_BUDGET = 8e6;
 
 export async function openTiny(device: Device, name = 'sd1'): Promise<Parts> {
   const model = tinyPipeline(name);
-  return openParts(device, nodePlatform, await openPipeline(model, openDiskFolder), { model }, () => {});
+  const pipeline = await openPipeline(model, openDiskFolder, knownPipelines());
+  return openParts(device, nodePlatform, pipeline, { model }, () => {});
 }
 
 /** Components of which one's page is another. */
@@ -49,17 +51,18 @@ export interface Drawn {
 
 /** Everything that is heard. */
 export async function drawOn(
-  { components, runner, planner, context, autoencoder }: Parts,
+  { components, runner, latents, planner, context, autoencoder }: Parts,
   request: Partial<ImageRequest>,
   { ends = () => false, options = {}, with: other = {} }: Drawn = {},
 ): Promise<ImageEvent[]> {
-  const own = context.family.name === 'z-image' ? {} : { scheduler: 'euler' };
+  const own = context.pipeline.family.name === 'z-image' ? {} : { scheduler: 'euler' };
   const resolved = resolveRequest({ ...REQUEST, ...own, ...request }, context);
   const abort = new AbortController();
   const events: ImageEvent[] = [];
   await draw({
     components,
     runner,
+    latents,
     autoencoder,
     plan: planner.plan(resolved),
     resolved,

@@ -1,15 +1,15 @@
 // What a model computes that is no finite number is computed again by plain kernels: the same image, and nothing left behind.
 
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { encodeClip } from '../../../src/engine/image/clip-text.ts';
+import { encodeClip } from '../../../src/engine/image/families/clip-text.ts';
 import type { Components } from '../../../src/engine/image/components.ts';
 import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
 import type { Drawing } from '../../../src/engine/image/draw.ts';
 import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
-import type { Runner } from '../../../src/engine/image/runner.ts';
-import { stableDiffusion } from '../../../src/engine/image/stable-diffusion.ts';
-import { zImageRunner } from '../../../src/engine/image/z-image.ts';
+import type { FamilyModel } from '../../../src/engine/image/families/family.ts';
+import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion.ts';
+import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { tapeOf } from '../../../src/gpu/tape.ts';
 import type { Region, Tensor } from '../../../src/gpu/tensor.ts';
@@ -69,12 +69,12 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
   }
 }
 
-const runsUNet = (change: (page: UNet) => UNet): Runner =>
-  stableDiffusion(withPage(parts, 'unet', change), false, {});
-const runsZImage = (change: (page: ZImage) => ZImage): Runner =>
-  zImageRunner(withPage(zImage, 'transformer', change));
+const runsUNet = (change: (page: UNet) => UNet): FamilyModel =>
+  stableDiffusion.open(withPage(parts, 'unet', change), { settings: {} });
+const runsZImage = (change: (page: ZImage) => ZImage): FamilyModel =>
+  zImageFamily.open(withPage(zImage, 'transformer', change), { settings: {} });
 
-const LATENTS: [string, () => Parts, () => Runner, Partial<ImageRequest>][] = [
+const LATENTS: [string, () => Parts, () => FamilyModel, Partial<ImageRequest>][] = [
   [
     'Stable Diffusion',
     () => parts,
@@ -196,7 +196,10 @@ it('a caption of Z-Image is encoded again', async () => {
         spoiled(forward(...given)),
   );
   const { heard, options } = notes();
-  const events = await drawOn(zImage, request, { options, with: { runner: zImageRunner(wrapped) } });
+  const events = await drawOn(zImage, request, {
+    options,
+    with: { runner: zImageFamily.open(wrapped, { settings: {} }) },
+  });
   expect(heard).toEqual(['the text encoder', 'the text encoder']);
   expectSame(imagesOf(events), right);
 });

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FORESEEN } from '../../../src/engine/image/decoder-room.ts';
 import { draw } from '../../../src/engine/image/draw.ts';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { fitImages } from '../../../src/engine/image/given-images.ts';
 import type { ImageEvent, Pixels } from '../../../src/engine/image/image-model.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
@@ -63,7 +64,7 @@ function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latent
 
 async function drawGolden(name: string): Promise<{ images: Pixels[]; latents: Float32Array }> {
   const { options, request } = await goldenRequest(name);
-  const pipeline = await openPipeline(options.model, openDiskFolder, options);
+  const pipeline = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
   const parts = await openParts(device, nodePlatform, pipeline, options, () => {});
   const { autoencoder, latents } = overheard(parts.autoencoder);
   const resolved = resolveRequest(request, parts.context);

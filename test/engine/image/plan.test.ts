@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createPlanner } from '../../../src/engine/image/plan.ts';
+import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import type { Resolved } from '../../../src/engine/image/resolve.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear', clip_sample: false };
@@ -12,6 +13,12 @@ const DDIM = { ...SD, _class_name: 'DDIMScheduler' };
 const FLOW_SOLVER = { use_flow_sigmas: true, prediction_type: 'flow_prediction', flow_shift: 5 };
 const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
 
+function optionsOf(className: string): Parameters<typeof createPlanner>[1] {
+  const { family, set } = pipelineEntry(className);
+  const latents = { ...family.latents, channels: 4, factor: 8 };
+  return { sigmas: family.sigmas, strength: set.strength, latents, path: '/m/scheduler' };
+}
+
 function timesteps(
   config: object,
   className: string,
@@ -19,10 +26,7 @@ function timesteps(
   strength: number,
   { call = {}, ...request }: { call?: object; flowShift?: number } = {},
 ): number[] {
-  const flow = className.startsWith('ZImage')
-    ? { tokens: () => 64, sigmas: () => [1, 0.75, 0.5, 0.25] }
-    : null;
-  const planner = createPlanner({ ...config }, { flow, className, factor: 8, path: '/m/scheduler' });
+  const planner = createPlanner({ ...config }, optionsOf(className));
   const values = { scheduler: planner.names[0], steps, strength, width: 64, height: 64 };
   const plan = planner.plan({ event: { values }, request, call } as unknown as Resolved);
   return plan.steps.map(({ timestep }) => Math.round(timestep));
@@ -70,10 +74,10 @@ it('of a list of timesteps Heun’s calls are counted as if they were steps, as 
 
 it('a list of sigmas is as many steps, or one less where the run ends at the last', () => {
   const of = (name: string) =>
-    createPlanner(
-      { _class_name: name },
-      { flow: null, className: '', factor: 8, path: '/m/scheduler' },
-    ).stepsOf({ sigmas: [1, 0.5, 0.2] }, name);
+    createPlanner({ _class_name: name }, optionsOf('StableDiffusionPipeline')).stepsOf(
+      { sigmas: [1, 0.5, 0.2] },
+      name,
+    );
   expect(of('FlowMatchEulerDiscreteScheduler')).toBe(3);
   expect(of('EulerDiscreteScheduler')).toBe(2);
 });
@@ -136,10 +140,7 @@ it('a strength that leaves no step is refused', () => {
 
 it('settings that no schedule has are named, and change nothing', () => {
   const planner = (config: object) =>
-    createPlanner(
-      { ...SD, _class_name: 'DDIMScheduler', ...config },
-      { flow: null, className: 'StableDiffusionPipeline', factor: 8, path: '/m/scheduler' },
-    );
+    createPlanner({ ...SD, _class_name: 'DDIMScheduler', ...config }, optionsOf('StableDiffusionPipeline'));
   expect(planner({ frobnicate: 3, skip_prk_steps: true }).unknownSettings).toBe(
     '/m/scheduler/scheduler_config.json has "frobnicate": 3, which no schedule has: it changes nothing',
   );
@@ -149,10 +150,7 @@ it('settings that no schedule has are named, and change nothing', () => {
 describe('a schedule that is chosen', () => {
   const ZERO = { ...DDIM, rescale_betas_zero_snr: true, timestep_spacing: 'trailing' };
   const leavesOut = (config: object, scheduler: string) =>
-    createPlanner(
-      { ...config },
-      { flow: null, className: 'StableDiffusionPipeline', factor: 8, path: '/m/scheduler' },
-    ).leavesOut(scheduler);
+    createPlanner({ ...config }, optionsOf('StableDiffusionPipeline')).leavesOut(scheduler);
 
   it('says what it leaves out of what the model says of itself, and who heeds it', () => {
     expect(leavesOut(ZERO, 'lms')).toMatch(
@@ -182,7 +180,7 @@ it('what the file of a schedule is to blame for is said by its path', () => {
   const of = (config: object, scheduler?: string) => () => {
     const planner = createPlanner(
       { ...SD, _class_name: 'DDIMScheduler', ...config },
-      { flow: null, className: 'StableDiffusionPipeline', factor: 8, path: '/m/scheduler' },
+      optionsOf('StableDiffusionPipeline'),
     );
     planner.stepsOf({ sigmas: [1, 0] }, scheduler ?? planner.names[0]!);
   };

@@ -1,11 +1,11 @@
 // What a request may say, by the class of the pipeline and by what it is given to start from.
 
 import { describe, expect, it } from 'vitest';
-import { familyOf } from '../../../src/engine/image/families.ts';
+import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
+import { checkSecondNegative } from '../../../src/engine/image/families/unet-model.ts';
 import { createPlanner } from '../../../src/engine/image/plan.ts';
 import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { resolveRequest, type Resolved } from '../../../src/engine/image/resolve.ts';
-import { PIPELINES } from '../../../src/files/pipeline/pipeline-classes.ts';
 
 const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
 
@@ -15,15 +15,25 @@ function resolved(
   refines = false,
   steps?: number,
 ): Resolved {
-  const { family } = PIPELINES.get(className)!;
+  const pipeline = pipelineEntry(className);
+  const isXL = className.startsWith('StableDiffusionXL');
   const planner = createPlanner(
     { _class_name: 'EulerDiscreteScheduler' },
-    { flow: null, className, factor: 8, path: '/m/scheduler' },
+    {
+      sigmas: null,
+      strength: pipeline.set.strength,
+      latents: { ...pipeline.family.latents, channels: 4, factor: 8 },
+      path: '/m/scheduler',
+    },
   );
   return resolveRequest(
     { prompt: 'a house', seed: 1, ...request },
     {
-      family: familyOf({ family, className, components: {} }, 'a/b'),
+      pipeline,
+      model: {
+        components: ['text_encoder_2', ...(isXL && !refines ? ['text_encoder'] : [])],
+        settings: { requires_aesthetics_score: refines },
+      },
       sizeMultiple: 8,
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',
@@ -31,11 +41,8 @@ function resolved(
       schedulerOf: planner.nameOf,
       stepsOf: planner.stepsOf,
       mostClipSkip: 2,
-      className,
-      refines,
       needsMask: false,
-      readsTwice: className.startsWith('StableDiffusionXL') && !refines,
-      zerosNegative: className.startsWith('StableDiffusionXL'),
+      checkRequest: (request) => checkSecondNegative(request, isXL),
     },
   );
 }

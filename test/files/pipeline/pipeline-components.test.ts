@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { temporaryFolders, type Files } from '../folders.ts';
@@ -16,13 +17,13 @@ describe('components', () => {
     ['stable_diffusion', 'StableDiffusionSafetyChecker'],
   ])('need no safety checker: [%s, %s]', async (...safety_checker) => {
     const path = await folderOf({ ...PIPELINE, 'model_index.json': { ...INDEX, safety_checker } });
-    expect((await openPipeline(path, openDiskFolder)).unused).toEqual({});
+    expect((await openPipeline(path, openDiskFolder, knownPipelines())).unused).toEqual({});
   });
 
   it('that the class has no use for are named, and not read', async () => {
     const controlnet = ['diffusers', 'ControlNetModel'];
     const path = await folderOf({ ...PIPELINE, 'model_index.json': { ...INDEX, controlnet } });
-    const { unused, components } = await openPipeline(path, openDiskFolder);
+    const { unused, components } = await openPipeline(path, openDiskFolder, knownPipelines());
     expect(unused).toEqual({ controlnet: 'ControlNetModel' });
     expect(components).not.toHaveProperty('controlnet');
   });
@@ -34,7 +35,7 @@ describe('components', () => {
     ]) {
       const path = await folderOf({ ...PIPELINE, 'model_index.json': { ...INDEX, vae } });
       const options = { componentPaths: { vae: join(await folderOf(PIPELINE), 'vae') } };
-      const { components } = await openPipeline(path, openDiskFolder, options);
+      const { components } = await openPipeline(path, openDiskFolder, knownPipelines(), options);
       expect(components['vae']).toMatchObject({ className: 'AutoencoderKL' });
     }
   });
@@ -48,6 +49,7 @@ describe('components', () => {
     const { components } = await openPipeline(
       await folderOf({ ...PIPELINE, 'model_index.json': index }),
       openDiskFolder,
+      knownPipelines(),
     );
     expect(components['scheduler']).toMatchObject({ className: 'DDIMScheduler' });
     expect(components['tokenizer']).toMatchObject({ className: 'CLIPTokenizerFast' });

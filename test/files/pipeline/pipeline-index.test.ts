@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { classOfModelId, PIPELINE_CLASSES } from '../../../src/files/pipeline/pipeline-classes.ts';
+import { knownPipelines, PIPELINE_CLASSES } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { temporaryFolders, type Files } from '../folders.ts';
@@ -11,11 +11,10 @@ const folderOf = temporaryFolders();
 describe('a pipeline', () => {
   it('is its class, its components with their configurations, and its settings', async () => {
     const path = await folderOf(PIPELINE);
-    const pipeline = await openPipeline(path, openDiskFolder);
+    const pipeline = await openPipeline(path, openDiskFolder, knownPipelines());
     expect(pipeline).toMatchObject({
       path,
       className: 'StableDiffusionPipeline',
-      family: 'stable-diffusion',
       settings: { requires_safety_checker: false },
     });
     expect(Object.keys(pipeline.components).sort()).toEqual([
@@ -33,7 +32,7 @@ describe('a pipeline', () => {
 
   it('takes components from elsewhere, whose own files say what they are', async () => {
     const tiny = await folderOf({ 'config.json': { _class_name: 'AutoencoderTiny' } });
-    const { components } = await openPipeline(await folderOf(PIPELINE), openDiskFolder, {
+    const { components } = await openPipeline(await folderOf(PIPELINE), openDiskFolder, knownPipelines(), {
       componentPaths: { vae: tiny },
     });
     expect(components['vae']).toMatchObject({ className: 'AutoencoderTiny' });
@@ -47,7 +46,7 @@ describe('a pipeline', () => {
       'scheduler/scheduler_config.json': { _class_name: 'LCMScheduler' },
     });
     const path = await folderOf(PIPELINE);
-    const { components } = await openPipeline(path, openDiskFolder, {
+    const { components } = await openPipeline(path, openDiskFolder, knownPipelines(), {
       componentPaths: { vae: other, scheduler: other },
     });
     expect(components['vae']).toMatchObject({ className: 'AutoencoderTiny' });
@@ -69,7 +68,10 @@ describe('a pipeline', () => {
       return tiny;
     };
     const path = await folderOf(PIPELINE);
-    const { components } = await openPipeline(path, openDiskFolder, { componentPaths: { vae: 'a/b' }, find });
+    const { components } = await openPipeline(path, openDiskFolder, knownPipelines(), {
+      componentPaths: { vae: 'a/b' },
+      find,
+    });
     expect(components['vae']?.folder.path).toBe(tiny);
     await refusal(path, { componentPaths: { vae: 'a/b', other: 'c/d' }, find });
     expect(asked).toEqual([['a/b', 'vae']]);
@@ -77,7 +79,12 @@ describe('a pipeline', () => {
 
   it('is the class that is asked for before the one it names', async () => {
     const options = { pipelineClassName: 'StableDiffusionImg2ImgPipeline' };
-    const { className } = await openPipeline(await folderOf(PIPELINE), openDiskFolder, options);
+    const { className } = await openPipeline(
+      await folderOf(PIPELINE),
+      openDiskFolder,
+      knownPipelines(),
+      options,
+    );
     expect(className).toBe('StableDiffusionImg2ImgPipeline');
   });
 
@@ -87,7 +94,9 @@ describe('a pipeline', () => {
       'model_index.json': { ...INDEX, _class_name: 'DiffusionPipeline' },
     });
     const options = { modelId: 'someone/stable-diffusion-v1-5' };
-    expect((await openPipeline(path, openDiskFolder, options)).className).toBe('StableDiffusionPipeline');
+    expect((await openPipeline(path, openDiskFolder, knownPipelines(), options)).className).toBe(
+      'StableDiffusionPipeline',
+    );
     expect((await refusal(path)).message).toMatch(
       /names no pipeline class: say which with `pipelineClassName`, one of StableDiffusionPipeline, /,
     );
@@ -100,7 +109,7 @@ describe('a pipeline', () => {
     ['stable-diffusion-v1-5/stable-diffusion-v1-5', 'StableDiffusionPipeline'],
     ['stabilityai/sd-turbo', null],
     ['owner/something', null],
-  ])('the id %s is of %s', (id, expected) => expect(classOfModelId(id)).toBe(expected));
+  ])('the id %s is of %s', (id, expected) => expect(knownPipelines().classOfModelId(id)).toBe(expected));
 });
 
 describe('is refused:', () => {

@@ -1,6 +1,7 @@
 // The files of a pipeline without weights, and what opening one that is not right is refused with.
 
 import { expect } from 'vitest';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openPipeline, type PipelineOptions } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
@@ -30,7 +31,9 @@ export const PIPELINE: Files = {
 };
 
 export async function refusal(path: string, options: PipelineOptions = {}): Promise<EngineError> {
-  const error: unknown = await openPipeline(path, openDiskFolder, options).catch((error: unknown) => error);
+  const error: unknown = await openPipeline(path, openDiskFolder, knownPipelines(), options).catch(
+    (error: unknown) => error,
+  );
   expect(error).toBeInstanceOf(EngineError);
   return error as EngineError;
 }

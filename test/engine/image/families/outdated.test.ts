@@ -1,18 +1,21 @@
 // Checkpoints as they were published in 2022 and 2023, and what diffusers' pipelines make of them.
 
 import { describe, expect, it } from 'vitest';
-import { sampleSizeOf, schedulerConfig } from '../../../src/engine/image/outdated.ts';
-import { createPlanner } from '../../../src/engine/image/plan.ts';
-import type { Resolved } from '../../../src/engine/image/resolve.ts';
-import type { Plan } from '../../../src/engine/image/schedules/schedule.ts';
-import { changed, open, REQUEST } from './open-model.ts';
+import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
+import { sampleSizeOf } from '../../../../src/engine/image/families/outdated.ts';
+import { createPlanner } from '../../../../src/engine/image/plan.ts';
+import type { Resolved } from '../../../../src/engine/image/resolve.ts';
+import type { Plan } from '../../../../src/engine/image/schedules/schedule.ts';
+import { changed, open, REQUEST } from '../open-model.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear' };
 
 function planOf(schedulerClass: string, config: object, pipeline: string): Plan {
-  const component = { className: schedulerClass, config: { ...config } };
-  const options = { flow: null, className: pipeline, factor: 8, path: '' };
-  const planner = createPlanner(schedulerConfig(component, pipeline), options);
+  const { family, set, task } = pipelineEntry(pipeline);
+  const latents = { ...family.latents, channels: 4, factor: 8 };
+  const options = { sigmas: family.sigmas, strength: set.strength, latents, path: '' };
+  const json = { ...config, _class_name: schedulerClass };
+  const planner = createPlanner(set.correctScheduler?.(json, task) ?? json, options);
   const values = { scheduler: planner.names[0], steps: 4, strength: null, width: 64, height: 64 };
   return planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
 }
@@ -46,11 +49,6 @@ describe('a schedule', () => {
   ])('%j in a %s limits clean latents by %j', (settings, pipeline, limit) => {
     const { steps } = planOf('DDIMScheduler', { ...SD, ...settings }, pipeline);
     expect(steps.map(({ limits }) => limits?.by)).toEqual(steps.map(() => limit));
-  });
-
-  it('has the class that model_index.json names, where its own file names none', () => {
-    const { _class_name: name } = schedulerConfig({ className: 'DDIMScheduler', config: {} }, '');
-    expect(name).toBe('DDIMScheduler');
   });
 });
 

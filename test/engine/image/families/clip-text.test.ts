@@ -1,16 +1,17 @@
 // What emphasis and long prompts make of a CLIP model's states, each judged by plain prompts read alone.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { encodeClip, type ClipTextRequest } from '../../../src/engine/image/clip-text.ts';
-import { freeTensors } from '../../../src/engine/image/compute.ts';
-import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import type { Device } from '../../../src/gpu/device.ts';
-import type { Tensor } from '../../../src/gpu/tensor.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
-import { tinyPipeline } from './pipeline-golden.ts';
+import { encodeClip, type ClipTextRequest } from '../../../../src/engine/image/families/clip-text.ts';
+import { freeTensors } from '../../../../src/engine/image/compute.ts';
+import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
+import { nodePlatform } from '../../../../src/engine/platform-node.ts';
+import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
+import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
+import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
+import type { Tensor } from '../../../../src/gpu/tensor.ts';
+import { openTestDevice } from '../../../gpu/test-device.ts';
+import { tinyPipeline } from '../pipeline-golden.ts';
 
 /** Cold shader caches on a busy machine. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -23,7 +24,7 @@ afterAll(() => device.destroy());
 
 async function openTiny(name: string): Promise<Parts> {
   const model = tinyPipeline(name);
-  const pipeline = await openPipeline(model, openDiskFolder);
+  const pipeline = await openPipeline(model, openDiskFolder, knownPipelines());
   return openParts(device, nodePlatform, pipeline, { model }, () => {});
 }
 

@@ -1,9 +1,15 @@
 // What the files of a model and its name tell of how it is used.
 
 import { describe, expect, it } from 'vitest';
-import { familyOf, isTelling } from '../../../src/engine/image/families.ts';
+import { defaultsOf } from '../../../../src/engine/image/families/defaults.ts';
+import { isKnownName, pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
 
-const plain = { className: 'AnyPipeline', components: {} };
+const CLASSES = {
+  'stable-diffusion': 'StableDiffusionPipeline',
+  'stable-diffusion-xl': 'StableDiffusionXLPipeline',
+  'z-image': 'ZImagePipeline',
+};
+const XL = pipelineEntry(CLASSES['stable-diffusion-xl']);
 
 describe('a name', () => {
   it.each([
@@ -16,23 +22,22 @@ describe('a name', () => {
     ['someone/sdxl-turbo', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
     ['stabilityai/stable-diffusion-xl-base-1.0', 'stable-diffusion-xl', { guidance: 5 }],
   ] as const)('%s', (name, family, defaults) => {
-    expect(familyOf({ ...plain, family }, name).defaults).toEqual(defaults);
+    expect(defaultsOf(pipelineEntry(CLASSES[family]), {}, name).defaults).toEqual(defaults);
   });
 
   it('and a class tell it alike', () => {
-    const model = {
-      ...plain,
-      family: 'stable-diffusion',
-      className: 'LatentConsistencyModelPipeline',
-    } as const;
-    expect(familyOf(model, 'a/b').defaults).toEqual({ steps: 4, guidance: 8.5 });
+    const lcm = defaultsOf(pipelineEntry('LatentConsistencyModelImg2ImgPipeline'), {}, 'a/b');
+    expect(lcm).toEqual({
+      defaults: { steps: 4, guidance: 8.5 },
+      defaultsFrom: 'the class LatentConsistencyModelImg2ImgPipeline',
+    });
   });
 
   it.each([
     ['Tongyi-MAI/Z-Image', true],
     ['stabilityai/sd-turbo', true],
     ['nonsense/x', false],
-  ])('that %s tells something of a model is %s', (name, telling) => expect(isTelling(name)).toBe(telling));
+  ])('that %s tells something of a model is %s', (name, telling) => expect(isKnownName(name)).toBe(telling));
 });
 
 describe('components', () => {
@@ -73,32 +78,28 @@ describe('components', () => {
     ],
     ['leading steps', { scheduler: scheduler(euler, { timestep_spacing: 'leading' }) }, { guidance: 5 }],
   ])('%s', (_, components, defaults) => {
-    const model = { ...plain, family: 'stable-diffusion-xl', components } as const;
-    expect(familyOf(model, 'a/b').defaults).toEqual(defaults);
+    expect(defaultsOf(XL, { ...components }, 'a/b').defaults).toEqual(defaults);
   });
 
   it('that leave the number of steps open give way to a name, and others do not', () => {
-    const model = { ...plain, family: 'stable-diffusion-xl' } as const;
-    const of = (components: object) =>
-      familyOf({ ...model, components: { ...components } }, 'a/sdxl-turbo').defaults;
+    const of = (components: object) => defaultsOf(XL, { ...components }, 'a/sdxl-turbo').defaults;
     expect(of({ unet: small, scheduler: turbo })).toEqual({ steps: 1, guidance: 0, size: 512 });
     expect(of({ scheduler: lcm })).toEqual({ steps: 4, guidance: 1 });
   });
 
   it('and names say by what they tell it, or leave it to the user', () => {
-    const model = { ...plain, family: 'stable-diffusion-xl' } as const;
     const told = (name: string, components: object = {}) => {
-      const { toldBy, hint } = familyOf({ ...model, components: { ...components } }, name);
-      return { toldBy, hint };
+      const { defaultsFrom, hint } = defaultsOf(XL, { ...components }, name);
+      return { defaultsFrom, hint };
     };
     expect(told('a/b')).toEqual({});
-    expect(told('a/my-Lightning-mix').toldBy).toBe('"Lightning" in its name');
-    expect(told('a/b', { scheduler: lcm }).toldBy).toBe('its LCMScheduler');
-    expect(told('a/b', { unet: small, scheduler: turbo }).toldBy).toMatch(
+    expect(told('a/my-Lightning-mix').defaultsFrom).toBe('"Lightning" in its name');
+    expect(told('a/b', { scheduler: lcm }).defaultsFrom).toBe('its LCMScheduler');
+    expect(told('a/b', { unet: small, scheduler: turbo }).defaultsFrom).toMatch(
       /^trailing timesteps that predict noise, and/,
     );
     const unsure = { unet: usual, scheduler: scheduler(euler, trailing) };
     expect(told('a/b', unsure).hint).toContain('give `steps` 4 and `guidance` 0, or `modelId` lightning');
-    expect(told('a/lightning', unsure)).toEqual({ toldBy: '"lightning" in its name' });
+    expect(told('a/lightning', unsure)).toEqual({ defaultsFrom: '"lightning" in its name' });
   });
 });

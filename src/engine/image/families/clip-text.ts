@@ -1,17 +1,17 @@
 // What the denoiser of a Stable Diffusion model is told: states of one CLIP text encoder, or of two side by side (XL), for the
 // prompt and, where guidance needs it, for what is not wanted.
 
-import type { Device } from '../../gpu/device.ts';
-import type { Region, Tensor } from '../../gpu/tensor.ts';
-import { concat } from '../../kernels/concat.ts';
-import { linearCombination } from '../../kernels/linear-combination.ts';
-import { scaleRows } from '../../kernels/scale-rows.ts';
-import { clip, type ClipForward } from '../../models/text/clip.ts';
-import { poolingPosition, readClipConfig, type ClipConfig } from '../../models/text/clip-config.ts';
-import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
-import type { Components } from './components.ts';
-import { createHeld, orFree } from './held.ts';
-import { padWindows, promptWindows, type ClipTokens, type PromptWindow } from './prompt.ts';
+import type { Device } from '../../../gpu/device.ts';
+import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import { concat } from '../../../kernels/concat.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { scaleRows } from '../../../kernels/scale-rows.ts';
+import { clip, type ClipForward } from '../../../models/text/clip.ts';
+import { poolingPosition, readClipConfig, type ClipConfig } from '../../../models/text/clip-config.ts';
+import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
+import type { Components } from '../components.ts';
+import { createHeld, orFree } from '../held.ts';
+import { padWindows, promptWindows, type ClipTokens, type PromptWindow } from '../prompt.ts';
 
 export interface ClipTextRequest {
   prompt: string;

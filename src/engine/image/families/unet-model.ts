@@ -1,27 +1,36 @@
-// Stable Diffusion 1.x, 2.x and XL: CLIP states to a UNet.
+// The model of Stable Diffusion 1.x, 2.x and XL: CLIP states go to a UNet.
 
-import { EngineError } from '../../files/error.ts';
-import { readUNetConfig, type UNetConfig } from '../../models/image/unet-config.ts';
-import { unet } from '../../models/image/unet.ts';
-import { readClipConfig } from '../../models/text/clip-config.ts';
-import type { WeightTable } from '../../models/weights.ts';
+import { EngineError } from '../../../files/error.ts';
+import { readUNetConfig, type UNetConfig } from '../../../models/image/unet-config.ts';
+import { unet } from '../../../models/image/unet.ts';
+import { readClipConfig } from '../../../models/text/clip-config.ts';
+import type { Json } from '../../../models/config-values.ts';
+import type { WeightTable } from '../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
-import { freeTensors } from './compute.ts';
-import type { Components } from './components.ts';
-import { sampleSizeOf } from './outdated.ts';
-import type { Runner, RunRequest } from './runner.ts';
+import { freeTensors } from '../compute.ts';
+import type { Components } from '../components.ts';
+import type { FamilyModel, RunRequest } from './family.ts';
+import type { UNetArguments } from './unet-arguments.ts';
 import { unetPredictor } from './unet-denoiser.ts';
 
-/** What SDXL's refiner is told of beauty where nothing is said. */
+/** Aesthetic scores that SDXL's refiner is given where a request gives none, as in diffusers. */
 const AESTHETIC_SCORES = { wanted: 6, unwanted: 2.5 };
 const REFINER_IDS = 5;
 const NO_CROP = [0, 0];
 
-export function stableDiffusion(
+export interface UNetOptions {
+  /** SDXL: the encoders' states before their last layer, and a UNet that is told sizes. */
+  xl: boolean;
+  /** A negative prompt that nobody gave is all zeros, not the encoded empty text. */
+  zerosNegative: boolean;
+  /** Latents that the model was trained at; `json`: unet/config.json. */
+  sampleSize(json: Json, size: UNetConfig['sampleSize']): UNetConfig['sampleSize'];
+}
+
+export function openUNetModel(
   components: Components,
-  xl: boolean,
-  settings: Readonly<Record<string, unknown>>,
-): Runner {
+  { xl, zerosNegative, ...options }: UNetOptions,
+): FamilyModel {
   const { device } = components;
   const { config: json } = components.get('unet');
   const config = readUNetConfig(json, 'unet/config.json');
@@ -30,22 +39,21 @@ export function stableDiffusion(
   const { className, config: textJson } = components.get(encoder);
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
   const guides = (guidance: number): boolean => guidance > 1 && config.guidanceDims === null;
-  const zerosNegative = xl && settings['force_zeros_for_empty_prompt'] !== false;
 
   return {
     latentChannels: config.outChannels,
     fillsMasks: fillsMasks(config),
-    sampleSize: xl ? config.sampleSize : sampleSizeOf(json, config.sampleSize),
+    sampleSize: options.sampleSize(json, config.sampleSize),
     mostClipSkip: layers - (xl ? 2 : 1),
-    zerosNegative,
     guides,
-    flow: null,
+    checkRequest: (request) => checkSecondNegative(request, zerosNegative),
     async checkFiles() {
       checkContext(config, await checkEncoders(components));
       components.check('unet', page);
     },
     async prepare(request: RunRequest) {
-      const { values, sources, prompt, call, options } = request;
+      const { values, sources, prompt, options } = request;
+      const call: UNetArguments = request.call;
       const text = await encodeClip(components, xl, {
         prompt,
         negative: guides(values.guidance) ? values.negativePrompt : null,
@@ -83,7 +91,19 @@ export function stableDiffusion(
   };
 }
 
-/** Throws where the text is not as wide as what the UNet looks at: one of them stands for another model's. */
+/** Throws bad_request for a second negative prompt beside a first one that nobody gave, where that one is all zeros. */
+export function checkSecondNegative(
+  { call, sources }: Pick<RunRequest, 'call' | 'sources'>,
+  zerosNegative: boolean,
+): void {
+  const { negativePrompt2 }: UNetArguments = call;
+  if (!negativePrompt2 || !zerosNegative || sources.negativePrompt !== 'contract') return;
+  const message =
+    'negative_prompt_2 is given without a negative prompt, and the model then takes zeros for both: give both';
+  throw new EngineError('bad_request', message, { param: 'negative_prompt_2' });
+}
+
+/** Throws bad_checkpoint where the states of the text have not the columns that the UNet's attention takes: one of the two belongs to another model. */
 function checkContext({ down }: UNetConfig, columns: number): void {
   const wanted = down.flatMap(({ attention }) => (attention ? [attention.context] : []));
   const other = wanted.find((context) => context !== columns);
@@ -105,19 +125,20 @@ function fillsMasks({ inChannels, outChannels }: UNetConfig): boolean {
   );
 }
 
-/** Sizes in pixels as SDXL was told them in training, a row for each text. */
+/** Sizes in pixels that SDXL's UNet is told, a row for each text; null: it is told none. */
 function sizeIds(
   config: UNetConfig,
   { states, pooled }: ClipText,
-  { values, call }: RunRequest,
+  { values, call: given }: RunRequest,
 ): number[][] | null {
+  const call: UNetArguments = given;
   if (!config.added || !pooled) return null;
   const size = [values.height, values.width];
   const { originalSize = size, cropsTopLeft = NO_CROP, targetSize = size } = call;
   const { negativeOriginalSize, negativeTargetSize } = call;
   const sides = states.shape[0] as number;
   const refiner = (config.added.columns - pooled.columns) / config.added.idDims === REFINER_IDS;
-  // As in diffusers: sizes of its own bring a crop of its own, and what starts from an image has the prompt's.
+  // As in diffusers: a negative size brings a crop of its own, and a run that starts from an image uses the prompt's.
   const own = refiner || (values.strength === null && negativeOriginalSize && negativeTargetSize);
   const { negativeCropsTopLeft = own ? NO_CROP : cropsTopLeft } = call;
   const { wanted, unwanted } = AESTHETIC_SCORES;

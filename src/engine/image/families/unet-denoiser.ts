@@ -1,19 +1,19 @@
 // The UNet of Stable Diffusion as a predictor: recorded for one size of latents, with guidance by a pass with and one without
 // the prompt, or by a guidance scale that the model itself was taught to follow.
 
-import type { Device } from '../../gpu/device.ts';
-import type { Tensor } from '../../gpu/tensor.ts';
-import { concat } from '../../kernels/concat.ts';
-import { guidance, keepSpread } from '../../kernels/guidance.ts';
-import { repeat } from '../../kernels/repeat.ts';
-import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
-import type { UNetConfig } from '../../models/image/unet-config.ts';
-import type { UNet, UNetConditioning } from '../../models/image/unet.ts';
+import type { Device } from '../../../gpu/device.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { concat } from '../../../kernels/concat.ts';
+import { guidance, keepSpread } from '../../../kernels/guidance.ts';
+import { repeat } from '../../../kernels/repeat.ts';
+import { timestepEmbedding } from '../../../kernels/timestep-embedding.ts';
+import type { UNetConfig } from '../../../models/image/unet-config.ts';
+import type { UNet, UNetConditioning } from '../../../models/image/unet.ts';
 import type { ClipText } from './clip-text.ts';
-import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from './compute.ts';
-import { writeRows, type Predictor } from './denoise.ts';
-import { createHeld, orFree, type Held } from './held.ts';
-import { createScalars } from './scalars.ts';
+import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
+import { writeRows, type Predictor } from '../denoise.ts';
+import { createHeld, orFree, type Held } from '../held.ts';
+import { createScalars } from '../scalars.ts';
 
 export interface UNetRequest {
   text: ClipText;

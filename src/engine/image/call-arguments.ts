@@ -1,0 +1,175 @@
+// Call arguments of diffusers' pipelines, under diffusers' names: the kinds of their values, those that many families share, and the
+// check of those that a request gives. The table of a family says which ones its classes take.
+
+import { EngineError } from '../../files/error.ts';
+import { LIMITS } from '../../options/limits.ts';
+import type { ImageRequest } from './image-model.ts';
+
+/** Arguments that every family's request may carry and only diffusers' names reach. A family reads further ones under its own type. */
+export interface CallArguments {
+  /** Share of fresh noise in DDIM and TCD steps; left out: 0. */
+  eta?: number;
+  /** LCM: timesteps of its distillation. */
+  originalSteps?: number;
+  /** Trained timesteps in place of the schedule's own, one a step, falling. */
+  timesteps?: number[];
+  /** Sigmas in place of the schedule's own: Euler's with the one it ends at; flow models' before the shift, falling from 1. */
+  sigmas?: number[];
+  /** Inpainting: only the part within so many pixels around the mask is drawn, and laid back into the image. */
+  maskPadding?: number;
+  /** The latents are denoised from this share of the way to an image on, and to this one. */
+  denoisingStart?: number;
+  denoisingEnd?: number;
+}
+
+export interface CallArgument {
+  /** Its values, in words that follow "it takes". */
+  wanted: string;
+  fits(value: unknown): boolean;
+  /** The field it sets: one of the request, or one of the call arguments; null: it asks for what is done anyway. */
+  into: { request: keyof ImageRequest } | { call: string } | null;
+  /** The model at hand does not take it, for this reason: in words that follow its name. */
+  unavailable?: string;
+}
+
+export type CallArgumentTable = Readonly<Record<string, CallArgument>>;
+
+type Into = CallArgument['into'];
+
+/** Largest magnitude of any number, so that what is computed from it stays finite. */
+const MOST = 1e6;
+/** Most entries of a list: one a step, and the sigma that the last one ends at. */
+const MOST_ENTRIES = LIMITS.steps + 1;
+
+export const isReal = (value: unknown): value is number =>
+  typeof value === 'number' && Math.abs(value) <= MOST;
+export const isWhole = (value: unknown): value is number => isReal(value) && Number.isInteger(value);
+
+export const number = (wanted: string, fits: (value: number) => boolean, into: Into): CallArgument => ({
+  wanted,
+  fits: (value) => isReal(value) && fits(value),
+  into,
+});
+export const integer = (least: number, into: Into): CallArgument => ({
+  wanted: `an integer from ${least} to ${MOST}`,
+  fits: (value) => isWhole(value) && value >= least,
+  into,
+});
+export const text = (into: Into): CallArgument => ({
+  wanted: 'a string',
+  fits: (value) => typeof value === 'string',
+  into,
+});
+export const list = (wanted: string, fits: (value: number) => boolean, into: Into): CallArgument => ({
+  wanted: `a list of at most ${MOST_ENTRIES} ${wanted}`,
+  fits: (value) =>
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= MOST_ENTRIES &&
+    value.every((item) => isReal(item) && fits(item)),
+  into,
+});
+export const pair = (into: Into): CallArgument => ({
+  wanted: `two integers from 0 to ${MOST}`,
+  fits: (value) =>
+    Array.isArray(value) && value.length === 2 && value.every((item) => isWhole(item) && item >= 0),
+  into,
+});
+
+/** Arguments of every pipeline. */
+export const COMMON: CallArgumentTable = {
+  num_inference_steps: integer(1, { request: 'steps' }),
+  guidance_scale: number('a number of at least 0', (value) => value >= 0, { request: 'guidance' }),
+  num_images_per_prompt: integer(1, { request: 'samples' }),
+  output_type: { wanted: '"pil", an image', fits: (value) => value === 'pil', into: null },
+};
+export const SIZE: CallArgumentTable = {
+  height: integer(1, { request: 'height' }),
+  width: integer(1, { request: 'width' }),
+};
+export const NEGATIVE: CallArgumentTable = { negative_prompt: text({ request: 'negativePrompt' }) };
+export const STRENGTH: CallArgumentTable = {
+  strength: number('a number above 0 and at most 1', (value) => value > 0 && value <= 1, {
+    request: 'strength',
+  }),
+};
+
+/** Arguments that diffusers' classes take and this engine does not, with the remedy. */
+const UNBUILT: Readonly<Record<string, string>> = {
+  ...notBuilt('give it beside the call arguments', ['prompt', 'image', 'mask_image', 'generator']),
+  ...notBuilt('leave it out', [
+    'masked_image_latents',
+    'latents',
+    'prompt_embeds',
+    'negative_prompt_embeds',
+    'pooled_prompt_embeds',
+    'negative_pooled_prompt_embeds',
+    'ip_adapter_image',
+    'ip_adapter_image_embeds',
+    'cross_attention_kwargs',
+    'joint_attention_kwargs',
+    'return_dict',
+    'callback_on_step_end',
+    'callback_on_step_end_tensor_inputs',
+  ]),
+};
+
+function notBuilt(remedy: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, remedy]));
+}
+
+/** Splits call arguments into fields of the request and further ones that the run reads. Throws bad_request, by name. */
+export function readCallArguments(
+  kwargs: Readonly<Record<string, unknown>>,
+  className: string,
+  table: CallArgumentTable,
+): { request: Partial<ImageRequest>; call: CallArguments } {
+  const known = new Map(Object.entries(table).filter(([, { unavailable }]) => unavailable === undefined));
+  const request: Record<string, unknown> = {};
+  const call: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(kwargs)) {
+    // In diffusers null is the default of every argument.
+    if (value === null && (known.has(name) || Object.hasOwn(UNBUILT, name))) continue;
+    const argument = known.get(name);
+    if (!argument) throw unknownArgument(name, className, table, [...known.keys()]);
+    if (!argument.fits(value)) {
+      throw refusal(`the call argument ${name} is ${JSON.stringify(value)}, it takes ${argument.wanted}`);
+    }
+    const { into } = argument;
+    if (into === null) continue;
+    if ('request' in into) request[into.request] = value;
+    else call[into.call] = typeof value === 'boolean' ? Number(value) : value;
+  }
+  checkTogether(call);
+  return { request, call };
+}
+
+function checkTogether({ timesteps, sigmas, denoisingStart: start, denoisingEnd: end }: CallArguments): void {
+  if (timesteps && sigmas)
+    throw refusal('the call arguments timesteps and sigmas each say which steps are taken: give one of them');
+  if (start === undefined || end === undefined || start < end) return;
+  throw refusal(
+    `the call argument denoising_start is ${start}, and denoising_end ${end}: the start comes before the end`,
+  );
+}
+
+function unknownArgument(
+  name: string,
+  className: string,
+  table: CallArgumentTable,
+  known: readonly string[],
+): EngineError {
+  const reason = Object.hasOwn(table, name) ? table[name]!.unavailable : undefined;
+  if (reason !== undefined) return refusal(`the call argument ${name} ${reason}`);
+  const remedy = Object.hasOwn(UNBUILT, name) ? UNBUILT[name] : undefined;
+  const takes = `takes ${known.join(', ')}`;
+  return refusal(
+    remedy === undefined
+      ? `${className} has no call argument ${name}; it ${takes}`
+      : `the call argument ${name} of diffusers' pipelines is not built: ${remedy}; ${className} ${takes}`,
+  );
+}
+
+function refusal(message: string): EngineError {
+  return new EngineError('bad_request', message, { param: 'kwargs' });
+}

@@ -1,0 +1,82 @@
+// The image families that are built in, and what files/pipeline has to know of their classes.
+
+import type { KnownPipelines, PipelineClass } from '../../../files/pipeline/pipeline-classes.ts';
+import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
+import { stableDiffusion } from './stable-diffusion.ts';
+import { stableDiffusionXL } from './stable-diffusion-xl.ts';
+import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
+import { zImage } from './z-image.ts';
+
+/** Ids of a later family may hold the words of an earlier one, as stable-diffusion-xl does. */
+const FAMILIES: ImageFamily[] = [stableDiffusion, stableDiffusionXL, zImage];
+
+/** A pipeline class with its declaration. */
+export interface PipelineEntry {
+  className: string;
+  family: ImageFamily;
+  set: PipelineSet;
+  task: PipelineTask;
+}
+
+/** Adds a family until the function that is returned is called: for tests, which declare families of their own. */
+export function registerImageFamily(family: ImageFamily): () => void {
+  FAMILIES.push(family);
+  return () => void FAMILIES.splice(FAMILIES.indexOf(family), 1);
+}
+
+function entries(): PipelineEntry[] {
+  return FAMILIES.flatMap((family) =>
+    family.pipelines.flatMap((set) =>
+      Object.entries(set.classes).map(([task, className]) => ({
+        className,
+        family,
+        set,
+        task: task as PipelineTask,
+      })),
+    ),
+  );
+}
+
+/** The declaration of a class that is built in. */
+export function pipelineEntry(className: string): PipelineEntry {
+  const found = entries().find((entry) => entry.className === className);
+  if (found) return found;
+  throw new Error(`${className} is in no image family`);
+}
+
+/** The class for a task; where its set has none, the one of the nearest simpler task. */
+export function entryFor({ set, family, ...own }: PipelineEntry, task: PipelineTask): PipelineEntry {
+  const { 'image-to-image': fromImage, inpainting } = set.classes;
+  if (task === 'inpainting' && inpainting !== undefined) return { set, family, task, className: inpainting };
+  if (task !== 'text-to-image' && fromImage !== undefined)
+    return { set, family, task: 'image-to-image', className: fromImage };
+  return { set, family, ...own };
+}
+
+/** Everything that files/pipeline needs to know. */
+export function knownPipelines(): KnownPipelines {
+  const classes = entries().map(({ className, family, set, task }): [string, PipelineClass] => [
+    className,
+    { family: family.name, task, variants: set.classes, components: family.components },
+  ]);
+  return {
+    classes: new Map(classes),
+    unread: UNREAD_COMPONENTS,
+    unbuilt: UNBUILT,
+    taskOf: taskOfClassName,
+    classOfModelId(id) {
+      const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));
+      return family?.pipelines[0]?.classes['text-to-image'] ?? null;
+    },
+  };
+}
+
+/** Names of the pipeline classes that are built in. */
+export const PIPELINE_CLASSES: readonly string[] = entries().map(({ className }) => className);
+
+/** Whether a name says anything about a model: its family, or how it is used. */
+export function isKnownName(name: string): boolean {
+  return FAMILIES.some(
+    ({ modelIds, namedDefaults }) => modelIds.test(name) || namedDefaults.some(([words]) => words.test(name)),
+  );
+}

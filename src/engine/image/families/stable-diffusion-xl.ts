@@ -1,0 +1,48 @@
+// Stable Diffusion XL, its refiner included: two CLIP text encoders (the refiner has the second alone), a UNet that is told sizes.
+
+import { readAutoencoder } from '../autoencoder.ts';
+import type { ImageFamily } from './family.ts';
+import { textEncoder } from './shared-components.ts';
+import { CLIP_ENCODERS, CLIP_TOKENIZERS, UNET_AND_VAE } from './stable-diffusion.ts';
+import { xlArguments } from './unet-arguments.ts';
+import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
+import { openUNetModel } from './unet-model.ts';
+
+export const stableDiffusionXL: ImageFamily = {
+  name: 'stable-diffusion-xl',
+  modelIds: /sdxl|stable-diffusion-xl|[-_]xl\b/i,
+  components: {
+    text_encoder: { ...CLIP_ENCODERS, optional: true },
+    tokenizer: { ...CLIP_TOKENIZERS, optional: true },
+    text_encoder_2: textEncoder('CLIPTextModelWithProjection'),
+    tokenizer_2: CLIP_TOKENIZERS,
+    ...UNET_AND_VAE,
+  },
+  denoiser: 'unet',
+  autoencoder: 'vae',
+  readAutoencoder,
+  latents: { patch: 1, frames: 1 },
+  pipelines: [
+    {
+      classes: {
+        'text-to-image': 'StableDiffusionXLPipeline',
+        'image-to-image': 'StableDiffusionXLImg2ImgPipeline',
+        inpainting: 'StableDiffusionXLInpaintPipeline',
+      },
+      strength: 'floor',
+      callArguments: xlArguments,
+    },
+  ],
+  defaults: { guidance: 5 },
+  namedDefaults: [[/sdxl-turbo/i, { steps: 1, guidance: 0, size: 512 }], ...FEW_STEP_NAMES],
+  defaultsOf: unetDefaults,
+  takes: ['guidanceRescale'],
+  readsEmphasis: true,
+  sigmas: null,
+  open: (components, { settings }) =>
+    openUNetModel(components, {
+      xl: true,
+      zerosNegative: settings['force_zeros_for_empty_prompt'] !== false,
+      sampleSize: (_, size) => size,
+    }),
+};

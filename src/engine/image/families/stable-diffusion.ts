@@ -1,0 +1,71 @@
+// Stable Diffusion 1.x and 2.x, and the latent consistency models distilled from them: one CLIP text encoder, a UNet.
+
+import { readAutoencoder } from '../autoencoder.ts';
+import type { ImageFamily, PipelineComponents } from './family.ts';
+import { correctScheduler, sampleSizeOf } from './outdated.ts';
+import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
+import { lcmArguments, sdArguments } from './unet-arguments.ts';
+import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
+import { openUNetModel } from './unet-model.ts';
+
+export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
+export const CLIP_TOKENIZERS = tokenizer('CLIPTokenizer', 'CLIPTokenizerFast');
+
+export const UNET_AND_VAE: PipelineComponents = {
+  unet: {
+    ...denoiser('UNet2DConditionModel'),
+    refused: {
+      UNet2DModel:
+        'draws without a text, or a class of images: this version runs UNets with a text encoder (UNet2DConditionModel)',
+    },
+  },
+  vae: AUTOENCODER,
+  scheduler: SCHEDULER,
+};
+
+export const stableDiffusion: ImageFamily = {
+  name: 'stable-diffusion',
+  modelIds: /stable-?diffusion|\bsd[-_]?v?[12]/i,
+  components: { text_encoder: CLIP_ENCODERS, tokenizer: CLIP_TOKENIZERS, ...UNET_AND_VAE },
+  denoiser: 'unet',
+  autoencoder: 'vae',
+  readAutoencoder,
+  latents: { patch: 1, frames: 1 },
+  pipelines: [
+    {
+      classes: {
+        'text-to-image': 'StableDiffusionPipeline',
+        'image-to-image': 'StableDiffusionImg2ImgPipeline',
+        inpainting: 'StableDiffusionInpaintPipeline',
+      },
+      strength: 'floor',
+      callArguments: sdArguments,
+      correctScheduler,
+    },
+    {
+      classes: {
+        'text-to-image': 'LatentConsistencyModelPipeline',
+        'image-to-image': 'LatentConsistencyModelImg2ImgPipeline',
+      },
+      strength: 'spread',
+      callArguments: lcmArguments,
+      defaults: { steps: 4, guidance: 8.5 },
+    },
+  ],
+  defaults: {},
+  namedDefaults: [
+    [/sd-turbo/i, { steps: 1, guidance: 0, size: 512 }],
+    [/LatentConsistencyModel/, { steps: 4, guidance: 8.5 }],
+    ...FEW_STEP_NAMES,
+  ],
+  defaultsOf: unetDefaults,
+  takes: ['guidanceRescale'],
+  readsEmphasis: true,
+  sigmas: null,
+  open: (components) =>
+    openUNetModel(components, {
+      xl: false,
+      zerosNegative: false,
+      sampleSize: sampleSizeOf,
+    }),
+};

@@ -1,0 +1,69 @@
+// Pipelines of diffusers that are not built in, and components of published pipelines that no image is computed with.
+
+import type { PipelineTask, UnbuiltPipelines } from '../../../files/pipeline/pipeline-classes.ts';
+
+export const UNBUILT: readonly UnbuiltPipelines[] = [
+  {
+    classes:
+      /video|^(Wan|LTX|CogVideoX|Mochi|Latte|Allegro|AnimateDiff|I2VGenXL|Cosmos|SkyReels|StepVideo|Magi|Helios|MOVA|ConsisID|EasyAnimate|HotshotXL|Kandinsky5[TI]2V|MiniMaxH3)/i,
+    purpose: 'makes videos',
+    needsInput: true,
+  },
+  {
+    classes: /^(Audio|MusicLDM|StableAudio|DanceDiffusion|ACEStep|Spectrogram)/,
+    purpose: 'makes sound',
+    needsInput: true,
+  },
+  {
+    classes:
+      /^(DDPM|DDIM|PNDM|ScoreSdeVe|KarrasVe|RePaint|LDM|ConsistencyModel)Pipeline$|^LDMSuperResolution/,
+    purpose: 'draws without a text: its UNet has no text encoder',
+    needsInput: true,
+  },
+  {
+    classes: /^DiT/,
+    purpose: 'draws classes of images, not texts: its denoiser has no text encoder',
+    needsInput: true,
+  },
+  {
+    classes: /InstructPix2Pix/,
+    purpose: 'edits an image that its UNet is given in channels of its own',
+    needsInput: true,
+  },
+  {
+    classes: /Upscale/,
+    purpose: 'enlarges an image that its UNet is given in channels of its own',
+    needsInput: true,
+  },
+  { classes: /Depth2Img/, purpose: 'gives its UNet a depth map in a channel of its own', needsInput: true },
+  { classes: /ImageVariation|UnCLIP/i, purpose: 'draws from the embedding of an image', needsInput: true },
+  { classes: /GLIGEN/, purpose: 'places objects in boxes by layers of its own', needsInput: true },
+  { classes: /LDM3D/, purpose: 'draws an image and its depth', needsInput: true },
+  { classes: /PAG/, purpose: 'steers by perturbed attention (PAG)' },
+  { classes: /ControlNet/, purpose: 'steers by a control image (ControlNet)' },
+  { classes: /Adapter/, purpose: 'steers by a control image (T2I-Adapter)' },
+  { classes: /LEdits/, purpose: 'edits an image that it takes back to noise (LEDITS++)' },
+  { classes: /Semantic/, purpose: 'steers by further texts (semantic guidance)' },
+  { classes: /SAG/, purpose: 'steers by self-attention (SAG)' },
+  { classes: /Safe/, purpose: 'steers away from unsafe concepts' },
+  { classes: /AttendAndExcite/, purpose: 'steers by the attention to single tokens' },
+  { classes: /Panorama/, purpose: 'joins views into a panorama' },
+  {
+    classes: /DiffEdit|CycleDiffusion|Pix2PixZero|Inversion/,
+    purpose: 'edits an image that it takes back to noise',
+  },
+  { classes: /KDiffusion/, purpose: 'samples with the schedules of another library' },
+];
+
+/** Components that are not read, and the pattern of their classes. A published pipeline may leave them out. */
+export const UNREAD_COMPONENTS: ReadonlyMap<string, RegExp> = new Map([
+  ['safety_checker', /SafetyChecker$/],
+  ['feature_extractor', /(FeatureExtractor|Processor)(Fast|Pil)?$/],
+  ['image_encoder', /(Vision|Dino|Siglip|Image)\w*(Model|Projection|Encoder)$/],
+]);
+
+/** The task of a class by diffusers' conventions for names. */
+export function taskOfClassName(className: string): PipelineTask {
+  if (className.includes('Inpaint')) return 'inpainting';
+  return className.includes('Img2Img') ? 'image-to-image' : 'text-to-image';
+}

@@ -1,0 +1,125 @@
+// Call arguments of the Stable Diffusion pipelines, 1 to XL.
+
+import {
+  COMMON,
+  integer,
+  isReal,
+  isWhole,
+  list,
+  NEGATIVE,
+  number,
+  pair,
+  SIZE,
+  STRENGTH,
+  text,
+  type CallArguments,
+  type CallArgumentTable,
+} from '../call-arguments.ts';
+import type { CalledModel, PipelineTask } from './family.ts';
+
+/** Call arguments as the UNet models read them; all but the shared ones are SDXL's. */
+export interface UNetArguments extends CallArguments {
+  /** [height, width] or [top, left] in pixels that the image is said to have had in training. */
+  originalSize?: [number, number];
+  cropsTopLeft?: [number, number];
+  targetSize?: [number, number];
+  /** The sizes for the negative prompt. */
+  negativeOriginalSize?: [number, number];
+  negativeCropsTopLeft?: [number, number];
+  negativeTargetSize?: [number, number];
+  /** Prompts of the second text encoder; left out or empty: those of the first. */
+  prompt2?: string;
+  negativePrompt2?: string;
+  /** Refiner: the aesthetic score that the image is said to have had in training, and the one for the negative prompt. */
+  aestheticScore?: number;
+  negativeAestheticScore?: number;
+}
+
+const into = (field: keyof UNetArguments) => ({ call: field });
+
+const isShare = (value: number): boolean => value >= 0 && value <= 1;
+
+/** Pipelines that can draw the surroundings of a mask alone. */
+const CROP: CallArgumentTable = { padding_mask_crop: integer(0, into('maskPadding')) };
+
+const CLIP: CallArgumentTable = {
+  ...COMMON,
+  clip_skip: integer(0, { request: 'clipSkip' }),
+  timesteps: list('integers of at least 0', (item) => isWhole(item) && item >= 0, into('timesteps')),
+};
+const RESCALE: CallArgumentTable = {
+  guidance_rescale: number('a number from 0 to 1', isShare, { request: 'guidanceRescale' }),
+};
+const SD: CallArgumentTable = {
+  ...CLIP,
+  ...NEGATIVE,
+  sigmas: list('numbers of at least 0', (item) => item >= 0, into('sigmas')),
+  eta: number('a number from 0 to 1', isShare, into('eta')),
+};
+const LCM: CallArgumentTable = { ...CLIP, original_inference_steps: integer(1, into('originalSteps')) };
+const XL: CallArgumentTable = {
+  ...SD,
+  ...RESCALE,
+  original_size: pair(into('originalSize')),
+  crops_coords_top_left: pair(into('cropsTopLeft')),
+  target_size: pair(into('targetSize')),
+  negative_original_size: pair(into('negativeOriginalSize')),
+  negative_crops_coords_top_left: pair(into('negativeCropsTopLeft')),
+  negative_target_size: pair(into('negativeTargetSize')),
+};
+/** Models with two text encoders. */
+const SECOND: CallArgumentTable = {
+  prompt_2: text(into('prompt2')),
+  negative_prompt_2: text(into('negativePrompt2')),
+};
+const END: CallArgumentTable = {
+  denoising_end: number(
+    'a number above 0 and at most 1',
+    (value) => value > 0 && value <= 1,
+    into('denoisingEnd'),
+  ),
+};
+const PART: CallArgumentTable = {
+  denoising_start: number(
+    'a number between 0 and 1',
+    (value) => value > 0 && value < 1,
+    into('denoisingStart'),
+  ),
+  ...END,
+};
+const REFINER: CallArgumentTable = {
+  aesthetic_score: number('a number', isReal, into('aestheticScore')),
+  negative_aesthetic_score: number('a number', isReal, into('negativeAestheticScore')),
+};
+
+const SD_TASKS: Readonly<Record<PipelineTask, CallArgumentTable>> = {
+  'text-to-image': { ...SD, ...SIZE, ...RESCALE },
+  'image-to-image': { ...SD, ...STRENGTH },
+  inpainting: { ...SD, ...SIZE, ...STRENGTH, ...CROP },
+};
+const XL_TASKS: Readonly<Record<PipelineTask, CallArgumentTable>> = {
+  'text-to-image': { ...XL, ...SIZE, ...END },
+  'image-to-image': { ...XL, ...STRENGTH, ...PART },
+  inpainting: { ...XL, ...SIZE, ...STRENGTH, ...PART, ...CROP },
+};
+
+export const sdArguments = (task: PipelineTask): CallArgumentTable => SD_TASKS[task];
+
+export const lcmArguments = (task: PipelineTask): CallArgumentTable =>
+  task === 'text-to-image' ? { ...LCM, ...SIZE } : { ...LCM, ...STRENGTH };
+
+export function xlArguments(task: PipelineTask, { components, settings }: CalledModel): CallArgumentTable {
+  const encoders = ['text_encoder', 'text_encoder_2'].filter((name) => components.includes(name));
+  return {
+    ...XL_TASKS[task],
+    ...(encoders.length === 2 ? SECOND : unavailableSecond()),
+    ...(settings['requires_aesthetics_score'] === true ? REFINER : {}),
+  };
+}
+
+function unavailableSecond(): CallArgumentTable {
+  const unavailable = 'is for the second of two text encoders, and this model has one: leave it out';
+  return Object.fromEntries(
+    Object.entries(SECOND).map(([name, argument]) => [name, { ...argument, unavailable }]),
+  );
+}

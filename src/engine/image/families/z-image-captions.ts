@@ -1,0 +1,92 @@
+// Captions of Z-Image: the states of a Qwen3 language model before its last layer, for a prompt written as a user's message.
+
+import { readChatTemplates } from '../../../files/checkpoint/checkpoint.ts';
+import { EngineError } from '../../../files/error.ts';
+import { openChatTemplate, type ChatTemplate } from '../../../files/template/template.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
+import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
+import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import { readText } from '../../../models/text/registry.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import { textStates } from '../../text/step/states.ts';
+import { compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
+import type { Components } from '../components.ts';
+import { orFree } from '../held.ts';
+import type { RunRequest } from './family.ts';
+
+/** Most tokens of a prompt that are read where a request does not say. */
+const MOST_TOKENS = 512;
+
+/** The chat template that prompts are written into, as a user's message. Throws bad_checkpoint where there is none that can be read. */
+export async function openTemplate(
+  components: Components,
+): Promise<{ tokenizer: Tokenizer; template: ChatTemplate }> {
+  const { folder, config } = components.get('tokenizer');
+  const tokenizer = await components.tokenizer('tokenizer');
+  const source = await readChatTemplates(folder, await folder.names(), config);
+  if (source === null) {
+    const message = `${folder.path} has no chat template, which prompts are written into: fetch the pipeline again`;
+    throw new EngineError('bad_checkpoint', message, { param: 'tokenizer/tokenizer_config.json' });
+  }
+  const template = openChatTemplate(source, tokenizer.specials);
+  if (template.problem !== null) throw template.problem.underName(folder.path);
+  return { tokenizer, template };
+}
+
+/** Throws bad_checkpoint for weights that the encoder's configuration does not ask for. */
+export function checkEncoder(components: Components): void {
+  const config = encoderConfig(components);
+  components.check('text_encoder', (table) => encoderPage(config, table));
+}
+
+function encoderConfig(components: Components): TextDeclaration {
+  const { className, config } = components.get('text_encoder');
+  return readText(config, className);
+}
+
+/** Captions are the states before the last layer. */
+function encoderPage(config: TextDeclaration, table: WeightTable) {
+  return config.states!(table, config.layers.length - 1);
+}
+
+/** States of each text, [1, tokens, columns]; of a text no more than `maxSequenceLength` tokens are read. */
+export async function encodeCaptions(
+  components: Components,
+  texts: readonly string[],
+  { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
+): Promise<Tensor[]> {
+  const { device } = components;
+  const config = encoderConfig(components);
+  const { tokenizer, template } = await openTemplate(components);
+  const one = device.tensor('step', 'one', [1], Float32Array.of(1));
+  const encoded = components.use(
+    'text_encoder',
+    'states',
+    (table) => encoderPage(config, table),
+    (forward) =>
+      orFree(device, async (held) => {
+        const states: Tensor[] = [];
+        for (const text of texts) {
+          const rendered = template.render({
+            messages: [{ role: 'user', content: text }],
+            kwargs: { enable_thinking: true },
+          });
+          const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
+          const read = ids.slice(0, maxSequenceLength);
+          const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+            const made = await textStates(device, config, forward, read, way);
+            const checked = compute(device, way, (tape) => [
+              linearCombination([made.on(tape)], one.region!, notFinite),
+            ]);
+            const [states] = await checked.finally(() => freeTensors(device, [made]));
+            return states!;
+          };
+          const free = (made: Tensor): void => freeTensors(device, [made]);
+          states.push(held.hold(await finitely(device, options, 'the text encoder', encode, free)));
+        }
+        return states;
+      }),
+  );
+  return encoded.finally(() => freeTensors(device, [one]));
+}

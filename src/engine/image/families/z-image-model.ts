@@ -1,0 +1,157 @@
+// The model of Z-Image: a transformer over image tokens and caption tokens.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { limitLength } from '../../../kernels/guidance.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { repeat } from '../../../kernels/repeat.ts';
+import { readZImageConfig, type ZImageConfig } from '../../../models/image/z-image-config.ts';
+import { zImageRotations } from '../../../models/image/z-image-rope.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import { zImage, type ZImage } from '../../../models/image/z-image.ts';
+import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
+import type { Components } from '../components.ts';
+import { writeRows, type Predictor } from '../denoise.ts';
+import { orFree, type Held } from '../held.ts';
+import type { CallArguments } from '../call-arguments.ts';
+import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import { checkEncoder, encodeCaptions, openTemplate } from './z-image-captions.ts';
+import { createScalars } from '../scalars.ts';
+
+/** Latents along a side of one token. */
+export const PATCH = 2;
+const TRAINED_STEPS = 1000;
+
+const guides = (guidance: number): boolean => guidance > 0;
+
+export interface ZImageArguments extends CallArguments {
+  /** Longest the guided prediction may become, as a multiple of the conditional one's length; 0: any. */
+  cfgNormalization?: number;
+  /** Guidance ends where the denoised share of the way exceeds this; above 1: never. */
+  cfgTruncation?: number;
+}
+
+export function openZImage(components: Components): FamilyModel {
+  const { device } = components;
+  const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
+  const page = (table: WeightTable) => zImage(config, table);
+
+  return {
+    latentChannels: config.channels,
+    fillsMasks: false,
+    sampleSize: null,
+    mostClipSkip: 0,
+    guides,
+    async checkFiles() {
+      await openTemplate(components);
+      checkEncoder(components);
+      components.check('transformer', page);
+    },
+    async prepare(request): Promise<Prepared> {
+      const { prompt, values } = request;
+      const texts = guides(values.guidance) ? [prompt, values.negativePrompt] : [prompt];
+      const captions = await encodeCaptions(components, texts, request);
+      return {
+        tokens: captions[0]!.shape[1] as number,
+        use: (body) =>
+          components.use('transformer', 'denoiser', page, (forward) =>
+            body((latents, output, _, options) =>
+              zImagePredictor({
+                ...{ components, config, page: forward, captions },
+                ...{ request, latents, output, options },
+              }),
+            ),
+          ),
+        free: () => freeTensors(device, captions),
+      };
+    },
+  };
+}
+
+interface PredictorRequest {
+  components: Components;
+  config: ZImageConfig;
+  page: ZImage;
+  captions: readonly Tensor[];
+  request: RunRequest;
+  latents: Tensor;
+  output: Tensor;
+  options: ComputeOptions;
+}
+
+/** Each caption has a pass of its own: they differ in length. */
+function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
+  return orFree(given.components.device, (held) => record(given, held));
+}
+
+async function record(given: PredictorRequest, held: Held): Promise<Predictor> {
+  const { components, config, page, captions, request, latents, output, options } = given;
+  const { device } = components;
+  const { guidance } = request.values;
+  const { cfgNormalization = 0, cfgTruncation = 1 }: ZImageArguments = request.call;
+  const sides: Side[] = [];
+  for (const caption of captions) sides.push(await prepareSide(given, caption, held));
+  const scalars = createScalars(device, 'scalars of a step', 2);
+  held.later(scalars.free);
+  const flag = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+  const time = held.hold(allocateTensor(device, 'time step', [1, 1]));
+  const recording = await recordTape(
+    device,
+    options,
+    (tape) => {
+      const predictions = sides.map(({ caption, image, joint }) =>
+        page.forward(latents.on(tape), time.on(tape), caption.on(tape), {
+          image: image.on(tape),
+          joint: joint.on(tape),
+        }),
+      );
+      const [positive] = predictions as [Tensor];
+      // The model predicts the direction from noise to the image; schedules take the opposite one.
+      if (predictions.length === 1) return [repeat(positive, 1, scalars.region, 0)];
+      const guided = linearCombination(predictions, scalars.region, flag.region!);
+      if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
+      return [guided];
+    },
+    [output],
+  );
+  held.later(recording.destroy);
+  return {
+    run({ timestep }) {
+      const share = 1 - timestep / TRAINED_STEPS;
+      const scale = cfgTruncation <= 1 && share > cfgTruncation ? 0 : guidance;
+      scalars.write(sides.length === 1 ? [-1] : [-(1 + scale), scale]);
+      writeRows(device, time, Float32Array.of(share * config.timeScale));
+      recording.run();
+    },
+    times: recording.times,
+    destroy: held.free,
+  };
+}
+
+interface Side {
+  /** [1, filled tokens, hidden] */
+  caption: Tensor;
+  image: Tensor;
+  joint: Tensor;
+}
+
+async function prepareSide(
+  { components, config, page, latents, options }: PredictorRequest,
+  states: Tensor,
+  held: Held,
+): Promise<Side> {
+  const { device } = components;
+  const [, height, width] = latents.shape as number[];
+  const tokens = states.shape[1] as number;
+  const turns = zImageRotations(config, tokens, height! / PATCH, width! / PATCH);
+  const table = (label: string, values: Float32Array): Tensor =>
+    held.hold(device.tensor('step', label, [values.length / config.dims, config.dims], values));
+  const rotations = table('rotations of a caption', turns.caption);
+  const [caption] = await compute(device, options, (tape) => [
+    page.condition(states.on(tape), rotations.on(tape)),
+  ]);
+  return {
+    caption: held.hold(caption!),
+    image: table('rotations of an image', turns.image),
+    joint: table('rotations of both', turns.joint),
+  };
+}

@@ -1,0 +1,67 @@
+// Z-Image and Z-Image-Turbo: a Qwen3 language model reads the prompt, a transformer denoises latents in patches of 2 × 2.
+
+import {
+  COMMON,
+  integer,
+  isReal,
+  list,
+  NEGATIVE,
+  number,
+  SIZE,
+  STRENGTH,
+  type CallArgumentTable,
+} from '../call-arguments.ts';
+import { readAutoencoder } from '../autoencoder.ts';
+import { plainSigmas } from '../schedules/flow-sigmas.ts';
+import type { ImageFamily } from './family.ts';
+import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
+import { openZImage, PATCH, type ZImageArguments } from './z-image-model.ts';
+
+const into = (field: keyof ZImageArguments) => ({ call: field });
+
+const ARGUMENTS: CallArgumentTable = {
+  ...COMMON,
+  ...SIZE,
+  ...NEGATIVE,
+  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
+  cfg_normalization: {
+    wanted: 'true, false or a number of at least 0',
+    fits: (value) => typeof value === 'boolean' || (isReal(value) && value >= 0),
+    into: into('cfgNormalization'),
+  },
+  cfg_truncation: number('a number of at least 0', (value) => value >= 0, into('cfgTruncation')),
+  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+};
+
+export const zImage: ImageFamily = {
+  name: 'z-image',
+  modelIds: /z-?image/i,
+  components: {
+    text_encoder: textEncoder('Qwen3Model', 'Qwen3ForCausalLM'),
+    tokenizer: tokenizer('Qwen2Tokenizer', 'Qwen2TokenizerFast'),
+    transformer: denoiser('ZImageTransformer2DModel'),
+    vae: AUTOENCODER,
+    scheduler: SCHEDULER,
+  },
+  denoiser: 'transformer',
+  autoencoder: 'vae',
+  readAutoencoder,
+  latents: { patch: PATCH, frames: 1 },
+  pipelines: [
+    {
+      classes: {
+        'text-to-image': 'ZImagePipeline',
+        'image-to-image': 'ZImageImg2ImgPipeline',
+        inpainting: 'ZImageInpaintPipeline',
+      },
+      strength: 'ceil',
+      callArguments: (task) => (task === 'text-to-image' ? ARGUMENTS : { ...ARGUMENTS, ...STRENGTH }),
+    },
+  ],
+  defaults: { steps: 50, guidance: 5, size: 1024 },
+  namedDefaults: [[/z-image.*turbo/i, { steps: 8, guidance: 0, size: 1024 }]],
+  takes: ['maxSequenceLength', 'flowShift'],
+  readsEmphasis: false,
+  sigmas: plainSigmas,
+  open: openZImage,
+};

@@ -1,0 +1,28 @@
+// Shape of the latents of one result, and the tokens that a denoiser takes them as.
+
+/** Latents of one result. */
+export interface LatentShape {
+  channels: number;
+  /** Pixels along a side of one latent. */
+  factor: number;
+  /** Latents along a side of one token. */
+  patch: number;
+  /** Frames of one result; 1 for images. */
+  frames: number;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** [frames, height, width, channels] for a size in pixels. */
+export function shapeOfLatents({ channels, factor, frames }: LatentShape, { width, height }: Size): number[] {
+  return [frames, height / factor, width / factor, channels];
+}
+
+/** Tokens of one result of a size in pixels. */
+export function latentTokens(shape: LatentShape, size: Size): number {
+  const [frames, height, width] = shapeOfLatents(shape, size) as [number, number, number];
+  return (frames * height * width) / shape.patch ** 2;
+}

@@ -1,0 +1,86 @@
+// Checks of a request whose values are decided: their bounds, the inputs that its pipeline class needs, fields that only some families take.
+// Each throws bad_request with the name of the field.
+
+import { EngineError } from '../../files/error.ts';
+import { LIMITS } from '../../options/limits.ts';
+import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
+import type { FamilyField } from './families/family.ts';
+import type { ImageRequest, ResolvedImageRequest } from './image-model.ts';
+import type { Resolved, ResolveContext } from './resolve.ts';
+
+function refuse(param: string, message: string): never {
+  throw new EngineError('bad_request', message, { param });
+}
+
+export function checkValues(
+  { values, sources }: Pick<Resolved['event'], 'values' | 'sources'>,
+  { seed }: ImageRequest,
+  { pipeline: { family }, sizeMultiple, mostClipSkip }: ResolveContext,
+): void {
+  const check = (key: keyof ResolvedImageRequest, problem: string | null): void => {
+    if (problem !== null) refuse(key, `${key} ${problem}`);
+  };
+  for (const key of ['width', 'height'] as const) {
+    const problem = sideProblem(values[key], sizeMultiple);
+    if (problem !== null && sources[key] === 'picture')
+      refuse(key, `${key} by the image's proportions ${problem}: give \`width\` and \`height\``);
+    check(key, problem);
+  }
+  check('steps', stepsProblem(values.steps));
+  check('samples', wholeProblem(values.samples, 1, LIMITS.samples));
+  if (values.clipSkip !== 0 && mostClipSkip === 0)
+    refuse(
+      'clipSkip',
+      `clipSkip is for models with a CLIP text encoder, and ${family.name} has none: leave it out`,
+    );
+  check('clipSkip', wholeProblem(values.clipSkip, 0, mostClipSkip));
+  check('guidance', guidanceProblem(values.guidance));
+  if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
+    refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
+  if (values.guidanceRescale !== 0 && !family.takes.includes('guidanceRescale'))
+    refuse('guidanceRescale', `guidanceRescale is not for ${family.name}: leave it out`);
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    refuse('seed', `seed is ${seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
+    refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
+}
+
+/** The image and the mask that the pipeline class, or the denoiser, needs. */
+export function checkInputs(
+  { image, mask }: ImageRequest,
+  { strength }: ResolvedImageRequest,
+  { pipeline: { className, task }, needsMask }: ResolveContext,
+): void {
+  if (mask && !image) refuse('mask', 'a mask needs the image that it is a mask of: give both');
+  if (needsMask && !mask)
+    refuse(
+      'mask',
+      'this model was made to fill masks: give `image`, and a `mask` that is white where to draw',
+    );
+  if (task !== 'text-to-image' && !image)
+    refuse(
+      'image',
+      `${className} draws from an image, and none is given: give \`image\`, or take the class that draws from text`,
+    );
+  if (task === 'inpainting' && !mask)
+    refuse('mask', `${className} fills a mask, and none is given: give \`mask\`, or take another class`);
+  if (strength !== null && !image)
+    refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
+}
+
+/** Fields that only some families take, and their values. */
+export function checkFields(
+  { maxSequenceLength, flowShift }: ImageRequest,
+  { pipeline: { family } }: ResolveContext,
+): void {
+  const check = (field: FamilyField, value: number | undefined, fits: boolean, wanted: string): void => {
+    if (value === undefined) return;
+    if (!family.takes.includes(field)) refuse(field, `${field} is not for ${family.name}: leave it out`);
+    if (!fits) refuse(field, `${field} is ${value}; it is ${wanted}`);
+  };
+  const isLength = maxSequenceLength !== undefined && maxSequenceLength > 0;
+  const fits = isLength && Number.isInteger(maxSequenceLength);
+  check('maxSequenceLength', maxSequenceLength, fits, 'an integer of at least 1');
+  const isShift = flowShift !== undefined && flowShift > 0 && Number.isFinite(flowShift);
+  check('flowShift', flowShift, isShift, 'a number above 0');
+}
