@@ -1,26 +1,33 @@
-// The TextModel face over a scheduler and its clock: who is let in, and what each request hears.
+// The TextModel face over a session, its scheduler and its loop: which requests are admitted, and which events each of them gets.
 
 import { EngineError } from '../../files/error.ts';
-import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { CacheTiers } from './cache/cache-tiers.ts';
-import { acceptForced } from './constrained.ts';
-import type { Adapter, Adapters } from './adapters.ts';
-import type { Loaded } from './load.ts';
-import type { EngineLoop } from './loop.ts';
-import type { DeviceSession } from '../session/device-session.ts';
-import type { CallNames } from '../session/model.ts';
-import { createEventQueue } from '../session/event-queue.ts';
-import { mergeEvents } from './merge-events.ts';
-import { createLiveRequests, gaveWay, type LiveOptions, type LiveRequest } from './live-requests.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
-import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
-import { planReply } from './output/reply.ts';
-import { grammarOfReply } from './output/reply-constraint.ts';
-import { checkWgsl, withThinkingBudget } from './processors.ts';
-import { stopsOf } from './request-stops.ts';
-import { createSequences, renderPrompt, type RequestContext } from './request.ts';
-import type { Scheduler } from './scheduler.ts';
-import type { CacheMetrics, TextEvent, TextModel, TextModelInfo, TextRequest } from './text-model.ts';
+import type { DeviceSession } from '../session/device-session.ts';
+import { createEventQueue, type EventQueue } from '../session/event-queue.ts';
+import type { CallNames } from '../session/model.ts';
+import type { Adapter } from './adapters.ts';
+import { acceptForced } from './constrained.ts';
+import {
+  createLiveRequests,
+  gaveWay,
+  type LiveOptions,
+  type LiveRequest,
+  type LiveRequests,
+} from './live-requests.ts';
+import type { Loaded } from './load.ts';
+import { mergeEvents } from './merge-events.ts';
+import { textMetrics, type MetricsSources } from './metrics.ts';
+import { prepareReply } from './prepare-reply.ts';
+import { createSequences, renderPrompt } from './request.ts';
+import type {
+  LoraInfo,
+  TextEvent,
+  TextMetrics,
+  TextModel,
+  TextModelInfo,
+  TextPrompt,
+  TextRequest,
+} from './text-model.ts';
 import { checkTextRequest } from './text-rules.ts';
 
 /** See CallNames. */
@@ -36,188 +43,169 @@ export const TEXT_CALLS: CallNames<TextModel> = {
   unloadAdapter: true,
 };
 
-export interface TextModelParts {
+export interface TextModelParts extends MetricsSources {
   info: TextModelInfo;
-  context: RequestContext;
-  scheduler: Scheduler;
-  loop: EngineLoop;
-  /** null: the cache has none but the device. */
-  tiers: CacheTiers | null;
-  adapters: Adapters;
-  pageBytes: number;
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
   session: DeviceSession<Loaded>;
 }
 
-export function createTextModel({
-  info,
-  context,
-  scheduler,
-  loop,
-  tiers,
-  adapters,
-  pageBytes,
-  timeouts,
-  session,
-}: TextModelParts): TextModel {
-  const { tokenizer } = context;
-  const end = (request: LiveRequest, error?: EngineError): void => {
-    request.ended ??= error ? { error } : {};
-    loop.abort(request.sequences, error);
-  };
-  const live = createLiveRequests({ ...timeouts, end });
-  session.defer(() => loop.close());
+export class LocalTextModel implements TextModel {
+  readonly info: TextModelInfo;
+  readonly asleep = false;
+  readonly #parts: TextModelParts;
+  readonly #session: DeviceSession<Loaded>;
+  readonly #live: LiveRequests;
 
-  const placeFor = (request: TextRequest): LiveRequest | null => {
-    session.assertOpen();
-    // Those that take the free slots at the next step do not wait.
-    const slots = info.maxRunningRequests - scheduler.running.length;
-    return live.placeFor(request, info.maxQueuedRequests + slots);
-  };
+  constructor(parts: TextModelParts) {
+    this.info = parts.info;
+    this.#parts = parts;
+    this.#session = parts.session;
+    this.#live = createLiveRequests({
+      ...parts.timeouts,
+      end: (request, error) => this.#end(request, error),
+    });
+    parts.session.defer(() => parts.loop.close());
+  }
 
-  async function* generate(
+  get ended(): Promise<Error> {
+    return this.#session.ended;
+  }
+
+  async *generate(
     request: TextRequest,
     { signal }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<TextEvent, void, void> {
+    const { context, adapters } = this.#parts;
     checkTextRequest(request, context.vocabulary);
-    placeFor(request);
-    const own = live.enter(request);
-    const abort = (): void => end(own);
+    this.#placeFor(request);
+    const live = this.#live.enter(request);
+    const abort = (): void => this.#end(live);
     let adapter: Adapter | null = null;
     try {
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
-      const queue = createEventQueue(mergeEvents);
-      await checkWgsl(request, context.checkProcessor);
-      const stops = await stopsOf(request, context.longText?.stops ?? null, signal);
-      const plan = planReply(withThinkingBudget(request), context);
-      const { ids, begins, said } = await renderPrompt(plan.prompt, context, signal);
-      const source = grammarOfReply(request, plan, begins, context);
-      const found = source ? await context.grammars.get(source, signal) : null;
-      // A vocabulary that cannot spell JSON holds no calls.
-      const holds = source === null && mayHoldCalls(plan);
-      const held = holds ? await context.grammars.get(HELD_ARGUMENTS, signal).catch(() => null) : null;
-      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-      let open = request.n ?? 1;
-      let failure: EngineError | null = null;
-      const heldArguments = held?.grammar ?? null;
-      const reply = { plan, begins, said, grammar: found?.grammar ?? null, heldArguments, stops, adapter };
-      const sequences = createSequences(request, ids, reply, context, (event) => {
-        queue.push(event);
-        if (event.type !== 'done') return;
-        if (event.error) failure ??= new EngineError(event.error.code, event.error.message, event.error);
-        if (--open > 0) return;
-        if (failure) queue.fail(failure);
-        else queue.close();
-      });
-      const displaced = placeFor(request); // others may have come meanwhile
-      if (displaced) end(displaced, gaveWay());
-      queue.push({
+      const events = createEventQueue(mergeEvents);
+      const { ids, reply, compileMs } = await prepareReply(request, adapter, context, signal);
+      const emit = untilAllDone(events, request.n ?? 1);
+      const sequences = createSequences(request, ids, reply, context, emit);
+      this.#displace(this.#placeFor(request)); // other requests may have come meanwhile
+      events.push({
         type: 'accepted',
         promptTokens: ids.length,
         maxTokens: sequences[0]!.request.maxTokens,
         ...(request.promptIds && { promptIds: ids }),
-        ...(found && found.compileMs !== null && { compileMs: found.compileMs }),
+        ...(compileMs !== null && { compileMs }),
       });
-      own.sequences = sequences;
+      live.sequences = sequences;
       signal?.addEventListener('abort', abort, { once: true });
-      await tiers?.fetch(sequences[0]!);
-      if (adapter?.lost) throw adapter.lost;
-      for (const sequence of sequences) {
-        acceptForced(sequence);
-        if (!sequence.finished && !own.ended && !session.isClosed) scheduler.add(sequence);
-      }
-      if (own.ended || session.isClosed) end(own, own.ended?.error);
-      loop.wake();
-      yield* queue.read();
+      await this.#schedule(live, adapter);
+      yield* events.read();
     } finally {
       signal?.removeEventListener('abort', abort);
       abort();
-      own.leave();
+      live.leave();
       if (adapter) adapters.release(adapter);
     }
   }
 
-  const closeOnce = (): Promise<void> => session.close();
+  async renderPrompt(prompt: TextPrompt): Promise<{ text: string; ids: number[] }> {
+    const { text, ids } = await renderPrompt(prompt, this.#parts.context);
+    return { text, ids };
+  }
 
-  return {
-    info,
-    ended: session.ended,
-    asleep: false,
-    generate,
-    async renderPrompt(prompt) {
-      const { text, ids } = await renderPrompt(prompt, context);
-      return { text, ids };
-    },
-    async tokenize(text, options = {}) {
-      textRule(text, 'text');
-      objectOf({ addSpecialTokens: flag })(options, 'options');
-      return tokenizer.encode(text, options);
-    },
-    async detokenize(ids, options = {}) {
-      listOf(whole(0, info.vocabSize - 1))(ids, 'ids');
-      objectOf({ skipSpecialTokens: flag })(options, 'options');
-      return tokenizer.decode(ids, { skipSpecialTokens: false, ...options });
-    },
-    async metrics() {
-      const { pages, running, waiting, retractions } = scheduler;
-      return {
-        running: running.length,
-        waiting: waiting.length,
-        pages: {
-          used: pages.pool.total - pages.available,
-          cached: pages.tree.evictable,
-          total: pages.pool.total,
-          tokensPerPage: PAGE_TOKENS,
-          bytesPerPage: pageBytes,
-        },
-        cache: cacheMetrics(scheduler, tiers),
-        grammars: { ...context.grammars.counters },
-        adapters: { loaded: adapters.list().length, most: adapters.most },
-        ...loop.counters,
-        retractions,
-      };
-    },
-    async abort(id) {
-      filledText(id, 'id');
-      const ending = live.named(id).filter((request) => !request.ended);
-      ending.forEach((request) => end(request));
-      return ending.length;
-    },
-    async flushCache() {
-      const isFlushed = scheduler.flush();
-      if (isFlushed) context.grammars.clear();
-      return isFlushed;
-    },
-    async loadedAdapters() {
-      return adapters.list();
-    },
-    async loadAdapter(name, path) {
-      filledText(name, 'name');
-      filledText(path, 'path');
-      return adapters.load(name, path);
-    },
-    async unloadAdapter(name) {
-      filledText(name, 'name');
-      return adapters.unload(name);
-    },
-    close: closeOnce,
-    [Symbol.asyncDispose]: closeOnce,
-  };
+  async tokenize(text: string, options: { addSpecialTokens?: boolean } = {}): Promise<number[]> {
+    textRule(text, 'text');
+    objectOf({ addSpecialTokens: flag })(options, 'options');
+    return this.#parts.context.tokenizer.encode(text, options);
+  }
+
+  async detokenize(ids: number[], options: { skipSpecialTokens?: boolean } = {}): Promise<string> {
+    listOf(whole(0, this.info.vocabSize - 1))(ids, 'ids');
+    objectOf({ skipSpecialTokens: flag })(options, 'options');
+    return this.#parts.context.tokenizer.decode(ids, { skipSpecialTokens: false, ...options });
+  }
+
+  async metrics(): Promise<TextMetrics> {
+    return textMetrics(this.#parts);
+  }
+
+  async abort(id: string): Promise<number> {
+    filledText(id, 'id');
+    const ending = this.#live.named(id).filter((request) => !request.ended);
+    for (const request of ending) this.#end(request);
+    return ending.length;
+  }
+
+  async flushCache(): Promise<boolean> {
+    const isFlushed = this.#parts.scheduler.flush();
+    if (isFlushed) this.#parts.context.grammars.clear();
+    return isFlushed;
+  }
+
+  async loadedAdapters(): Promise<LoraInfo[]> {
+    return this.#parts.adapters.list();
+  }
+
+  async loadAdapter(name: string, path: string): Promise<LoraInfo[]> {
+    filledText(name, 'name');
+    filledText(path, 'path');
+    return this.#parts.adapters.load(name, path);
+  }
+
+  async unloadAdapter(name: string): Promise<LoraInfo[]> {
+    filledText(name, 'name');
+    return this.#parts.adapters.unload(name);
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Throws overloaded where the queue is full; gives the request that has to leave it for this one, if any. */
+  #placeFor(request: TextRequest): LiveRequest | null {
+    this.#session.assertOpen();
+    // Requests that take the free slots at the next step do not wait.
+    const { maxRunningRequests, maxQueuedRequests } = this.info;
+    const slots = maxRunningRequests - this.#parts.scheduler.running.length;
+    return this.#live.placeFor(request, maxQueuedRequests + slots);
+  }
+
+  #displace(request: LiveRequest | null): void {
+    if (request) this.#end(request, gaveWay());
+  }
+
+  /** Gives a request's sequences to the scheduler, unless it was ended while its pages were fetched. */
+  async #schedule(live: LiveRequest, adapter: Adapter | null): Promise<void> {
+    const { scheduler, loop, tiers } = this.#parts;
+    await tiers?.fetch(live.sequences[0]!);
+    if (adapter?.lost) throw adapter.lost;
+    for (const sequence of live.sequences) {
+      acceptForced(sequence);
+      if (!sequence.finished && !live.ended && !this.#session.isClosed) scheduler.add(sequence);
+    }
+    if (live.ended || this.#session.isClosed) this.#end(live, live.ended?.error);
+    loop.wake();
+  }
+
+  #end(request: LiveRequest, error?: EngineError): void {
+    request.ended ??= error ? { error } : {};
+    this.#parts.loop.abort(request.sequences, error);
+  }
 }
 
-function cacheMetrics({ lookups, pages }: Scheduler, tiers: CacheTiers | null): CacheMetrics {
-  const { tokens, ...found } = lookups;
-  const { used, most: total } = tiers?.storage ?? {};
-  const cached = found.device + found.host + found.storage;
-  return {
-    lookedUp: tokens,
-    ...found,
-    hitRate: tokens === 0 ? 0 : cached / tokens,
-    evicted: pages.evicted * PAGE_TOKENS,
-    loadedBack: pages.loaded * PAGE_TOKENS,
-    backedUp: tiers?.counters.backedUp ?? 0,
-    fetched: tiers?.counters.fetched ?? 0,
-    hostBytes: tiers?.host ?? { used: 0, total: 0 },
-    storageBytes: typeof used === 'number' && typeof total === 'number' ? { used, total } : null,
+/** Passes the events of all choices on, and ends them with the last choice: with the first error of a choice, if any. */
+function untilAllDone(events: EventQueue<TextEvent>, choices: number): (event: TextEvent) => void {
+  let open = choices;
+  let failure: EngineError | null = null;
+  return (event) => {
+    events.push(event);
+    if (event.type !== 'done') return;
+    if (event.error) failure ??= new EngineError(event.error.code, event.error.message, event.error);
+    if (--open > 0) return;
+    if (failure) events.fail(failure);
+    else events.close();
   };
 }

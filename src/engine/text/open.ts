@@ -24,12 +24,13 @@ import { connectTokenizer } from './long-text.ts';
 import { createAdapters } from './adapters.ts';
 import { loadOnto, type Loaded, type LoadingOptions } from './load.ts';
 import { EngineLoop } from './loop.ts';
-import { createTextModel } from './model.ts';
+import { LocalTextModel, TEXT_CALLS } from './model.ts';
 import { describeFormat, detectFormats, outputFormat } from './output/detect.ts';
 import type { RequestContext } from './request.ts';
 import type { Runner } from './step/runner.ts';
 import { Scheduler } from './scheduler.ts';
 import { DeviceSession, type DeviceSource } from '../session/device-session.ts';
+import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';
@@ -99,7 +100,7 @@ async function openModel(
 
   const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
   const context = { ...requestContext(platform, checkpoint, config, options, speech, session), sampling };
-  return createTextModel({
+  const model = new LocalTextModel({
     info: {
       ...describeModel(checkpoint, config, context, session.parts),
       maxRunningRequests: slots,
@@ -117,6 +118,7 @@ async function openModel(
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     session,
   });
+  return localModel<TextModel>(model, TEXT_CALLS);
 }
 
 /** The device of a model and its runner. A model that is loaded again needs room for as many pages as before. */

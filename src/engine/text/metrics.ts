@@ -1,0 +1,57 @@
+// The metrics of a text model, gathered from its scheduler, its cache, its grammars and its loop.
+
+import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import type { Adapters } from './adapters.ts';
+import type { CacheTiers } from './cache/cache-tiers.ts';
+import type { EngineLoop } from './loop.ts';
+import type { RequestContext } from './request.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { CacheMetrics, TextMetrics } from './text-model.ts';
+
+export interface MetricsSources {
+  context: RequestContext;
+  scheduler: Scheduler;
+  loop: EngineLoop;
+  /** null: the cache is on the device only. */
+  tiers: CacheTiers | null;
+  adapters: Adapters;
+  pageBytes: number;
+}
+
+export function textMetrics(sources: MetricsSources): TextMetrics {
+  const { context, scheduler, loop, tiers, adapters, pageBytes } = sources;
+  const { pages, running, waiting, retractions } = scheduler;
+  return {
+    running: running.length,
+    waiting: waiting.length,
+    pages: {
+      used: pages.pool.total - pages.available,
+      cached: pages.tree.evictable,
+      total: pages.pool.total,
+      tokensPerPage: PAGE_TOKENS,
+      bytesPerPage: pageBytes,
+    },
+    cache: cacheMetrics(scheduler, tiers),
+    grammars: { ...context.grammars.counters },
+    adapters: { loaded: adapters.list().length, most: adapters.most },
+    ...loop.counters,
+    retractions,
+  };
+}
+
+function cacheMetrics({ lookups, pages }: Scheduler, tiers: CacheTiers | null): CacheMetrics {
+  const { tokens, ...found } = lookups;
+  const { used, most: total } = tiers?.storage ?? {};
+  const cached = found.device + found.host + found.storage;
+  return {
+    lookedUp: tokens,
+    ...found,
+    hitRate: tokens === 0 ? 0 : cached / tokens,
+    evicted: pages.evicted * PAGE_TOKENS,
+    loadedBack: pages.loaded * PAGE_TOKENS,
+    backedUp: tiers?.counters.backedUp ?? 0,
+    fetched: tiers?.counters.fetched ?? 0,
+    hostBytes: tiers?.host ?? { used: 0, total: 0 },
+    storageBytes: typeof used === 'number' && typeof total === 'number' ? { used, total } : null,
+  };
+}
