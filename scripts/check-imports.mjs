@@ -81,6 +81,7 @@ export const FOLDERS = {
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
   'engine/session':
     'opening, losing, reopening and closing a model of any kind, its sleep, the two ends of its thread',
+  'engine/plan': 'what a model would take, from its configuration and the headers of its files',
   'engine/text': 'requests, scheduler, the clock that submits steps, events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",

@@ -13,6 +13,14 @@ export {
 export type { OpenEvent, Quantization } from './engine/session/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
+export { planModel } from './engine/plan/plan-node.ts';
+export type {
+  ModelPlan,
+  PlannedChoice,
+  PlannedComponent,
+  PlannedQuantization,
+  PlanOptions,
+} from './engine/plan/model-plan.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
 export {
   adapters,

@@ -20,6 +20,10 @@ export const COMMANDS: Commands = {
     load: async () =>
       (await import('./generate.ts')).createGenerate((await import('../index.ts')).openImageModel),
   },
+  plan: {
+    summary: 'Show what a model would take, before it is downloaded.',
+    load: async () => (await import('./plan.ts')).plan,
+  },
   pull: {
     summary: 'Download a model from the hub.',
     load: async () => (await import('./pull.ts')).pull,

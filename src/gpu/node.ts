@@ -142,7 +142,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
 }
 
 /** Bytes to begin with where the caller names no budget. */
-function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
+export function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
   return Math.max(least, Math.floor(freemem() * freeShare));
 }
 

@@ -85,7 +85,10 @@ const BYTES_PER_WEIGHT = { int8: 1.125, int4: 0.625 } as const;
 const SHARE_FOR_WEIGHTS = 0.8;
 
 /** Bytes of a checkpoint's weights on the device, about. */
-export function weightBytes(checkpoint: Checkpoint, quantization: Exclude<Quantization, 'auto'>): number {
+export function weightBytes(
+  checkpoint: Pick<Checkpoint, 'tensors'>,
+  quantization: Exclude<Quantization, 'auto'>,
+): number {
   const tensors = [...checkpoint.tensors.values()];
   if (quantization === 'none') return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const weights = tensors.reduce(

@@ -17,6 +17,17 @@ export interface Loaded {
   quantization: RunnerOptions['quantization'];
 }
 
+/** Options that decide how large a runner is. */
+type SizeOption =
+  | 'slots'
+  | 'endTokens'
+  | 'contextLength'
+  | 'maxTotalTokens'
+  | 'prefillChunk'
+  | 'enableHiddenStates'
+  | 'enableRoutedExperts'
+  | 'logprobsMode';
+
 export interface LoadingOptions extends TextModelOptions {
   slots: number;
   /** See RunnerOptions. */
@@ -24,6 +35,25 @@ export interface LoadingOptions extends TextModelOptions {
   endTokens: number;
   packed: Platform['packed'];
   adapters: Adapters;
+}
+
+/** Sizes of a runner, as the options of a model have them. */
+export function runnerSizes(
+  device: Device,
+  config: TextDeclaration,
+  options: Pick<LoadingOptions, SizeOption>,
+) {
+  const { slots } = options;
+  return {
+    contextLength: Math.min(options.contextLength ?? config.context, config.context),
+    totalTokens: options.maxTotalTokens ?? Infinity,
+    slots,
+    biases: LIMITS.biases + LIMITS.stopIds + options.endTokens,
+    hiddenStates: options.enableHiddenStates ?? false,
+    routedExperts: options.enableRoutedExperts ?? false,
+    processedLogprobs: options.logprobsMode === 'processed',
+    rows: stepRows(device, config, options.prefillChunk, slots),
+  };
 }
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws, and what `onEvent` throws to give it up. */
@@ -34,22 +64,14 @@ export async function loadOnto(
   options: LoadingOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
-  const { slots } = options;
   const { quantization, note } = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
   if (note !== null) onEvent({ type: 'note', message: note });
   const sizes = {
+    ...runnerSizes(device, config, options),
     quantization,
-    contextLength: Math.min(options.contextLength ?? config.context, config.context),
-    totalTokens: options.maxTotalTokens ?? Infinity,
-    slots,
     pages: options.pages,
-    biases: LIMITS.biases + LIMITS.stopIds + options.endTokens,
     packed: options.packed,
     adapters: options.adapters.attach,
-    hiddenStates: options.enableHiddenStates ?? false,
-    routedExperts: options.enableRoutedExperts ?? false,
-    processedLogprobs: options.logprobsMode === 'processed',
-    rows: stepRows(device, config, options.prefillChunk, slots),
   };
   const runner = await openRunner(device, checkpoint, config, sizes, {
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),

@@ -62,12 +62,7 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   const revision = checkRevision(options.revision || source.defaultRevision);
   const repo = repoCache(source.cache, id);
   const onEvent = options.onProgress ?? (() => {});
-  const session: Session = {
-    limits: { ...HUB_LIMITS, ...options.limits },
-    signal: options.signal,
-    credentials: { origin: new URL(source.endpoint).origin, headers: source.credentials },
-    onRetry: (path, reason, attempt, waitMs) => onEvent({ type: 'retry', path, reason, attempt, waitMs }),
-  };
+  const session = sessionOf(source, options);
   throwIfCancelled(session.signal);
 
   const cached = await cachedSnapshot(repo, revision, options.component);
@@ -104,10 +99,23 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   }
 }
 
+/** Settings of all requests to a hub. */
+export function sessionOf(
+  source: HubSource,
+  { limits, signal, onProgress = () => {} }: Pick<ResolveOptions, 'limits' | 'signal' | 'onProgress'>,
+): Session {
+  return {
+    limits: { ...HUB_LIMITS, ...limits },
+    signal,
+    credentials: { origin: new URL(source.endpoint).origin, headers: source.credentials },
+    onRetry: (path, reason, attempt, waitMs) => onProgress({ type: 'retry', path, reason, attempt, waitMs }),
+  };
+}
+
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
 
 /** A misspelt id is often close to one that was fetched before; without a network there are folders. */
-async function withHint(error: unknown, id: string, source: HubSource, env: Env): Promise<unknown> {
+export async function withHint(error: unknown, id: string, source: HubSource, env: Env): Promise<unknown> {
   if (!(error instanceof EngineError)) return error;
   if (error.code === 'network' && error.param === 'endpoint') {
     const remedy = `check the network, give the folder of a checkpoint instead of ${id}, or set ${source.endpointVariable} to a mirror; HF_HUB_OFFLINE=1 takes only what is cached`;

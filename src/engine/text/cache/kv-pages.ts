@@ -13,7 +13,7 @@ const CLEAR_RUN = 64;
 /** Tokens that the pages hold where nobody says otherwise; one full context fits in any case. */
 const TOKENS = 65536;
 /** The least that is worth running. */
-const LEAST_PAGES = 2;
+export const LEAST_PAGES = 2;
 
 /** Pages that would ever be of use: a context for each slot, within what one binding spans. */
 export function usefulPages(
@@ -42,11 +42,16 @@ export function pageBytes(layers: readonly LayerState[], format: KvFormat): numb
   return layers.reduce((sum, layer) => sum + 2 * layerBytes(layer, format), 0);
 }
 
+/** Pages that `free` bytes leave room for, one more being kept for copies; negative where they hold none. */
+export function pagesWithin(free: number, layers: readonly LayerState[], format: KvFormat): number {
+  return Math.floor(free / pageBytes(layers, format)) - 1;
+}
+
 /** Pages that the memory budget leaves room for. */
 export function fittingPages(device: Device, layers: readonly LayerState[], format: KvFormat): number {
   const perPage = pageBytes(layers, format);
   const free = device.memoryBudget - device.memoryUsed;
-  const pages = Math.floor(free / perPage) - 1;
+  const pages = pagesWithin(free, layers, format);
   if (pages < LEAST_PAGES) {
     throw new EngineError(
       'out_of_memory',

@@ -64,7 +64,12 @@ export interface RunnerOptions {
   adapters: (host: AdapterHost) => Promise<void>;
   /** Where quantised weights are kept; null: nowhere. */
   packed: PackedCache | null;
+  /** Weights get their bytes and are not read: for planning, where nothing is computed. */
+  unread?: boolean;
 }
+
+/** The part of a checkpoint that a runner needs. */
+export type RunnerCheckpoint = Pick<Checkpoint, 'path' | 'architecture' | 'tensors' | 'shards'>;
 
 export interface Runner {
   device: Device;
@@ -107,7 +112,7 @@ const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 
 export async function openRunner(
   device: Device,
-  checkpoint: Checkpoint,
+  checkpoint: RunnerCheckpoint,
   config: TextDeclaration,
   options: RunnerOptions,
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
@@ -120,11 +125,8 @@ export async function openRunner(
   const model = weights.page;
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);
-  await weights.load({
-    slot: await packedSlot(options.packed, checkpoint, device, quantized),
-    onProgress,
-    onNote,
-  });
+  const slot = await packedSlot(options.packed, checkpoint, device, quantized);
+  if (!options.unread) await weights.load({ slot, onProgress, onNote });
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
 
@@ -255,7 +257,7 @@ const RESERVE_BYTES = 2 ** 29;
 /** Asks for all pages of use, or else for one context. */
 async function reserveMemory(
   device: Device,
-  checkpoint: Checkpoint,
+  checkpoint: RunnerCheckpoint,
   config: TextDeclaration,
   options: RunnerOptions,
 ): Promise<void> {
@@ -271,7 +273,7 @@ const PACKED_LAYOUT = 'columns32-block32-checked-exact';
 /** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
 async function packedSlot(
   packed: PackedCache | null,
-  checkpoint: Checkpoint,
+  checkpoint: RunnerCheckpoint,
   device: Device,
   quantized: string | null,
 ): Promise<PackedSlot | null> {
@@ -280,6 +282,6 @@ async function packedSlot(
   return packed.slot({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
 }
 
-function storedAsF32(checkpoint: Checkpoint): boolean {
+function storedAsF32(checkpoint: RunnerCheckpoint): boolean {
   return [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
 }

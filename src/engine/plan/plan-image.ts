@@ -1,0 +1,150 @@
+// Plans an image pipeline: the weights of each component by its pages' requests, and what decoding an image takes beside them, as the
+// engine records it on a device that computes nothing.
+
+import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
+import type { Device } from '../../gpu/device.ts';
+import { Tape } from '../../gpu/tape.ts';
+import { allocateTensor } from '../image/compute.ts';
+import { familyOf } from '../image/families.ts';
+import { readAutoencoder, type Autoencoder } from '../image/autoencoder.ts';
+import type { Runner } from '../image/runner.ts';
+import { stableDiffusion } from '../image/stable-diffusion.ts';
+import { zImageRunner } from '../image/z-image.ts';
+import { modelName } from '../text/defaults.ts';
+import { collect } from '../weights/collect.ts';
+import { placeWeights } from '../weights/place.ts';
+import { formatOf, parametersOf, planWeights } from '../weights/plan.ts';
+import { fit, QUANTIZATIONS } from './fit.ts';
+import type { ModelPlan, PlannedComponent, PlannedQuantization, PlanOptions } from './model-plan.ts';
+import type { PlanPlace } from './plan.ts';
+import { componentHeaders, PlannedComponents, type PlannedPage } from './planned-components.ts';
+
+/** Latents along a side where neither the checkpoint nor its family says. */
+const USUAL_LATENTS = 64;
+
+export async function planImage(
+  path: string,
+  options: PlanOptions & { memoryBudget: number },
+  { openFolder, openDevice }: PlanPlace,
+): Promise<ModelPlan> {
+  const pipeline = await openPipeline(path, openFolder);
+  const device = openDevice(Number.MAX_SAFE_INTEGER);
+  const family = familyOf(pipeline, modelName(options.model));
+  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
+    (name) => pipeline.components[name] !== undefined,
+  );
+  const components = new PlannedComponents(device, pipeline, await componentHeaders(pipeline, names));
+  const { className, config } = components.get('vae');
+  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
+  const runner = openModel(components, pipeline);
+  await runner.checkFiles();
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check('vae', build);
+
+  const { pages } = components;
+  const planned = names.map((name) => plannedComponent(pipeline, device, name, pages));
+  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
+  const side = family.defaults.size === undefined ? null : family.defaults.size / autoencoder.factor;
+  const latents = [1, side ?? height, side ?? width, autoencoder.latentChannels];
+  const scratch = decodingBytes(device, pages, autoencoder, latents);
+  const bytesFor = (quantization: PlannedQuantization): number =>
+    Math.max(...planned.map(({ name, weights }) => weights[quantization] + (name === 'vae' ? scratch : 0)));
+  const choices = QUANTIZATIONS.map((quantization) => ({
+    quantization,
+    weights: Math.max(...planned.map(({ weights }) => weights[quantization])),
+    scratch,
+    contextLength: null,
+    opens: bytesFor(quantization) <= options.memoryBudget,
+  }));
+  const unread = pages.map((page) => page.unread);
+  const modules = [
+    ...new Set(
+      pages.flatMap(({ component, unread: { names: own } }) => own.map((one) => `${component}/${one}`)),
+    ),
+  ];
+  const [, rows, columns] = latents as [number, number, number, number];
+  const size = `${columns * autoencoder.factor} × ${rows * autoencoder.factor}`;
+  return {
+    model: options.model,
+    kind: 'image',
+    architecture: pipeline.className,
+    wrapper: null,
+    parameters: planned.reduce((sum, { parameters }) => sum + parameters, 0),
+    stored: [
+      ...new Set(
+        pages.flatMap(({ requests, headers }) =>
+          requests.flatMap(({ names: own }) => own.map((name) => headers.tensors.get(name)!.dtype)),
+        ),
+      ),
+    ],
+    source: pages.every(({ headers }) => headers.source === 'headers') ? 'headers' : 'config',
+    ignored: { modules, tensors: unread.reduce((sum, { tensors }) => sum + tensors, 0) },
+    notes: [
+      `components are on the device one after another; scratch is what decoding an image of ${size} takes, intermediates of the other components are not counted`,
+    ],
+    contextLength: null,
+    cache: null,
+    components: planned,
+    choices,
+    budget: options.memoryBudget,
+    ...fit(choices, { quantization: options.quantization ?? 'none', contextLength: null }, bytesFor),
+  };
+}
+
+function openModel(components: PlannedComponents, { family, settings }: Pipeline): Runner {
+  return family === 'z-image'
+    ? zImageRunner(components)
+    : stableDiffusion(components, family === 'stable-diffusion-xl', settings);
+}
+
+/** Pages of one component are on the device one after another. */
+function plannedComponent(
+  pipeline: Pipeline,
+  device: Device,
+  name: string,
+  pages: readonly PlannedPage[],
+): PlannedComponent {
+  const own = pages.filter(({ component }) => component === name);
+  const weightsIn = (quantization: PlannedQuantization): number =>
+    Math.max(
+      ...own.map(
+        ({ requests, headers }) =>
+          planWeights(requests, (tensor) => headers.tensors.get(tensor)!.dtype, {
+            format: formatOf(quantization),
+            bindingLimit: device.capabilities.bindingLimit,
+            winograd: false,
+          }).bytes,
+      ),
+    );
+  return {
+    name,
+    className: pipeline.components[name]!.className,
+    parameters: parametersOf(own.flatMap(({ requests }) => requests)),
+    weights: Object.fromEntries(
+      QUANTIZATIONS.map((quantization) => [quantization, weightsIn(quantization)]),
+    ) as PlannedComponent['weights'],
+  };
+}
+
+/** Bytes of intermediates, latents and the image while it is decoded. */
+function decodingBytes(
+  device: Device,
+  pages: readonly PlannedPage[],
+  autoencoder: Autoencoder,
+  latents: number[],
+): number {
+  const { tensors } = pages.find(({ component }) => component === 'vae')!.headers;
+  const { page, requests, handles } = collect(tensors, autoencoder.decoder);
+  const plan = planWeights(requests, (name) => tensors.get(name)!.dtype, {
+    format: null,
+    bindingLimit: device.capabilities.bindingLimit,
+    winograd: false,
+  });
+  placeWeights(device, plan, handles);
+  const tape = new Tape(device, {});
+  const input = allocateTensor(device, 'latents', latents);
+  const image = tape.keep(page(input.on(tape), {}));
+  tape.finish();
+  device.arena.settle();
+  const { arena, step } = device.memory();
+  return arena + step + image.heldBytes({});
+}

@@ -1,0 +1,44 @@
+// What a model would take, from its configuration and the headers of its weights: no weights are read and no GPU is opened.
+
+import { architectureOf } from '../../files/checkpoint/architecture.ts';
+import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
+import type { OpenFolder } from '../../files/pipeline/pipeline-weights.ts';
+import { readJson, type Folder } from '../../files/source.ts';
+import type { Device } from '../../gpu/device.ts';
+import { TEXT_CLASSES } from '../architectures.ts';
+import type { ModelPlan, PlanOptions } from './model-plan.ts';
+import { planEmbedding } from './plan-embedding.ts';
+import { planImage } from './plan-image.ts';
+import { planText } from './plan-text.ts';
+
+export interface PlanPlace {
+  /** A folder by the model's path or by one below it. */
+  openFolder: OpenFolder;
+  /** A device that computes nothing. */
+  openDevice(memoryBudget: number): Device;
+}
+
+/** Plans the model in a folder; the path is the folder's own, as `openFolder` takes it. */
+export async function planFolder(
+  path: string,
+  options: PlanOptions & { memoryBudget: number },
+  place: PlanPlace,
+): Promise<ModelPlan> {
+  const folder = await place.openFolder(path);
+  const names = await folder.names();
+  if (names.includes('model_index.json')) return planImage(path, options, place);
+  if (await makesEmbeddings(folder, names)) {
+    const { bindingLimit } = place.openDevice(0).capabilities;
+    return planEmbedding(folder, options, bindingLimit);
+  }
+  return planText(folder, options, place.openDevice);
+}
+
+/** By the files of sentence-transformers, or a class that nothing else is opened with. */
+async function makesEmbeddings(folder: Folder, names: readonly string[]): Promise<boolean> {
+  if (!names.includes('config.json')) return false;
+  if (names.includes(MODULES)) return true;
+  const config = await readJson(folder, 'config.json');
+  const architecture = architectureOf(config, names, TEXT_CLASSES);
+  return TEXT_CLASSES.embeddings!.includes(architecture ?? '');
+}

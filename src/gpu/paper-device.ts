@@ -1,0 +1,71 @@
+// A device that allocates, links and records, and computes nothing: it tells how much memory something takes where no GPU is to be opened.
+
+import type { AdapterSummary } from './adapter.ts';
+import { INTEGRATED } from './adapter-profile.ts';
+import { Device, type DeviceSettings } from './device.ts';
+
+/** Limits that discrete and integrated GPUs of the last years reach with Dawn. */
+const LIMITS = {
+  maxStorageBufferBindingSize: 2 ** 31 - 4,
+  maxBufferSize: 2 ** 31 - 4,
+  maxComputeWorkgroupsPerDimension: 65535,
+  maxComputeInvocationsPerWorkgroup: 1024,
+  maxComputeWorkgroupStorageSize: 32768,
+  maxStorageBuffersPerShaderStage: 10,
+};
+const FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'];
+
+const SUMMARY: AdapterSummary = {
+  index: 0,
+  vendor: '',
+  architecture: '',
+  device: 'none',
+  description: 'a GPU that is assumed',
+  software: false,
+  features: FEATURES,
+  limits: LIMITS,
+  subgroupMinSize: 32,
+  subgroupMaxSize: 32,
+};
+
+/** `like`: the adapter whose limits and features are assumed. */
+export function openPaperDevice({
+  like = SUMMARY,
+  ...settings
+}: Pick<DeviceSettings, 'shaders' | 'memoryBudget' | 'profile' | 'bindingLimit'> & {
+  like?: AdapterSummary;
+}): Device {
+  const profile = settings.profile ?? (like === SUMMARY ? INTEGRATED : undefined);
+  return new Device(paperGpu(like), { ...settings, ...(profile && { profile }), summary: like });
+}
+
+/** The methods of WebGPU that recording uses; none has an effect. */
+function paperGpu({ limits, features }: AdapterSummary): GPUDevice {
+  const none = (): void => {};
+  const object = (): object => ({});
+  const pass = { setPipeline: none, setBindGroup: none, dispatchWorkgroups: none, end: none };
+  const encoder = {
+    clearBuffer: none,
+    copyBufferToBuffer: none,
+    beginComputePass: () => pass,
+    finish: object,
+  };
+  const gpu = {
+    limits,
+    features: new Set(features),
+    lost: new Promise(none),
+    queue: { submit: none, writeBuffer: none, onSubmittedWorkDone: () => Promise.resolve() },
+    addEventListener: none,
+    pushErrorScope: none,
+    popErrorScope: () => Promise.resolve(null),
+    createBuffer: ({ size }: GPUBufferDescriptor) => ({ size, destroy: none }),
+    createShaderModule: object,
+    createBindGroupLayout: object,
+    createPipelineLayout: object,
+    createComputePipeline: object,
+    createBindGroup: object,
+    createCommandEncoder: () => encoder,
+    destroy: none,
+  };
+  return gpu as unknown as GPUDevice;
+}

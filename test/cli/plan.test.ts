@@ -1,0 +1,52 @@
+// What svc plan prints, and its exit codes.
+
+import { runCommand } from 'citty';
+import { describe, expect, it, vi } from 'vitest';
+import { plan } from '../../src/cli/plan.ts';
+import { shippedImageModelPath, shippedModelPath } from '../../src/index.ts';
+
+async function run(...rawArgs: string[]): Promise<{ out: string; code: unknown }> {
+  const out: string[] = [];
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => out.push(String(text)) > 0);
+  try {
+    await runCommand(plan, { rawArgs });
+    return { out: out.join(''), code: process.exitCode };
+  } finally {
+    write.mockRestore();
+    process.exitCode = 0;
+  }
+}
+
+describe('svc plan', () => {
+  it('says that a model fits', async () => {
+    const { out, code } = await run(shippedModelPath(), '--memory-budget', '1GiB');
+    expect(code).toBe(0);
+    for (const line of [
+      /^class +Qwen3ForCausalLM$/m,
+      /^KV cache +2 KiB a token: 4096 tokens 8 MiB$/m,
+      /^budget +1 GiB$/m,
+      /^int4 .* opens with 4096 tokens of context$/m,
+      /^result +fits$/m,
+    ])
+      expect(out).toMatch(line);
+  });
+
+  it('names the change with which it fits, and ends with 4 where it does not open', async () => {
+    const { out, code } = await run(shippedModelPath(), '--memory-budget', '1MiB');
+    expect(code).toBe(4);
+    expect(out).toMatch(/^result +does not fit; it fits with --memory-budget \d+MiB$/m);
+    const budget = /--memory-budget (\d+MiB)/.exec(out)![1]!;
+    expect((await run(shippedModelPath(), '--memory-budget', budget)).out).toMatch(/^result +fits$/m);
+  });
+
+  it('lists the components of a pipeline, and prints JSON', async () => {
+    const { out } = await run(shippedImageModelPath());
+    expect(out).toMatch(/^unet +UNet2DConditionModel, 4\.0 M numbers: none [\d.]+ MiB, int8/m);
+    const { out: json } = await run(shippedImageModelPath(), '--json', '--memory-budget', '1GiB');
+    expect(JSON.parse(json)).toMatchObject({ kind: 'image', budget: 2 ** 30, fits: true, cache: null });
+  });
+
+  it('throws the refusal of a model that is none', async () => {
+    await expect(run('/nowhere/at/all')).rejects.toMatchObject({ code: 'model_not_found' });
+  });
+});
