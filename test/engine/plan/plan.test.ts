@@ -43,7 +43,7 @@ function plan(path: string, options: Partial<PlanOptions> = {}): Promise<ModelPl
 function withoutWeights(path: string): string {
   const copy = mkdtempSync(join(tmpdir(), 'svc-plan-'));
   for (const name of readdirSync(path))
-    if (!/\.safetensors$/.test(name)) copyFileSync(join(path, name), join(copy, name));
+    if (!name.endsWith('.safetensors')) copyFileSync(join(path, name), join(copy, name));
   return copy;
 }
 
