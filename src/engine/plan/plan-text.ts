@@ -8,7 +8,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
-import { DEFAULTS } from '../limits.ts';
+import { DEFAULTS } from '../../options/limits.ts';
 import { LEAST_PAGES, pageBytes, pagesWithin, usefulPages } from '../text/cache/kv-pages.ts';
 import { runnerSizes } from '../text/load.ts';
 import { openRunner, type Runner, type RunnerCheckpoint } from '../text/step/runner.ts';

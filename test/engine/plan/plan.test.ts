@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
-import { DEFAULTS } from '../../../src/engine/limits.ts';
+import { DEFAULTS } from '../../../src/options/limits.ts';
 import { fit } from '../../../src/engine/plan/fit.ts';
 import type { ModelPlan, PlannedChoice, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
 import { planFolder } from '../../../src/engine/plan/plan.ts';
