@@ -5,11 +5,9 @@ import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index
 import type { Device } from '../../gpu/device.ts';
 import { Tape } from '../../gpu/tape.ts';
 import { allocateTensor } from '../image/compute.ts';
-import { familyOf } from '../image/families.ts';
-import { readAutoencoder, type Autoencoder } from '../image/autoencoder.ts';
-import type { Runner } from '../image/runner.ts';
-import { stableDiffusion } from '../image/stable-diffusion.ts';
-import { zImageRunner } from '../image/z-image.ts';
+import { defaultsOf } from '../image/families/defaults.ts';
+import { knownPipelines, pipelineEntry } from '../image/families/registry.ts';
+import type { Autoencoder } from '../image/autoencoder.ts';
 import { modelName } from '../text/defaults.ts';
 import { collect } from '../weights/collect.ts';
 import { placeWeights } from '../weights/place.ts';
@@ -27,27 +25,36 @@ export async function planImage(
   options: PlanOptions & { memoryBudget: number },
   { openFolder, openDevice }: PlanPlace,
 ): Promise<ModelPlan> {
-  const pipeline = await openPipeline(path, openFolder);
+  const pipeline = await openPipeline(path, openFolder, knownPipelines());
   const device = openDevice(Number.MAX_SAFE_INTEGER);
-  const family = familyOf(pipeline, modelName(options.model));
-  const names = ['text_encoder', 'text_encoder_2', family.denoiser, 'vae'].filter(
-    (name) => pipeline.components[name] !== undefined,
-  );
+  const entry = pipelineEntry(pipeline.className);
+  const { family } = entry;
+  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
+  const names = models.map(({ name }) => name);
   const components = new PlannedComponents(device, pipeline, await componentHeaders(pipeline, names));
-  const { className, config } = components.get('vae');
-  const autoencoder = readAutoencoder(className, config, 'vae/config.json');
-  const runner = openModel(components, pipeline);
+  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
+  const runner = family.open(components, pipeline);
   await runner.checkFiles();
-  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check('vae', build);
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
 
   const { pages } = components;
   const planned = names.map((name) => plannedComponent(pipeline, device, name, pages));
   const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
-  const side = family.defaults.size === undefined ? null : family.defaults.size / autoencoder.factor;
+  const { size: pixels } = defaultsOf(entry, pipeline.components, modelName(options.model)).defaults;
+  const side = pixels === undefined ? null : pixels / autoencoder.factor;
   const latents = [1, side ?? height, side ?? width, autoencoder.latentChannels];
-  const scratch = decodingBytes(device, pages, autoencoder, latents);
+  const scratch = decodingBytes(
+    device,
+    pages.find(({ component }) => component === family.autoencoder)!,
+    autoencoder,
+    latents,
+  );
   const bytesFor = (quantization: PlannedQuantization): number =>
-    Math.max(...planned.map(({ name, weights }) => weights[quantization] + (name === 'vae' ? scratch : 0)));
+    Math.max(
+      ...planned.map(
+        ({ name, weights }) => weights[quantization] + (name === family.autoencoder ? scratch : 0),
+      ),
+    );
   const choices = QUANTIZATIONS.map((quantization) => ({
     quantization,
     weights: Math.max(...planned.map(({ weights }) => weights[quantization])),
@@ -90,12 +97,6 @@ export async function planImage(
   };
 }
 
-function openModel(components: PlannedComponents, { family, settings }: Pipeline): Runner {
-  return family === 'z-image'
-    ? zImageRunner(components)
-    : stableDiffusion(components, family === 'stable-diffusion-xl', settings);
-}
-
 /** Pages of one component are on the device one after another. */
 function plannedComponent(
   pipeline: Pipeline,
@@ -128,11 +129,10 @@ function plannedComponent(
 /** Bytes of intermediates, latents and the image while it is decoded. */
 function decodingBytes(
   device: Device,
-  pages: readonly PlannedPage[],
+  { headers: { tensors } }: PlannedPage,
   autoencoder: Autoencoder,
   latents: number[],
 ): number {
-  const { tensors } = pages.find(({ component }) => component === 'vae')!.headers;
   const { page, requests, handles } = collect(tensors, autoencoder.decoder);
   const plan = planWeights(requests, (name) => tensors.get(name)!.dtype, {
     format: null,
