@@ -1,9 +1,9 @@
-// What `svc generate` tells: lines and bars on standard error for people; on standard output the path of each picture, or with --json
-// one object a line. Its `type` is that of an event of the engine, with everything but pixels, or one of
-//   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}, of a list: all
+// The output of `svc generate`: lines and bars on standard error for people; on standard output the path of each image, or with --json
+// one object per line. Its `type` is that of an event of the engine, with everything but pixels, or one of
+//   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}, a list of seeds whole
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
 //   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
-//   error {code, message}                    what ended the run before it was finished, or went wrong after it
+//   error {code, message}                    an error that ended the run, or one after its end
 // `warmup` {done, total} counts the kernels of a stage that are compiled, and may come again.
 
 import { EngineError, type ImageEvent, type ImageModelInfo, type OpenEvent } from '../index.ts';
@@ -15,7 +15,7 @@ import { countText, createLog, sizeText, writeLine } from './terminal.ts';
 
 const LONGEST_PROMPT = 100;
 
-export interface SavedPicture {
+export interface SavedImage {
   path: string;
   /** Counted from 0. */
   prompt: number;
@@ -25,148 +25,170 @@ export interface SavedPicture {
   height: number;
 }
 
-export interface Report {
-  opening(event: OpenEvent): void;
-  opened(info: ImageModelInfo, milliseconds: number): void;
-  options(options: Record<string, ResolvedValue>): void;
-  note(message: string): void;
-  prompt(index: number, count: number, prompt: string, seeds: readonly number[]): void;
-  event(event: ImageEvent): void;
-  preview(path: string, sample: number, step: number): void;
-  saved(picture: SavedPicture): void;
-  failed(prompt: number, code: string, message: string): void;
-  /** What went wrong beside the pictures. */
-  error(error: unknown): void;
-  warn(message: string): void;
-  finished(pictures: number, failed: number, milliseconds: number): void;
-  interrupted(pictures: number): void;
-  /** Removes the bar. */
-  end(): void;
-}
+type Step = Extract<ImageEvent, { type: 'step' }>;
+type Load = Extract<OpenEvent, { type: 'load' }>;
 
-export function createReport({ json = false, quiet = false }: { json?: boolean; quiet?: boolean }): Report {
-  const log = createLog(quiet ? 'warn' : 'info');
-  const silent = { show: () => {}, event: () => {}, end: () => {} };
-  const opening = quiet ? silent : showOpening(log);
-  const steps = quiet ? silent : createProgress(log);
-  const emit = (type: string, members: object) => {
-    if (json) writeLine(JSON.stringify({ type, ...members }));
-  };
-  /** Hundredths of what is being loaded that were told. */
-  let told = -1;
-  const isNews = (event: OpenEvent): boolean => {
+const SILENT = { show: () => {}, event: () => {}, end: () => {} };
+
+export class Report {
+  readonly #json: boolean;
+  readonly #log: ReturnType<typeof createLog>;
+  readonly #opening: ReturnType<typeof showOpening>;
+  readonly #steps: ReturnType<typeof createProgress>;
+  /** Label of the current prompt. */
+  #where = '';
+  /** Milliseconds of the current sample's steps so far. */
+  #spent = 0;
+  /** Per cent of the loading that were reported last. */
+  #reported = -1;
+  /** Components are loaded in their turn, some of them between two steps. */
+  #loadingSince: number | null = null;
+  readonly #warned = new Set<string>();
+
+  constructor({ json = false, quiet = false }: { json?: boolean; quiet?: boolean }) {
+    this.#json = json;
+    this.#log = createLog(quiet ? 'warn' : 'info');
+    this.#opening = quiet ? SILENT : showOpening(this.#log);
+    this.#steps = quiet ? SILENT : createProgress(this.#log);
+  }
+
+  opening(event: OpenEvent): void {
+    const named = withTypedNames(event);
+    this.#opening.event(named);
+    if (named.type === 'load') this.#showLoaded(named);
+    if (this.#isNews(named)) this.#emit(named.type, named);
+  }
+
+  opened(info: ImageModelInfo, milliseconds: number): void {
+    this.#opening.end();
+    const { name, pipeline, parameters, quantization, backend, adapter, memory } = info;
+    const weights = quantization === 'none' ? 'as stored' : quantization;
+    this.#log.info(
+      `Opened ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
+    );
+    this.#log.info(
+      `Memory: ${sizeText(memory.weights)} weights of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
+    );
+    this.#emit('opened', { model: name, pipeline, milliseconds });
+  }
+
+  options(options: Record<string, ResolvedValue>): void {
+    this.#log.info(`Options: ${resolvedText(options)}`);
+    this.#emit('options', { options });
+  }
+
+  note(message: string): void {
+    this.#log.info(message);
+    this.#emit('note', { message });
+  }
+
+  prompt(index: number, count: number, prompt: string, seeds: readonly number[]): void {
+    this.#where = `Prompt ${index + 1}/${count}`;
+    const shown = prompt.length > LONGEST_PROMPT ? `${prompt.slice(0, LONGEST_PROMPT)}…` : prompt;
+    this.#log.info(`${this.#where}: ${shown} (seed ${seeds.join(', ')})`);
+    this.#emit('prompt', { index, count, prompt, seed: seeds.length > 1 ? seeds : seeds[0] });
+  }
+
+  event(event: ImageEvent): void {
+    if (event.type === 'image' || event.type === 'preview') return;
+    const named = withTypedNames(event);
+    if (named.type === 'step') this.#showStep(named);
+    // Several prompts may repeat a note; it is printed once.
+    if (named.type === 'note' && !this.#warned.has(named.message)) this.#log.warn(named.message);
+    if (named.type === 'note') this.#warned.add(named.message);
+    if (named.type === 'unknown-words') this.#warnOfWords(named);
+    this.#emit(named.type, named);
+  }
+
+  preview(path: string, sample: number, step: number): void {
+    this.#emit('preview', { path, sample, step });
+  }
+
+  saved(image: SavedImage): void {
+    this.#steps.end();
+    this.#log.success(`Saved ${image.path} (seed ${image.seed})`);
+    if (this.#json) this.#emit('saved', image);
+    else writeLine(image.path);
+  }
+
+  failed(prompt: number, code: string, message: string): void {
+    this.#steps.end();
+    this.#log.error(`${this.#where} failed: ${message}`);
+    this.#emit('failed', { prompt, code, message });
+  }
+
+  /** An error outside the images. */
+  error(error: unknown): void {
+    this.#log.error(error instanceof Error ? error.message : String(error));
+    if (this.#json) writeError(error);
+  }
+
+  warn(message: string): void {
+    this.#log.warn(message);
+    this.#emit('note', { message });
+  }
+
+  finished(images: number, failed: number, milliseconds: number): void {
+    const rest = failed > 0 ? `; ${countText(failed, 'prompt')} failed` : '';
+    this.#log.info(`Generated ${countText(images, 'image')} in ${seconds(milliseconds)}${rest}`);
+    this.#emit('finished', { pictures: images, failed, milliseconds });
+  }
+
+  interrupted(images: number): void {
+    this.#steps.end();
+    this.#log.info(`Interrupted: ${countText(images, 'image')} saved before`);
+  }
+
+  /** Removes the progress bar. */
+  end(): void {
+    this.#opening.end();
+    this.#steps.end();
+  }
+
+  #emit(type: string, members: object): void {
+    if (this.#json) writeLine(JSON.stringify({ type, ...members }));
+  }
+
+  /** Whether an event changes the per cent of loading, or is of another kind. */
+  #isNews(event: OpenEvent): boolean {
     if (event.type !== 'load') return true;
     const share = Math.floor((100 * event.bytes) / event.totalBytes);
-    const news = share !== told;
-    told = share;
-    return news;
-  };
-  let where = '';
-  let spent = 0;
-  const warned = new Set<string>();
-  const showStep = ({ sample, step, steps: total, milliseconds }: Extract<ImageEvent, { type: 'step' }>) => {
-    spent = step === 1 ? milliseconds : spent + milliseconds;
-    const label = sample === 0 ? where : `${where}, sample ${sample + 1}`;
-    steps.show({ label, done: step, total, unit: 'steps', pace: spent / step / 1000 });
-  };
-  // Components are loaded when their turn comes, some of them between two steps.
-  let loadingSince: number | null = null;
-  const showLoaded = ({ bytes, totalBytes }: Extract<OpenEvent, { type: 'load' }>) => {
-    loadingSince ??= performance.now();
+    const isNew = share !== this.#reported;
+    this.#reported = share;
+    return isNew;
+  }
+
+  #showLoaded({ bytes, totalBytes }: Load): void {
+    this.#loadingSince ??= performance.now();
     if (bytes < totalBytes) return;
-    opening.end();
-    log.info(`Loaded ${sizeText(totalBytes)} in ${seconds(performance.now() - loadingSince)}`);
-    loadingSince = null;
-  };
-  return {
-    opening(heard) {
-      const event = heard.type === 'note' ? { ...heard, message: noteTyped(heard.message) } : heard;
-      opening.event(event);
-      if (event.type === 'load') showLoaded(event);
-      if (isNews(event)) emit(event.type, event);
-    },
-    opened(info, milliseconds) {
-      opening.end();
-      const { name, pipeline, parameters, quantization, backend, adapter, memory } = info;
-      const weights = quantization === 'none' ? 'as stored' : quantization;
-      log.info(
-        `Opened ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
-      );
-      log.info(
-        `Memory: ${sizeText(memory.weights)} weights of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
-      );
-      emit('opened', { model: name, pipeline, milliseconds });
-    },
-    options(options) {
-      log.info(`Options: ${resolvedText(options)}`);
-      emit('options', { options });
-    },
-    note(message) {
-      log.info(message);
-      emit('note', { message });
-    },
-    prompt(index, count, prompt, seeds) {
-      where = `Prompt ${index + 1}/${count}`;
-      const shown = prompt.length > LONGEST_PROMPT ? `${prompt.slice(0, LONGEST_PROMPT)}…` : prompt;
-      log.info(`${where}: ${shown} (seed ${seeds.join(', ')})`);
-      emit('prompt', { index, count, prompt, seed: seeds.length > 1 ? seeds : seeds[0] });
-    },
-    event(heard) {
-      if (heard.type === 'image' || heard.type === 'preview') return;
-      const event = heard.type === 'note' ? { ...heard, message: noteTyped(heard.message) } : heard;
-      if (event.type === 'step') showStep(event);
-      // Of several prompts each says what it shares with the others.
-      if (event.type === 'note' && !warned.has(event.message)) log.warn(event.message);
-      if (event.type === 'note') warned.add(event.message);
-      if (event.type === 'unknown-words') {
-        const { words, known = {} } = event;
-        const named = words.map((word) =>
-          Object.hasOwn(known, word) ? `${word} (it knows ${known[word]})` : word,
-        );
-        log.warn(
-          `The model does not know: ${named.join(', ')}; a larger model, given with --model-path, knows more words.`,
-        );
-      }
-      emit(event.type, event);
-    },
-    preview: (path, sample, step) => emit('preview', { path, sample, step }),
-    saved(picture) {
-      steps.end();
-      log.success(`Saved ${picture.path} (seed ${picture.seed})`);
-      if (json) emit('saved', picture);
-      else writeLine(picture.path);
-    },
-    failed(prompt, code, message) {
-      steps.end();
-      log.error(`${where} failed: ${message}`);
-      emit('failed', { prompt, code, message });
-    },
-    error(error) {
-      log.error(error instanceof Error ? error.message : String(error));
-      if (json) tellError(error);
-    },
-    warn(message) {
-      log.warn(message);
-      emit('note', { message });
-    },
-    interrupted(pictures) {
-      steps.end();
-      log.info(`Interrupted: ${countText(pictures, 'picture')} saved before`);
-    },
-    finished(pictures, failed, milliseconds) {
-      const rest = failed > 0 ? `; ${countText(failed, 'prompt')} failed` : '';
-      log.info(`Drew ${countText(pictures, 'picture')} in ${seconds(milliseconds)}${rest}`);
-      emit('finished', { pictures, failed, milliseconds });
-    },
-    end() {
-      opening.end();
-      steps.end();
-    },
-  };
+    this.#opening.end();
+    this.#log.info(`Loaded ${sizeText(totalBytes)} in ${seconds(performance.now() - this.#loadingSince)}`);
+    this.#loadingSince = null;
+  }
+
+  #showStep({ sample, step, steps: total, milliseconds }: Step): void {
+    this.#spent = step === 1 ? milliseconds : this.#spent + milliseconds;
+    const label = sample === 0 ? this.#where : `${this.#where}, sample ${sample + 1}`;
+    this.#steps.show({ label, done: step, total, unit: 'steps', pace: this.#spent / step / 1000 });
+  }
+
+  #warnOfWords({ words, known = {} }: Extract<ImageEvent, { type: 'unknown-words' }>): void {
+    const named = words.map((word) =>
+      Object.hasOwn(known, word) ? `${word} (it knows ${known[word]})` : word,
+    );
+    this.#log.warn(
+      `The model does not know: ${named.join(', ')}; a larger model, given with --model-path, knows more words.`,
+    );
+  }
 }
 
-/** What ended the run, as an event on standard output. */
-export function tellError(error: unknown): void {
+/** An event whose note names options as they are typed. */
+function withTypedNames<E extends OpenEvent | ImageEvent>(event: E): E {
+  return event.type === 'note' ? { ...event, message: noteTyped(event.message) } : event;
+}
+
+/** Writes the error that ended the run as an event on standard output. */
+export function writeError(error: unknown): void {
   const known = error instanceof EngineError ? error.code : 'internal';
   const code = error instanceof UsageError ? 'bad_request' : known;
   const message = error instanceof Error ? error.message : String(error);

@@ -9,7 +9,7 @@ import { drawPrompts, type Run } from './generate-draw.ts';
 import { fitSources, readSources } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
-import { createReport, tellError } from './generate-report.ts';
+import { Report, writeError } from './generate-report.ts';
 import {
   type Given,
   makePlan,
@@ -48,13 +48,13 @@ export function createGenerate(open: OpenImageModel): CommandDef {
           throw asTyped(error, given);
         });
       } catch (error) {
-        if (json) tellError(error);
+        if (json) writeError(error);
         throw error;
       }
     },
     unread(error, rawArgs) {
       const last = rawArgs.findLast((arg) => /^--(no-)?json(=|$)/.test(arg));
-      if (last === '--json' || last === '--json=true') tellError(error);
+      if (last === '--json' || last === '--json=true') writeError(error);
     },
   });
 }
@@ -63,7 +63,7 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const plan = await makePlan(given);
   const { sources, digests } = await readSources(given);
   const { options } = given;
-  const report = createReport(options);
+  const report = new Report(options);
   const perf = createPerf(plan.prompts, randomUUID());
   if (options['trust-remote-code']) {
     report.note('Python of a repository is never run: --trust-remote-code changes nothing');

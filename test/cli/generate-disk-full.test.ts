@@ -39,7 +39,7 @@ it('a picture is missing, and the others are there', async () => {
   expect(err).toContain(
     `Prompt 1/2 failed: no space is left for ${join(out, 'generated_image_1.png')}: free some, or name another folder`,
   );
-  expect(err).toMatch(/Drew 3 pictures in .*; 1 prompt failed/);
+  expect(err).toMatch(/Generated 3 images in .*; 1 prompt failed/);
   // The next picture takes the name that is free.
   expect(await readdir(out)).toEqual([0, 1, 2].map((index) => `generated_image_${index}.png`));
 });

@@ -32,7 +32,7 @@ describe('streams', () => {
       'does not know: cat; a larger model, given with --model-path, knows more words',
       'Prompt 1/2: step 10/20 (50 %), 0.01 s/it',
       'Saved ',
-      'Drew 2 pictures in ',
+      'Generated 2 images in ',
     ]) {
       expect(err).toContain(text);
     }
@@ -143,8 +143,8 @@ describe('what ends a run before it is finished', () => {
 
 describe('exit codes', () => {
   it.each<[string[], number, string, number]>([
-    [['--prompt', 'a house'], 0, 'Drew 1 picture in ', 1],
-    [['--prompt', 'fail device_lost', '--prompt', 'a house'], 1, 'Drew 1 picture in ', 1],
+    [['--prompt', 'a house'], 0, 'Generated 1 image in ', 1],
+    [['--prompt', 'fail device_lost', '--prompt', 'a house'], 1, 'Generated 1 image in ', 1],
     [['--prompt', 'crash', '--prompt', 'a house'], 1, '1 prompt failed', 1],
     [['--prompt', 'crash', '--prompt', 'crash'], 1, '2 prompts failed', 0],
     [['--prompt', 'a house', '--width', '33'], 2, '--width is 33; the nearest are 32 and 40', 0],

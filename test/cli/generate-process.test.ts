@@ -68,7 +68,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is 
   child.kill(signal);
   const { code, out, err } = await ended;
   expect({ code, out }).toEqual({ code: 130, out: 'outputs/generated_image_0.png\n' });
-  expect(err).toContain('Interrupted: 1 picture saved before');
+  expect(err).toContain('Interrupted: 1 image saved before');
   expect(err).not.toContain('failed');
   expect(await pictures()).toEqual(['generated_image_0.png']);
 });
