@@ -9,6 +9,8 @@ import {
   type TextModel,
   type TextRequest,
 } from '../index.ts';
+import { SAMPLING } from '../options/text-request.ts';
+import { optionsOf, settingsGiven } from './setting-options.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
@@ -19,6 +21,8 @@ import { pipedQuestions, terminalQuestions } from './questions.ts';
 import type { OpenTextModel } from './serve.ts';
 import { createLog } from './terminal.ts';
 
+const sampling = optionsOf(SAMPLING);
+
 const CHAT_OPTIONS = {
   system: { kind: 'string', group: 'Conversation', help: 'What the model is told before the first message.' },
   'max-tokens': {
@@ -28,20 +32,8 @@ const CHAT_OPTIONS = {
     help: 'Most tokens of one answer.',
     otherwise: 'the rest of the context',
   },
-  temperature: {
-    kind: 'number',
-    min: 0,
-    max: 2,
-    group: 'Conversation',
-    help: 'Higher is more random; 0 is greedy.',
-    otherwise: "the model's",
-  },
-  seed: {
-    kind: 'integer',
-    group: 'Conversation',
-    help: 'The same seed gives the same answers.',
-    otherwise: 'random',
-  },
+  ...sampling,
+  seed: { ...sampling.seed, help: 'The same seed gives the same answers.' },
   thinking: {
     kind: 'boolean',
     group: 'Conversation',
@@ -184,11 +176,10 @@ async function exchange(
 }
 
 function toRequest(messages: ChatMessage[], options: ChatOptions): TextRequest {
-  const { temperature, seed, thinking } = options;
+  const { thinking } = options;
   return {
     prompt: { messages, ...(thinking !== undefined && { templateKwargs: { enable_thinking: thinking } }) },
-    ...(temperature !== undefined && { temperature }),
-    ...(seed !== undefined && { seed }),
+    ...settingsGiven(SAMPLING, options),
     ...(options['max-tokens'] !== undefined && { maxTokens: options['max-tokens'] }),
   };
 }

@@ -1,6 +1,8 @@
 // What the engine calls the fields of its requests, under the names of the options of `svc generate`: there and back again.
 
 import { EngineError, type ImageRequest } from '../index.ts';
+import { IMAGE_SAMPLING } from '../options/image-request.ts';
+import { flagName } from '../options/setting.ts';
 import { inOptions, MODEL_OPTIONS } from '../server/option-names.ts';
 import { keyOf } from './config-file.ts';
 import type { GenerateOptions } from './generate-options.ts';
@@ -8,22 +10,11 @@ import type { Given } from './generate-request.ts';
 
 /** Option name → the request's, for those that are handed on as they are. */
 export const REQUEST_FIELDS = {
-  'negative-prompt': 'negativePrompt',
-  width: 'width',
-  height: 'height',
-  'num-inference-steps': 'steps',
-  'guidance-scale': 'guidance',
-  'guidance-rescale': 'guidanceRescale',
-  'num-samples': 'samples',
-  'generator-device': 'generatorDevice',
-  scheduler: 'scheduler',
-  'clip-skip': 'clipSkip',
-  strength: 'strength',
-  'max-sequence-length': 'maxSequenceLength',
-  'flow-shift': 'flowShift',
-  'vae-tiling': 'tiling',
+  ...Object.fromEntries(
+    Object.entries(IMAGE_SAMPLING).map(([name, setting]) => [flagName(name, setting), name]),
+  ),
   'generic-kwargs': 'kwargs',
-} as const satisfies Partial<Record<keyof GenerateOptions, keyof ImageRequest>>;
+} as Readonly<Partial<Record<keyof GenerateOptions, keyof ImageRequest>>>;
 
 /** Everything that the engine has a name of its own for → the option. */
 const OPTIONS: Readonly<Record<string, keyof GenerateOptions>> = {

@@ -1,7 +1,11 @@
 // The options of `svc generate`, in the groups of its help: checks, help, the keys of a configuration file (underscores for hyphens)
 // and the README's table are all read from here.
 
-import { LIMITS, PIPELINE_CLASSES } from '../index.ts';
+import { PIPELINE_CLASSES } from '../index.ts';
+import { IMAGE_MODEL } from '../options/image-model.ts';
+import { IMAGE_SAMPLING } from '../options/image-request.ts';
+import { LIMITS } from '../options/limits.ts';
+import { optionsOf } from './setting-options.ts';
 import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
 import { CACHING, LORA, OFFLOADING, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from './option.ts';
@@ -12,6 +16,8 @@ const MODEL = 'Model configuration';
 const WEIGHTS = 'Adapters and quantization';
 const PERFORMANCE = 'Performance';
 const OUTPUT = 'Output and advanced';
+
+const pipeline = optionsOf(IMAGE_MODEL);
 
 const REQUIRED_OPTIONS = {
   'model-path': {
@@ -46,20 +52,8 @@ const MODEL_OPTIONS = {
     value: 'file',
     help: 'JSON or YAML file of these options, underscores for hyphens, or a picture that svc drew; what is typed comes first. What it names to be read is looked for beside it first.',
   },
-  'model-id': {
-    kind: 'string',
-    group: MODEL,
-    value: 'id',
-    help: 'Tells the family where neither the folder nor model_index.json does.',
-  },
-  backend: {
-    kind: 'choice',
-    choices: ['auto', 'svc', 'generic'],
-    words: { sglang: 'svc', diffusers: 'generic' },
-    default: 'auto',
-    group: MODEL,
-    help: 'svc: tuned kernels; generic: plain f32 kernels, which judge the tuned ones; auto: svc, wherever it runs the pipeline.',
-  },
+  'model-id': pipeline['model-id'],
+  backend: { ...pipeline.backend, words: { sglang: 'svc', diffusers: 'generic' } },
   'trust-remote-code': {
     kind: 'boolean',
     group: MODEL,
@@ -70,13 +64,7 @@ const MODEL_OPTIONS = {
 } as const satisfies OptionTable;
 
 const WEIGHT_OPTIONS = {
-  'transformer-weights-path': {
-    kind: 'string',
-    isInput: true,
-    group: WEIGHTS,
-    value: 'path',
-    help: "Weights for the denoiser in place of the model's: a .safetensors file or a folder, not quantized.",
-  },
+  'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
   quantization: {
     ...ENGINE_OPTIONS.quantization,
     elsewhere: ['type', 'dtype', 'torch-dtype'],
@@ -107,18 +95,8 @@ const PERFORMANCE_OPTIONS = {
     group: PERFORMANCE,
     help: 'How many, with --warmup.',
   },
-  'disable-autocast': {
-    kind: 'boolean',
-    group: PERFORMANCE,
-    help: 'Weights and activations in f32 throughout.',
-    otherwise: 'false',
-  },
-  'vae-tiling': {
-    kind: 'boolean',
-    group: PERFORMANCE,
-    help: 'Encode and decode in strips: the same picture in less memory.',
-    otherwise: 'false',
-  },
+  'disable-autocast': pipeline['disable-autocast'],
+  'vae-tiling': optionsOf(IMAGE_SAMPLING)['vae-tiling'],
   adapter: { ...ENGINE_OPTIONS.adapter, elsewhere: ['device', 'gpu', 'device-id'], group: PERFORMANCE },
   'memory-budget': {
     ...ENGINE_OPTIONS['memory-budget'],
@@ -207,20 +185,15 @@ const OUTPUT_OPTIONS = {
     help: "Call arguments of the diffusers pipeline, under diffusers' names; every backend takes them.",
   },
   'component-paths': {
-    kind: 'json',
+    ...pipeline['component-paths'],
     isMap: true,
-    elsewhere: ['vae', 'taesd', 'unet'],
     members: COMPONENTS,
     isInput: true,
-    group: OUTPUT,
-    help: 'Component of model_index.json to the folder or hub id that takes its place, its own or that of a pipeline that has it; also --component-paths.<component> <path> or --<component>-path <path>.',
   },
   'pipeline-class-name': {
+    ...pipeline['pipeline-class-name'],
     kind: 'choice',
     choices: PIPELINE_CLASSES,
-    group: OUTPUT,
-    value: 'class',
-    help: 'Class in place of the one that model_index.json names.',
   },
 } as const satisfies OptionTable;
 

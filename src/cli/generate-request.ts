@@ -6,11 +6,15 @@ import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { configOfPicture, type ImageModelOptions, type ImageRequest, type Pixels } from '../index.ts';
+import { IMAGE_MODEL } from '../options/image-model.ts';
+import { IMAGE_SAMPLING } from '../options/image-request.ts';
+import { MODEL_SETTINGS } from '../options/model.ts';
+import { forModels } from '../options/setting.ts';
+import { settingsGiven } from './setting-options.ts';
 import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
 import { UsageError } from './exit.ts';
 import { missing } from './generate-example.ts';
-import { REQUEST_FIELDS } from './generate-names.ts';
 import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
 import { takesFiles } from './picture-file.ts';
@@ -214,19 +218,8 @@ function isThere(path: string): boolean {
 export function toImageModelOptions({ given: { options }, model }: Plan): ImageModelOptions {
   return {
     model,
-    ...withoutMissing({
-      revision: options.revision,
-      quantization: options.quantization,
-      adapter: options.adapter,
-      memoryBudget: options['memory-budget'],
-      safe: options.safe,
-      backend: options.backend,
-      allF32: options['disable-autocast'],
-      componentPaths: options['component-paths'] as Record<string, string> | undefined,
-      transformerWeightsPath: options['transformer-weights-path'],
-      pipelineClassName: options['pipeline-class-name'],
-      modelId: options['model-id'],
-    }),
+    ...settingsGiven(forModels(MODEL_SETTINGS, 'image'), options),
+    ...settingsGiven(IMAGE_MODEL, options),
   };
 }
 
@@ -244,11 +237,8 @@ export function toImageRequest(plan: Plan, prompt: string, sources: Sources): Im
     seeds,
     given: { options },
   } = plan;
-  const fields = Object.entries(REQUEST_FIELDS).map(([name, field]) => [
-    field,
-    options[name as keyof typeof REQUEST_FIELDS],
-  ]);
-  const given = withoutMissing(Object.fromEntries(fields) as Partial<ImageRequest>);
+  const kwargs = options['generic-kwargs'];
+  const given = { ...settingsGiven(IMAGE_SAMPLING, options), ...(kwargs && { kwargs }) };
   return {
     prompt,
     seed: seeds[0],
@@ -263,9 +253,4 @@ export function toImageRequest(plan: Plan, prompt: string, sources: Sources): Im
 export function toImageRequests(plan: Plan, prompt: string, sources: Sources): ImageRequest[] {
   const whole = toImageRequest(plan, prompt, sources);
   return plan.seeds.length === 1 ? [whole] : plan.seeds.map((seed) => ({ ...whole, seed, samples: 1 }));
-}
-
-function withoutMissing<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const present = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

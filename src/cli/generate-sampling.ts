@@ -1,56 +1,29 @@
 // Options of `svc generate` that say how a picture is drawn, and from which other one.
 
-import { DEFAULTS, LIMITS } from '../index.ts';
+import { IMAGE_SAMPLING } from '../options/image-request.ts';
+import { LIMITS } from '../options/limits.ts';
 import type { OptionTable } from './option.ts';
+import { optionsOf } from './setting-options.ts';
 
 const SAMPLING = 'Sampling';
-const INPUT = 'Starting from a picture';
+const INPUT = 'Starting from an image';
+
+const { 'num-samples': samples, strength, 'vae-tiling': _tiling, ...drawing } = optionsOf(IMAGE_SAMPLING);
+const {
+  'negative-prompt': negativePrompt,
+  'num-inference-steps': steps,
+  'guidance-scale': guidance,
+  height,
+  width,
+  ...others
+} = drawing;
 
 export const SAMPLING_OPTIONS = {
-  'negative-prompt': {
-    kind: 'string',
-    elsewhere: ['negative', 'neg-prompt'],
-    group: SAMPLING,
-    mayBeEmpty: true,
-    help: 'What not to draw.',
-    otherwise: "the model's own, or empty",
-  },
-  'num-inference-steps': {
-    kind: 'integer',
-    min: 1,
-    max: LIMITS.steps,
-    elsewhere: ['steps', 'sampling-steps', 'sample-steps', 'ddim-steps', 'num-steps', 'n-steps'],
-    group: SAMPLING,
-    help: 'Denoising steps; more take longer and are usually better.',
-    otherwise: `${DEFAULTS.steps}, or the model's own`,
-  },
-  'guidance-scale': {
-    kind: 'number',
-    min: 0,
-    max: LIMITS.guidance,
-    elsewhere: ['cfg-scale', 'cfg', 'guidance', 'scale', 'true-cfg-scale'],
-    group: SAMPLING,
-    help: 'Classifier-free guidance; higher follows the prompt more closely.',
-    otherwise: `${DEFAULTS.guidance}, or the model's own`,
-  },
-  height: {
-    kind: 'integer',
-    min: 8,
-    max: LIMITS.side,
-    elsewhere: ['H'],
-    group: SAMPLING,
-    help: 'Pixels.',
-    otherwise: "the model's own",
-  },
-  width: {
-    kind: 'integer',
-    min: 8,
-    max: LIMITS.side,
-    elsewhere: ['W', 'size', 'resolution'],
-    group: SAMPLING,
-    help: 'Pixels.',
-    otherwise: "the model's own",
-  },
+  'negative-prompt': negativePrompt,
+  'num-inference-steps': steps,
+  'guidance-scale': guidance,
+  height,
+  width,
   seed: {
     kind: 'integers',
     min: 0,
@@ -61,61 +34,8 @@ export const SAMPLING_OPTIONS = {
     instead: 'leave it out for one that is drawn at random',
     otherwise: 'drawn at random, and printed',
   },
-  'num-samples': {
-    kind: 'integer',
-    min: 1,
-    max: LIMITS.samples,
-    elsewhere: ['n', 'b', 'batch-size', 'batch-count', 'n-iter', 'num-images', 'num-images-per-prompt'],
-    group: SAMPLING,
-    aliases: ['num-outputs-per-prompt'],
-    help: 'Pictures of each prompt.',
-    otherwise: '1',
-  },
-  scheduler: {
-    kind: 'string',
-    elsewhere: ['sampler', 'sampler-name', 'sampling-method', 'sample-method'],
-    group: SAMPLING,
-    value: 'name',
-    help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler, or as other programs spell it (dpmpp_2m, Euler a); a name that is none lists them.',
-    otherwise: "the model's own",
-  },
-  'generator-device': {
-    kind: 'choice',
-    choices: ['cpu', 'cuda'],
-    group: SAMPLING,
-    help: "Whose random stream makes the noise: torch's generator of the CPU or of CUDA, the same on any GPU.",
-    otherwise: 'cpu',
-  },
-  'clip-skip': {
-    kind: 'integer',
-    min: 0,
-    group: SAMPLING,
-    help: 'Layers left out at the end of a CLIP text encoder, as diffusers counts: what other programs call clip skip 2 is 1.',
-    elsewhere: ['clip-stop-at-last-layers'],
-    otherwise: '0',
-  },
-  'guidance-rescale': {
-    kind: 'number',
-    min: 0,
-    max: 1,
-    group: SAMPLING,
-    help: "How far a guided prediction keeps the conditional one's spread.",
-    otherwise: '0',
-  },
-  'max-sequence-length': {
-    kind: 'integer',
-    min: 1,
-    group: SAMPLING,
-    help: 'Tokens of a prompt that Z-Image reads.',
-    otherwise: '512',
-  },
-  'flow-shift': {
-    kind: 'number',
-    above: 0,
-    group: SAMPLING,
-    help: 'Shift of the noise schedule of Z-Image.',
-    otherwise: "the model's own",
-  },
+  'num-samples': samples,
+  ...others,
 } as const satisfies OptionTable;
 
 export const INPUT_OPTIONS = {
@@ -129,15 +49,7 @@ export const INPUT_OPTIONS = {
     value: 'file',
     help: 'PNG, JPEG or WebP to start from.',
   },
-  strength: {
-    kind: 'number',
-    elsewhere: ['denoise', 'denoising-strength'],
-    above: 0,
-    max: 1,
-    group: INPUT,
-    help: 'Share of the steps taken from it: higher keeps less.',
-    otherwise: '0.8, with a mask 1',
-  },
+  strength,
   'mask-path': {
     kind: 'string',
     isInput: true,

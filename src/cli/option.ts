@@ -2,7 +2,7 @@
 
 import { UsageError } from './exit.ts';
 
-interface OptionBase {
+export interface OptionBase {
   /** Heading in the help. */
   group: string;
   help: string;

@@ -5,6 +5,8 @@ import type { CommandDef } from 'citty';
 import { endBy } from '../server/end-process.ts';
 import { DRAIN_TIME, startServer, untilSignal } from '../server/lifecycle.ts';
 import type { ServableModel, ServerOptions } from '../server/service.ts';
+import { LOADING, SHARING } from '../options/model.ts';
+import { flagName, type ModelKind, type Setting } from '../options/setting.ts';
 import type { Arguments } from './arguments.ts';
 import { createCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -99,38 +101,19 @@ function lastWords(running: number): string {
   return `waiting up to ${seconds} s for ${countText(running, 'request')}; a second signal stops at once.`;
 }
 
-/** Of no use to a model that draws, and but for the first to one that makes embeddings. */
-const CHAT_OPTIONS = [
-  'context-length',
-  'sampling-defaults',
-  'logprobs-mode',
-  'tool-call-parser',
-  'reasoning-parser',
-  'max-running-requests',
-  'max-total-tokens',
-  'prefill-chunk',
-  'disable-radix-cache',
-  'host-cache',
-  'storage-cache',
-  'storage-cache-size',
-  'queue-timeout',
-  'request-timeout',
-  'enable-custom-logit-processor',
-  'lora-paths',
-  'lora-dir',
-  'max-loras',
-  'max-lora-rank',
-  'enable-return-hidden-states',
-  'enable-return-routed-experts',
-] as const satisfies (keyof ServeOptions)[];
-
 function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {
-  const idle = CHAT_OPTIONS.find((name) => typed.has(name));
-  if (
-    idle !== undefined &&
-    models.every(({ kind }) => kind === 'image' || (kind === 'embedding' && idle !== 'context-length'))
-  ) {
-    throw new UsageError(`--${idle} is for language models, and there is none among these: leave it out`);
+  const kinds: readonly ModelKind[] = models.map(({ kind }) => kind ?? 'text');
+  const idle = Object.entries<Setting>({ ...LOADING, ...SHARING }).find(
+    ([name, setting]) =>
+      // The server itself holds image models to it.
+      name !== ('maxQueuedRequests' satisfies keyof typeof SHARING) &&
+      typed.has(flagName(name, setting)) &&
+      !kinds.some((kind) => setting.models?.includes(kind)),
+  );
+  if (idle) {
+    throw new UsageError(
+      `--${flagName(...idle)} is for language models, and there is none among these: leave it out`,
+    );
   }
   if (typed.has('revision') && models.length > 1) {
     throw new UsageError(

@@ -1,27 +1,15 @@
 // The options of an image model: what the library takes, by the names it takes it.
 
+import { IMAGE_MODEL } from '../options/image-model.ts';
+import { MODEL_SETTINGS } from '../options/model.ts';
+import { forModels } from '../options/setting.ts';
 import type { ImageModelOptions } from './image/image-model.ts';
-import { checkOptions, filledText, flag, oneOf, recordOf, type Rule } from './rules.ts';
-import { TEXT_MODEL_OPTIONS } from './text/text-rules.ts';
-
-const { model, revision, quantization, adapter, memoryBudget, safe, inline, sleepAfter } = TEXT_MODEL_OPTIONS;
+import { checkOptions, filledText, type Rule, rulesOf } from './rules.ts';
 
 const IMAGE_MODEL_OPTIONS: Record<keyof Required<ImageModelOptions>, Rule> = {
-  model,
-  revision,
-  quantization,
-  adapter,
-  memoryBudget,
-  safe,
-  inline,
-  sleepAfter,
-  backend: oneOf('auto', 'svc', 'generic'),
-  allF32: flag,
-  componentPaths: recordOf(filledText),
-  transformerWeightsPath: filledText,
-  pipelineClassName: filledText,
-  prepare: flag,
-  modelId: filledText,
+  model: filledText,
+  ...rulesOf(forModels(MODEL_SETTINGS, 'image')),
+  ...rulesOf(IMAGE_MODEL),
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds. */

@@ -17,7 +17,7 @@ import { openInWorker } from './session/worker-node.ts';
 import { modelName } from './text/defaults.ts';
 import { TEXT_MODELS } from './text/kind.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
-import { adapterRule } from './text/text-rules.ts';
+import { adapterRule } from './rules.ts';
 
 /**
  * Opens a language model from a folder or a hub id. Errors: bad_request (an option that is unknown or out of bounds),

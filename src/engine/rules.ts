@@ -124,6 +124,10 @@ function unknownMember(path: string, member: string, rules: Rules, name: string)
   return bad(path, `is nothing that ${name} knows: ${remedy}`);
 }
 
+/** Part of an adapter's name, or its index. */
+export const adapterRule: Rule = (value, name) =>
+  typeof value === 'string' ? filledText(value, name) : whole(0, 99)(value, name);
+
 /** The rule of a setting's values. */
 export function ruleOf(kind: Kind): Rule {
   switch (kind.type) {
@@ -143,6 +147,8 @@ export function ruleOf(kind: Kind): Rule {
       return bytes;
     case 'duration':
       return whole(1, LIMITS.timeout);
+    case 'adapter':
+      return adapterRule;
     case 'tokenId':
       return whole(0, 2 ** 32 - 1);
     case 'list':

@@ -19,6 +19,7 @@ export const SAMPLING = {
     modelKey: 'temperature',
     by: 'kernels/sample.ts',
     in: ALL,
+    flag: { group: 'Conversation', otherwise: "the model's" },
   },
   topP: {
     kind: { type: 'number', above: 0, max: 1 },
@@ -61,6 +62,7 @@ export const SAMPLING = {
     help: 'The same seed gives the same text; each choice draws its own.',
     by: 'engine/text/request.ts',
     in: OPENAI,
+    flag: { group: 'Conversation', otherwise: 'random' },
     stricter: 'at most 2^53 - 1 either way',
   },
   frequencyPenalty: {

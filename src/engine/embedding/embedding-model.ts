@@ -2,21 +2,13 @@
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Quantization } from '../session/open-event.ts';
-import type { TextModelOptions } from '../text/text-model.ts';
+import type { MODEL_SETTINGS } from '../../options/model.ts';
+import type { ForModels, SettingValues } from '../../options/setting.ts';
 
-export type EmbeddingModelOptions = Pick<
-  TextModelOptions,
-  | 'model'
-  | 'revision'
-  | 'quantization'
-  | 'adapter'
-  | 'memoryBudget'
-  | 'contextLength'
-  | 'maxQueuedRequests'
-  | 'safe'
-  | 'inline'
-  | 'sleepAfter'
->;
+export interface EmbeddingModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'embedding'>> {
+  /** Folder, or hub id. */
+  model: string;
+}
 
 export interface EmbeddingRequest {
   /** Up to 2048 texts, or lists of token ids, which are taken as they are. */

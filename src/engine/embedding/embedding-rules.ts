@@ -2,34 +2,14 @@
 
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
-import { checkOptions, listOf, refuse, whole, type Rule } from '../rules.ts';
-import { TEXT_MODEL_OPTIONS } from '../text/text-rules.ts';
+import { MODEL_SETTINGS } from '../../options/model.ts';
+import { forModels } from '../../options/setting.ts';
+import { checkOptions, filledText, listOf, refuse, rulesOf, whole, type Rule } from '../rules.ts';
 import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';
 
-const {
-  model,
-  revision,
-  quantization,
-  adapter,
-  memoryBudget,
-  contextLength,
-  maxQueuedRequests,
-  safe,
-  inline,
-  sleepAfter,
-} = TEXT_MODEL_OPTIONS;
-
 const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rule> = {
-  model,
-  revision,
-  quantization,
-  adapter,
-  memoryBudget,
-  contextLength,
-  maxQueuedRequests,
-  safe,
-  inline,
-  sleepAfter,
+  model: filledText,
+  ...rulesOf(forModels(MODEL_SETTINGS, 'embedding')),
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds. */

@@ -3,6 +3,10 @@
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Pixels } from '../../files/image/image.ts';
+import type { IMAGE_MODEL } from '../../options/image-model.ts';
+import type { IMAGE_SAMPLING } from '../../options/image-request.ts';
+import type { MODEL_SETTINGS } from '../../options/model.ts';
+import type { ForModels, SettingValues } from '../../options/setting.ts';
 import type { Quantization } from '../session/open-event.ts';
 
 export type { Pixels };
@@ -10,69 +14,21 @@ export type { Pixels };
 /** `svc`: tuned kernels; `generic`: plain f32 kernels; `auto`: `svc`, which runs every pipeline and call argument that `generic` runs. */
 export type Backend = 'auto' | 'svc' | 'generic';
 
-export interface ImageModelOptions {
+export interface ImageModelOptions
+  extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'image'>>, SettingValues<typeof IMAGE_MODEL> {
   /** Folder, or hub id. */
   model: string;
-  revision?: string;
-  quantization?: Quantization;
-  /** Part of an adapter's name, or its index in `adapters()`. */
-  adapter?: string | number;
-  /** Bytes for weights and activations together. */
-  memoryBudget?: number;
-  safe?: boolean;
-  inline?: boolean;
-  /** Milliseconds without a request after which it leaves the device; the next one opens it again. Left out: it stays. */
-  sleepAfter?: number;
-  backend?: Backend;
-  /** Weights and activations in f32 throughout. */
-  allF32?: boolean;
-  /** Component of model_index.json → folder or hub id that replaces it. */
-  componentPaths?: Readonly<Record<string, string>>;
-  /** Weights of the denoiser: a .safetensors file or a folder. */
-  transformerWeightsPath?: string;
-  /** Replaces the pipeline class that model_index.json names. */
-  pipelineClassName?: string;
-  /** Kernels for an image of the model's own size are compiled while it opens. */
-  prepare?: boolean;
-  /** Picks the family where neither the folder nor model_index.json does. */
-  modelId?: string;
 }
 
 /** Left out: the model's own value, then the contract's (50 steps, guidance 7.5). */
-export interface ImageRequest {
+export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   prompt: string;
-  negativePrompt?: string;
-  /** Pixels; multiples of what the model asks for (`info.sizeMultiple`). */
-  width?: number;
-  height?: number;
-  /** 1 to 1000. */
-  steps?: number;
-  /** Classifier-free guidance, finite and at least 0; 1 and below: no unconditional pass (Z-Image: 0). */
-  guidance?: number;
-  /** 0 to 1: how far the guided prediction keeps the conditional one's spread. */
-  guidanceRescale?: number;
   /** Sample i uses seed + i. */
   seed: number;
-  /** Images of this prompt. */
-  samples?: number;
-  /** Whose random stream makes the noise: torch's generator of the CPU or of CUDA. */
-  generatorDevice?: 'cpu' | 'cuda';
-  /** Name of a schedule (`info.schedulers`); left out: the checkpoint's. */
-  scheduler?: string;
-  /** CLIP layers left out at the end. */
-  clipSkip?: number;
-  /** Z-Image: tokens of a prompt that are read; left out: 512. */
-  maxSequenceLength?: number;
-  /** Flow models: shift of the noise schedule, a constant; left out: the checkpoint's. */
-  flowShift?: number;
   /** Image-to-image: where to start from, scaled to the output's size. */
   image?: Pixels;
-  /** (0, 1]: share of the steps that are taken from `image`. */
-  strength?: number;
   /** Inpainting: white is drawn anew. */
   mask?: Pixels;
-  /** Encode and decode in strips: the same image in less memory. */
-  tiling?: boolean;
   /** At most so many previews of each image, evenly over the steps that are taken; Infinity: of every step but the last. */
   previews?: number;
   /** Call arguments of the diffusers pipeline, under diffusers' names. */

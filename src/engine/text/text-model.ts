@@ -4,6 +4,8 @@
 import type { ErrorCode } from '../../files/error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Quantization } from '../session/open-event.ts';
+import type { MODEL_SETTINGS } from '../../options/model.ts';
+import type { ForModels, SettingValues } from '../../options/setting.ts';
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
 
 export type * from './text-request.ts';
@@ -92,61 +94,9 @@ export type TextEvent =
       };
     };
 
-export interface TextModelOptions {
+export interface TextModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'text'>> {
   /** Folder, or hub id. */
   model: string;
-  revision?: string;
-  quantization?: Quantization;
-  /** Part of an adapter's name, or its index in `adapters()`. */
-  adapter?: string | number;
-  /** Bytes for weights, KV pages and arena together. */
-  memoryBudget?: number;
-  /** Tokens; left out: the model's own, shortened where memory asks for it. */
-  contextLength?: number;
-  maxRunningRequests?: number;
-  maxQueuedRequests?: number;
-  /** Tokens that the KV cache holds for all requests together; left out: what the memory budget leaves. */
-  maxTotalTokens?: number;
-  /** Prompt tokens of one step. */
-  prefillChunk?: number;
-  /** false: no request uses what another computed. Left out: true. */
-  prefixCache?: boolean;
-  /** Bytes of host memory for pages that the device has no room for; left out: none. */
-  hostCache?: number;
-  /** Keeps pages beyond the program's end: `file`, a folder, or a redis:// address. */
-  storageCache?: string;
-  /** Bytes that files of pages may take; left out: 10 GB. Each open model counts its own, in one folder too. */
-  storageCacheBytes?: number;
-  /** Milliseconds that a request may wait for a place, and may take in all; left out: any. */
-  queueTimeout?: number;
-  totalTimeout?: number;
-  /** LoRA adapters to begin with, NAME=PATH or a path whose last segment is the name. Requests may name them, and their folders. */
-  loraPaths?: string[];
-  /** Folder whose adapters requests may name. */
-  loraDir?: string;
-  /** Adapters loaded at once; left out: 8. */
-  maxLoras?: number;
-  /** Largest rank of an adapter; left out: 64. */
-  maxLoraRank?: number;
-  /** Requests may ask for hidden states, for the experts that ran. */
-  enableHiddenStates?: boolean;
-  enableRoutedExperts?: boolean;
-  /** `contract`: generation_config.json is not read. */
-  samplingDefaults?: 'model' | 'contract';
-  /** How the model writes tool calls, by the format's name, or `none`; left out: its chat template says. */
-  toolCallParser?: string;
-  /** The same for its reasoning. */
-  reasoningParser?: string;
-  /** Log probabilities of what the model says (raw), or of what is sampled from. Left out: raw. */
-  logprobsMode?: 'raw' | 'processed';
-  /** Requests may bring functions of their own in WGSL; all kernels then run with bounds checks. */
-  customLogitProcessors?: boolean;
-  /** Validation and bounds checks of the GPU layer on. */
-  safe?: boolean;
-  /** Run in the caller's thread instead of a worker. */
-  inline?: boolean;
-  /** Milliseconds without a request after which the model leaves the device; the next one opens it again. Left out: it stays. */
-  sleepAfter?: number;
 }
 
 export interface TextModelInfo {

@@ -3,10 +3,11 @@
 import { EngineError } from '../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
 import { LIMITS } from '../../options/limits.ts';
+import { MODEL_SETTINGS } from '../../options/model.ts';
+import { forModels } from '../../options/setting.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import {
   anything,
-  bytes,
   checkOptions,
   filledText,
   flag,
@@ -41,41 +42,10 @@ const milliseconds = whole(1, LIMITS.timeout);
 /** A rule for each member that the type names. */
 type RulesOf<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]-?: Rule };
 
-/** A part of an adapter's name, or its number. */
-export const adapterRule: Rule = (value, name) =>
-  typeof value === 'string' ? filledText(value, name) : whole(0, 99)(value, name);
-
 export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   model: filledText,
-  revision: filledText,
-  quantization: oneOf('none', 'int8', 'int4', 'auto'),
-  adapter: adapterRule,
-  memoryBudget: bytes,
-  contextLength: whole(1, 2 ** 31 - 1),
-  maxRunningRequests: whole(1, LIMITS.runningRequests),
-  maxQueuedRequests: whole(0),
-  maxTotalTokens: whole(LIMITS.leastTotalTokens),
-  prefillChunk: whole(LIMITS.prefillChunk.least, LIMITS.prefillChunk.most),
-  prefixCache: flag,
-  hostCache: bytes,
+  ...rulesOf(forModels(MODEL_SETTINGS, 'text')),
   storageCache: storagePlace,
-  storageCacheBytes: bytes,
-  queueTimeout: milliseconds,
-  totalTimeout: milliseconds,
-  loraPaths: listOf(filledText),
-  loraDir: filledText,
-  maxLoras: whole(1, LIMITS.adapters),
-  maxLoraRank: whole(1, LIMITS.adapterRank),
-  enableHiddenStates: flag,
-  enableRoutedExperts: flag,
-  samplingDefaults: oneOf('model', 'contract'),
-  toolCallParser: filledText,
-  reasoningParser: filledText,
-  logprobsMode: oneOf('raw', 'processed'),
-  customLogitProcessors: flag,
-  safe: flag,
-  inline: flag,
-  sleepAfter: milliseconds,
 };
 
 const orNull =

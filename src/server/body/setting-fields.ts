@@ -42,17 +42,25 @@ function taken(settings: Settings, face: Interface): [name: string, setting: Set
   return Object.entries(settings).filter(([, setting]) => setting.in?.includes(face));
 }
 
-function fieldOf({ kind, help, by, default: fallback, modelKey, stricter }: Setting): Field<'honoured'> {
+function fieldOf(setting: Setting): Field<'honoured'> {
+  const { kind, help, by, default: fallback, stricter } = setting;
+  const inWords = defaultText(setting);
   return {
     status: 'honoured',
     help,
     schema: anySchemaOf(kind),
     default: fallback,
     neutral: [],
-    ...(modelKey !== undefined && { defaultText: `the model's, else ${String(fallback)}` }),
+    ...(inWords !== undefined && { defaultText: inWords }),
     ...(by !== undefined && { by }),
     ...(stricter !== undefined && { stricter }),
   };
+}
+
+/** The default in words, where the model or chance has a say. */
+function defaultText({ default: fallback, modelKey, isOfModel, flag }: Setting): string | undefined {
+  if (modelKey !== undefined || isOfModel) return `the model's, else ${String(fallback)}`;
+  return fallback === undefined ? flag?.otherwise : undefined;
 }
 
 /** The schema of a kind's values as requests send them. */
@@ -71,8 +79,9 @@ function anySchemaOf(kind: Kind): z.ZodType {
       return z.int().min(1);
     case 'boolean':
       return z.boolean();
+    case 'adapter':
     case 'text':
-      return kind.isEmpty ? z.string() : z.string().min(1);
+      return kind.type === 'text' && kind.isEmpty ? z.string() : z.string().min(1);
     case 'choice':
       return z.enum(kind.choices as [string, ...string[]]);
     case 'tokenId':

@@ -11,6 +11,8 @@ import {
   sameProportions,
 } from '../../index.ts';
 import { RequestError } from '../errors.ts';
+import { IMAGE_SAMPLING } from '../../options/image-request.ts';
+import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
 
@@ -20,19 +22,10 @@ export async function toImageRequests(
 ): Promise<[ImageRequest, ...ImageRequest[]]> {
   const { seed = randomInt(2 ** 32), n } = body;
   const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
+  const { samples: _, ...drawn } = settingsIn(body, IMAGE_SAMPLING, 'images');
   const common = withoutMissing({
     prompt: body.prompt,
-    negativePrompt: body.negative_prompt,
-    steps: body.num_inference_steps,
-    guidance: body.guidance_scale,
-    guidanceRescale: body.guidance_rescale,
-    generatorDevice: body.generator_device,
-    scheduler: body.scheduler,
-    clipSkip: body.clip_skip,
-    strength: body.strength,
-    maxSequenceLength: body.max_sequence_length,
-    flowShift: body.flow_shift,
-    tiling: body.vae_tiling,
+    ...drawn,
     kwargs,
     ...sizeAsked(body),
     ...(await readSources(body)),
@@ -98,18 +91,9 @@ export function checkCount({ samples }: ResolvedImageRequest): void {
   );
 }
 
-const FIELD_NAMES: Partial<Record<string, keyof ImageBody>> = {
-  negativePrompt: 'negative_prompt',
-  steps: 'num_inference_steps',
-  guidance: 'guidance_scale',
-  guidanceRescale: 'guidance_rescale',
-  generatorDevice: 'generator_device',
-  clipSkip: 'clip_skip',
-  samples: 'n',
-  tiling: 'vae_tiling',
-  maxSequenceLength: 'max_sequence_length',
-  flowShift: 'flow_shift',
-};
+const FIELD_NAMES = Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')) as Partial<
+  Record<string, keyof ImageBody>
+>;
 
 /** Call arguments that diffusers calls otherwise than the fields of a request. */
 const KWARGS_NAMES: Partial<Record<string, string>> = { samples: 'num_images_per_prompt' };

@@ -1,16 +1,11 @@
 // The fields of a request for pictures: OpenAI's, and those of SGLang and this project beside them.
 
 import { z } from 'zod';
-import { DEFAULTS, LIMITS, IMAGE_FORMATS } from '../../index.ts';
+import { IMAGE_FORMATS } from '../../index.ts';
+import { IMAGE_SAMPLING } from '../../options/image-request.ts';
+import { fieldsOf } from '../body/setting-fields.ts';
 import { list, record } from '../body/bounded.ts';
-import {
-  type FieldTable,
-  honoured,
-  honouredSchema,
-  neutralOnly,
-  noEffect,
-  sampling,
-} from '../body/fields.ts';
+import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
 
 /** Of one request. */
 export const MOST_PICTURES = 10;
@@ -20,7 +15,7 @@ const MOST_PREVIEWS = 3;
 export const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
 const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
 
-const pixels = z.int().min(8).max(LIMITS.side);
+const { n: _n, width, height, strength, ...others } = fieldsOf(IMAGE_SAMPLING, 'images');
 const seed = z
   .int()
   .min(0)
@@ -44,41 +39,13 @@ export const IMAGE_FIELDS = {
     'Width x height, as "512x512"; "auto" is the model\'s own, or that of the picture it starts from.',
     'auto',
   ),
-  width: honoured(pixels, 'Pixels, in place of size.'),
-  height: honoured(pixels, 'Pixels, in place of size.'),
-  negative_prompt: honoured(z.string(), "What not to draw; left out, the model's own."),
-  num_inference_steps: sampling(
-    z.int().min(1).max(LIMITS.steps),
-    'Denoising steps; more take longer.',
-    DEFAULTS.steps,
-  ),
-  guidance_scale: sampling(
-    z.number().min(0).max(LIMITS.guidance),
-    'Classifier-free guidance; higher follows the prompt more closely.',
-    DEFAULTS.guidance,
-  ),
-  guidance_rescale: honoured(
-    z.number().min(0).max(1),
-    "How far a guided prediction keeps the conditional one's spread.",
-    0,
-  ),
+  width: { ...width, help: 'Pixels, in place of size.' },
+  height: { ...height, help: 'Pixels, in place of size.' },
+  ...others,
   seed: honoured(
     z.union([seed, list(seed, MOST_PICTURES).min(1)]),
     'The same seed draws the same picture; picture i uses seed + i, or entry i of a list. Left out, drawn at random and told.',
   ),
-  generator_device: honoured(
-    z.enum(['cpu', 'cuda']),
-    "Whose random stream makes the noise: torch's of the CPU or of CUDA.",
-    'cpu',
-  ),
-  scheduler: honoured(
-    z.string().min(1),
-    "Noise schedule; left out, the model's own. GET /v1/models lists them.",
-  ),
-  clip_skip: honoured(z.int().min(0), 'Layers left out at the end of a CLIP text encoder.', 0),
-  max_sequence_length: honoured(z.int().min(1), 'Z-Image: tokens of the prompt that are read.', 512),
-  flow_shift: honoured(z.number().gt(0), "Z-Image: shift of the noise schedule; left out, the model's own."),
-  vae_tiling: honoured(z.boolean(), 'Encode and decode in strips: the same picture in less memory.', false),
   diffusers_kwargs: honoured(
     kwargs,
     'Call arguments of the diffusers pipeline, under its names; the fields here come first.',
@@ -121,10 +88,10 @@ export const EDIT_FIELDS = {
     upload,
     'Picture of the same proportions, drawn anew where it is transparent, or white where nothing of it is.',
   ),
-  strength: honoured(
-    z.number().gt(0).max(1),
-    'Share of the steps taken from the picture: higher keeps less; left out, 0.8, or 1 with a mask.',
-  ),
+  strength: {
+    ...strength,
+    help: 'Share of the steps taken from the image: higher keeps less; left out, 0.8, or 1 with a mask.',
+  },
   input_fidelity: neutralOnly('How close to stay to the picture; strength says it.', 'low'),
 } satisfies FieldTable;
 

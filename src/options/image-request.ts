@@ -1,0 +1,139 @@
+// The settings of a request for images. How each is honoured depends on the pipeline, whose own rules check what the bounds here let pass.
+
+import { DEFAULTS, LIMITS } from './limits.ts';
+import type { Settings } from './setting.ts';
+
+const SAMPLING = 'Sampling';
+const INPUT = 'Starting from an image';
+
+const IMAGES = ['images'] as const;
+
+export const IMAGE_SAMPLING = {
+  negativePrompt: {
+    kind: { type: 'text', isEmpty: true },
+    help: 'What not to draw.',
+    in: IMAGES,
+    flag: {
+      group: SAMPLING,
+      otherwise: "the model's own, or empty",
+      elsewhere: ['negative', 'neg-prompt'],
+    },
+  },
+  steps: {
+    kind: { type: 'integer', min: 1, max: LIMITS.steps },
+    help: 'Denoising steps; more take longer and are usually better.',
+    default: DEFAULTS.steps,
+    isOfModel: true,
+    in: IMAGES,
+    field: 'num_inference_steps',
+    flag: {
+      name: 'num-inference-steps',
+      group: SAMPLING,
+      otherwise: `${DEFAULTS.steps}, or the model's own`,
+      elsewhere: ['steps', 'sampling-steps', 'sample-steps', 'ddim-steps', 'num-steps', 'n-steps'],
+    },
+  },
+  guidance: {
+    kind: { type: 'number', min: 0, max: LIMITS.guidance },
+    help: 'Classifier-free guidance; higher follows the prompt more closely.',
+    default: DEFAULTS.guidance,
+    isOfModel: true,
+    in: IMAGES,
+    field: 'guidance_scale',
+    flag: {
+      name: 'guidance-scale',
+      group: SAMPLING,
+      otherwise: `${DEFAULTS.guidance}, or the model's own`,
+      elsewhere: ['cfg-scale', 'cfg', 'guidance', 'scale', 'true-cfg-scale'],
+    },
+  },
+  height: {
+    kind: { type: 'integer', min: 8, max: LIMITS.side },
+    help: 'Pixels.',
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: "the model's own", elsewhere: ['H'] },
+  },
+  width: {
+    kind: { type: 'integer', min: 8, max: LIMITS.side },
+    help: 'Pixels.',
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: "the model's own", elsewhere: ['W', 'size', 'resolution'] },
+  },
+  samples: {
+    kind: { type: 'integer', min: 1, max: LIMITS.samples },
+    help: 'Images of each prompt.',
+    in: IMAGES,
+    field: 'n',
+    flag: {
+      name: 'num-samples',
+      group: SAMPLING,
+      otherwise: '1',
+      aliases: ['num-outputs-per-prompt'],
+      elsewhere: ['n', 'b', 'batch-size', 'batch-count', 'n-iter', 'num-images', 'num-images-per-prompt'],
+    },
+  },
+  /** A name of `info.schedulers`. */
+  scheduler: {
+    kind: { type: 'text' },
+    help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler, or as other programs spell it (dpmpp_2m, Euler a); a name that is none lists them.',
+    in: IMAGES,
+    flag: {
+      group: SAMPLING,
+      value: 'name',
+      otherwise: "the model's own",
+      elsewhere: ['sampler', 'sampler-name', 'sampling-method', 'sample-method'],
+    },
+  },
+  generatorDevice: {
+    kind: { type: 'choice', choices: ['cpu', 'cuda'] },
+    help: "Whose random stream makes the noise: torch's generator of the CPU or of CUDA, the same on any GPU.",
+    default: 'cpu',
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: 'cpu' },
+  },
+  clipSkip: {
+    kind: { type: 'integer', min: 0 },
+    help: 'Layers left out at the end of a CLIP text encoder, as diffusers counts: what other programs call clip skip 2 is 1.',
+    default: 0,
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: '0', elsewhere: ['clip-stop-at-last-layers'] },
+  },
+  guidanceRescale: {
+    kind: { type: 'number', min: 0, max: 1 },
+    help: "How far a guided prediction keeps the conditional one's spread.",
+    default: 0,
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: '0' },
+  },
+  maxSequenceLength: {
+    kind: { type: 'integer', min: 1 },
+    help: 'Tokens of a prompt that Z-Image reads.',
+    default: 512,
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: '512' },
+  },
+  flowShift: {
+    kind: { type: 'number', above: 0 },
+    help: 'Shift of the noise schedule of Z-Image.',
+    in: IMAGES,
+    flag: { group: SAMPLING, otherwise: "the model's own" },
+  },
+  strength: {
+    kind: { type: 'number', above: 0, max: 1 },
+    help: 'Share of the steps taken from it: higher keeps less.',
+    in: IMAGES,
+    flag: {
+      group: INPUT,
+      otherwise: '0.8, with a mask 1',
+      elsewhere: ['denoise', 'denoising-strength'],
+    },
+  },
+  tiling: {
+    kind: { type: 'boolean' },
+    help: 'Encode and decode in strips: the same image in less memory.',
+    default: false,
+    in: IMAGES,
+    field: 'vae_tiling',
+    flag: { name: 'vae-tiling', group: 'Performance', otherwise: 'false' },
+  },
+} as const satisfies Settings;

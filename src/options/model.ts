@@ -1,0 +1,230 @@
+// The settings that models are opened with: how weights are loaded, where they run, and how requests share the device.
+
+import { DEFAULTS, LIMITS } from './limits.ts';
+import type { ModelKind, Settings } from './setting.ts';
+
+const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
+const TOKENS = ['text', 'embedding'] as const satisfies ModelKind[];
+const TEXT = ['text'] as const satisfies ModelKind[];
+
+/** Of a single user too. */
+export const LOADING = {
+  revision: {
+    kind: { type: 'text' },
+    help: 'Branch, tag or commit on the hub.',
+    models: ALL,
+    flag: { group: 'Model', value: 'name', otherwise: "the hub's own" },
+  },
+  quantization: {
+    kind: { type: 'choice', choices: ['none', 'int8', 'int4', 'auto'] },
+    help: 'Weights as stored, or packed smaller while loading; auto takes the largest that fits the budget.',
+    default: 'none',
+    models: ALL,
+    flag: { group: 'Model' },
+  },
+  /** Left out: the model's own, shortened where memory asks for it. */
+  contextLength: {
+    kind: { type: 'integer', min: 1, max: 2 ** 31 - 1 },
+    help: 'Tokens of prompt and answer together.',
+    models: TOKENS,
+    flag: {
+      group: 'Model',
+      otherwise: "the model's, shortened to fit memory",
+      elsewhere: ['ctx-size', 'c', 'num-ctx', 'max-model-len'],
+    },
+  },
+  samplingDefaults: {
+    kind: { type: 'choice', choices: ['model', 'contract'] },
+    help: 'Where temperature and the like come from: generation_config.json first, or never.',
+    default: 'model',
+    models: TEXT,
+    flag: { group: 'Model' },
+  },
+  logprobsMode: {
+    kind: { type: 'choice', choices: ['raw', 'processed'] },
+    help: 'Log probabilities are those of the model, or of what is sampled from: after penalties, masks and temperature.',
+    default: 'raw',
+    models: TEXT,
+    flag: { group: 'Model' },
+  },
+  toolCallParser: {
+    kind: { type: 'text' },
+    help: 'How the model writes tool calls: hermes, llama3, mistral …, or none; a wrong name lists them all.',
+    models: TEXT,
+    flag: { group: 'Model', value: 'format', otherwise: 'what its chat template shows' },
+  },
+  reasoningParser: {
+    kind: { type: 'text' },
+    help: 'How it marks its reasoning: think, deepseek_r1, mistral …, or none.',
+    models: TEXT,
+    flag: { group: 'Model', value: 'format', otherwise: 'what its chat template shows' },
+  },
+  adapter: {
+    kind: { type: 'adapter' },
+    help: 'Part of an adapter name, or its number in `npx svc-engine doctor`.',
+    models: ALL,
+    flag: { group: 'Device', value: 'name|n', otherwise: 'the fastest' },
+  },
+  /** Bytes. */
+  memoryBudget: {
+    kind: { type: 'bytes' },
+    help: 'Memory of each model for weights, cache and scratch together.',
+    models: ALL,
+    flag: {
+      group: 'Device',
+      otherwise: 'a share of free memory on software adapters, else what the GPU gives',
+      elsewhere: ['mem-fraction-static', 'gpu-memory-utilization'],
+    },
+  },
+  safe: {
+    kind: { type: 'boolean' },
+    help: "The GPU layer's validation and bounds checks on; slower.",
+    models: ALL,
+    flag: { group: 'Device', otherwise: 'off' },
+  },
+} as const satisfies Settings;
+
+/** Of a server with many users. */
+export const SHARING = {
+  maxRunningRequests: {
+    kind: { type: 'integer', min: 1, max: LIMITS.runningRequests },
+    help: 'Requests computed together.',
+    default: DEFAULTS.runningRequests,
+    models: TEXT,
+    flag: { group: 'Batching', elsewhere: ['max-num-seqs', 'parallel', 'np'] },
+  },
+  maxQueuedRequests: {
+    kind: { type: 'integer', min: 0 },
+    help: 'Requests that may wait for a model; more get 429.',
+    default: DEFAULTS.queuedRequests,
+    models: TOKENS,
+    flag: { group: 'Batching' },
+  },
+  /** Left out: as many as the memory budget leaves room for. */
+  maxTotalTokens: {
+    kind: { type: 'integer', min: LIMITS.leastTotalTokens },
+    help: 'Tokens that the KV cache holds for all requests together.',
+    models: TEXT,
+    flag: { group: 'Batching', otherwise: 'what the memory budget leaves' },
+  },
+  prefillChunk: {
+    kind: { type: 'integer', min: LIMITS.prefillChunk.least, max: LIMITS.prefillChunk.most },
+    help: 'Prompt tokens computed in one step.',
+    models: TEXT,
+    flag: {
+      group: 'Batching',
+      otherwise: 'chosen for the adapter',
+      elsewhere: ['chunked-prefill-size', 'max-num-batched-tokens', 'ubatch-size'],
+    },
+  },
+  /** false: no request uses what another computed. Left out: true. */
+  prefixCache: {
+    kind: { type: 'boolean' },
+    help: 'No request uses what was computed for another.',
+    models: TEXT,
+    flag: { name: 'disable-radix-cache', group: 'Batching', otherwise: 'off', negates: true },
+  },
+  /** Bytes. */
+  hostCache: {
+    kind: { type: 'bytes' },
+    help: 'Host memory for prompts that the KV cache has no room for.',
+    models: TEXT,
+    flag: { group: 'Batching', otherwise: 'none', elsewhere: ['hicache-size'] },
+  },
+  /** `file`, a folder, or a redis:// address. */
+  storageCache: {
+    kind: { type: 'text' },
+    help: "Keeps prompts beyond the program's end: in files, or in Redis or Valkey (needs the package ioredis).",
+    models: TEXT,
+    flag: { group: 'Batching', value: 'file|folder|redis://...', otherwise: 'none' },
+  },
+  /** Bytes; each open model counts its own, in one folder too. */
+  storageCacheBytes: {
+    kind: { type: 'bytes' },
+    help: 'Bytes that files of prompts may take, for each open model; needs --storage-cache.',
+    models: TEXT,
+    flag: {
+      name: 'storage-cache-size',
+      group: 'Batching',
+      otherwise: `${DEFAULTS.storedBytes / 1e9}GB`,
+    },
+  },
+  /** Milliseconds. */
+  queueTimeout: {
+    kind: { type: 'duration' },
+    help: 'How long a request may wait for a place; then it gets 503.',
+    models: TEXT,
+    flag: { group: 'Batching', otherwise: 'any time' },
+  },
+  /** Milliseconds. */
+  totalTimeout: {
+    kind: { type: 'duration' },
+    help: 'How long a request may take in all; then it gets 503, with what was said until then.',
+    models: TEXT,
+    flag: { name: 'request-timeout', group: 'Batching', otherwise: 'any time' },
+  },
+  /** Milliseconds without a request after which the model leaves the device; the next one opens it again. Left out: it stays. */
+  sleepAfter: {
+    kind: { type: 'duration' },
+    help: 'A model that nobody asks for so long leaves the device; its next request opens it again, and waits.',
+    models: ALL,
+    flag: { name: 'sleep-idle-seconds', group: 'Device', otherwise: 'models stay' },
+  },
+  customLogitProcessors: {
+    kind: { type: 'boolean' },
+    help: 'Requests may bring WGSL functions that change logits; kernels then run with bounds checks.',
+    models: TEXT,
+    flag: { name: 'enable-custom-logit-processor', group: 'Batching' },
+  },
+  /** NAME=PATH, or a path whose last segment is the name. Requests may name them, and their folders. */
+  loraPaths: {
+    kind: { type: 'list', of: { type: 'text' } },
+    help: 'LoRA adapters to load; a request names one by lora_path, or by model as base:name.',
+    models: TEXT,
+    flag: { group: 'Model', value: 'name=folder,...', otherwise: 'none' },
+  },
+  loraDir: {
+    kind: { type: 'text' },
+    help: 'Folder whose LoRA adapters requests may name; they are loaded when they are.',
+    models: TEXT,
+    flag: { group: 'Model', value: 'folder', otherwise: 'none' },
+  },
+  maxLoras: {
+    kind: { type: 'integer', min: 1, max: LIMITS.adapters },
+    help: 'LoRA adapters loaded at once.',
+    default: DEFAULTS.adapters,
+    models: TEXT,
+    flag: { group: 'Model' },
+  },
+  maxLoraRank: {
+    kind: { type: 'integer', min: 1, max: LIMITS.adapterRank },
+    help: 'Largest rank of a LoRA adapter.',
+    default: DEFAULTS.adapterRank,
+    models: TEXT,
+    flag: { group: 'Model' },
+  },
+  enableHiddenStates: {
+    kind: { type: 'boolean' },
+    help: 'Requests may ask for hidden states.',
+    models: TEXT,
+    flag: { name: 'enable-return-hidden-states', group: 'Batching', otherwise: 'off' },
+  },
+  enableRoutedExperts: {
+    kind: { type: 'boolean' },
+    help: 'Requests may ask which experts ran.',
+    models: TEXT,
+    flag: { name: 'enable-return-routed-experts', group: 'Batching', otherwise: 'off' },
+  },
+} as const satisfies Settings;
+
+/** Of programs alone. */
+export const PROGRAM = {
+  inline: {
+    kind: { type: 'boolean' },
+    help: "Run in the caller's thread instead of a worker.",
+    models: ALL,
+  },
+} as const satisfies Settings;
+
+/** Everything that models are opened with but their folder or id. */
+export const MODEL_SETTINGS = { ...LOADING, ...SHARING, ...PROGRAM };
