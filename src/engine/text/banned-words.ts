@@ -4,7 +4,7 @@
 
 import type { Trie } from '../../grammar/trie.ts';
 import type { Vocabulary } from '../../grammar/vocabulary.ts';
-import type { Bans } from './processors.ts';
+import type { Bans } from './bans.ts';
 
 /** What it gives begins the text of one choice, and bans the tokens that would complete a word. */
 export function bannedWords(words: readonly string[], vocabulary: Vocabulary, opens = true): () => Bans {

@@ -18,7 +18,8 @@ import type { Loaded } from './load.ts';
 import { mergeEvents } from './merge-events.ts';
 import { textMetrics, type MetricsSources } from './metrics.ts';
 import { prepareReply } from './prepare-reply.ts';
-import { createSequences, renderPrompt } from './request.ts';
+import { renderPrompt } from './prompt.ts';
+import { createSequences } from './request.ts';
 import type {
   LoraInfo,
   TextEvent,

@@ -7,7 +7,8 @@ import { grammarOfReply } from './output/reply-constraint.ts';
 import { planReply } from './output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { stopsOf } from './request-stops.ts';
-import { renderPrompt, type Reply, type RequestContext } from './request.ts';
+import { renderPrompt } from './prompt.ts';
+import type { Reply, RequestContext } from './request.ts';
 import type { TextRequest } from './text-model.ts';
 
 export interface PreparedReply {

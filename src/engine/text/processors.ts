@@ -4,6 +4,7 @@
 import { EngineError } from '../../files/error.ts';
 import { maskWords } from '../../kernels/logits-mask.ts';
 import { bannedWords } from './banned-words.ts';
+import type { Bans } from './bans.ts';
 import type { Constraint } from './constraint.ts';
 import type { Vocabulary } from '../../grammar/vocabulary.ts';
 import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
@@ -48,18 +49,6 @@ export function withProcessors(
       constraint,
       starts.map((start) => start()),
     );
-}
-
-/** Tokens that must not come next. */
-export interface Bans {
-  /** Takes away their bits. */
-  clear(into: Uint32Array): void;
-  has(id: number): boolean;
-  /** It bans texts, however they are spelled: what must lead to one is as good as banned. */
-  readonly bansTexts?: boolean;
-  accept(id: number): void;
-  /** The same text; both go on by themselves. */
-  fork(): Bans;
 }
 
 function banning(constraint: Constraint | null, bans: readonly Bans[]): Constraint {

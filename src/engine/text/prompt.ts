@@ -1,0 +1,86 @@
+// The prompt of a request as token ids: the chat template is rendered, texts are tokenized, and a conversation that is too long loses
+// its oldest turns if the request allows it.
+
+import { EngineError } from '../../files/error.ts';
+import { TemplateLimitError } from '../../files/template/jinja/meter.ts';
+import type { ChatRendering } from '../../files/template/template.ts';
+import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
+import { fitTurns } from './fitting.ts';
+import { LONG_TEXT } from './long-text.ts';
+import { beginsAfter, renderConversation, type Rendered } from './output/reply-start.ts';
+import { thinkingTags } from './output/thinking.ts';
+import type { RequestContext } from './request.ts';
+import type { ChatMessage, TextPrompt } from './text-model.ts';
+import { checkPrompt } from './text-rules.ts';
+
+/** Renders and tokenizes a prompt. Throws bad_request if it is not one. */
+export async function renderPrompt(
+  prompt: TextPrompt,
+  context: RequestContext,
+  signal?: AbortSignal,
+): Promise<Rendered & { ids: number[] }> {
+  checkPrompt(prompt);
+  const { tokenizer, vocabulary, output, contextLength } = context;
+  const thinking = thinkingTags(output);
+  if ('ids' in prompt) {
+    const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
+    if (bad !== undefined) {
+      throw new EngineError('bad_request', `token id ${bad} is outside the vocabulary of ${vocabulary}`, {
+        param: 'prompt',
+      });
+    }
+    const text = tokenizer.decode(prompt.ids, { skipSpecialTokens: false });
+    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking), said: '' };
+  }
+  if ('text' in prompt) {
+    const { text } = prompt;
+    const ids = await encode(text, 'prompt', context);
+    return { text, ids, begins: beginsAfter(text, thinking), said: '' };
+  }
+  const render = async (messages: ChatMessage[]) => {
+    const byTemplate = (rendering: ChatRendering) => renderChat(rendering, context, signal);
+    const rendered = await renderConversation({ ...prompt, messages }, byTemplate, thinking, output.tools);
+    return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
+  };
+  return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);
+}
+
+/** Renders a conversation; one that takes its template long is rendered in another thread, so that other requests need not wait. */
+function renderChat(
+  rendering: ChatRendering,
+  { template, longText }: RequestContext,
+  signal: AbortSignal | undefined,
+): string | Promise<string> {
+  try {
+    return template.render(rendering, { quick: longText !== null });
+  } catch (error) {
+    if (!(error instanceof TemplateLimitError) || longText === null) throw error;
+    return longText.render(template.portable(rendering), signal);
+  }
+}
+
+/** Throws bad_request for a token that the tokenizer has and the model has no row for. */
+function checkIds(ids: number[], vocabulary: number, from: 'messages' | 'prompt'): number[] {
+  const beyond = ids.find((id) => id >= vocabulary);
+  if (beyond === undefined) return ids;
+  throw new EngineError(
+    'bad_request',
+    `${from} has token ${beyond}, and the model has ${vocabulary}: the token was added to the tokenizer and not to the model, leave its text out`,
+    { param: from },
+  );
+}
+
+/** Tokenizes a text; a rendered conversation has its special tokens already. */
+async function encode(
+  text: string,
+  from: 'messages' | 'prompt',
+  { tokenizer, longText, vocabulary }: RequestContext,
+): Promise<number[]> {
+  assertLengths(text, from);
+  const addSpecialTokens = from === 'prompt';
+  const isLong = longText !== null && text.length > LONG_TEXT;
+  const encoding = isLong
+    ? longText.encode(text, addSpecialTokens)
+    : tokenizer.encode(text, { addSpecialTokens });
+  return checkIds(await encoding, vocabulary, from);
+}
