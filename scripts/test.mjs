@@ -13,6 +13,9 @@ import { installIfStale, root } from './setup/packages.mjs';
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
 
+/** Configurations of published models, where they lie beside the project. */
+const zoo = join(root, '../shared/data/zoo');
+
 /** Node scripts, each a check that prints only what is wrong; as many run beside each other as there are cores. */
 const checks = [
   ['format', [bin('oxfmt/bin/oxfmt'), '--check', ...rooms]],
@@ -22,6 +25,9 @@ const checks = [
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
+  existsSync(zoo)
+    ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
+    : ['zoo of published models (not there: skipped)', ['-e', '']],
 ];
 
 /** Runs alone: it watches how soon a server answers. */

@@ -85,7 +85,7 @@ async function headersOf(
   page: Declared['page'],
 ): Promise<Headers> {
   try {
-    const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
+    const checkpoint = await openCheckpoint(assumingWeights(folder, 'model.safetensors'), EMBEDDING_CLASSES);
     await checkpoint.close();
     return { tensors: checkpoint.tensors, source: 'headers' };
   } catch (error) {

@@ -18,13 +18,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   }
   if (names.includes('config.json')) return;
   if (!names.some((name) => SAFETENSORS.test(name))) refuseForeignWeights(path, names);
-  if (names.includes('adapter_config.json')) {
-    throw new EngineError(
-      'unsupported',
-      `${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on`,
-      { param: 'adapter_config.json' },
-    );
-  }
+  if (names.includes('adapter_config.json')) throw adapterFolder(path);
   throw new EngineError(
     'bad_checkpoint',
     `${path} has no config.json: give the folder of a whole checkpoint`,
@@ -35,9 +29,23 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
 }
 
 const SAFETENSORS = /\.safetensors(\.index\.json)?$/;
+/** Files of an adapter; and of weights of any format. */
+const ADAPTER = /^adapter_(config\.json$|model\.)/;
+const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf)(\.index\.json)?$/;
+
+function adapterFolder(path: string): EngineError {
+  return new EngineError(
+    'unsupported',
+    `${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on, with \`loraPaths\``,
+    { param: 'adapter_config.json' },
+  );
+}
 
 /** Throws for a folder whose weights are in another format, or missing. */
 export function refuseWeightFiles(path: string, names: readonly string[]): void {
+  const own = names.filter((name) => !ADAPTER.test(name));
+  // Trainers leave the config.json of the model beside an adapter.
+  if (own.length < names.length && !own.some((name) => WEIGHTS.test(name))) throw adapterFolder(path);
   if (names.some((name) => SAFETENSORS.test(name))) return;
   refuseForeignWeights(path, names);
   throw new EngineError(

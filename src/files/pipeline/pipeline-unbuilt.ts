@@ -17,7 +17,7 @@ export function refuseClass(path: string, className: string, index: Index, known
       : `; \`pipelineClassName\` ${alternative} draws with its components, and without what the class adds`;
   throw new EngineError(
     'unsupported',
-    `${path} is a ${className}, which ${purpose}: this version runs ${namesOf(known)}${remedy}`,
+    `${path} is ${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}, which ${purpose}: this version runs ${namesOf(known)}${remedy}`,
     { param: 'model' },
   );
 }

@@ -124,6 +124,12 @@ describe('other kinds of folder', () => {
       /^\/m is a diffusion pipeline .* `npx svc-engine generate --model-path \/m --prompt …` draws/,
     ],
     ['an adapter', files('adapter_config.json', 'adapter_model.safetensors'), 'unsupported', /is an adapter/],
+    [
+      'an adapter beside the config.json of its model',
+      files('adapter_config.json', 'adapter_model.bin', 'config.json'),
+      'unsupported',
+      /is an adapter/,
+    ],
     ['nothing', files('README.md'), 'bad_checkpoint', /no config\.json/],
     ['no weights', files('config.json'), 'bad_checkpoint', /no safetensors file/],
     [
