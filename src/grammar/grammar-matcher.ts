@@ -7,7 +7,7 @@ import type { PushdownAutomaton } from './pushdown-automaton.ts';
 import type { TokenMasks } from './token-mask.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** What all matchers of a grammar share. */
+/** Shared by all matchers of a grammar. */
 export interface MatcherParts {
   automaton: PushdownAutomaton;
   masks: TokenMasks;

@@ -18,7 +18,7 @@ export interface StackEntry {
   closure: Closure | null;
 }
 
-/** What remains to be matched. Symbols with equal keys are equal. */
+/** A part of the text that remains to be matched. Symbols with equal keys are equal. */
 export type StackSymbol =
   | { key: string; kind: 'bottom' }
   /** One of several stacks, all of which are below it. */
@@ -192,7 +192,7 @@ function groupedBySymbol(entries: Iterable<StackEntry>): Map<StackSymbol, StackE
   return groups;
 }
 
-/** The same state in another arena. */
+/** A copy of a state in another arena. */
 export function moveState(state: ParserState, to: StackArena): ParserState {
   const found = new Set(state.tops);
   for (const { symbol, below } of found) {

@@ -16,7 +16,7 @@ export interface LexemeMask {
   id: number;
   /** Bits of the tokens that stay within the lexeme; null: they are few. */
   bits: Uint32Array | null;
-  /** Those tokens, where they are few. */
+  /** The tokens that stay within the lexeme, where they are few. */
   tokens: Int32Array;
   /** Positions (see TrieTraversal) where the lexeme may be complete and some token continues. */
   exits: Int32Array;

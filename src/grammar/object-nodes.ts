@@ -7,7 +7,7 @@ import type { LexemeTable } from './lexeme-table.ts';
 import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
 import { wordsDfa } from './word-dfa.ts';
 
-/** What the nodes consist of. */
+/** The parts of the compiler that build nodes. */
 export interface NodeParts {
   lexemes: LexemeTable;
   limits: Limits;

@@ -105,7 +105,7 @@ export class PushdownAutomaton {
     return this.#expansion.isSet(node);
   }
 
-  /** What a byte makes of one stack. */
+  /** The closure of one stack after a byte. */
   #take(top: StackEntry, byte: number): Closure {
     const { symbol, arena } = top;
     const below = top.below!;

@@ -1,14 +1,14 @@
-// A regular expression as Python and Rust write it, as the engine reads it: by JavaScript's rules. What means something else there
-// is translated; what only one of them has would be enforced as another expression without a word, and is refused.
+// Translates regular expressions of Python and Rust to JavaScript's syntax. Constructs with another meaning there are translated;
+// constructs that only one of the languages has are refused, since they would silently match other texts.
 
-/** Throws the error that the expression's place gets. */
+/** Throws an error that begins with the place of the expression. */
 export type Refuse = (what: string) => never;
 
 const PARTS = /\\b\{|\\.|\[(?<not>\^?)(?<bracket>\]?)(?<members>(?:\\.|[^\]\\])*)\]|\{,(?=\d+\})|\./gsu;
-/** Rust nests classes and computes with them, Python takes these for characters. */
+/** Set operations and nested classes in Rust; literals in Python. */
 const SET_SYNTAX = /\[|&&|--|~~/;
 
-/** A point stands for all but line feeds; with `isAll` for all there is. */
+/** A dot matches all characters but line feeds; with `isAll` all characters. */
 export function fromPython(pattern: string, refuse: Refuse, isAll = false): string {
   const dot = isAll ? '[^]' : '[^\\n]';
   return pattern.replace(PARTS, (part: string, ...rest: unknown[]) => {

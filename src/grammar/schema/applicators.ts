@@ -1,31 +1,31 @@
-// The keywords of one subschema that apply others to the same value: references, allOf, anyOf, oneOf, not, if, dependentSchemas.
-// Each is a choice between options; where unevaluated* asks, an option also says whose annotations count.
+// The applicators of one subschema that apply other schemas to the same value: references, allOf, anyOf, oneOf, not, if, dependentSchemas.
+// Each is a choice between options. For unevaluatedItems and unevaluatedProperties an option also tells whose annotations count.
 
-import { describe, isObject } from './document.ts';
 import type { Context } from './context.ts';
 import { ANY_OBJECT } from './object-shape.ts';
-import type { Reader } from './keyword-reader.ts';
+import type { KeywordReader } from './keyword-reader.ts';
 import { ANY_SHAPE, NO_SHAPE } from './shape.ts';
+import { describe, isObject } from './schema-value.ts';
 import { ANY, NONE, type Term } from './term.ts';
 
 export interface Option {
-  /** Schemas that hold; they annotate. */
+  /** Terms that hold, and whose annotations count. */
   readonly of: readonly Term[];
-  /** What holds beside them, without annotations. */
+  /** A further term that holds, without annotations. */
   readonly where: Term;
 }
 
 export interface Applicator {
   readonly keyword: string;
-  /** Any of them may hold. Two may hold at once only where one then has seen all that the other has. */
+  /** At least one holds. Two may hold at once only if one of them then evaluates all that the other does. */
   readonly options: readonly Option[];
 }
 
-/** Branches of an anyOf whose annotations matter: each set of them is an option. */
+/** Most branches of an anyOf whose annotations count; each subset of them is an option. */
 const MOST_BRANCHES = 8;
 
-/** `annotated`: whether annotations matter. */
-export function applicators(reader: Reader, annotated: boolean, context: Context): Applicator[] {
+/** `annotated`: whether annotations count. */
+export function applicators(reader: KeywordReader, annotated: boolean, context: Context): Applicator[] {
   const found: Applicator[] = [];
   const all = (keyword: string, terms: Term[]): void => {
     for (const term of terms) found.push({ keyword, options: [{ of: [term], where: ANY }] });
@@ -48,23 +48,23 @@ export function applicators(reader: Reader, annotated: boolean, context: Context
   return found;
 }
 
-function branches(reader: Reader, keyword: string): Term[] {
+function branches(reader: KeywordReader, keyword: string): Term[] {
   const list = reader.list(keyword) ?? [];
   if (reader.has(keyword) && list.length === 0) reader.refuse(keyword, `${keyword} is empty`, 'leave it out');
   return list.map((_, i) => reader.term(keyword, i));
 }
 
-function referred(reader: Reader, keyword: string, { document, enter }: Context): Term {
+function referred(reader: KeywordReader, keyword: string, context: Context): Term {
   const { node, dynamic } = reader.at;
-  const { target, anchor } = document.resolve(node, keyword);
+  const { target, anchor } = context.document.resolve(node, keyword);
   if (keyword === '$dynamicRef' && anchor !== null) {
     const outermost = dynamic.find((resource) => resource.dynamicAnchors.has(anchor));
-    return enter(outermost?.dynamicAnchors.get(anchor) ?? target, dynamic);
+    return context.enter(outermost?.dynamicAnchors.get(anchor) ?? target, dynamic);
   }
-  return enter(target, dynamic);
+  return context.enter(target, dynamic);
 }
 
-function anyOf(reader: Reader, annotated: boolean): Option[] {
+function anyOf(reader: KeywordReader, annotated: boolean): Option[] {
   const terms = branches(reader, 'anyOf');
   if (!annotated) return terms.map((term) => ({ of: [term], where: ANY }));
   if (terms.length > MOST_BRANCHES) {
@@ -77,17 +77,18 @@ function anyOf(reader: Reader, annotated: boolean): Option[] {
   }));
 }
 
-/** Each branch without those others that it is not seen to exclude. */
-function oneOf(list: Term[], { terms, isEmpty }: Context): Option[] {
+/** Each branch without the other branches, except those that are known to be disjoint from it. */
+function oneOf(list: Term[], context: Context): Option[] {
+  const { terms } = context;
   return list.map((term, i) => {
     const others = list.filter(
-      (other, j) => j !== i && (other === term || !isEmpty(terms.all([term, other]))),
+      (other, j) => j !== i && (other === term || !context.isEmpty(terms.all([term, other]))),
     );
-    return { of: [term], where: terms.all(others.map(terms.not)) };
+    return { of: [term], where: terms.all(others.map((other) => terms.not(other))) };
   });
 }
 
-function conditional(reader: Reader, { terms }: Context): Option[] {
+function conditional(reader: KeywordReader, { terms }: Context): Option[] {
   const condition = reader.term('if');
   const branch = (keyword: string): Term => (reader.has(keyword) ? reader.term(keyword) : ANY);
   return [
@@ -96,7 +97,7 @@ function conditional(reader: Reader, { terms }: Context): Option[] {
   ];
 }
 
-function dependentSchemas(reader: Reader, { terms }: Context): Applicator[] {
+function dependentSchemas(reader: KeywordReader, { terms }: Context): Applicator[] {
   const dependent = (reader.map('dependentSchemas') ?? []).map(([name]): [string, [string, string]] => [
     name,
     ['dependentSchemas', name],
@@ -118,7 +119,7 @@ function dependentSchemas(reader: Reader, { terms }: Context): Applicator[] {
     return {
       keyword: keys[0],
       options: [
-        // What is no object fulfils both options; only the first adds no demand.
+        // Values that are not objects have the first option, which does not restrict them.
         { of: [], where: terms.shape({ ...ANY_SHAPE, objects: [absent] }) },
         { of: [reader.term(...keys)], where: terms.shape({ ...NO_SHAPE, objects: [present] }) },
       ],

@@ -1,28 +1,9 @@
-// What an array may be: terms for the first elements and for the rest, its length, and how many elements fulfil given terms.
+// Operations on the shapes of arrays.
 
 import type { Context } from './context.ts';
-import { ANY, NONE, type Term } from './term.ts';
+import { ANY, NONE, type ArrayShape, type ElementCount, type Term } from './term.ts';
 
-/** So many elements fulfil the term, from the place `from` on. */
-export interface ElementCount {
-  readonly term: Term;
-  readonly from: number;
-  readonly min: number;
-  readonly max: number;
-  /** The subschema it comes from. */
-  readonly at: string;
-}
-
-export interface ArrayShape {
-  readonly prefix: readonly Term[];
-  readonly rest: Term;
-  readonly min: number;
-  readonly max: number;
-  readonly counts: readonly ElementCount[];
-  /** The subschema that asks for elements all different; null: none does. */
-  readonly unique: string | null;
-}
-
+/** All arrays. */
 export const ANY_ARRAY: ArrayShape = {
   prefix: [],
   rest: ANY,
@@ -32,9 +13,10 @@ export const ANY_ARRAY: ArrayShape = {
   unique: null,
 };
 
+/** The term of the element at an index. */
 export const elementOf = ({ prefix, rest }: ArrayShape, at: number): Term => prefix[at] ?? rest;
 
-/** null: no array is both. */
+/** null: the intersection is empty. */
 export function intersectArrays(a: ArrayShape, b: ArrayShape, context: Context): ArrayShape | null {
   const min = Math.max(a.min, b.min);
   let max = Math.min(a.max, b.max);
@@ -56,7 +38,7 @@ export function intersectArrays(a: ArrayShape, b: ArrayShape, context: Context):
   };
 }
 
-/** Counts of the same elements become one. */
+/** Joins counts of equal terms from equal indices on. */
 function joinCounts(counts: ElementCount[]): ElementCount[] {
   const joined: ElementCount[] = [];
   for (const count of counts) {
@@ -68,7 +50,7 @@ function joinCounts(counts: ElementCount[]): ElementCount[] {
   return joined;
 }
 
-/** Arrays outside: each alternative breaks one condition. */
+/** The arrays outside a shape, as a union of shapes that each violate one condition. */
 export function complementArray(shape: ArrayShape, context: Context): ArrayShape[] {
   const { terms } = context;
   const outside: ArrayShape[] = [];

@@ -1,13 +1,12 @@
-// The keywords of one subschema that speak of the value itself, its elements or its properties (applicators to the same value are
-// in applicators.ts): what they allow, and which elements and properties they have looked at, for unevaluated*.
+// The keywords of one subschema about the value itself, its elements and its properties: the shape that they allow, and the elements and
+// properties that they evaluate. Applicators to the same value are in applicators.ts.
 
 import { GrammarError } from '../grammar-error.ts';
 import { boundLength } from '../length-bound.ts';
 import { ANY_TEXT, intersect, lengthBetween, NOTHING, type Dfa } from '../dfa.ts';
 import { regexDfa } from '../regex.ts';
-import { ANY_ARRAY, type ArrayShape } from './array-shape.ts';
+import { ANY_ARRAY } from './array-shape.ts';
 import type { Context } from './context.ts';
-import { describe } from './document.ts';
 import { formatDfa, UNENFORCED } from './format.ts';
 import { readablePattern } from './known-pattern.ts';
 import {
@@ -19,19 +18,20 @@ import {
   ALL_NUMBERS,
 } from './number-set.ts';
 import { MOST_REMAINDERS, remaindersOf } from './decimal-dfa.ts';
+import { ANY_OBJECT, classesOf, intersectObjects, termOf, withNames } from './object-shape.ts';
+import { ANY_SHAPE, intersectShapes, NO_SHAPE, shapeOfValues, stringsOf } from './shape.ts';
+import type { KeywordReader } from './keyword-reader.ts';
+import { NOTHING_EVALUATED, type Evaluated } from './evaluated.ts';
+import { describe } from './schema-value.ts';
 import {
-  ANY_OBJECT,
-  classesOf,
-  intersectObjects,
-  termOf,
-  withNames,
+  ANY,
+  type ArrayShape,
+  type Json,
   type NameClass,
   type ObjectShape,
-} from './object-shape.ts';
-import { ANY_SHAPE, intersectShapes, NO_SHAPE, shapeOfValues, stringsOf, type Shape } from './shape.ts';
-import { ANY, type Json, type Term } from './term.ts';
-import type { Reader } from './keyword-reader.ts';
-import { NOTHING_SEEN, type Seen } from './evaluated.ts';
+  type Shape,
+  type Term,
+} from './term.ts';
 
 const TYPES: Record<string, Partial<Shape>> = {
   null: { null: true },
@@ -43,8 +43,9 @@ const TYPES: Record<string, Partial<Shape>> = {
   object: { objects: ANY_SHAPE.objects },
 };
 
-export function ownKeywords(reader: Reader, context: Context): { shape: Shape; seen: Seen } {
-  refuseForeign(reader);
+/** The shape of a subschema without its applicators, and what it evaluates. */
+export function assertions(reader: KeywordReader, context: Context): { shape: Shape; evaluated: Evaluated } {
+  refuseForeignKeywords(reader);
   const array = arrayKeywords(reader);
   const object = objectKeywords(reader, context);
   let shape: Shape = {
@@ -61,10 +62,10 @@ export function ownKeywords(reader: Reader, context: Context): { shape: Shape; s
   const values = reader.list('enum');
   if (values !== undefined)
     shape = intersectShapes(shape, valuesOf(reader, 'enum', values, context), context);
-  return { shape, seen: { ...object.seen, items: array.items, contains: array.contains } };
+  return { shape, evaluated: { ...object.evaluated, items: array.items, contains: array.contains } };
 }
 
-function typed(reader: Reader): Shape {
+function typed(reader: KeywordReader): Shape {
   const given = reader.at.value['type'];
   const types: unknown[] = Array.isArray(given) ? given : [given];
   return types.reduce<Shape>((shape, type) => {
@@ -81,7 +82,7 @@ function typed(reader: Reader): Shape {
   }, NO_SHAPE);
 }
 
-function valuesOf(reader: Reader, keyword: string, values: unknown[], context: Context): Shape {
+function valuesOf(reader: KeywordReader, keyword: string, values: unknown[], context: Context): Shape {
   const text = JSON.stringify(values);
   if (/\\u[dD][89a-fA-F]/.test(text)) {
     return reader.refuse(keyword, 'a string holds half a surrogate pair, which no text has', 'correct it');
@@ -89,7 +90,7 @@ function valuesOf(reader: Reader, keyword: string, values: unknown[], context: C
   return shapeOfValues(values as Json[], context);
 }
 
-function numberKeywords(reader: Reader): Shape['numbers'] {
+function numberKeywords(reader: KeywordReader): Shape['numbers'] {
   let set = ALL_NUMBERS;
   for (const [keyword, numbers] of [
     ['minimum', (bound: number) => numbersFrom(bound, false)],
@@ -104,7 +105,7 @@ function numberKeywords(reader: Reader): Shape['numbers'] {
   return set;
 }
 
-function stepOf(reader: Reader, step: number): Shape['numbers'] {
+function stepOf(reader: KeywordReader, step: number): Shape['numbers'] {
   if (step <= 0) return reader.refuse('multipleOf', `${step} is not above 0`, 'correct it');
   const set = multiplesOf(step);
   const counted = remaindersOf(set[0]!.step!);
@@ -113,7 +114,7 @@ function stepOf(reader: Reader, step: number): Shape['numbers'] {
   return reader.refuse('multipleOf', why, 'use a step of fewer digits');
 }
 
-function stringKeywords(reader: Reader, { bounds }: Context): Pick<Shape, 'strings' | 'longest'> {
+function stringKeywords(reader: KeywordReader, { bounds }: Context): Pick<Shape, 'strings' | 'longest'> {
   const min = reader.count('minLength') ?? 0;
   const max = reader.count('maxLength') ?? Infinity;
   if (min > max) return { strings: NOTHING, longest: Infinity };
@@ -133,7 +134,7 @@ function stringKeywords(reader: Reader, { bounds }: Context): Pick<Shape, 'strin
   return { strings: dfa, longest };
 }
 
-function patternOf(reader: Reader, keyword: string, pattern: string, bounds: Context['bounds']): Dfa {
+function patternOf(reader: KeywordReader, keyword: string, pattern: string, bounds: Context['bounds']): Dfa {
   try {
     return regexDfa(readablePattern(pattern), { whole: false, limits: bounds });
   } catch (error) {
@@ -144,12 +145,12 @@ function patternOf(reader: Reader, keyword: string, pattern: string, bounds: Con
 
 const ARRAY_KEYWORDS = ['prefixItems', 'items', 'minItems', 'maxItems', 'uniqueItems', 'contains'];
 
-function arrayKeywords(reader: Reader): {
+function arrayKeywords(reader: KeywordReader): {
   shape: ArrayShape | null;
   items: number;
   contains: readonly Term[];
 } {
-  // A list under `items` is the tuple of earlier drafts, with `additionalItems` for the rest.
+  // A list under `items` is the prefixItems of earlier drafts, with `additionalItems` for the rest.
   const tuple = Array.isArray(reader.at.value['items']) ? 'items' : 'prefixItems';
   const restKeyword = tuple === 'items' ? 'additionalItems' : 'items';
   if (tuple === 'items' && reader.has('prefixItems')) {
@@ -184,8 +185,11 @@ const OBJECT_KEYWORDS = [
   ...['dependentRequired', 'dependencies', 'minProperties', 'maxProperties'],
 ];
 
-function objectKeywords(reader: Reader, context: Context): { shape: ObjectShape | null; seen: Seen } {
-  if (!OBJECT_KEYWORDS.some(reader.has)) return { shape: ANY_OBJECT, seen: NOTHING_SEEN };
+function objectKeywords(
+  reader: KeywordReader,
+  context: Context,
+): { shape: ObjectShape | null; evaluated: Evaluated } {
+  if (!OBJECT_KEYWORDS.some(reader.has)) return { shape: ANY_OBJECT, evaluated: NOTHING_EVALUATED };
   const properties = (reader.map('properties') ?? []).map(([name]) => ({
     name,
     term: reader.term('properties', name),
@@ -216,22 +220,22 @@ function objectKeywords(reader: Reader, context: Context): { shape: ObjectShape 
     const names = stringsOf(context.shapeOf(reader.term('propertyNames')), context);
     shape = withNames(shape, names, context);
   }
-  const seenNames = {
+  const evaluatedNames = {
     words: properties.map(({ name }) => name),
     classes: patterns.map(({ names }) => names),
   };
   return {
-    // Met with every object: what is required gets its term.
+    // The intersection with all objects adds the required names to `named`.
     shape: min > max ? null : intersectObjects(shape, ANY_OBJECT, context),
-    seen: { ...NOTHING_SEEN, names: hasRest ? 'all' : seenNames },
+    evaluated: { ...NOTHING_EVALUATED, names: hasRest ? 'all' : evaluatedNames },
   };
 }
 
-function dependents(reader: Reader): Map<string, Set<string>> {
+function dependents(reader: KeywordReader): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const keyword of ['dependentRequired', 'dependencies']) {
     for (const [name, others] of reader.map(keyword) ?? []) {
-      // `dependencies` of earlier drafts holds schemas, too: see applicators.ts.
+      // `dependencies` of earlier drafts can also hold schemas, which are applicators.
       if (keyword === 'dependencies' && !Array.isArray(others)) continue;
       const names = reader.names(keyword, others) ?? [];
       if (names.length > 0) found.set(name, new Set([...(found.get(name) ?? []), ...names]));
@@ -240,8 +244,8 @@ function dependents(reader: Reader): Map<string, Set<string>> {
   return found;
 }
 
-/** Keywords of other drafts and dialects that would go unheeded: by 2020-12 they say nothing, by their writer they do. */
-function refuseForeign(reader: Reader): void {
+/** Refuses keywords of other drafts and dialects, which the author expects to hold and draft 2020-12 does not know. */
+function refuseForeignKeywords(reader: KeywordReader): void {
   if (reader.at.value['nullable'] === true) {
     reader.refuse('nullable', 'JSON Schema has no nullable', 'add "null" to the type');
   }

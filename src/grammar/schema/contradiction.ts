@@ -1,14 +1,15 @@
-// Where a schema that no value fulfils goes wrong: the innermost subschema that nothing fulfils and that what is around it needs.
+// Locates the contradiction in a schema that no value fulfils: the innermost subschema that is empty and that the schema around it needs.
 
-import { aliveTerms } from './inhabited.ts';
+import { inhabitedTerms } from './inhabited.ts';
 import type { Context } from './context.ts';
-import { isObject, type SchemaDocument, type SchemaNode } from './document.ts';
+import { type SchemaDocument, type SchemaNode } from './document.ts';
+import { isObject } from './schema-value.ts';
 
-/** `from` is such a subschema itself. */
+/** `from` must be such a subschema itself. */
 export function contradictionIn(from: SchemaNode, context: Context): SchemaNode {
   const isDead = (node: SchemaNode): boolean => {
     const term = context.enter(node, []);
-    return !aliveTerms(term, context).isAlive(term);
+    return !inhabitedTerms(term, context).isInhabited(term);
   };
   const path = new Set([from]);
   let innermost = from;
@@ -20,7 +21,7 @@ export function contradictionIn(from: SchemaNode, context: Context): SchemaNode 
   return innermost;
 }
 
-/** Subschemas without which nothing fulfils a subschema. */
+/** Subschemas that every value of a subschema needs. */
 function needed(node: SchemaNode, document: SchemaDocument): SchemaNode[] {
   const { keywords: value } = node;
   const found: SchemaNode[] = [];

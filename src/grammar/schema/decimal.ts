@@ -1,5 +1,5 @@
-// Exact decimals, for multipleOf and the digits of bounds: digits × 10^exponent. A number of a schema stands for its shortest
-// decimal spelling, as JSON.stringify writes it.
+// Exact decimals, digits × 10^exponent, for multipleOf and the digits of bounds. A number of a schema stands for its shortest decimal
+// spelling, as JSON.stringify writes it.
 
 export interface Decimal {
   readonly digits: bigint;
@@ -12,7 +12,7 @@ export function decimalOf(value: number): Decimal {
   return reduce({ digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length });
 }
 
-/** Without trailing zeros in the digits. */
+/** An equal decimal without trailing zeros in its digits. */
 function reduce({ digits, exponent }: Decimal): Decimal {
   if (digits === 0n) return { digits, exponent: 0 };
   let [left, power] = [digits, exponent];
@@ -23,7 +23,7 @@ function reduce({ digits, exponent }: Decimal): Decimal {
   return { digits: left, exponent: power };
 }
 
-/** Both as whole numbers of one power of ten. */
+/** Both numbers as integers times the same power of ten, and its exponent. */
 function align(a: Decimal, b: Decimal): [bigint, bigint, number] {
   const exponent = Math.min(a.exponent, b.exponent);
   return [
@@ -38,7 +38,7 @@ export function isMultiple(value: Decimal, step: Decimal): boolean {
   return a % b === 0n;
 }
 
-/** Whether a multiple of the step lies between the bounds. */
+/** Whether a multiple of the step lies within the bounds. */
 export function hasMultiple(min: number, max: number, step: Decimal): boolean {
   if (min <= 0 && max >= 0) return true;
   if (min < 0) return hasMultiple(-max, -min, step);
@@ -61,7 +61,7 @@ function greatestCommonDivisor(a: bigint, b: bigint): bigint {
   return x;
 }
 
-/** Digits before and after the point of a finite number's magnitude, without an exponent and without needless zeros. */
+/** The digits of a finite number's magnitude before and after the point, without an exponent and without redundant zeros. */
 export function plainDigits(value: number): { whole: string; fraction: string } {
   const { digits, exponent } = decimalOf(Math.abs(value));
   if (exponent >= 0) return { whole: String(digits) + '0'.repeat(exponent), fraction: '' };
@@ -70,7 +70,7 @@ export function plainDigits(value: number): { whole: string; fraction: string } 
   return { whole: padded.slice(0, cut), fraction: padded.slice(cut) };
 }
 
-/** The next double above; nextAbove(-x) negated is the one below. */
+/** The next larger double. */
 export function nextAbove(value: number): number {
   if (!Number.isFinite(value)) return value;
   if (value === 0) return Number.MIN_VALUE;
@@ -80,4 +80,5 @@ export function nextAbove(value: number): number {
   return view.getFloat64(0);
 }
 
+/** The next smaller double. */
 export const nextBelow = (value: number): number => -nextAbove(-value);

@@ -1,12 +1,18 @@
-// A schema document: every subschema with its place, its resource ($id) and its anchors, and how references find them.
-// Nothing is fetched: a reference that leaves the document is refused.
+// A schema document: an index of its subschemas with their resources ($id) and anchors, and the resolution of references. Nothing is
+// fetched; a reference that leaves the document is refused.
 
-import { GrammarError } from '../grammar-error.ts';
 import { draftOf, idKeyword, keywordsOf, LATEST, refStandsAlone, type Draft } from './draft.ts';
+import { refusePlace } from './refusal.ts';
+import {
+  describe,
+  escapePointer,
+  isObject,
+  subschemas,
+  unescapePointer,
+  type SchemaObject,
+} from './schema-value.ts';
 
-export type SchemaObject = Record<string, unknown>;
-
-/** What a base URI holds: the document itself, or a subschema with its own $id. */
+/** The schemas under one base URI: the document itself, or a subschema with its own $id. */
 export interface Resource {
   readonly uri: string;
   readonly index: number;
@@ -15,129 +21,144 @@ export interface Resource {
   readonly dynamicAnchors: Map<string, SchemaNode>;
 }
 
+/** A subschema. */
 export interface SchemaNode {
   readonly index: number;
   readonly value: SchemaObject | boolean;
-  /** Those of the value that have an effect: see keywordsOf. Of a boolean: none. */
+  /** The keywords that have an effect (see keywordsOf); none of a boolean. */
   readonly keywords: SchemaObject;
-  /** JSON pointer from the document's root, as shown in messages. */
+  /** JSON pointer from the root of the document. */
   readonly path: string;
   readonly resource: Resource;
 }
 
-export interface SchemaDocument {
-  readonly root: SchemaNode;
-  /** Whether any $dynamicAnchor exists: without one the dynamic scope means nothing. */
-  readonly dynamic: boolean;
-  child(node: SchemaNode, ...keys: (string | number)[]): SchemaNode;
-  /** The target of `$ref` or `$dynamicRef`, before the dynamic scope is asked; `anchor`: the dynamic anchor it named. */
-  resolve(node: SchemaNode, keyword: string): { target: SchemaNode; anchor: string | null };
-  refuse(node: SchemaNode, keyword: string | null, why: string, remedy: string): never;
+/** The target of a reference, and the dynamic anchor by which it was named, if it was. */
+export interface Target {
+  target: SchemaNode;
+  anchor: string | null;
 }
 
-const SINGLE = [
-  ...[
-    'items',
-    'contains',
-    'additionalProperties',
-    'unevaluatedItems',
-    'unevaluatedProperties',
-    'propertyNames',
-  ],
-  ...['not', 'if', 'then', 'else', 'additionalItems', 'contentSchema'],
-];
-const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
-const MAPS = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions', 'dependencies'];
-
-const MAX_DEPTH = 200;
-const MAX_NODES = 20_000;
+/** Most subschemas inside each other. */
+const MOST_DEPTH = 200;
+const MOST_NODES = 20_000;
 const BASE = 'schema:///document';
 
-/** A subschema, and the keyword of it; null: all of it. */
-export interface RefusedPlace {
-  pointer: string;
-  keyword: string | null;
-}
+export class SchemaDocument {
+  readonly root: SchemaNode;
+  readonly #path: string;
+  /** Subschemas by their JSON pointers. */
+  readonly #nodes = new Map<string, SchemaNode>();
+  /** Resources by their URIs. */
+  readonly #resources = new Map<string, Resource & { root: SchemaNode }>();
+  #hasDynamicAnchors = false;
 
-const places = new WeakMap<object, RefusedPlace>();
-
-/** What of its schema an error refuses; null: it is about none. */
-export function refusedPlace(error: unknown): RefusedPlace | null {
-  return places.get(Object(error) as object) ?? null;
-}
-
-/** Indexes `schema`; `path` is how the request names it (response_format.json_schema.schema). */
-export function readDocument(schema: unknown, path: string): SchemaDocument {
-  const nodes = new Map<string, SchemaNode>();
-  const resources = new Map<string, Resource & { root: SchemaNode }>();
-  let dynamic = false;
-
-  function refuseAt(at: string, why: string, remedy: string, keyword: string | null = null): never {
-    const whole = keyword === null ? at : `${at}/${keyword}`;
-    const place = whole === '' ? path : `${path} at #${whole}`;
-    const refusal = new GrammarError('bad_request', `${place}: ${why}; ${remedy}`, { param: path });
-    places.set(refusal, { pointer: at, keyword });
-    throw refusal;
+  /** `path`: how the request names the schema, as in response_format.json_schema.schema. Throws bad_request. */
+  constructor(schema: unknown, path: string) {
+    this.#path = path;
+    this.root = this.#index(schema, '', null, 0);
   }
 
-  function index(value: unknown, at: string, parent: Resource | null, depth: number): SchemaNode {
-    const known = nodes.get(at);
-    if (known !== undefined) return known;
-    if (depth > MAX_DEPTH) {
-      refuseAt('', `schemas nest deeper than ${MAX_DEPTH}`, 'flatten it with $defs, or break the cycle');
+  /** Whether there is a $dynamicAnchor; without one the dynamic scope has no effect. */
+  get hasDynamicAnchors(): boolean {
+    return this.#hasDynamicAnchors;
+  }
+
+  /** The subschema under these keys of a subschema. */
+  child(node: SchemaNode, ...keys: (string | number)[]): SchemaNode {
+    const at = [node.path, ...keys.map((key) => escapePointer(String(key)))].join('/');
+    const found = this.#nodes.get(at);
+    if (found !== undefined) return found;
+    let value: unknown = node.value;
+    for (const key of keys) value = (value as SchemaObject)[key];
+    return this.#index(value, at, node.resource, 0);
+  }
+
+  /** The target of `$ref` or `$dynamicRef` by the lexical scope alone. Throws bad_request. */
+  resolve(node: SchemaNode, keyword: string): Target {
+    const reference = (node.value as SchemaObject)[keyword];
+    const at = `${node.path}/${keyword}`;
+    if (typeof reference !== 'string') {
+      return this.#refuseAt(at, `a reference must be a string, not ${describe(reference)}`, 'write one');
     }
-    if (nodes.size >= MAX_NODES) {
-      refuseAt('', `there are more than ${MAX_NODES} subschemas`, 'split the schema');
+    const href = this.#resolveUri(reference, node.resource.uri, at);
+    const cut = href.indexOf('#');
+    const uri = cut < 0 ? href : href.slice(0, cut);
+    const fragment = this.#decodeFragment(cut < 0 ? '' : href.slice(cut + 1), at);
+    const resource = this.#resources.get(uri);
+    if (resource === undefined) {
+      const why = `"${reference}" leaves the document, and nothing is fetched`;
+      return this.#refuseAt(at, why, 'put its target under $defs');
+    }
+    if (fragment === '') return { target: resource.root, anchor: null };
+    if (fragment.startsWith('/'))
+      return { target: this.#follow(resource.root, fragment, reference, at), anchor: null };
+    const dynamicTarget = resource.dynamicAnchors.get(fragment);
+    const target = dynamicTarget ?? resource.anchors.get(fragment);
+    if (target === undefined) {
+      return this.#refuseAt(at, `there is no anchor "${fragment}" in "${uri}"`, 'correct the reference');
+    }
+    return { target, anchor: dynamicTarget === undefined ? null : fragment };
+  }
+
+  /** Throws bad_request for a keyword of a subschema; null: for the whole of it. */
+  refuse({ path }: Pick<SchemaNode, 'path'>, keyword: string | null, why: string, remedy: string): never {
+    return this.#refuseAt(path, why, remedy, keyword);
+  }
+
+  #refuseAt(pointer: string, why: string, remedy: string, keyword: string | null = null): never {
+    return refusePlace(this.#path, { pointer, keyword }, why, remedy);
+  }
+
+  /** Indexes a schema and its subschemas. `at`: its JSON pointer. */
+  #index(value: unknown, at: string, parent: Resource | null, depth: number): SchemaNode {
+    const known = this.#nodes.get(at);
+    if (known !== undefined) return known;
+    if (depth > MOST_DEPTH) {
+      const why = `schemas nest deeper than ${MOST_DEPTH}`;
+      this.#refuseAt('', why, 'flatten it with $defs, or break the cycle');
+    }
+    if (this.#nodes.size >= MOST_NODES) {
+      this.#refuseAt('', `there are more than ${MOST_NODES} subschemas`, 'split the schema');
     }
     if (typeof value !== 'boolean' && !isObject(value)) {
-      refuseAt(at, `a schema must be an object or a boolean, not ${describe(value)}`, 'write one');
+      this.#refuseAt(at, `a schema must be an object or a boolean, not ${describe(value)}`, 'write one');
     }
-    const draft = (isObject(value) ? dialectOf(value, at) : null) ?? parent?.draft ?? LATEST;
+    const draft = (isObject(value) ? this.#dialectOf(value, at) : null) ?? parent?.draft ?? LATEST;
     const id = isObject(value) ? idOf(value, draft) : null;
-    let resource = parent;
-    if (resource === null || (id !== null && !id.startsWith('#'))) {
-      const uri = resolveUri(id ?? '', parent?.uri ?? BASE, `${at}/${idKeyword(draft)}`);
-      resource = { uri, index: resources.size, draft, anchors: new Map(), dynamicAnchors: new Map() };
-    }
+    const resource = this.#resourceOf(id, draft, at, parent);
     const keywords = isObject(value) ? keywordsOf(value, draft) : {};
-    const node: SchemaNode = { index: nodes.size, value, keywords, path: at, resource };
-    nodes.set(at, node);
+    const node: SchemaNode = { index: this.#nodes.size, value, keywords, path: at, resource };
+    this.#nodes.set(at, node);
     if (resource !== parent) {
-      if (resources.has(resource.uri)) {
-        refuseAt(at, `the URI "${resource.uri}" is given twice`, 'give each once', idKeyword(draft));
+      if (this.#resources.has(resource.uri)) {
+        this.#refuseAt(at, `the URI "${resource.uri}" is given twice`, 'give each once', idKeyword(draft));
       }
-      resources.set(resource.uri, { ...resource, root: node });
+      this.#resources.set(resource.uri, { ...resource, root: node });
     }
     if (isObject(value)) {
-      if (id !== null && id.length > 1 && id.startsWith('#') && draft <= 7) {
-        resource.anchors.set(id.slice(1), node); // drafts until 7 write anchors so
-      }
-      readAnchors(value, node);
-      for (const [key, sub] of subschemas(value)) index(sub, `${at}/${key}`, resource, depth + 1);
+      // Until draft 7 an $id of a fragment alone is an anchor.
+      if (id !== null && id.length > 1 && id.startsWith('#') && draft <= 7)
+        resource.anchors.set(id.slice(1), node);
+      this.#readAnchors(value, node);
+      for (const [key, sub] of subschemas(value)) this.#index(sub, `${at}/${key}`, resource, depth + 1);
     }
     return node;
   }
 
-  function dialectOf(value: SchemaObject, at: string): Draft | null {
+  #resourceOf(id: string | null, draft: Draft, at: string, parent: Resource | null): Resource {
+    if (parent !== null && (id === null || id.startsWith('#'))) return parent;
+    const uri = this.#resolveUri(id ?? '', parent?.uri ?? BASE, `${at}/${idKeyword(draft)}`);
+    return { uri, index: this.#resources.size, draft, anchors: new Map(), dynamicAnchors: new Map() };
+  }
+
+  #dialectOf(value: SchemaObject, at: string): Draft | null {
     const dialect = value['$schema'];
     if (dialect === undefined) return null;
-    const draft = draftOf(dialect);
-    if (draft === null) {
-      refuseAt(
-        `${at}/$schema`,
-        `${describe(dialect)} is no draft of JSON Schema known here`,
-        'use draft 2020-12',
-      );
-    }
-    return draft;
+    const why = `${describe(dialect)} is no draft of JSON Schema known here`;
+    return draftOf(dialect) ?? this.#refuseAt(`${at}/$schema`, why, 'use draft 2020-12');
   }
 
-  function idOf(value: SchemaObject, draft: Draft): string | null {
-    const id = value[idKeyword(draft)];
-    return typeof id === 'string' && !refStandsAlone(value, draft) ? id : null;
-  }
-
-  function readAnchors(value: SchemaObject, node: SchemaNode): void {
+  #readAnchors(value: SchemaObject, node: SchemaNode): void {
     for (const [keyword, table] of [
       ['$anchor', node.resource.anchors],
       ['$dynamicAnchor', node.resource.dynamicAnchors],
@@ -145,129 +166,47 @@ export function readDocument(schema: unknown, path: string): SchemaDocument {
       const name = value[keyword];
       if (typeof name !== 'string') continue;
       if (table.has(name)) {
-        refuseAt(`${node.path}/${keyword}`, `the anchor "${name}" is given twice`, 'rename one');
+        this.#refuseAt(`${node.path}/${keyword}`, `the anchor "${name}" is given twice`, 'rename one');
       }
       table.set(name, node);
-      dynamic ||= keyword === '$dynamicAnchor';
+      if (keyword === '$dynamicAnchor') this.#hasDynamicAnchors = true;
     }
   }
 
-  function resolveUri(reference: string, base: string, at: string): string {
+  #resolveUri(reference: string, base: string, at: string): string {
     try {
-      const url = new URL(reference, base);
-      return url.href.replace(/#$/, '');
+      return new URL(reference, base).href.replace(/#$/, '');
     } catch {
-      return refuseAt(at, `"${reference}" is not a URI reference`, 'correct it');
+      return this.#refuseAt(at, `"${reference}" is not a URI reference`, 'correct it');
     }
   }
 
-  function resolve(node: SchemaNode, keyword: string): { target: SchemaNode; anchor: string | null } {
-    const reference = (node.value as SchemaObject)[keyword];
-    const at = `${node.path}/${keyword}`;
-    if (typeof reference !== 'string') {
-      return refuseAt(at, `a reference must be a string, not ${describe(reference)}`, 'write one');
-    }
-    const href = resolveUri(reference, node.resource.uri, at);
-    const cut = href.indexOf('#');
-    const uri = cut < 0 ? href : href.slice(0, cut);
-    const fragment = decodeFragment(cut < 0 ? '' : href.slice(cut + 1), at);
-    const resource = resources.get(uri);
-    if (resource === undefined) {
-      return refuseAt(
-        at,
-        `"${reference}" leaves the document, and nothing is fetched`,
-        'put its target under $defs',
-      );
-    }
-    if (fragment === '') return { target: resource.root, anchor: null };
-    if (fragment.startsWith('/')) return { target: follow(resource, fragment, reference, at), anchor: null };
-    const dynamicTarget = resource.dynamicAnchors.get(fragment);
-    const target = dynamicTarget ?? resource.anchors.get(fragment);
-    if (target === undefined) {
-      return refuseAt(at, `there is no anchor "${fragment}" in "${uri}"`, 'correct the reference');
-    }
-    return { target, anchor: dynamicTarget === undefined ? null : fragment };
-  }
-
-  function decodeFragment(fragment: string, at: string): string {
+  #decodeFragment(fragment: string, at: string): string {
     try {
       return decodeURIComponent(fragment);
     } catch {
-      return refuseAt(at, `"#${fragment}" holds a broken percent escape`, 'correct it');
+      return this.#refuseAt(at, `"#${fragment}" holds a broken percent escape`, 'correct it');
     }
   }
 
-  /** Follows a JSON pointer through the raw document: its target may lie where no keyword expects a schema. */
-  function follow(from: { root: SchemaNode }, pointer: string, reference: string, at: string): SchemaNode {
-    let value: unknown = from.root.value;
-    let place = from.root.path;
-    let owner: Resource = from.root.resource;
+  /** Follows a JSON pointer through the raw document: its target may be in a place that no keyword makes a subschema. */
+  #follow(root: SchemaNode, pointer: string, reference: string, at: string): SchemaNode {
+    let value: unknown = root.value;
+    let place = root.path;
+    let owner: Resource = root.resource;
     for (const part of pointer.slice(1).split('/')) {
-      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-      if (!inside) {
-        return refuseAt(at, `nothing lies at "${reference}"`, 'correct the reference');
-      }
+      const key = unescapePointer(part);
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
+        return this.#refuseAt(at, `nothing lies at "${reference}"`, 'correct the reference');
       value = (value as SchemaObject)[key];
       place = `${place}/${part}`;
-      owner = nodes.get(place)?.resource ?? owner;
+      owner = this.#nodes.get(place)?.resource ?? owner;
     }
-    return index(value, place, owner, 0);
-  }
-
-  const root = index(schema, '', null, 0);
-  return {
-    root,
-    get dynamic() {
-      return dynamic;
-    },
-    child(node, ...keys) {
-      const at = [node.path, ...keys.map((key) => escapePointer(String(key)))].join('/');
-      const found = nodes.get(at);
-      if (found !== undefined) return found;
-      let value: unknown = node.value;
-      for (const key of keys) value = (value as SchemaObject)[key];
-      return index(value, at, node.resource, 0);
-    },
-    resolve,
-    refuse: (node, keyword, why, remedy) => refuseAt(node.path, why, remedy, keyword),
-  };
-}
-
-/** The subschemas of a schema object with the rest of their path. */
-function* subschemas(value: SchemaObject): Generator<[string, unknown]> {
-  for (const key of SINGLE) {
-    if (isSchema(value[key])) yield [key, value[key]];
-  }
-  for (const key of LISTS) {
-    const list = value[key];
-    if (!Array.isArray(list)) continue;
-    for (const [i, item] of list.entries()) if (isSchema(item)) yield [`${key}/${i}`, item];
-  }
-  for (const key of MAPS) {
-    const map = value[key];
-    if (!isObject(map)) continue;
-    for (const [name, item] of Object.entries(map)) {
-      if (isSchema(item)) yield [`${key}/${escapePointer(name)}`, item];
-    }
+    return this.#index(value, place, owner, 0);
   }
 }
 
-export function isObject(value: unknown): value is SchemaObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isSchema(value: unknown): value is SchemaObject | boolean {
-  return typeof value === 'boolean' || isObject(value);
-}
-
-function escapePointer(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-/** A value as a message shows it. */
-export function describe(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value) ?? typeof value;
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+function idOf(value: SchemaObject, draft: Draft): string | null {
+  const id = value[idKeyword(draft)];
+  return typeof id === 'string' && !refStandsAlone(value, draft) ? id : null;
 }

@@ -1,9 +1,9 @@
-// The drafts of JSON Schema, as far as they differ: which keywords one knows, and what it has in place of others. A keyword that a
-// draft does not know has no effect there.
+// The differences between the drafts of JSON Schema: the keywords that each knows, and their older forms. A keyword that a draft does not
+// know has no effect in it.
 
-import type { SchemaObject } from './document.ts';
+import { type SchemaObject } from './schema-value.ts';
 
-/** By number until 7, then by year. */
+/** Drafts by their number up to 7, later ones by their year. */
 export type Draft = 4 | 5 | 6 | 7 | 2019 | 2020;
 
 export const LATEST: Draft = 2020;
@@ -11,20 +11,20 @@ export const LATEST: Draft = 2020;
 const DIALECT =
   /^https?:\/\/json-schema\.org\/(?:draft\/(20(?:19|20))-(?:09|12)\/schema|draft-0([4-7])\/schema)#?$/;
 
-/** The draft that a `$schema` names; null: none that is known. */
+/** The draft that `$schema` names; null: an unknown one. */
 export function draftOf(dialect: unknown): Draft | null {
   const match = typeof dialect === 'string' ? DIALECT.exec(dialect) : null;
   return match && (Number(match[1] ?? match[2]) as Draft);
 }
 
-/** Until draft 7 $ref stands alone: all that is beside it is ignored. */
+/** Whether the schema is a $ref of a draft up to 7, in which keywords beside it are ignored. */
 export const refStandsAlone = (value: SchemaObject, draft: Draft): boolean =>
   draft <= 7 && typeof value['$ref'] === 'string';
 
 /** The keyword that holds a subschema's URI. */
 export const idKeyword = (draft: Draft): string => (draft <= 5 ? 'id' : '$id');
 
-/** The first draft that knows it; older ones know all others. */
+/** The first draft that knows each keyword; all drafts know the others. */
 const SINCE = new Map<string, Draft>([
   ...['const', 'contains', 'propertyNames'].map((keyword) => [keyword, 6] as const),
   ...['if', 'then', 'else'].map((keyword) => [keyword, 7] as const),
@@ -35,7 +35,7 @@ const SINCE = new Map<string, Draft>([
   ...['prefixItems', '$dynamicRef'].map((keyword) => [keyword, 2020] as const),
 ]);
 
-/** The keywords that have an effect, in the meaning that the latest draft gives them. */
+/** The keywords that have an effect in a draft, in the form of the latest draft. */
 export function keywordsOf(value: SchemaObject, draft: Draft): SchemaObject {
   if (refStandsAlone(value, draft)) return { $ref: value['$ref'] };
   if (draft === LATEST) return value;
@@ -48,7 +48,7 @@ export function keywordsOf(value: SchemaObject, draft: Draft): SchemaObject {
   return keywords;
 }
 
-/** `exclusiveMinimum: true` says that `minimum` itself is outside. */
+/** Converts `exclusiveMinimum: true` beside `minimum`, which makes that bound exclusive. */
 function excludeBound(keywords: SchemaObject, bound: string, exclusive: string): void {
   const isExclusive = keywords[exclusive];
   if (typeof isExclusive !== 'boolean') return;

@@ -1,62 +1,64 @@
-// Arrays element by element: what each place may hold, and what must be remembered on the way (how many elements have fulfilled a
-// counted term, which values are used up). Serves arrays with counts and those whose elements must differ.
+// Arrays with counted terms or distinct elements as a finite automaton over elements. A state remembers the index, how many elements have
+// each counted term, and which values are used.
 
 import type { Dfa } from '../dfa.ts';
-import { elementOf, type ArrayShape } from './array-shape.ts';
+import { elementOf } from './array-shape.ts';
 import type { Context } from './context.ts';
-import { otherScalars, scalarsOf } from './finite-values.ts';
+import { nonStringScalars, scalarValues } from './finite-values.ts';
 import { stringsOf } from './shape.ts';
-import { canonical, type Json, type Term } from './term.ts';
+import type { ArrayShape, Json, Term } from './term.ts';
+import { canonical } from './terms.ts';
 
-/** One way for an element to be. */
+/** A subset of the values of an element. */
 export interface ElementKind {
   readonly term: Term;
-  /** Counts that the element adds to. */
+  /** Indices of the counts that the element adds to. */
   readonly counted: readonly number[];
-  /** The element's one value, where values must differ. */
+  /** The canonical text of its only value, where values must be distinct. */
   readonly value: string | null;
 }
 
-export interface ElementWalk {
-  readonly states: readonly WalkState[];
+export interface ElementAutomaton {
+  readonly states: readonly ElementState[];
 }
 
-export interface WalkState {
-  readonly end: boolean;
-  readonly steps: readonly { readonly term: Term; readonly to: number }[];
+export interface ElementState {
+  /** Whether the array may end. */
+  readonly accepts: boolean;
+  readonly transitions: readonly { readonly term: Term; readonly to: number }[];
 }
 
-/** Counted terms: an element fulfils each or does not. */
+/** Most counted terms; an element has each or not. */
 const MOST_COUNTS = 4;
-/** Values that may have to differ: as many are remembered. */
+/** Most values that may have to be distinct. */
 const MOST_VALUES = 64;
 const MOST_STATES = 4_000;
 
-/** Elements that must differ, of one kind at every place: strings, and scalars that are few. */
+/** Distinct elements that are strings or one of a few other scalars. */
 export interface DifferingElements {
   readonly strings: Dfa;
   readonly others: readonly Json[];
 }
 
-/** null: elements may be alike, or are not all of that kind. */
+/** null: elements need not be distinct, or may be others. */
 export function differingElements(shape: ArrayShape, context: Context): DifferingElements | null {
   if (shape.unique === null || shape.max <= 1 || shape.counts.length > 0 || shape.prefix.length > 0)
     return null;
   const rest = context.shapeOf(shape.rest);
-  const others = otherScalars(rest, MOST_VALUES);
+  const others = nonStringScalars(rest, MOST_VALUES);
   return others && { strings: stringsOf(rest, context), others };
 }
 
-/** Whether the array cannot be said by places and a length alone. */
-export const needsWalk = ({ unique, max, counts }: ArrayShape): boolean =>
+/** Whether prefix, rest and length do not describe the array fully. */
+export const needsAutomaton = ({ unique, max, counts }: ArrayShape): boolean =>
   (unique !== null && max > 1) || counts.length > 0;
 
-/** From this place on all elements are alike. */
-export const placesOf = ({ prefix, counts }: ArrayShape): number =>
+/** The index from which on all elements have equal conditions. */
+export const distinctPlaces = ({ prefix, counts }: ArrayShape): number =>
   Math.max(prefix.length, ...counts.map(({ from }) => from));
 
-/** The ways of the element at a place, values of none included. */
-export function kindsAt(shape: ArrayShape, at: number, context: Context): ElementKind[] {
+/** The kinds of the element at an index; a kind may have no values. */
+export function elementKindsAt(shape: ArrayShape, at: number, context: Context): ElementKind[] {
   const { terms } = context;
   const counts = shape.counts.flatMap((count, i) => (at < count.from ? [] : [{ ...count, i }]));
   if (counts.length > MOST_COUNTS) {
@@ -64,7 +66,7 @@ export function kindsAt(shape: ArrayShape, at: number, context: Context): Elemen
   }
   let kinds: ElementKind[] = [{ term: elementOf(shape, at), counted: [], value: null }];
   if (shape.unique !== null && shape.max > 1) {
-    const values = scalarsOf(elementOf(shape, at), MOST_VALUES, context);
+    const values = scalarValues(elementOf(shape, at), MOST_VALUES, context);
     if (values === null) {
       const why = `elements are kept apart where all are strings, or at most ${MOST_VALUES} other scalar values`;
       return context.cannot(shape.unique, 'uniqueItems', why);
@@ -80,15 +82,15 @@ export function kindsAt(shape: ArrayShape, at: number, context: Context): Elemen
   return kinds;
 }
 
-/** Every way through the array that can be finished; no states where there is none. The start is state 0. */
-export function walkElements(
+/** The automaton of the arrays, without dead ends; without states where there is no array. The start is state 0. */
+export function elementAutomaton(
   shape: ArrayShape,
-  isAlive: (term: Term) => boolean,
+  isInhabited: (term: Term) => boolean,
   context: Context,
-): ElementWalk {
-  const places = placesOf(shape);
+): ElementAutomaton {
+  const places = distinctPlaces(shape);
   const kinds = Array.from({ length: places + 1 }, (_, at) =>
-    kindsAt(shape, at, context).filter(({ term }) => isAlive(term)),
+    elementKindsAt(shape, at, context).filter(({ term }) => isInhabited(term)),
   );
   const lastPlace = Math.max(places, shape.min, shape.max === Infinity ? 0 : shape.max);
   const numbers = new Map<string, number>();
@@ -111,10 +113,10 @@ export function walkElements(
     shape.counts.map(() => 0),
     [],
   );
-  const steps: WalkState['steps'][number][][] = [];
+  const transitions: ElementState['transitions'][number][][] = [];
   for (let state = 0; state < found.length; state++) {
     const { at, counts, used } = found[state]!;
-    steps.push(
+    transitions.push(
       kinds[Math.min(at, places)]!.flatMap(({ term, counted, value }) => {
         if (at >= shape.max || (value !== null && used.includes(value))) return [];
         const next = counts.map((count, i) => count + Number(counted.includes(i)));
@@ -127,18 +129,24 @@ export function walkElements(
       }),
     );
   }
-  const ends = found.map(
+  const accepting = found.map(
     ({ at, counts }) => at >= shape.min && counts.every((count, i) => count >= shape.counts[i]!.min),
   );
-  return { states: withoutDeadEnds(ends, steps) };
+  return { states: withoutDeadEnds(accepting, transitions) };
 }
 
-/** Keeps the numbers: states that no array ends from lose their steps. */
-function withoutDeadEnds(ends: boolean[], steps: WalkState['steps'][number][][]): WalkState[] {
-  const before: number[][] = ends.map(() => []);
-  steps.forEach((list, from) => list.forEach(({ to }) => before[to]!.push(from)));
-  const useful = new Set(ends.flatMap((end, i) => (end ? [i] : [])));
+/** Removes the transitions to states from which no array can be completed; states keep their indices. */
+function withoutDeadEnds(
+  accepting: boolean[],
+  transitions: ElementState['transitions'][number][][],
+): ElementState[] {
+  const before: number[][] = accepting.map(() => []);
+  transitions.forEach((list, from) => list.forEach(({ to }) => before[to]!.push(from)));
+  const useful = new Set(accepting.flatMap((is, i) => (is ? [i] : [])));
   for (const state of useful) for (const from of before[state]!) useful.add(from);
   if (!useful.has(0)) return [];
-  return ends.map((end, i) => ({ end, steps: steps[i]!.filter(({ to }) => useful.has(to)) }));
+  return accepting.map((accepts, i) => ({
+    accepts,
+    transitions: transitions[i]!.filter(({ to }) => useful.has(to)),
+  }));
 }

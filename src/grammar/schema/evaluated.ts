@@ -1,30 +1,30 @@
-// Which elements and properties a schema has looked at (its annotations), and what unevaluatedItems and unevaluatedProperties ask
-// of the others.
+// The elements and properties that a schema has evaluated, which are its annotations, and the restrictions of unevaluatedItems and
+// unevaluatedProperties on the others.
 
 import { ANY_TEXT, type Dfa } from '../dfa.ts';
 import { ANY_ARRAY } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { ANY_OBJECT, classesOf } from './object-shape.ts';
-import { ANY_SHAPE, type Shape } from './shape.ts';
-import { ANY, type Term } from './term.ts';
+import { ANY_SHAPE } from './shape.ts';
+import { ANY, type Shape, type Term } from './term.ts';
 
-export interface Seen {
-  /** How many elements from the first on. */
+export interface Evaluated {
+  /** Number of evaluated elements at the start. */
   readonly items: number;
-  /** Elements that fulfil one of these are seen, too. */
+  /** Elements that have one of these terms are evaluated as well. */
   readonly contains: readonly Term[];
   readonly names: 'all' | { readonly words: readonly string[]; readonly classes: readonly Dfa[] };
 }
 
-export const NOTHING_SEEN: Seen = { items: 0, contains: [], names: { words: [], classes: [] } };
+export const NOTHING_EVALUATED: Evaluated = { items: 0, contains: [], names: { words: [], classes: [] } };
 
-export function seesNothing({ items, contains, names }: Seen): boolean {
+export function evaluatesNothing({ items, contains, names }: Evaluated): boolean {
   return (
     items === 0 && contains.length === 0 && names !== 'all' && names.words.length + names.classes.length === 0
   );
 }
 
-export function seenByBoth(a: Seen, b: Seen): Seen {
+export function evaluatedByBoth(a: Evaluated, b: Evaluated): Evaluated {
   return {
     items: Math.max(a.items, b.items),
     contains: [...a.contains, ...b.contains],
@@ -38,15 +38,15 @@ export function seenByBoth(a: Seen, b: Seen): Seen {
   };
 }
 
-/** Arrays whose elements not seen are of this term. */
-export function unseenItems({ items, contains }: Seen, term: Term, { terms }: Context): Shape {
+/** The values whose unevaluated elements have a term. */
+export function unevaluatedItems({ items, contains }: Evaluated, term: Term, { terms }: Context): Shape {
   if (items === Infinity) return ANY_SHAPE;
   const prefix = new Array<Term>(items).fill(ANY);
   return { ...ANY_SHAPE, arrays: [{ ...ANY_ARRAY, prefix, rest: terms.some([term, ...contains]) }] };
 }
 
-/** Objects whose properties not seen are of this term. */
-export function unseenProperties({ names }: Seen, term: Term, context: Context): Shape {
+/** The values whose unevaluated properties have a term. */
+export function unevaluatedProperties({ names }: Evaluated, term: Term, context: Context): Shape {
   if (names === 'all') return ANY_SHAPE;
   const named = new Map(names.words.map((name) => [name, ANY]));
   const patterns = names.classes.map((each) => ({ names: each, term: ANY }));

@@ -1,4 +1,4 @@
-// Numbers with an exponent, where JSON.stringify writes one: magnitudes from 1e21 on, and under 1e-6.
+// Numbers with an exponent as a DFA. JSON.stringify writes one for magnitudes from 1e21 on, and under 1e-6.
 
 import { determinize } from '../determinize.ts';
 import { intersect, NOTHING, unite, type Dfa, type Limits } from '../dfa.ts';
@@ -6,15 +6,15 @@ import { characters, type Expression } from '../expression.ts';
 import { regexDfa } from '../regex.ts';
 import { nextBelow } from './decimal.ts';
 import { wordsDfa } from '../word-dfa.ts';
-import { LARGEST_PLAIN, plainDfa, type Range } from './decimal-dfa.ts';
+import { LARGEST_PLAIN, decimalDfa, type Range } from './decimal-dfa.ts';
 
 export const SMALLEST_PLAIN = 1e-6;
-/** Under it digits are lost: such numbers are not written. */
+/** Least magnitude that is written; smaller doubles have fewer digits. */
 const LEAST = 1e-307;
 
 const MANTISSA = '[1-9](\\.\\d{1,16})?';
 
-/** `large`, `small`: whether steps allow such numbers at all. */
+/** `large`, `small`: whether magnitudes above and below those of plain decimals are allowed. */
 export function exponentDfa(range: Range, { large = true, small = true }, bounds: Limits): Dfa {
   const zones = [
     ...(large ? [{ min: LARGEST_PLAIN, max: Number.MAX_VALUE }] : []),
@@ -47,13 +47,13 @@ function zoneDfa(sign: string, min: number, max: number, bounds: Limits): Dfa {
       ],
     }));
     found = determinize({ kind: 'choice', parts }, bounds);
-    // Of all ranges, those that fill a zone come again and again.
+    // Ranges that fill a zone recur, so a few are enough.
     if (made.size < 64) made.set(key, found);
   }
   return found;
 }
 
-/** The range cut where the power of ten changes at its ends. */
+/** The range, split into the powers of ten of its ends and those between them. */
 function spellings(min: number, max: number, bounds: Limits): { mantissa: Dfa; powers: number[] }[] {
   const [low, high] = [min, max].map((value) => {
     const [mantissa, power] = value.toExponential().split('e');
@@ -73,5 +73,5 @@ function spellings(min: number, max: number, bounds: Limits): { mantissa: Dfa; p
 function mantissas(min: number, max: number, bounds: Limits): Dfa {
   const any = regexDfa(MANTISSA, { whole: true });
   if (min === 1 && max === Infinity) return any;
-  return intersect(any, plainDfa({ step: null, not: [] }, { sign: '', min, max }, bounds), bounds);
+  return intersect(any, decimalDfa({ step: null, not: [] }, { sign: '', min, max }, bounds), bounds);
 }

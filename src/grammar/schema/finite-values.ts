@@ -1,17 +1,17 @@
-// The values of a term, where they are few.
+// The values of terms that have few.
 
 import { countTexts, textsOf } from '../dfa-language.ts';
 import { isEmpty } from '../dfa.ts';
 import type { Context } from './context.ts';
 import { decimalOf, isMultiple } from './decimal.ts';
 import { isWhole, type NumberPiece } from './number-set.ts';
-import { stringsOf, type Shape } from './shape.ts';
-import type { Json, Term } from './term.ts';
+import { stringsOf } from './shape.ts';
+import type { Json, Shape, Term } from './term.ts';
 
-/** All scalar values of the term; null: there are more than `most`, or others than scalars. */
-export function scalarsOf(term: Term, most: number, context: Context): Json[] | null {
+/** The values of a term; null: there are more than `most`, or some are not scalars. */
+export function scalarValues(term: Term, most: number, context: Context): Json[] | null {
   const shape = context.shapeOf(term);
-  const values = otherScalars(shape, most);
+  const values = nonStringScalars(shape, most);
   if (values === null || isEmpty(shape.strings)) return values;
   const strings = stringsOf(shape, context);
   if (countTexts(strings)[0]! > most) return null;
@@ -19,8 +19,8 @@ export function scalarsOf(term: Term, most: number, context: Context): Json[] | 
   return values.length > most ? null : values;
 }
 
-/** The same, strings left out. */
-export function otherScalars(shape: Shape, most: number): Json[] | null {
+/** The values of a shape that are not strings; null: there are more than `most`, or some are not scalars. */
+export function nonStringScalars(shape: Shape, most: number): Json[] | null {
   if (shape.arrays.length > 0 || shape.objects.length > 0) return null;
   const values: Json[] = [];
   if (shape.null) values.push(null);

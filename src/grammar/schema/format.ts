@@ -1,5 +1,5 @@
-// The formats of JSON Schema, and those of pydantic for addresses, as exact languages. A format that nobody knows is an annotation,
-// as draft 2020-12 has it for all of them; those that are here are enforced, or refused, since whoever names one wants it so.
+// The formats of JSON Schema, and pydantic's formats of addresses, as DFAs. Draft 2020-12 makes every format an annotation; here the known
+// ones are enforced or refused, since a schema that names one expects it to hold, and unknown ones are annotations.
 
 import { ANY_TEXT, intersect, lengthBetween, type Dfa, type Limits } from '../dfa.ts';
 import { regexDfa } from '../regex.ts';
@@ -7,7 +7,7 @@ import { REGEX_FORMAT } from './regex-format.ts';
 
 interface Format {
   pattern: string;
-  /** Characters at most. */
+  /** Most characters. */
   max?: number;
 }
 
@@ -39,11 +39,11 @@ const IPV6 = [
   `(?:${upTo(6)})?::`,
 ].join('|');
 
-/** An address and the length of its network's prefix. */
+/** An address with the prefix length of its network. */
 const IPV4_INTERFACE = `${IPV4}(?:/(?:[12]?\\d|3[0-2]))?`;
 const IPV6_INTERFACE = `(?:${IPV6})(?:/(?:[1-9]?\\d|1[01]\\d|12[0-8]))?`;
 
-/** One to count + 1 groups. */
+/** Between 1 and count + 1 groups. */
 function upTo(count: number): string {
   return `(?:${H16}:){0,${count}}${H16}`;
 }
@@ -52,9 +52,9 @@ const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?';
 const HOSTNAME = `${LABEL}(?:\\.${LABEL})*`;
 const ATOM = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+";
 const QUOTED = '"(?:[\\x20\\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\x20-\\x7e])*"';
-/** Its length is not bounded beyond that of the labels: the automaton would have tens of thousands of states. */
+/** The length is not bounded, since the automaton would have tens of thousands of states. */
 const LOCAL = `(?:${ATOM}(?:\\.${ATOM})*|${QUOTED})`;
-/** Its length is not bounded beyond that of the labels: the automaton would have tens of thousands of states. */
+/** Only the labels are bounded in length, since the automaton would have tens of thousands of states. */
 const EMAIL = `${LOCAL}@(?:${HOSTNAME}|\\[(?:${IPV4}|IPv6:(?:${IPV6}))\\])`;
 
 // RFC 3986, and RFC 3987 with the characters beyond ASCII.
@@ -119,7 +119,7 @@ const FORMATS: Record<string, Format> = {
 const IDNA = 'which characters it takes follows from tables of IDNA2008';
 const NETWORK = 'the bits after the prefix must be zero';
 
-/** Those that are known and cannot be, and why. */
+/** Known formats that cannot be enforced, with the reason. */
 export const UNENFORCED: ReadonlyMap<string, string> = new Map([
   ['idn-email', IDNA],
   ['idn-hostname', IDNA],
@@ -130,7 +130,7 @@ export const UNENFORCED: ReadonlyMap<string, string> = new Map([
 
 const made = new Map<string, Dfa>();
 
-/** The texts of a format, or null where it is none of these. */
+/** The DFA of a format; null: the format is unknown. */
 export function formatDfa(name: string, bounds: Limits): Dfa | null {
   const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
   if (format === undefined) return null;

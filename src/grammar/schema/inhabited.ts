@@ -1,95 +1,107 @@
-// Which terms some finite value fulfils, found from the values up: what could only hold itself for ever is none. Shapes lose what
-// cannot be: dead alternatives, and properties that can never occur.
+// Finds the inhabited terms, those that some finite value has, as a least fixpoint: a term whose values would contain themselves without
+// end is empty. Shapes lose empty alternatives and properties that cannot occur.
 
 import { countTexts } from '../dfa-language.ts';
 import { isEmpty, subtract } from '../dfa.ts';
-import { elementOf, type ArrayShape } from './array-shape.ts';
+import { elementOf } from './array-shape.ts';
 import type { Context } from './context.ts';
-import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-automaton.ts';
+import {
+  differingElements,
+  elementKindsAt,
+  needsAutomaton,
+  distinctPlaces,
+  elementAutomaton,
+} from './element-automaton.ts';
 import { numberTexts } from './number.ts';
-import { NONE, type Term } from './term.ts';
-import { termOf, type ObjectShape } from './object-shape.ts';
-import type { Shape } from './shape.ts';
-import { termsOfSome, withoutSome } from './some-property.ts';
+import { termOf } from './object-shape.ts';
+import { termsOfSomeProperties, withoutSomeProperties } from './some-property.ts';
 import { wordsDfa } from '../word-dfa.ts';
+import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
 
-export type IsAlive = (term: Term) => boolean;
+export type IsInhabited = (term: Term) => boolean;
 
-/** The terms that `root` is made of, and those of them that are alive. */
-export function aliveTerms(root: Term, context: Context): { terms: Set<Term>; isAlive: IsAlive } {
+/** The terms that `root` consists of, and whether each of them is inhabited. */
+export function inhabitedTerms(root: Term, context: Context): { terms: Set<Term>; isInhabited: IsInhabited } {
   const terms = new Set([root]);
   for (const term of terms) {
     for (const part of partsOf(context.shapeOf(term), context)) terms.add(part);
   }
-  const alive = new Set<Term>();
-  const isAlive: IsAlive = (term) => alive.has(term);
-  // From the last found, which are mostly the innermost, to the first: few rounds are needed.
-  let waiting = [...terms].toReversed();
-  for (let before = -1; before !== alive.size;) {
-    before = alive.size;
-    waiting = waiting.filter((term) => {
-      const lives = livesBy(context.shapeOf(term), isAlive, context);
-      if (lives) alive.add(term);
-      return !lives;
+  const inhabited = new Set<Term>();
+  const isInhabited: IsInhabited = (term) => inhabited.has(term);
+  // The terms found last are mostly the innermost ones; beginning with them takes few rounds.
+  let pending = [...terms].toReversed();
+  for (let before = -1; before !== inhabited.size;) {
+    before = inhabited.size;
+    pending = pending.filter((term) => {
+      const isFound = isShapeInhabited(context.shapeOf(term), isInhabited, context);
+      if (isFound) inhabited.add(term);
+      return !isFound;
     });
   }
-  return { terms, isAlive };
+  return { terms, isInhabited };
 }
 
+/** Terms of the elements and properties of a shape. */
 function partsOf(shape: Shape, context: Context): Term[] {
   return [
     ...shape.arrays.flatMap((array) => {
       if (differingElements(array, context) !== null) return [];
-      if (!needsWalk(array)) return [...array.prefix, array.rest];
-      const places = Array.from({ length: placesOf(array) + 1 }, (_, at) => kindsAt(array, at, context));
+      if (!needsAutomaton(array)) return [...array.prefix, array.rest];
+      const places = Array.from({ length: distinctPlaces(array) + 1 }, (_, at) =>
+        elementKindsAt(array, at, context),
+      );
       return places.flatMap((kinds) => kinds.map(({ term }) => term));
     }),
     ...shape.objects.flatMap((object) => [
       ...object.named.values(),
       ...object.classes.map(({ term }) => term),
-      ...termsOfSome(object, context),
+      ...termsOfSomeProperties(object, context),
     ]),
   ];
 }
 
-function livesBy(shape: Shape, isAlive: IsAlive, context: Context): boolean {
+function isShapeInhabited(shape: Shape, isInhabited: IsInhabited, context: Context): boolean {
   return (
     shape.null ||
     shape.true ||
     shape.false ||
     !isEmpty(shape.strings) ||
     numberTexts(shape.numbers, context.bounds).length > 0 ||
-    shape.arrays.some((array) => arrayLives(array, isAlive, context)) ||
-    livingObjects(shape, isAlive, context).length > 0
+    shape.arrays.some((array) => isArrayInhabited(array, isInhabited, context)) ||
+    inhabitedObjects(shape, isInhabited, context).length > 0
   );
 }
 
-export function arrayLives(shape: ArrayShape, isAlive: IsAlive, context: Context): boolean {
+export function isArrayInhabited(shape: ArrayShape, isInhabited: IsInhabited, context: Context): boolean {
   const differing = differingElements(shape, context);
   if (differing !== null) {
     const size = differing.others.length + (countTexts(differing.strings)[0] ?? 0);
     return shape.min <= Math.min(shape.max, size);
   }
-  if (needsWalk(shape)) return walkElements(shape, isAlive, context).states.length > 0;
-  return shape.min <= Math.min(shape.max, lengthOf(shape, isAlive));
+  if (needsAutomaton(shape)) return elementAutomaton(shape, isInhabited, context).states.length > 0;
+  return shape.min <= Math.min(shape.max, mostElements(shape, isInhabited));
 }
 
-/** The number of elements before the first that cannot be. */
-export function lengthOf(shape: ArrayShape, isAlive: IsAlive): number {
-  const dead = shape.prefix.findIndex((term) => !isAlive(term));
+/** The number of elements before the first that cannot exist. */
+export function mostElements(shape: ArrayShape, isInhabited: IsInhabited): number {
+  const dead = shape.prefix.findIndex((term) => !isInhabited(term));
   if (dead >= 0) return dead;
-  return isAlive(elementOf(shape, shape.prefix.length)) ? Infinity : shape.prefix.length;
+  return isInhabited(elementOf(shape, shape.prefix.length)) ? Infinity : shape.prefix.length;
 }
 
-/** What is left of the objects, each without names that cannot occur and with those required that must. */
-export function livingObjects({ objects }: Shape, isAlive: IsAlive, context: Context): ObjectShape[] {
+/** The inhabited objects of a shape, as inhabitedObject() leaves them. */
+export function inhabitedObjects(
+  { objects }: Shape,
+  isInhabited: IsInhabited,
+  context: Context,
+): ObjectShape[] {
   return objects
-    .flatMap((object) => withoutSome(object, isAlive, context))
-    .flatMap((object) => livingObject(object, isAlive, context) ?? []);
+    .flatMap((object) => withoutSomeProperties(object, isInhabited, context))
+    .flatMap((object) => inhabitedObject(object, isInhabited, context) ?? []);
 }
 
-/** The object without names that cannot occur, and with those required that must; null: no object is so. */
-function livingObject(shape: ObjectShape, isAlive: IsAlive, context: Context): ObjectShape | null {
+/** The shape without names that cannot occur, and with all names required that must occur; null: no object has the shape. */
+function inhabitedObject(shape: ObjectShape, isInhabited: IsInhabited, context: Context): ObjectShape | null {
   const { dependent } = shape;
   const named = new Map(shape.named);
   for (const name of [
@@ -100,10 +112,10 @@ function livingObject(shape: ObjectShape, isAlive: IsAlive, context: Context): O
   }
   const required = closure(shape.required, dependent);
   if (required.size > shape.max) return null;
-  const classes = shape.classes.filter(({ term }) => isAlive(term));
+  const classes = shape.classes.filter(({ term }) => isInhabited(term));
   for (const [name, term] of named) {
     const together = closure([name], dependent);
-    const possible = [...together].every((each) => isAlive(named.get(each) ?? NONE));
+    const possible = [...together].every((each) => isInhabited(named.get(each) ?? NONE));
     const extra = [...together].filter((each) => !required.has(each)).length;
     const fits = possible && required.size + extra <= shape.max;
     if (!fits) {
@@ -111,7 +123,7 @@ function livingObject(shape: ObjectShape, isAlive: IsAlive, context: Context): O
       if (term !== NONE) named.set(name, NONE);
     }
   }
-  const known = [...named.values()].filter(isAlive).length;
+  const known = [...named.values()].filter(isInhabited).length;
   if (known < shape.min) {
     const others = classes.reduce((sum, { names }) => {
       const left = subtract(names, wordsDfa(named.keys(), context.bounds), context.bounds);
@@ -122,7 +134,7 @@ function livingObject(shape: ObjectShape, isAlive: IsAlive, context: Context): O
   return { ...shape, named, classes, required };
 }
 
-/** The names with all that must come with them. */
+/** The names with all of their dependent names. */
 function closure(names: Iterable<string>, dependent: ObjectShape['dependent']): Set<string> {
   const all = new Set(names);
   for (const name of all) for (const other of dependent.get(name) ?? []) all.add(other);

@@ -1,8 +1,9 @@
-// The keywords of one subschema as checked values.
+// Reads the keywords of one subschema as checked values.
 
 import type { Context } from './context.ts';
-import { describe, isObject, type SchemaNode, type SchemaObject } from './document.ts';
+import { type SchemaNode } from './document.ts';
 import type { DynamicScope, Term } from './term.ts';
+import { describe, isObject, type SchemaObject } from './schema-value.ts';
 
 export interface Subschema {
   readonly node: SchemaNode;
@@ -10,8 +11,8 @@ export interface Subschema {
   readonly dynamic: DynamicScope;
 }
 
-/** What a keyword holds, checked, or undefined. */
-export interface Reader {
+/** Each method returns the checked value of a keyword, or undefined where it is missing, and throws bad_request for a wrong type. */
+export interface KeywordReader {
   at: Subschema;
   number(keyword: string): number | undefined;
   count(keyword: string): number | undefined;
@@ -19,13 +20,13 @@ export interface Reader {
   list(keyword: string): unknown[] | undefined;
   map(keyword: string): [string, unknown][] | undefined;
   names(keyword: string, value?: unknown): string[] | undefined;
-  /** The term of a subschema under these keys. */
+  /** The term of the subschema under these keys. */
   term(...keys: (string | number)[]): Term;
   has(keyword: string): boolean;
   refuse(keyword: string, why: string, remedy: string): never;
 }
 
-export function readSchema(at: Subschema, context: Context): Reader {
+export function readSchema(at: Subschema, context: Context): KeywordReader {
   const { document } = context;
   const { node, value, dynamic } = at;
   const refuse = (keyword: string, why: string, remedy: string): never =>

@@ -1,15 +1,15 @@
-// A schema as far as it can be enforced, for those that are not strict: what is refused is left out, keyword by keyword, and all
-// else holds.
+// The rule of a schema that is not strict: keywords that cannot be enforced are left out one by one, and the others are enforced.
 
 import { isOver, MOST_MILLISECONDS, type Limits } from '../dfa.ts';
 import type { Rule } from '../rule.ts';
-import { isObject, refusedPlace, type RefusedPlace, type SchemaObject } from './document.ts';
 import { ruleOfSchema, type SchemaOptions } from './schema-rule.ts';
+import { isObject, type SchemaObject } from './schema-value.ts';
+import { refusedPlace, type RefusedPlace } from './refusal.ts';
 
-/** Keywords left out one by one; then only the plain ones stay. */
+/** Most keywords that are left out one by one; after that only the simple keywords stay. */
 const MOST_LEFT_OUT = 16;
 
-/** null: nothing of it can be held. Throws where the time is over and there is to be more. */
+/** null: nothing of the schema can be enforced. Throws where the time is over. */
 export function lenientRule(schema: unknown, { path, limits }: Required<SchemaOptions>): Rule | null {
   let held: unknown = schema;
   for (let leftOut = 0; ; leftOut++) {
@@ -27,14 +27,14 @@ export function lenientRule(schema: unknown, { path, limits }: Required<SchemaOp
   }
 }
 
-/** The last time that a grammar is tried, half of what is left is for less of the schema. */
+/** In the stage with the most time, each attempt gets half of the time left, so that attempts with less of the schema follow. */
 function shareOf(limits: Limits): Limits {
   if (limits.milliseconds < MOST_MILLISECONDS) return limits;
   const now = performance.now();
   return { ...limits, deadline: limits.deadline === Infinity ? Infinity : now + (limits.deadline - now) / 2 };
 }
 
-/** The schema without the keyword; of a subschema that is refused as a whole its type stays. null: that is all of it. */
+/** The schema without a keyword, or with a subschema reduced to its type. null: the whole schema was refused. */
 function without(schema: unknown, { pointer, keyword }: RefusedPlace): unknown {
   if (keyword === null && pointer === '') return null;
   const keys = pointer
@@ -63,7 +63,7 @@ function changed(value: unknown, keys: readonly string[], change: (at: unknown) 
   );
 }
 
-/** Types, properties, elements and values, which are hardly ever too much. */
+/** The schema with only the keywords on types, properties, elements and values, which are rarely refused. */
 function plain(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const kept: SchemaObject = {};

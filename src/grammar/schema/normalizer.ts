@@ -1,20 +1,20 @@
-// From terms to shapes: one subschema, or what is put together of several, worked out down to its elements and properties, which
-// stay terms. Each term is worked out once.
+// Works terms out into shapes: a subschema or a combination, down to its elements and properties, which stay terms. Each term is worked
+// out once.
 
 import { checkTime, isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
 import { applicators, type Option } from './applicators.ts';
+import { assertions } from './assertions.ts';
 import type { Context } from './context.ts';
-import type { SchemaDocument } from './document.ts';
-import { ownKeywords } from './assertions.ts';
-import { readSchema, type Reader } from './keyword-reader.ts';
+import type { SchemaDocument, SchemaNode } from './document.ts';
 import {
-  NOTHING_SEEN,
-  seenByBoth,
-  seesNothing,
-  unseenItems,
-  unseenProperties,
-  type Seen,
+  evaluatedByBoth,
+  evaluatesNothing,
+  NOTHING_EVALUATED,
+  unevaluatedItems,
+  unevaluatedProperties,
+  type Evaluated,
 } from './evaluated.ts';
+import { readSchema, type KeywordReader } from './keyword-reader.ts';
 import {
   ANY_SHAPE,
   complementShape,
@@ -22,209 +22,239 @@ import {
   NO_SHAPE,
   shapeOfValues,
   uniteShapes,
-  type Shape,
 } from './shape.ts';
-import { ANY, createTerms, NONE, type Json, type Term } from './term.ts';
+import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
+import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
 const MOST_ALTERNATIVES = 256;
-/** How far below a term isEmpty looks. */
+/** Levels below a term that isEmpty() looks at. */
 const EMPTY_DEPTH = 3;
 
-/** A term met again while it is worked out, seen from a question whose answer may be left open. */
+type SchemaTerm = Term & { kind: 'schema' };
+
+/** Thrown where isEmpty() meets a term that is being worked out outside of its question: the answer is left open. */
 class Unfinished extends Error {}
 
-/** What a schema allows where it has looked at so much. */
+/** The values that a schema allows among those of which it has evaluated these elements and properties. */
 interface Alternative {
   shape: Shape;
-  seen: Seen;
+  evaluated: Evaluated;
 }
 
-export function createContext(document: SchemaDocument, bounds: Limits): Context {
-  const shapes = new Map<Term, Shape>();
-  const annotated = new Map<Term, Alternative[]>();
-  const empty = new Map<Term, boolean>([
+export class Normalizer implements Context {
+  readonly document: SchemaDocument;
+  readonly bounds: Limits;
+  readonly terms: Terms;
+  readonly #shapes = new Map<Term, Shape>();
+  readonly #alternatives = new Map<Term, Alternative[]>();
+  readonly #empty = new Map<Term, boolean>([
     [ANY, false],
     [NONE, true],
   ]);
-  /** Terms being worked out, outermost first, each with the question it is part of. */
-  const open: { term: Term; question: number }[] = [];
-  let question = 0;
+  /** Terms being worked out, outermost first, each with the isEmpty() question that it belongs to. */
+  readonly #open: { term: Term; question: number }[] = [];
+  /** The current isEmpty() question; 0: none. */
+  #question = 0;
 
-  const tooLarge = (why: string): never =>
-    document.refuse(document.root, null, `it takes ${why}`, 'simplify it');
+  constructor(document: SchemaDocument, bounds: Limits) {
+    this.document = document;
+    this.bounds = bounds;
+    this.terms = new Terms(MOST_TERMS, () =>
+      this.tooLarge(`more than ${MOST_TERMS} combinations of subschemas`),
+    );
+  }
 
-  const context: Context = {
-    document,
-    bounds,
-    terms: createTerms(MOST_TERMS, () => tooLarge(`more than ${MOST_TERMS} combinations of subschemas`)),
-    shapeOf,
-    isEmpty: (term) => isEmpty(term),
-    enter(node, dynamic) {
-      const entered = document.dynamic && !dynamic.includes(node.resource);
-      return context.terms.schema(node, entered ? [...dynamic, node.resource] : dynamic);
-    },
-    place() {
-      const inner = open.findLast(({ term }) => term.kind === 'schema')?.term;
-      return inner?.kind === 'schema' ? inner.node.path : '';
-    },
-    cannot: (at, keyword, why) =>
-      document.refuse({ ...document.root, path: at }, keyword, why, 'say it another way'),
-    tooLarge,
-  };
-
-  function shapeOf(term: Term): Shape {
-    let shape = shapes.get(term);
-    if (shape === undefined) shapes.set(term, (shape = working(term, () => workOut(term))));
+  shapeOf(term: Term): Shape {
+    let shape = this.#shapes.get(term);
+    if (shape === undefined) this.#shapes.set(term, (shape = this.#guarded(term, () => this.#workOut(term))));
     return shape;
   }
 
-  /** Guards against a schema that applies itself to the same value for ever. */
-  function working<T>(term: Term, work: () => T): T {
-    const before = open.find((other) => other.term === term);
-    if (before !== undefined) {
-      if (before.question !== question) throw new Unfinished();
-      const node = { ...document.root, path: context.place() };
-      document.refuse(node, null, 'it refers to itself for the same value', 'break the cycle');
+  enter(node: SchemaNode, dynamic: DynamicScope): Term {
+    const isNew = this.document.hasDynamicAnchors && !dynamic.includes(node.resource);
+    return this.terms.schema(node, isNew ? [...dynamic, node.resource] : dynamic);
+  }
+
+  isEmpty(term: Term): boolean {
+    return this.#isEmptyWithin(term, EMPTY_DEPTH);
+  }
+
+  place(): string {
+    const inner = this.#open.findLast(({ term }) => term.kind === 'schema')?.term;
+    return inner?.kind === 'schema' ? inner.node.path : '';
+  }
+
+  cannot(at: string, keyword: string, why: string): never {
+    return this.document.refuse({ path: at }, keyword, why, 'say it another way');
+  }
+
+  tooLarge(why: string): never {
+    return this.document.refuse(this.document.root, null, `it takes ${why}`, 'simplify it');
+  }
+
+  /** Runs `work`; refuses a schema that applies itself to the same value without end. */
+  #guarded<T>(term: Term, work: () => T): T {
+    const open = this.#open.find((other) => other.term === term);
+    if (open !== undefined) {
+      if (open.question !== this.#question) throw new Unfinished();
+      const at = { path: this.place() };
+      this.document.refuse(at, null, 'it refers to itself for the same value', 'break the cycle');
     }
-    open.push({ term, question });
+    this.#open.push({ term, question: this.#question });
     try {
       return work();
     } finally {
-      open.pop();
+      this.#open.pop();
     }
   }
 
-  function workOut(term: Term): Shape {
-    checkTime(bounds);
+  #workOut(term: Term): Shape {
+    checkTime(this.bounds);
     switch (term.kind) {
       case 'any':
         return ANY_SHAPE;
       case 'none':
         return NO_SHAPE;
       case 'value':
-        return shapeOfValues([term.value], context);
+        return shapeOfValues([term.value], this);
       case 'shape':
         return term.shape;
       case 'not':
-        return complementShape(shapeOf(term.of), context);
+        return complementShape(this.shapeOf(term.of), this);
       case 'all':
-        return term.of.map(shapeOf).reduce((a, b) => intersectShapes(a, b, context), ANY_SHAPE);
-      case 'some': {
-        const values = term.of.flatMap((each): Json[] => (each.kind === 'value' ? [each.value] : []));
-        const others = term.of.filter((each) => each.kind !== 'value').map(shapeOf);
-        const first = values.length === 0 ? NO_SHAPE : shapeOfValues(values, context);
-        return uniteShapes([first, ...others], context);
-      }
-      case 'schema': {
-        const reader = readSchema({ ...term, value: term.node.keywords }, context);
-        if (asksUnseen(reader)) {
-          const found = annotated.get(term) ?? workOutSeen(term);
-          annotated.set(term, found);
-          return uniteShapes(
-            found.map(({ shape }) => shape),
-            context,
-          );
-        }
-        return applicators(reader, false, context).reduce((shape, { options }) => {
-          const choice = options.map(({ of, where }) => context.terms.all([...of, where]));
-          return intersectShapes(shape, shapeOf(context.terms.some(choice)), context);
-        }, ownKeywords(reader, context).shape);
-      }
+        return term.of
+          .map((each) => this.shapeOf(each))
+          .reduce((a, b) => intersectShapes(a, b, this), ANY_SHAPE);
+      case 'some':
+        return this.#workOutUnion(term.of);
+      case 'schema':
+        return this.#workOutSchema(term);
     }
   }
 
-  const asksUnseen = (reader: Reader): boolean =>
-    reader.has('unevaluatedProperties') || reader.has('unevaluatedItems');
+  /** The union of many values and other terms; the values are united first. */
+  #workOutUnion(of: readonly Term[]): Shape {
+    const values = of.flatMap((each): Json[] => (each.kind === 'value' ? [each.value] : []));
+    const others = of.filter((each) => each.kind !== 'value').map((each) => this.shapeOf(each));
+    const first = values.length === 0 ? NO_SHAPE : shapeOfValues(values, this);
+    return uniteShapes([first, ...others], this);
+  }
+
+  #workOutSchema(term: SchemaTerm): Shape {
+    const reader = this.#read(term);
+    if (reader.has('unevaluatedProperties') || reader.has('unevaluatedItems')) {
+      const found = this.#alternatives.get(term) ?? this.#workOutAlternatives(term);
+      this.#alternatives.set(term, found);
+      return uniteShapes(
+        found.map(({ shape }) => shape),
+        this,
+      );
+    }
+    return applicators(reader, false, this).reduce((shape, { options }) => {
+      const choice = options.map(({ of, where }) => this.terms.all([...of, where]));
+      return intersectShapes(shape, this.shapeOf(this.terms.some(choice)), this);
+    }, assertions(reader, this).shape);
+  }
+
+  #read(term: SchemaTerm): KeywordReader {
+    return readSchema({ ...term, value: term.node.keywords }, this);
+  }
 
   /**
-   * The shapes of a term by what it has looked at. A value in two of them is in one that has seen what both have, so that
-   * demands on the unseen may be made of each apart.
+   * The shapes of a term by what it has evaluated. A value that is in two of them is in one that has evaluated what both have, so
+   * unevaluatedItems and unevaluatedProperties can restrict each by itself.
    */
-  function alternatives(term: Term): Alternative[] {
-    if (term.kind !== 'schema') return [{ shape: shapeOf(term), seen: NOTHING_SEEN }];
-    let found = annotated.get(term);
-    if (found === undefined) annotated.set(term, (found = working(term, () => workOutSeen(term))));
+  #alternativesOf(term: Term): Alternative[] {
+    if (term.kind !== 'schema') return [{ shape: this.shapeOf(term), evaluated: NOTHING_EVALUATED }];
+    let found = this.#alternatives.get(term);
+    if (found === undefined) {
+      found = this.#guarded(term, () => this.#workOutAlternatives(term));
+      this.#alternatives.set(term, found);
+    }
     return found;
   }
 
-  function workOutSeen(term: Term & { kind: 'schema' }): Alternative[] {
-    const reader = readSchema({ ...term, value: term.node.keywords }, context);
-    let found: Alternative[] = [ownKeywords(reader, context)];
-    for (const { options } of applicators(reader, true, context)) {
-      const choices = joined(options.flatMap(ofOption));
-      found = found.flatMap((a) => choices.flatMap((b) => meet(a, b)));
+  #workOutAlternatives(term: SchemaTerm): Alternative[] {
+    const reader = this.#read(term);
+    let found: Alternative[] = [assertions(reader, this)];
+    for (const { options } of applicators(reader, true, this)) {
+      const choices = this.#joined(options.flatMap((option) => this.#alternativesOfOption(option)));
+      found = found.flatMap((a) => choices.flatMap((b) => this.#meet(a, b)));
       if (found.length > MOST_ALTERNATIVES)
-        tooLarge(`more than ${MOST_ALTERNATIVES} ways of having seen its properties`);
+        this.tooLarge(`more than ${MOST_ALTERNATIVES} ways of having seen its properties`);
     }
-    for (const [keyword, unseen, seen] of [
-      ['unevaluatedItems', unseenItems, { items: Infinity }],
-      ['unevaluatedProperties', unseenProperties, { names: 'all' }],
+    for (const [keyword, restriction, after] of [
+      ['unevaluatedItems', unevaluatedItems, { items: Infinity }],
+      ['unevaluatedProperties', unevaluatedProperties, { names: 'all' }],
     ] as const) {
       if (!reader.has(keyword)) continue;
-      const demanded = reader.term(keyword);
-      found = found.map((each) => ({
-        shape: intersectShapes(each.shape, unseen(each.seen, demanded, context), context),
-        seen: { ...each.seen, ...seen },
+      const term = reader.term(keyword);
+      found = found.map(({ shape, evaluated }) => ({
+        shape: intersectShapes(shape, restriction(evaluated, term, this), this),
+        evaluated: { ...evaluated, ...after },
       }));
     }
     return found;
   }
 
-  function ofOption({ of, where }: Option): Alternative[] {
-    const start: Alternative[] = [{ shape: shapeOf(where), seen: NOTHING_SEEN }];
-    return of.reduce((all, term) => all.flatMap((a) => alternatives(term).flatMap((b) => meet(a, b))), start);
+  #alternativesOfOption({ of, where }: Option): Alternative[] {
+    const start: Alternative[] = [{ shape: this.shapeOf(where), evaluated: NOTHING_EVALUATED }];
+    return of.reduce(
+      (all, term) => all.flatMap((a) => this.#alternativesOf(term).flatMap((b) => this.#meet(a, b))),
+      start,
+    );
   }
 
-  /** None, or one: both hold. */
-  function meet(a: Alternative, b: Alternative): Alternative[] {
-    const shape = intersectShapes(a.shape, b.shape, context);
-    return isNothing(shape, EMPTY_DEPTH) ? [] : [{ shape, seen: seenByBoth(a.seen, b.seen) }];
+  /** The intersection of two alternatives; none where it is empty. */
+  #meet(a: Alternative, b: Alternative): Alternative[] {
+    const shape = intersectShapes(a.shape, b.shape, this);
+    if (this.#isNothing(shape, EMPTY_DEPTH)) return [];
+    return [{ shape, evaluated: evaluatedByBoth(a.evaluated, b.evaluated) }];
   }
 
-  /** Alternatives that have seen nothing are one. */
-  function joined(list: Alternative[]): Alternative[] {
-    const blind = list.filter(({ seen }) => seesNothing(seen));
+  /** Unites the alternatives that have evaluated nothing. */
+  #joined(list: Alternative[]): Alternative[] {
+    const blind = list.filter(({ evaluated }) => evaluatesNothing(evaluated));
     if (blind.length < 2) return list;
     const shape = uniteShapes(
       blind.map((each) => each.shape),
-      context,
+      this,
     );
-    return [{ shape, seen: NOTHING_SEEN }, ...list.filter(({ seen }) => !seesNothing(seen))];
+    const others = list.filter(({ evaluated }) => !evaluatesNothing(evaluated));
+    return [{ shape, evaluated: NOTHING_EVALUATED }, ...others];
   }
 
-  function isEmpty(term: Term, depth = EMPTY_DEPTH): boolean {
-    const known = empty.get(term);
+  #isEmptyWithin(term: Term, depth: number): boolean {
+    const known = this.#empty.get(term);
     if (known !== undefined) return known;
     if (depth === 0) return false;
-    const outer = question;
-    question = open.length + 1;
+    const outer = this.#question;
+    this.#question = this.#open.length + 1;
     try {
-      const answer = isNothing(shapeOf(term), depth);
-      // A "no" from near the depth's end may be a "not seen".
-      if (answer || depth === EMPTY_DEPTH) empty.set(term, answer);
+      const answer = this.#isNothing(this.shapeOf(term), depth);
+      // Close to the end of the depth, false may mean that no answer was found.
+      if (answer || depth === EMPTY_DEPTH) this.#empty.set(term, answer);
       return answer;
     } catch (error) {
       if (error instanceof Unfinished) return false;
       throw error;
     } finally {
-      question = outer;
+      this.#question = outer;
     }
   }
 
-  function isNothing(shape: Shape, depth: number): boolean {
+  #isNothing(shape: Shape, depth: number): boolean {
     if (shape.null || shape.true || shape.false || shape.numbers.length > 0) return false;
     if (!isEmptyDfa(shape.strings)) return false;
-    const none = (term: Term): boolean => isEmpty(term, depth - 1);
+    const isNone = (term: Term): boolean => this.#isEmptyWithin(term, depth - 1);
     return (
       shape.arrays.every(({ prefix, rest, min }) =>
-        Array.from({ length: Math.min(min, prefix.length + 1) }, (_, at) => prefix[at] ?? rest).some(none),
+        Array.from({ length: Math.min(min, prefix.length + 1) }, (_, at) => prefix[at] ?? rest).some(isNone),
       ) &&
       shape.objects.every(({ named, required }) =>
-        [...required].some((name) => none(named.get(name) ?? NONE)),
+        [...required].some((name) => isNone(named.get(name) ?? NONE)),
       )
     );
   }
-
-  return context;
 }

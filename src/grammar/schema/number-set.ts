@@ -1,6 +1,6 @@
-// Sets of numbers, closed under intersection, union and complement: intervals whose numbers are, or are not, multiples of
-// given steps. Numbers are doubles, so every bound is inclusive: "under 3" ends at the double before 3, and no spelling is
-// let through that a reader's rounding would carry to 3.
+// Sets of numbers, closed under intersection, union and complement: intervals of numbers that are, or are not, multiples of given steps.
+// Numbers are doubles, so every bound is inclusive: "under 3" ends at the double before 3, and no spelling is allowed that a parser
+// would round to 3.
 
 import {
   decimalOf,
@@ -14,25 +14,25 @@ import {
 import { TooLarge } from '../dfa.ts';
 
 export interface NumberPiece {
-  /** -Infinity and Infinity: no bound. */
+  /** Inclusive bounds; -Infinity and Infinity: none. */
   readonly min: number;
   readonly max: number;
-  /** All are multiples of it; null: any number. */
+  /** All numbers are multiples of it; null: not restricted. */
   readonly step: Decimal | null;
-  /** None is a multiple of one of these. */
+  /** No number is a multiple of one of these. */
   readonly not: readonly Decimal[];
 }
 
-/** The union of its pieces; they may overlap. */
+/** A union of pieces, which may overlap. */
 export type NumberSet = readonly NumberPiece[];
 
 export const ALL_NUMBERS: NumberSet = [{ min: -Infinity, max: Infinity, step: null, not: [] }];
 
 const ONE = decimalOf(1);
-/** Most pairs of pieces when two sets are intersected. */
+/** Most pairs of pieces in an intersection of two sets. */
 const MOST_PAIRS = 1_000_000;
 
-/** A bound at the largest double is none. */
+/** A bound at the largest double does not restrict. */
 function numbersBetween(min: number, max: number): NumberSet {
   const [low, high] = [
     min <= -Number.MAX_VALUE ? -Infinity : min + 0,
@@ -76,7 +76,7 @@ export function intersectNumbers(a: NumberSet, b: NumberSet): NumberSet {
 
 const isInterval = ({ step, not }: NumberPiece): boolean => step === null && not.length === 0;
 
-/** Both have no two pieces that touch, ascending. */
+/** The intersection of ascending disjoint intervals. */
 function commonIntervals(a: NumberSet, b: NumberSet): NumberSet {
   const common: NumberPiece[] = [];
   for (let i = 0, j = 0; i < a.length && j < b.length;) {
@@ -119,7 +119,7 @@ function tidy(pieces: NumberPiece[]): NumberSet {
   const kept = pieces.filter((piece) => piece.min <= piece.max && !contradicts(piece));
   kept.sort((a, b) => a.min - b.min);
   const joined: NumberPiece[] = [];
-  // Only the last one of the pieces with equal steps can touch the next.
+  // The last piece with the same steps is the only one that can touch the next piece.
   const last = new Map<string, number>();
   for (const piece of kept) {
     const key = stepsKey(piece);
@@ -134,7 +134,7 @@ function tidy(pieces: NumberPiece[]): NumberSet {
   return whole ? ALL_NUMBERS : joined;
 }
 
-/** No multiple of the step lies between the bounds, or each is also a multiple of what must not divide. */
+/** Whether a piece is empty: no multiple of the step lies within the bounds, or each is a multiple of a step in `not`. */
 function contradicts({ min, max, step, not }: NumberPiece): boolean {
   if (step !== null && (not.some((each) => isMultiple(step, each)) || !hasMultiple(min, max, step)))
     return true;

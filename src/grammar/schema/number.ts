@@ -1,5 +1,5 @@
-// The spellings of a set of numbers as an automaton: plain decimals, and an exponent where JSON.stringify writes one. With a step
-// that does not divide 100,000, numbers from 1e21 on have no spelling with an exponent.
+// The JSON texts of a set of numbers: plain decimals, and an exponent where JSON.stringify writes one. With a step that does not divide
+// 100,000, numbers from 1e21 on have no spelling with an exponent.
 
 import type { BoundedDfa } from '../length-bound.ts';
 import { uniteAll } from '../determinize.ts';
@@ -7,19 +7,19 @@ import { isEmpty, type Limits } from '../dfa.ts';
 import { INTEGER, NUMBER } from '../json-syntax.ts';
 import { decimalOf, isMultiple, type Decimal } from './decimal.ts';
 import { exponentDfa, SMALLEST_PLAIN } from './exponent-dfa.ts';
-import { plainText } from './decimal-dfa.ts';
+import { decimalTexts } from './decimal-dfa.ts';
 import { ALL_NUMBERS, INTEGERS, type NumberPiece, type NumberSet } from './number-set.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
 const made = new WeakMap<NumberSet, BoundedDfa[]>();
 
-// The two sets that most schemas ask for, without the detour over bounds.
+// The two most frequent sets.
 const USUAL = new Map<NumberSet, BoundedDfa[]>([
   [ALL_NUMBERS, [{ dfa: NUMBER, longest: Infinity }]],
   [INTEGERS, [{ dfa: INTEGER, longest: Infinity }]],
 ]);
 
-/** One of these texts each; none of none. */
+/** The texts of a set of numbers, as a union. */
 export function numberTexts(set: NumberSet, bounds: Limits): BoundedDfa[] {
   let found = USUAL.get(set) ?? made.get(set);
   if (found === undefined) {
@@ -39,7 +39,7 @@ export function numberTexts(set: NumberSet, bounds: Limits): BoundedDfa[] {
 
 function pieceTexts(piece: NumberPiece, bounds: Limits): BoundedDfa[] {
   const { min, max, step, not } = piece;
-  // What JSON.stringify writes with an exponent of 21 or more is a multiple of 100,000.
+  // Numbers that JSON.stringify writes with an exponent of 21 or more are multiples of 100,000.
   const large = not.length === 0 && (step === null || isMultiple(decimalOf(1e5), step));
   const small = step === null && not.every((each) => valueOf(each) >= SMALLEST_PLAIN);
   return [
@@ -48,7 +48,7 @@ function pieceTexts(piece: NumberPiece, bounds: Limits): BoundedDfa[] {
   ]
     .filter((range) => range.min <= range.max)
     .flatMap((range) => [
-      plainText(piece, range, bounds),
+      decimalTexts(piece, range, bounds),
       { dfa: exponentDfa(range, { large, small }, bounds), longest: Infinity },
     ]);
 }

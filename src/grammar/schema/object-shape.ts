@@ -1,33 +1,11 @@
-// What an object may be: a term for each known name, a term for each class of other names, and conditions on which names occur.
+// Operations on the shapes of objects.
 
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
 import type { Context } from './context.ts';
-import { ANY, NONE, type Term } from './term.ts';
+import { ANY, NONE, type NameClass, type ObjectShape, type Term } from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
-export interface NameClass {
-  readonly names: Dfa;
-  readonly term: Term;
-}
-
-/** At least one property has a name of these and a value of this term. */
-export interface SomeProperty extends NameClass {
-  /** The subschema it comes from. */
-  readonly at: string;
-}
-
-export interface ObjectShape {
-  readonly named: ReadonlyMap<string, Term>;
-  /** Apart from each other, and together every name; a name in `named` is not looked for here. */
-  readonly classes: readonly NameClass[];
-  readonly required: ReadonlySet<string>;
-  /** Where the first name occurs, the others must. */
-  readonly dependent: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly min: number;
-  readonly max: number;
-  readonly some: readonly SomeProperty[];
-}
-
+/** All objects. */
 export const ANY_OBJECT: ObjectShape = {
   named: new Map(),
   classes: [{ names: ANY_TEXT, term: ANY }],
@@ -38,11 +16,12 @@ export const ANY_OBJECT: ObjectShape = {
   some: [],
 };
 
+/** The term of the property of a name. */
 export function termOf({ named, classes }: ObjectShape, name: string): Term {
   return named.get(name) ?? classes.find(({ names }) => accepts(names, name))?.term ?? NONE;
 }
 
-/** null: no object is both. */
+/** null: the intersection is empty. */
 export function intersectObjects(a: ObjectShape, b: ObjectShape, context: Context): ObjectShape | null {
   const required = new Set([...a.required, ...b.required]);
   const named = new Map<string, Term>();
@@ -82,7 +61,7 @@ function intersectClasses(
   return [...met].map(([term, names]) => ({ names, term }));
 }
 
-/** Objects outside: each alternative breaks one condition. */
+/** The objects outside a shape, as a union of shapes that each violate one condition. */
 export function complementObject(shape: ObjectShape, context: Context): ObjectShape[] {
   const { terms, bounds } = context;
   const outside: ObjectShape[] = [];
@@ -117,7 +96,7 @@ export function complementObject(shape: ObjectShape, context: Context): ObjectSh
   return outside;
 }
 
-/** Every name in the class of the patterns it matches, of which `terms` are the terms. */
+/** Disjoint classes of names by the patterns that they match. The term of a class is the intersection of those of its patterns; `rest`: without one. */
 export function classesOf(
   patterns: readonly NameClass[],
   rest: Term,
@@ -135,7 +114,7 @@ export function classesOf(
   return classes.map(({ names, of }) => ({ names, term: of.length === 0 ? rest : terms.all(of) }));
 }
 
-/** Only names of this language. */
+/** The shape restricted to objects whose names are in `names`. */
 export function withNames(shape: ObjectShape, names: Dfa, context: Context): ObjectShape {
   if (names === ANY_TEXT) return shape;
   const classes = classesOf([{ names, term: ANY }], NONE, context);

@@ -1,11 +1,11 @@
-// The format `regex`: regular expressions that ECMA-262 takes with and without its flag `u`. The language of all of them is not regular;
-// this is the part of it with groups nested up to a depth, without names and references of groups, and with ranges and counts that are
-// seen to run forwards. Each of its texts is an expression.
+// The format `regex`: regular expressions that are valid in ECMA-262 with and without the flag `u`. That language is not regular. This is
+// the subset with groups nested up to a depth, without named groups and back-references, and with only such ranges and counts whose
+// ascending order a regular expression can check.
 
-/** Groups inside each other. */
+/** Most groups inside each other. */
 const DEPTH = 3;
 
-/** `n,m` with n <= m: of one digit, of two where m begins with a higher one or n ends with 0, or m has more digits. */
+/** `n,m` with n <= m: one digit each; two digits each, where m begins with a higher one or n ends with 0; or m has more digits. */
 const ORDERED_COUNTS = [
   ...Array.from({ length: 10 }, (_, digit) => `${digit},[${digit}-9]`),
   '\\d,[1-9]\\d{1,3}',
@@ -17,29 +17,26 @@ const QUANTIFIER = `(?:[*+?]|\\{(?:(?:0|[1-9]\\d{0,3}),?|${ORDERED_COUNTS})\\})\
 
 const CATEGORY =
   '(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfno]?|ASCII|Alphabetic|Lowercase|Uppercase|White_Space)';
-/** An escape, of one character or of a set of them. */
+/** An escape of one character or of a set. */
 const ESCAPE = `\\\\(?:[fnrtvdDsSwW^$\\\\.*+?()\\[\\]{}|/]|c[a-zA-Z]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[pP]\\{${CATEGORY}\\})`;
 
-/**
- * Ranges that run forwards: all ranges of digits, ranges of letters that begin with the first letter or end with the last one, and ranges
- * from a sign to `~`.
- */
+/** Ascending ranges: of digits, of letters from the first one or to the last one, and from a punctuation mark to `~`. */
 const RANGES = [
   ...Array.from({ length: 10 }, (_, digit) => `${digit}-[${digit}-9]`),
   'a-[a-z]|[b-z]-z|A-[A-Z]|[B-Z]-Z',
   '[ !"#$%&\'()*+,./:;<=>?@_`{|}]-~',
 ].join('|');
 
-/** A hyphen stands for itself only at the ends, or escaped. */
+/** A hyphen is a literal only at the ends of a class, or escaped. */
 const CLASS = `\\[\\^?-?(?:${RANGES}|[^\\\\\\]-]|${ESCAPE}|\\\\-)*-?\\]`;
 const ATOM = `[^$^\\\\.*+?()\\[\\]{}|]|\\.|${ESCAPE}|${CLASS}`;
 const NO_ATOM = '[|^$]|\\\\[bB]';
 
-/** Alternatives with groups `depth` deep; `more`: what else they may hold. */
+/** Alternatives with groups up to `depth` deep; `more`: further alternatives of an atom. */
 function expression(depth: number, more = ''): string {
   const group = depth === 0 ? '' : `|\\((?:\\?:)?${expression(depth - 1)}\\)`;
   return `(?:${NO_ATOM}${more}|(?:${ATOM}${group})(?:${QUANTIFIER})?)*`;
 }
 
-/** Look-around stands outside of groups and is not repeated. */
+/** Look-around may only occur outside of groups, and not be repeated. */
 export const REGEX_FORMAT = expression(DEPTH, `|\\(\\?<?[=!]${expression(0)}\\)`);

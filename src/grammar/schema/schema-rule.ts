@@ -1,8 +1,7 @@
-// JSON Schema draft 2020-12 as a grammar. Every keyword is enforced exactly, or the schema is refused with the place of the
-// keyword; names that 2020-12 does not know are annotations, as it says, and so are formats it does not know (see format.ts).
+// The front end of JSON Schema, draft 2020-12. A keyword is enforced exactly, or the schema is refused with the keyword's place. Keywords
+// that the draft does not know are annotations, as it defines, and so are unknown formats (see format.ts).
 //
-// schema → document.ts (places, references) → normal-form.ts (shapes: what a value may be, type by type) → alive.ts (what can be
-// at all) → rules, one a term.
+// schema → document.ts (index, references) → normalizer.ts (terms into shapes) → inhabited.ts (non-empty terms) → one rule per term.
 
 import { ANY_TEXT, isEmpty, limits, TooLarge, type Limits } from '../dfa.ts';
 import { PUNCTUATION } from '../json-syntax.ts';
@@ -20,40 +19,50 @@ import {
   type ObjectRule,
   type Rule,
 } from '../rule.ts';
-import { aliveTerms, arrayLives, lengthOf, livingObjects, type IsAlive } from './inhabited.ts';
-import type { ArrayShape } from './array-shape.ts';
+import {
+  inhabitedTerms,
+  isArrayInhabited,
+  mostElements,
+  inhabitedObjects,
+  type IsInhabited,
+} from './inhabited.ts';
 import type { Context } from './context.ts';
 import { contradictionIn } from './contradiction.ts';
-import { readDocument } from './document.ts';
-import { differingElements, kindsAt, needsWalk, placesOf, walkElements } from './element-automaton.ts';
-import { createContext } from './normalizer.ts';
+import { SchemaDocument } from './document.ts';
+import {
+  differingElements,
+  elementKindsAt,
+  needsAutomaton,
+  distinctPlaces,
+  elementAutomaton,
+} from './element-automaton.ts';
+import { Normalizer } from './normalizer.ts';
 import { numberTexts } from './number.ts';
-import type { ObjectShape } from './object-shape.ts';
 import { isAnyShape } from './shape.ts';
-import type { Term } from './term.ts';
+import type { ArrayShape, ObjectShape, Term } from './term.ts';
 
 export interface SchemaOptions {
-  /** How the request names the schema, for messages. */
+  /** How the request names the schema, as in response_format.json_schema.schema. */
   path: string;
   limits?: Limits;
 }
 
 /**
- * The JSON texts of the values that the schema allows. The rule stands by itself and may be put anywhere in another grammar.
- * Throws bad_request: what cannot be enforced, where, and what to do.
+ * The rule of the JSON texts of the values that a schema allows. It is self-contained and can be part of any other rule. Throws
+ * bad_request with the place of what cannot be enforced, and a remedy.
  */
 export function ruleOfSchema(schema: unknown, { path, limits: bounds = limits() }: SchemaOptions): Rule {
-  const document = readDocument(schema, path);
+  const document = new SchemaDocument(schema, path);
   try {
-    const context = createContext(document, bounds);
+    const context = new Normalizer(document, bounds);
     const root = context.enter(document.root, []);
-    const { terms, isAlive } = aliveTerms(root, context);
-    if (!isAlive(root)) {
+    const { terms, isInhabited } = inhabitedTerms(root, context);
+    if (!isInhabited(root)) {
       const place = contradictionIn(document.root, context);
       document.refuse(place, null, 'no value fulfils it', 'loosen what contradicts');
     }
-    const alive = [...terms].filter(isAlive);
-    const rules = alive.map((term): [string, Rule] => [nameOf(term), ruleOf(term, isAlive, context)]);
+    const inhabited = [...terms].filter(isInhabited);
+    const rules = inhabited.map((term): [string, Rule] => [nameOf(term), ruleOf(term, isInhabited, context)]);
     return scope(Object.fromEntries(rules), reference(nameOf(root)));
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error;
@@ -63,7 +72,7 @@ export function ruleOfSchema(schema: unknown, { path, limits: bounds = limits() 
 
 const nameOf = ({ id }: Term): string => `value ${id}`;
 
-function ruleOf(term: Term, isAlive: IsAlive, context: Context): Rule {
+function ruleOf(term: Term, isInhabited: IsInhabited, context: Context): Rule {
   const shape = context.shapeOf(term);
   if (isAnyShape(shape)) return anyJson;
   const words = (['null', 'true', 'false'] as const).filter((word) => shape[word]);
@@ -73,21 +82,21 @@ function ruleOf(term: Term, isAlive: IsAlive, context: Context): Rule {
   const { strings, longest } = shape;
   if (!isEmpty(strings)) rules.push(string(strings === ANY_TEXT ? undefined : strings, longest));
   for (const each of shape.arrays) {
-    if (arrayLives(each, isAlive, context)) rules.push(arrayRule(each, isAlive, context));
+    if (isArrayInhabited(each, isInhabited, context)) rules.push(arrayRule(each, isInhabited, context));
   }
-  for (const each of livingObjects(shape, isAlive, context)) rules.push(objectRule(each, isAlive));
+  for (const each of inhabitedObjects(shape, isInhabited, context)) rules.push(objectRule(each, isInhabited));
   return rules.length === 1 ? rules[0]! : choice(...rules);
 }
 
-function arrayRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule {
+function arrayRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context): Rule {
   const differing = differingElements(shape, context);
   if (differing !== null) {
     const strings = isEmpty(differing.strings) ? null : differing.strings;
     const literals = differing.others.map((value) => JSON.stringify(value));
     return { type: 'set', strings, literals, min: shape.min, max: shape.max };
   }
-  if (!needsWalk(shape)) {
-    const length = Math.min(shape.max, lengthOf(shape, isAlive));
+  if (!needsAutomaton(shape)) {
+    const length = Math.min(shape.max, mostElements(shape, isInhabited));
     return array({
       prefix: shape.prefix.slice(0, length).map((term) => reference(nameOf(term))),
       rest: length > shape.prefix.length ? reference(nameOf(shape.rest)) : null,
@@ -96,15 +105,15 @@ function arrayRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule 
     });
   }
   return shape.unique === null && shape.counts.length === 1
-    ? countedRule(shape, isAlive, context)
-    : walkRule(shape, isAlive, context);
+    ? countedRule(shape, isInhabited, context)
+    : automatonRule(shape, isInhabited, context);
 }
 
-/** One count: the machine keeps it. */
-function countedRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule {
-  const places = placesOf(shape);
+/** An array with a single count, which the pushdown automaton keeps. */
+function countedRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context): Rule {
+  const places = distinctPlaces(shape);
   const elements = Array.from({ length: places + 1 }, (_, at) => {
-    const kinds = kindsAt(shape, at, context).filter(({ term }) => isAlive(term));
+    const kinds = elementKindsAt(shape, at, context).filter(({ term }) => isInhabited(term));
     const [matching, other] = [true, false].map((counted) =>
       kinds.find((kind) => kind.counted.length > 0 === counted),
     );
@@ -124,29 +133,29 @@ function countedRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rul
   });
 }
 
-/** A rule for each state of the walk: the elements that may follow, and what comes after each. */
-function walkRule(shape: ArrayShape, isAlive: IsAlive, context: Context): Rule {
-  const { states } = walkElements(shape, isAlive, context);
+/** One rule per state of the element automaton: the elements that may follow, and what comes after each. */
+function automatonRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context): Rule {
+  const { states } = elementAutomaton(shape, isInhabited, context);
   const stateName = (state: number): string => `elements ${state}`;
   const rules: Record<string, Rule> = {};
   const after = (state: number): Rule => {
-    const { end, steps } = states[state]!;
-    const rest: Rule[] = end ? [regular(PUNCTUATION.spaceCloseArray)] : [];
-    if (steps.length > 0) rest.push(sequence(regular(PUNCTUATION.comma), reference(stateName(state))));
+    const { accepts, transitions } = states[state]!;
+    const rest: Rule[] = accepts ? [regular(PUNCTUATION.spaceCloseArray)] : [];
+    if (transitions.length > 0) rest.push(sequence(regular(PUNCTUATION.comma), reference(stateName(state))));
     return choice(...rest);
   };
-  states.forEach(({ steps }, state) => {
-    if (steps.length === 0) return;
-    const ways = steps.map(({ term, to }) => sequence(reference(nameOf(term)), after(to)));
+  states.forEach(({ transitions }, state) => {
+    if (transitions.length === 0) return;
+    const ways = transitions.map(({ term, to }) => sequence(reference(nameOf(term)), after(to)));
     rules[stateName(state)] = choice(...ways);
   });
-  const first: Rule[] = states[0]!.end ? [regular(PUNCTUATION.closeArray)] : [];
-  if (states[0]!.steps.length > 0) first.push(reference(stateName(0)));
+  const first: Rule[] = states[0]!.accepts ? [regular(PUNCTUATION.closeArray)] : [];
+  if (states[0]!.transitions.length > 0) first.push(reference(stateName(0)));
   return scope(rules, sequence(regular(PUNCTUATION.openArray), choice(...first)));
 }
 
-function objectRule(shape: ObjectShape, isAlive: IsAlive): ObjectRule {
-  const value = (term: Term): Rule | null => (isAlive(term) ? reference(nameOf(term)) : null);
+function objectRule(shape: ObjectShape, isInhabited: IsInhabited): ObjectRule {
+  const value = (term: Term): Rule | null => (isInhabited(term) ? reference(nameOf(term)) : null);
   const single = shape.classes.length === 1 && shape.classes[0]!.names === ANY_TEXT;
   return object({
     properties: [...shape.named].map(([name, term]) => ({ name, value: value(term) })),

@@ -1,10 +1,9 @@
-// The normal form of a schema: what a value may be, type by type. Closed under intersection, union and complement. Elements and
-// properties stay terms, so that one level is worked out at a time.
+// Operations on shapes, the normal form of schemas: intersection, union and complement.
 
 import { boundLength, lengthProduct } from '../length-bound.ts';
 import { uniteAll } from '../determinize.ts';
 import { ANY_TEXT, complementOf, intersect, isEmpty, NOTHING, type Dfa } from '../dfa.ts';
-import { ANY_ARRAY, complementArray, intersectArrays, type ArrayShape } from './array-shape.ts';
+import { ANY_ARRAY, complementArray, intersectArrays } from './array-shape.ts';
 import type { Context } from './context.ts';
 import {
   ALL_NUMBERS,
@@ -12,25 +11,12 @@ import {
   intersectNumbers,
   oneOfNumbers,
   uniteNumbers,
-  type NumberSet,
 } from './number-set.ts';
-import { ANY_OBJECT, complementObject, intersectObjects, type ObjectShape } from './object-shape.ts';
-import { NONE, type Json } from './term.ts';
+import { ANY_OBJECT, complementObject, intersectObjects } from './object-shape.ts';
 import { wordsDfa } from '../word-dfa.ts';
+import { NONE, type Json, type Shape } from './term.ts';
 
-export interface Shape {
-  readonly null: boolean;
-  readonly true: boolean;
-  readonly false: boolean;
-  readonly numbers: NumberSet;
-  /** With `longest` a BoundedDfa. */
-  readonly strings: Dfa;
-  readonly longest: number;
-  /** One of these. */
-  readonly arrays: readonly ArrayShape[];
-  readonly objects: readonly ObjectShape[];
-}
-
+/** The shape of no value. */
 export const NO_SHAPE: Shape = {
   null: false,
   true: false,
@@ -42,6 +28,7 @@ export const NO_SHAPE: Shape = {
   objects: [],
 };
 
+/** The shape of all values. */
 export const ANY_SHAPE: Shape = {
   null: true,
   true: true,
@@ -53,7 +40,7 @@ export const ANY_SHAPE: Shape = {
   objects: [ANY_OBJECT],
 };
 
-/** Alternatives of one type: above it a schema is refused, since each costs at every level. */
+/** Most alternatives of one type; each costs time at every level. */
 const MOST_ALTERNATIVES = 512;
 
 export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
@@ -70,6 +57,7 @@ export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
   };
 }
 
+/** The intersections of each alternative of `a` with each of `b`. `any`: the alternative that allows everything. */
 function pairwise<T extends object>(
   a: readonly T[],
   b: readonly T[],
@@ -90,7 +78,7 @@ function pairwise<T extends object>(
   return [...met.values()];
 }
 
-/** All at once: adding one after the other would go through all before each time. */
+/** The union of all shapes at once; uniting them one after the other would take quadratic time. */
 export function uniteShapes(all: readonly Shape[], context: Context): Shape {
   const shapes = all.filter((shape) => shape !== NO_SHAPE);
   if (shapes.length <= 1) return shapes[0] ?? NO_SHAPE;
@@ -131,7 +119,7 @@ const automata = new WeakMap<Dfa, string>();
 
 const keys = new WeakMap<object, string>();
 
-/** The same for alternatives that say the same in the same words. */
+/** A key that is equal for alternatives with equal content. */
 function contentKey(content: object): string {
   let key = keys.get(content);
   if (key === undefined) keys.set(content, (key = findKey(content)));
@@ -179,7 +167,7 @@ export function complementShape(shape: Shape, context: Context): Shape {
 
 type Strings = Pick<Shape, 'strings' | 'longest'>;
 
-/** The strings as one automaton. */
+/** The strings as one DFA. */
 export function stringsOf({ strings, longest }: Strings, { bounds }: Context): Dfa {
   return lengthProduct(strings, longest, bounds);
 }
@@ -217,7 +205,7 @@ function complementTexts(a: Dfa, { bounds }: Context): Dfa {
   return isEmpty(a) ? ANY_TEXT : complementOf(a, bounds);
 }
 
-/** Exactly these values. */
+/** The shape of exactly these values. */
 export function shapeOfValues(values: readonly Json[], { bounds, terms }: Context): Shape {
   const strings = values.filter((value) => typeof value === 'string');
   return {
@@ -229,7 +217,7 @@ export function shapeOfValues(values: readonly Json[], { bounds, terms }: Contex
     longest: Infinity,
     arrays: values.filter(Array.isArray).map((value) => ({
       ...ANY_ARRAY,
-      prefix: value.map(terms.value),
+      prefix: value.map((each) => terms.value(each)),
       rest: NONE,
       min: value.length,
     })),
@@ -245,7 +233,7 @@ export function shapeOfValues(values: readonly Json[], { bounds, terms }: Contex
 const isRecord = (value: Json): value is { [name: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether every JSON value is allowed. */
+/** Whether the shape is that of all values; false also where that is not found quickly. */
 export function isAnyShape(shape: Shape): boolean {
   const { numbers, strings, arrays, objects } = shape;
   const scalars =

@@ -1,57 +1,60 @@
-// Demands that some property break a rule, as `not` and `oneOf` make them of patternProperties and additionalProperties.
+// Conditions that some property has a term. The complement of patternProperties or additionalProperties has them, for `not` and `oneOf`.
 
 import { accepts, intersect, isEmpty, subtract } from '../dfa.ts';
 import type { Context } from './context.ts';
-import type { ObjectShape, SomeProperty } from './object-shape.ts';
-import { NONE, type Term } from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
+import { NONE, type ObjectShape, type SomeProperty, type Term } from './term.ts';
 
-/** Without the demands for some property: each is one known name's, or of a class where nothing else can be. */
-export function withoutSome(
+/**
+ * A union of shapes without such conditions: each is fulfilled by a known name, or by a class of names if every property must fulfil it.
+ * Refuses other conditions on classes.
+ */
+export function withoutSomeProperties(
   shape: ObjectShape,
-  isAlive: (term: Term) => boolean,
+  isInhabited: (term: Term) => boolean,
   context: Context,
 ): ObjectShape[] {
-  const [demand, ...some] = shape.some;
-  if (demand === undefined) return [shape];
+  const [condition, ...some] = shape.some;
+  if (condition === undefined) return [shape];
   const rest = { ...shape, some };
   const met: ObjectShape[] = [];
-  for (const [name, fulfils] of namedFor(demand, shape, context)) {
-    if (!isAlive(fulfils)) continue;
+  for (const [name, fulfils] of namedFor(condition, shape, context)) {
+    if (!isInhabited(fulfils)) continue;
     met.push({
       ...rest,
       named: new Map([...shape.named, [name, fulfils]]),
       required: new Set([...shape.required, name]),
     });
   }
-  const classes = classesFor(demand, shape, context);
-  if (classes.some(({ fulfils }) => isAlive(fulfils))) {
+  const classes = classTermsFor(condition, shape, context);
+  if (classes.some(({ fulfils }) => isInhabited(fulfils))) {
     const others = [...shape.named.values(), ...classes.map(({ fails }) => fails)];
-    if (others.some(isAlive)) {
+    if (others.some(isInhabited)) {
       const why = 'it asks that some property of no known name breaks a rule, and that is not counted';
-      context.cannot(demand.at, 'properties', why);
+      context.cannot(condition.at, 'properties', why);
     }
     met.push({ ...rest, min: Math.max(rest.min, 1) });
   }
-  return met.flatMap((each) => withoutSome(each, isAlive, context));
+  return met.flatMap((each) => withoutSomeProperties(each, isInhabited, context));
 }
 
-/** Terms whose being alive withoutSome asks for. */
-export function termsOfSome(shape: ObjectShape, context: Context): Term[] {
-  return shape.some.flatMap((demand) => [
-    ...namedFor(demand, shape, context).map(([, fulfils]) => fulfils),
-    ...classesFor(demand, shape, context).flatMap(({ fulfils, fails }) => [fulfils, fails]),
+/** The terms that withoutSomeProperties() asks about. */
+export function termsOfSomeProperties(shape: ObjectShape, context: Context): Term[] {
+  return shape.some.flatMap((condition) => [
+    ...namedFor(condition, shape, context).map(([, fulfils]) => fulfils),
+    ...classTermsFor(condition, shape, context).flatMap(({ fulfils, fails }) => [fulfils, fails]),
   ]);
 }
 
+/** The known names that can fulfil the condition, with the term that they then have. */
 function namedFor({ names, term }: SomeProperty, shape: ObjectShape, { terms }: Context): [string, Term][] {
   return [...shape.named]
     .filter(([name]) => accepts(names, name))
     .map(([name, own]) => [name, terms.all([own, term])]);
 }
 
-/** Of each class: the term of what fulfils the demand, and that of what does not. */
-function classesFor(
+/** [classes]: the term of the properties that fulfil the condition, and that of those that do not. */
+function classTermsFor(
   { names, term }: SomeProperty,
   { named, classes }: ObjectShape,
   { terms, bounds }: Context,

@@ -1,14 +1,16 @@
-// What a value must be, named but not yet worked out: subschemas and their and, or, not. A term is made once for what it says
-// and compared by identity, so that the finitely many terms of a recursive schema are found again.
+// The data of a schema's normal form. A term names a set of JSON values that is not yet worked out: a subschema, or a combination of
+// terms. A shape is such a set worked out, type by type, down to elements and properties, which are terms again.
 
+import type { Dfa } from '../dfa-table.ts';
 import type { Resource, SchemaNode } from './document.ts';
-import type { Shape } from './shape.ts';
+import type { NumberSet } from './number-set.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** The resources passed through on the way to a subschema, outermost first: where $dynamicRef looks. */
+/** The resources passed through on the way to a subschema, outermost first, in which $dynamicRef is resolved. */
 export type DynamicScope = readonly Resource[];
 
+/** Terms are made once for equal content (see Terms) and compared by identity. */
 export type Term = { readonly id: number } & (
   | { readonly kind: 'any' | 'none' }
   | { readonly kind: 'schema'; readonly node: SchemaNode; readonly dynamic: DynamicScope }
@@ -18,72 +20,67 @@ export type Term = { readonly id: number } & (
   | { readonly kind: 'shape'; readonly shape: Shape }
 );
 
-type Content<T> = T extends unknown ? Omit<T, 'id'> : never;
-
+/** The term of all values. */
 export const ANY: Term = { id: 0, kind: 'any' };
+/** The term of no value. */
 export const NONE: Term = { id: 1, kind: 'none' };
 
-export interface Terms {
-  schema(node: SchemaNode, dynamic: DynamicScope): Term;
-  all(of: Iterable<Term>): Term;
-  some(of: Iterable<Term>): Term;
-  not(of: Term): Term;
-  value(value: Json): Term;
-  /** A term for this shape object; equal shapes are not found again. */
-  shape(shape: Shape): Term;
+/** The values of each type that are allowed. */
+export interface Shape {
+  readonly null: boolean;
+  readonly true: boolean;
+  readonly false: boolean;
+  readonly numbers: NumberSet;
+  /** With `longest`: the strings as a BoundedDfa. */
+  readonly strings: Dfa;
+  readonly longest: number;
+  /** The union of these. */
+  readonly arrays: readonly ArrayShape[];
+  /** The union of these. */
+  readonly objects: readonly ObjectShape[];
 }
 
-export function createTerms(most: number, refuse: () => never): Terms {
-  const made = new Map<string, Term>();
-  const make = (key: string, content: Content<Term>): Term => {
-    let term = made.get(key);
-    if (term === undefined) {
-      if (made.size >= most) refuse();
-      made.set(key, (term = { ...content, id: made.size + 2 } as Term));
-    }
-    return term;
-  };
-  let shapes = 0;
-
-  /** `zero` decides alone, `one` says nothing. */
-  function combine(kind: 'all' | 'some', of: Iterable<Term>, zero: Term, one: Term): Term {
-    const parts = new Map<number, Term>();
-    for (const term of of) {
-      for (const part of term.kind === kind ? term.of : [term]) {
-        if (part === zero) return zero;
-        if (part !== one) parts.set(part.id, part);
-      }
-    }
-    for (const part of parts.values()) {
-      if (part.kind === 'not' && parts.has(part.of.id)) return zero;
-    }
-    const list = [...parts.values()].toSorted((a, b) => a.id - b.id);
-    if (list.length <= 1) return list[0] ?? one;
-    return make(`${kind} ${list.map(({ id }) => id).join()}`, { kind, of: list });
-  }
-
-  return {
-    schema(node, dynamic) {
-      if (typeof node.value === 'boolean') return node.value ? ANY : NONE;
-      const key = `schema ${node.index} ${dynamic.map(({ index }) => index).join()}`;
-      return make(key, { kind: 'schema', node, dynamic });
-    },
-    all: (of) => combine('all', of, NONE, ANY),
-    some: (of) => combine('some', of, ANY, NONE),
-    not(of) {
-      if (of === ANY) return NONE;
-      if (of === NONE) return ANY;
-      return of.kind === 'not' ? of.of : make(`not ${of.id}`, { kind: 'not', of });
-    },
-    value: (value) => make(`value ${canonical(value)}`, { kind: 'value', value }),
-    shape: (shape) => make(`shape ${shapes++}`, { kind: 'shape', shape }),
-  };
+export interface ArrayShape {
+  readonly prefix: readonly Term[];
+  /** Elements after the prefix. */
+  readonly rest: Term;
+  readonly min: number;
+  readonly max: number;
+  readonly counts: readonly ElementCount[];
+  /** JSON pointer of the subschema that asks for distinct elements; null: none does. */
+  readonly unique: string | null;
 }
 
-/** One text for each value, whatever the order of its members. */
-export function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value === 0 ? 0 : value);
-  const names = Object.keys(value).toSorted();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name]!)}`).join()}}`;
+/** From index `from` on, `min` to `max` elements have the term. */
+export interface ElementCount {
+  readonly term: Term;
+  readonly from: number;
+  readonly min: number;
+  readonly max: number;
+  /** JSON pointer of the subschema that asks for it. */
+  readonly at: string;
+}
+
+export interface ObjectShape {
+  readonly named: ReadonlyMap<string, Term>;
+  /** Disjoint classes of names that together have every name; a name in `named` belongs to none. */
+  readonly classes: readonly NameClass[];
+  readonly required: ReadonlySet<string>;
+  /** The names that must occur where the name occurs that is their key. */
+  readonly dependent: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly min: number;
+  readonly max: number;
+  readonly some: readonly SomeProperty[];
+}
+
+/** A set of names whose properties have the same term. */
+export interface NameClass {
+  readonly names: Dfa;
+  readonly term: Term;
+}
+
+/** At least one property has a name of the class and a value of its term. */
+export interface SomeProperty extends NameClass {
+  /** JSON pointer of the subschema that asks for it. */
+  readonly at: string;
 }

@@ -1,0 +1,87 @@
+// Makes terms by hash-consing: equal content is one object, so that the finitely many terms of a recursive schema are found again.
+
+import type { SchemaNode } from './document.ts';
+import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
+
+type Content<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+export class Terms {
+  readonly #most: number;
+  readonly #refuse: () => never;
+  readonly #made = new Map<string, Term>();
+  #shapes = 0;
+
+  /** `refuse` is called for more than `most` terms. */
+  constructor(most: number, refuse: () => never) {
+    this.#most = most;
+    this.#refuse = refuse;
+  }
+
+  /** The values of a subschema reached from a dynamic scope. */
+  schema(node: SchemaNode, dynamic: DynamicScope): Term {
+    if (typeof node.value === 'boolean') return node.value ? ANY : NONE;
+    const key = `schema ${node.index} ${dynamic.map(({ index }) => index).join()}`;
+    return this.#make(key, { kind: 'schema', node, dynamic });
+  }
+
+  /** The intersection. */
+  all(of: Iterable<Term>): Term {
+    return this.#combine('all', of, NONE, ANY);
+  }
+
+  /** The union. */
+  some(of: Iterable<Term>): Term {
+    return this.#combine('some', of, ANY, NONE);
+  }
+
+  /** The complement. */
+  not(of: Term): Term {
+    if (of === ANY) return NONE;
+    if (of === NONE) return ANY;
+    return of.kind === 'not' ? of.of : this.#make(`not ${of.id}`, { kind: 'not', of });
+  }
+
+  /** A single value. */
+  value(value: Json): Term {
+    return this.#make(`value ${canonical(value)}`, { kind: 'value', value });
+  }
+
+  /** The values of a shape. Each call makes another term. */
+  shape(shape: Shape): Term {
+    return this.#make(`shape ${this.#shapes++}`, { kind: 'shape', shape });
+  }
+
+  #make(key: string, content: Content<Term>): Term {
+    let term = this.#made.get(key);
+    if (term === undefined) {
+      if (this.#made.size >= this.#most) this.#refuse();
+      this.#made.set(key, (term = { ...content, id: this.#made.size + 2 } as Term));
+    }
+    return term;
+  }
+
+  /** `zero` absorbs all other parts, `one` is left out. */
+  #combine(kind: 'all' | 'some', of: Iterable<Term>, zero: Term, one: Term): Term {
+    const parts = new Map<number, Term>();
+    for (const term of of) {
+      for (const part of term.kind === kind ? term.of : [term]) {
+        if (part === zero) return zero;
+        if (part !== one) parts.set(part.id, part);
+      }
+    }
+    for (const part of parts.values()) {
+      if (part.kind === 'not' && parts.has(part.of.id)) return zero;
+    }
+    const list = [...parts.values()].toSorted((a, b) => a.id - b.id);
+    if (list.length <= 1) return list[0] ?? one;
+    return this.#make(`${kind} ${list.map(({ id }) => id).join()}`, { kind, of: list });
+  }
+}
+
+/** A text that is equal for equal values, whatever the order of their members. */
+export function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value === 0 ? 0 : value);
+  const names = Object.keys(value).toSorted();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name]!)}`).join()}}`;
+}
