@@ -1,15 +1,15 @@
-// Which pages of a store stay. A page is found through all those before it alone: so the ends of chains go before what they hang
-// on, and whatever hangs on nothing goes at once.
+// Which pages of a store stay when it is full. A page is found only through all pages before it: so the ends of chains are removed
+// before their beginnings, and a page whose chain has no beginning is removed at once.
 
 export interface ChainedPage {
-  /** The page before it; null: it is the first. */
+  /** Name of the page before it; null: it is the first of its chain. */
   readonly before: string | null;
   readonly bytes: number;
 }
 
 /**
- * The latest used pages with all those before them, up to `most` bytes. `pages` come in the order of their use; what `coming`
- * has is about to be among them.
+ * Names of the most recently used pages, with all pages before them, up to `most` bytes. `pages`: least recently used first;
+ * `coming`: names of pages that are being written.
  */
 export function keptPages(
   pages: ReadonlyMap<string, ChainedPage>,
@@ -17,7 +17,7 @@ export function keptPages(
   coming: { has(key: string): boolean },
 ): Set<string> {
   const kept = new Set<string>();
-  /** Where a way to a first page was looked for in vain: also what stops at names that go in a circle. */
+  /** Pages from which no first page was reached; also ends the walk at names that form a circle. */
   const lost = new Set<string>();
   let bytes = 0;
   for (const last of [...pages.keys()].reverse()) {

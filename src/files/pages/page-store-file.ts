@@ -1,7 +1,7 @@
-// KV pages as files, one each, in a folder for all models. When there are too many bytes, ends of chains go, the least recently
-// used first (page-chains.ts). A page is written under another name and takes its own when it is whole, so that a process may
-// end at any moment. Each store counts the pages that it found and its own: what another writes to the folder meanwhile it sees when
-// it is opened next.
+// KV pages as files, one per page, in a folder for all models. When the pages take too many bytes, the ends of chains are removed,
+// least recently used first (page-chains.ts). A page is written under a temporary name and renamed when it is complete, so the
+// process may end at any moment. A store counts the pages that it found when it was opened and those that it wrote: pages that
+// another process writes meanwhile are seen by the next store that opens the folder.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -11,130 +11,151 @@ import { isAlive } from '../live-process.ts';
 import { keptPages, type ChainedPage } from './page-chains.ts';
 import { HEADER_BYTES, openSealed, pageBefore, sealPage, type PageStore } from './page-store.ts';
 
-interface Held extends ChainedPage {
-  /** When its use was last noted on disk. */
-  notedAt: number;
+interface StoredPage extends ChainedPage {
+  /** Time (ms since 1970) at which its use was last recorded on disk. */
+  recordedAt: number;
 }
 
 const PAGE = /^[0-9a-f]{64}\.page$/;
 const UNFINISHED = /^[0-9a-f]{64}\.page\.(\d+)\.[0-9a-f]{8}\.tmp$/;
-/** Share that stays when it is full. */
+/** Share of the bytes that stays when the store is full. */
 const KEPT = 0.9;
-/** Milliseconds after which another use is noted on disk. */
-const NOTED_EVERY = 60_000;
+/** Milliseconds between two records of a page's use. */
+const RECORD_INTERVAL = 60_000;
 
 /** Folders that are listed at a time. */
 const LISTED = 8;
 
-/** Throws where the folder cannot be written. */
+/** `most`: bytes. `onTrouble` is called once, at the first failure. Throws bad_request if the folder cannot be written. */
 export async function openFileStore(
   folder: string,
   most: number,
   onTrouble: (message: string) => void,
 ): Promise<PageStore> {
   const root = resolve(folder);
-  /** In the order of their use. */
-  let held = new Map<string, Held>();
-  const writing = new Map<string, Promise<void>>();
-  let used = 0;
-  let trimming: Promise<void> | null = null;
-  let hasTrouble = false;
-  const fileOf = (key: string): string => join(root, key.slice(0, 2), `${key}.page`);
-
-  const trouble = (what: string, cause: unknown): void => {
-    if (hasTrouble) return;
-    hasTrouble = true;
-    onTrouble(
-      `the storage cache in ${root} cannot be ${what} (${codeOf(cause)}): what needs it is computed instead`,
-    );
-  };
-
-  const forget = (key: string): void => {
-    used -= held.get(key)?.bytes ?? 0;
-    held.delete(key);
-  };
-
-  const remove = async (key: string): Promise<void> => {
-    forget(key);
-    await rm(fileOf(key), { force: true }).catch(() => {});
-  };
-
-  const trim = async (): Promise<void> => {
-    const kept = keptPages(held, KEPT * most, writing);
-    for (const key of [...held.keys()].filter((page) => !kept.has(page))) await remove(key);
-  };
-
-  const put = async (key: string, before: string | null, bytes: Uint8Array): Promise<void> => {
-    const file = fileOf(key);
-    const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
-    try {
-      await writeFile(temporary, sealPage(key, before, bytes), { flag: 'wx' });
-      await rename(temporary, file);
-    } catch (cause) {
-      await rm(temporary, { force: true }).catch(() => {});
-      return trouble('written', cause);
-    }
-    held.set(key, { before, bytes: bytes.length + HEADER_BYTES, notedAt: Date.now() });
-    used += bytes.length + HEADER_BYTES;
-    if (used > most) await (trimming ??= trim().finally(() => (trimming = null)));
-  };
-
-  held = await prepare(root).catch((cause: unknown) => {
+  const pages = await prepare(root).catch((cause: unknown) => {
     throw new EngineError(
       'bad_request',
       `the storage cache ${root} cannot be used (${codeOf(cause)}): give a folder that can be written`,
       { param: 'storageCache', cause },
     );
   });
-  for (const { bytes } of held.values()) used += bytes;
-
-  return {
-    backend: 'file',
-    get used() {
-      return used;
-    },
-    most,
-    async leading(keys) {
-      const missing = keys.findIndex((key) => !held.has(key));
-      return missing < 0 ? keys.length : missing;
-    },
-    async read(key) {
-      if (!held.has(key)) return null;
-      const sealed = await readFile(fileOf(key)).catch(() => null);
-      const bytes = sealed && openSealed(key, sealed);
-      if (!bytes) {
-        await remove(key);
-        return null;
-      }
-      return bytes;
-    },
-    touch(keys) {
-      // Those before it go after it in any case.
-      const key = keys.findLast((page) => held.has(page));
-      if (key === undefined) return;
-      const page = held.get(key)!;
-      held.delete(key);
-      held.set(key, page);
-      const now = Date.now();
-      if (now - page.notedAt <= NOTED_EVERY) return;
-      page.notedAt = now;
-      void utimes(fileOf(key), now / 1000, now / 1000).catch(() => {});
-    },
-    async write(key, before, bytes) {
-      if (held.has(key) || bytes.length + HEADER_BYTES > most) return;
-      let write = writing.get(key);
-      if (!write) writing.set(key, (write = put(key, before, bytes).finally(() => writing.delete(key))));
-      await write;
-    },
-    async close() {
-      await Promise.all([...writing.values(), trimming]);
-    },
-  };
+  return new FileStore(root, most, pages, onTrouble);
 }
 
-/** Makes the folders, takes away what nobody will read, and lists the pages in the order of their use. */
-async function prepare(root: string): Promise<Map<string, Held>> {
-  const pages: [string, Held][] = [];
+class FileStore implements PageStore {
+  readonly backend = 'file';
+  readonly most: number;
+  readonly #root: string;
+  /** Least recently used first. */
+  readonly #pages: Map<string, StoredPage>;
+  readonly #onTrouble: (message: string) => void;
+  readonly #writing = new Map<string, Promise<void>>();
+  #used = 0;
+  #trimming: Promise<void> | null = null;
+  #hasTrouble = false;
+
+  constructor(
+    root: string,
+    most: number,
+    pages: Map<string, StoredPage>,
+    onTrouble: (message: string) => void,
+  ) {
+    this.#root = root;
+    this.most = most;
+    this.#pages = pages;
+    this.#onTrouble = onTrouble;
+    for (const { bytes } of pages.values()) this.#used += bytes;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  async leading(keys: readonly string[]): Promise<number> {
+    const missing = keys.findIndex((key) => !this.#pages.has(key));
+    return missing < 0 ? keys.length : missing;
+  }
+
+  async read(key: string): Promise<Uint8Array | null> {
+    if (!this.#pages.has(key)) return null;
+    const sealed = await readFile(this.#fileOf(key)).catch(() => null);
+    const bytes = sealed && openSealed(key, sealed);
+    if (!bytes) await this.#remove(key);
+    return bytes;
+  }
+
+  touch(keys: readonly string[]): void {
+    // The last one is enough: the pages before it are removed after it in any case.
+    const key = keys.findLast((page) => this.#pages.has(page));
+    if (key === undefined) return;
+    const page = this.#pages.get(key)!;
+    this.#pages.delete(key);
+    this.#pages.set(key, page);
+    const now = Date.now();
+    if (now - page.recordedAt <= RECORD_INTERVAL) return;
+    page.recordedAt = now;
+    void utimes(this.#fileOf(key), now / 1000, now / 1000).catch(() => {});
+  }
+
+  async write(key: string, before: string | null, bytes: Uint8Array): Promise<void> {
+    if (this.#pages.has(key) || bytes.length + HEADER_BYTES > this.most) return;
+    let write = this.#writing.get(key);
+    if (!write) {
+      write = this.#put(key, before, bytes).finally(() => this.#writing.delete(key));
+      this.#writing.set(key, write);
+    }
+    await write;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#writing.values(), this.#trimming]);
+  }
+
+  async #put(key: string, before: string | null, bytes: Uint8Array): Promise<void> {
+    const file = this.#fileOf(key);
+    const temporary = `${file}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`;
+    try {
+      await writeFile(temporary, sealPage(key, before, bytes), { flag: 'wx' });
+      await rename(temporary, file);
+    } catch (cause) {
+      await rm(temporary, { force: true }).catch(() => {});
+      return this.#reportOnce(cause);
+    }
+    const size = bytes.length + HEADER_BYTES;
+    this.#pages.set(key, { before, bytes: size, recordedAt: Date.now() });
+    this.#used += size;
+    if (this.#used > this.most)
+      await (this.#trimming ??= this.#trim().finally(() => (this.#trimming = null)));
+  }
+
+  async #trim(): Promise<void> {
+    const kept = keptPages(this.#pages, KEPT * this.most, this.#writing);
+    for (const key of [...this.#pages.keys()].filter((page) => !kept.has(page))) await this.#remove(key);
+  }
+
+  async #remove(key: string): Promise<void> {
+    this.#used -= this.#pages.get(key)?.bytes ?? 0;
+    this.#pages.delete(key);
+    await rm(this.#fileOf(key), { force: true }).catch(() => {});
+  }
+
+  #fileOf(key: string): string {
+    return join(this.#root, key.slice(0, 2), `${key}.page`);
+  }
+
+  #reportOnce(cause: unknown): void {
+    if (this.#hasTrouble) return;
+    this.#hasTrouble = true;
+    this.#onTrouble(
+      `the storage cache in ${this.#root} cannot be written (${codeOf(cause)}): what needs it is computed instead`,
+    );
+  }
+}
+
+/** Makes the folders, removes files that no store will read, and lists the pages, least recently used first. */
+async function prepare(root: string): Promise<Map<string, StoredPage>> {
+  const pages: [string, StoredPage][] = [];
   await makeFolder(root);
   const list = async (first: number): Promise<void> => {
     for (let i = first; i < 256; i += LISTED) {
@@ -149,11 +170,11 @@ async function prepare(root: string): Promise<Map<string, Held>> {
     }
   };
   await Promise.all(Array.from({ length: LISTED }, (_, first) => list(first)));
-  return new Map(pages.sort(([, a], [, b]) => a.notedAt - b.notedAt));
+  return new Map(pages.sort(([, a], [, b]) => a.recordedAt - b.recordedAt));
 }
 
-/** null: there is no such page. A file that is not one, or one of another form, is taken away. */
-async function readHeader(file: string, key: string): Promise<Held | null> {
+/** Reads a page's header; null: the file is not a page of this form, and is removed if it is a file. */
+async function readHeader(file: string, key: string): Promise<StoredPage | null> {
   const handle = await open(file).catch(() => null);
   if (!handle) return null;
   try {
@@ -161,7 +182,7 @@ async function readHeader(file: string, key: string): Promise<Held | null> {
     if (!info.isFile()) return null;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
     const before = pageBefore(key, buffer.subarray(0, bytesRead));
-    if (before !== undefined) return { before, bytes: info.size, notedAt: info.mtimeMs };
+    if (before !== undefined) return { before, bytes: info.size, recordedAt: info.mtimeMs };
   } catch {
     return null;
   } finally {
@@ -171,7 +192,7 @@ async function readHeader(file: string, key: string): Promise<Held | null> {
   return null;
 }
 
-/** Level by level: Node's recursive mkdir goes round for ever where a folder takes none, as /proc does. */
+/** Makes a folder level by level: Node's recursive mkdir never returns for a folder that accepts no subfolder, such as /proc. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path);

@@ -1,29 +1,29 @@
-// KV pages in storage: what a store offers, the names of pages, and what stands around a page's bytes there, so that a page that
-// is cut, damaged or another's is none.
+// KV pages in storage: the interface of a store, the names of pages, and the header of a stored page, by which a page that is
+// truncated, damaged or under a wrong name is recognized.
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 export interface PageStore {
-  /** What replies call it. */
+  /** The name in replies. */
   readonly backend: 'file' | 'redis';
-  /** Bytes of all pages there; null: the store keeps no count of them. */
+  /** Bytes of all stored pages; null: the store does not count them. */
   readonly used: number | null;
-  /** Bytes it keeps at most; null: it has a limit of its own. */
+  /** Most bytes; null: the server has a limit of its own. */
   readonly most: number | null;
-  /** How many of these are there, up to the first that is not. */
+  /** Number of these pages that are stored, up to the first that is not. */
   leading(keys: readonly string[]): Promise<number>;
-  /** null: it is not there, or not whole. */
+  /** null: the page is not stored, or damaged. */
   read(key: string): Promise<Uint8Array | null>;
-  /** `before`: the page it is found by. Nothing happens where it is there already, or where there is no room. */
+  /** `before`: name of the page before it. A file store skips a page that it has already, or has no room for. */
   write(key: string, before: string | null, bytes: Uint8Array): Promise<void>;
-  /** Pages from a first one on are in use now, wherever they were found; those that are there stay longer. */
+  /** Marks the stored ones of a chain of pages, from its first on, as used now. */
   touch(keys: readonly string[]): void;
-  /** Waits for what is being written. */
+  /** Resolves when all writes have ended. */
   close(): Promise<void>;
 }
 
-/** The name of a page: of all tokens up to its end, under one scope. `identity`: all else that decides whether it fits. */
+/** The name of a page: a hash of all tokens up to its end, the scope, and `identity`, which stands for the model and its layout. */
 export function pageName(identity: string, before: string | null, scope: string, tokens: string): string {
   const hash = createHash('sha256');
   hash.update(before ?? JSON.stringify([identity, scope]));
@@ -31,7 +31,7 @@ export function pageName(identity: string, before: string | null, scope: string,
 }
 
 const MAGIC = 'svcpage2';
-/** Magic, the names of the page and of the one before it, its length, the checksum of all but the magic. */
+/** Magic, name of the page, name of the page before it, length, and a checksum of everything but the magic. */
 export const HEADER_BYTES = 8 + 32 + 32 + 4 + 4;
 const CHECKSUM = HEADER_BYTES - 4;
 const FIRST = '0'.repeat(64);
@@ -47,7 +47,7 @@ export function sealPage(key: string, before: string | null, bytes: Uint8Array):
   return sealed;
 }
 
-/** null: not that page, or not whole. */
+/** The bytes of a stored page; null: it is another page, or damaged. */
 export function openSealed(key: string, sealed: Buffer): Uint8Array | null {
   if (pageBefore(key, sealed) === undefined) return null;
   const bytes = new Uint8Array(sealed.buffer, sealed.byteOffset + HEADER_BYTES, sealed.length - HEADER_BYTES);
@@ -55,7 +55,7 @@ export function openSealed(key: string, sealed: Buffer): Uint8Array | null {
   return sealed.readUInt32LE(CHECKSUM) === checksum(sealed, bytes) ? bytes : null;
 }
 
-/** The page before a sealed one, of which the header is enough; undefined: it is not that page. */
+/** The name of the page before a stored one, for which its header is enough; undefined: it is another page, or no page. */
 export function pageBefore(key: string, sealed: Buffer): string | null | undefined {
   if (sealed.length < HEADER_BYTES || sealed.toString('latin1', 0, 8) !== MAGIC) return undefined;
   if (sealed.toString('hex', 8, 40) !== key) return undefined;

@@ -42,7 +42,7 @@ it('grow no further with each copy that is made in time', async () => {
 it('wait for a write that hangs no longer than for others as they close', async () => {
   const engine = await startTiered({ folder: await folders({}) });
   const storage = engine.tiers.storage!;
-  const { close } = storage;
+  const close = storage.close.bind(storage);
   let goOn = (): void => {};
   const written = new Promise<void>((resolve) => (goOn = resolve));
   storage.write = () => written;
