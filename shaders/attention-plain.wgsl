@@ -18,17 +18,17 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let row = tile.first_row + workgroup.z;
   let head = workgroup.y;
   let kv_head = head / (args.heads / args.kv_heads);
-  let at = rows[row].position;
+  let at = tile.start + workgroup.z;
   let q0 = row * args.q_quads + head * args.dims / 4u;
 
   var largest = MASKED;
   var total = 0.0;
   var out: array<vec4f, QUADS>;
-  for (var p = first_page_of(at); p <= at / 32u; p++) {
+  for (var p = first_page_of(at); p <= reach(tile, at) / 32u; p++) {
     let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
     let token = p * 32u + local;
     var score = MASKED;
-    if (token <= at && token + args.window > at) {
+    if (token <= reach(tile, at) && token + args.window > at) {
       score = 0.0;
       for (var d = 0u; d < args.dims; d += 4u) {
         let near = key_pair(stored, d, args.dims, local / 4u);

@@ -27,8 +27,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     return;
   }
 
-  let start = rows[tile.first_row].position;
-  // Index of this lane's queries in q, and the last token that each query of the workgroup sees.
+  let start = tile.start;
+  // Index of this lane's queries in q, and the place of each query of the workgroup in its sequence.
   var q0: array<u32, TILES>;
   var position: array<array<u32, LANES>, TILES>;
   for (var t = 0u; t < TILES; t++) {
@@ -40,8 +40,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
   let last_query = min(first + LANES * TILES, queries) - 1u;
-  let seen = vec2u(first_page_of(start + first / share), (start + last_query / share) / 32u);
-  let chunks = vec2u(first_page_of(start), (start + tile.rows - 1u) / 32u) / CHUNK;
+  let seen = vec2u(first_page_of(start + first / share), reach(tile, start + last_query / share) / 32u);
+  let chunks = vec2u(first_page_of(start), reach(tile, start + tile.rows - 1u) / 32u) / CHUNK;
   let range = pages_of(chunks, seen, workgroup.y / args.kv_heads);
 
   var met: array<array<Met, LANES>, TILES>;  // in the chunks before
@@ -80,7 +80,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       for (var t = 0u; t < TILES; t++) {
         for (var i = 0u; i < LANES; i++) {
           let at = position[t][i];
-          let is_seen = (tokens <= vec4u(at)) & (tokens + args.window > vec4u(at));
+          let is_seen = (tokens <= vec4u(reach(tile, at))) & (tokens + args.window > vec4u(at));
           let scores = select(vec4f(MASKED), s[t][i], is_seen);
           let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
           let now = max(largest[t][i], largest_of_lanes(best));

@@ -1,13 +1,17 @@
-// y[row] = W[token of the row], from the packed layout. A row's token is given, or is the one last sampled in a slot.
+// y[row] = W[token of the row], from the packed layout, or a row of embeddings that were computed elsewhere. A row's token is given, or
+// is the one last sampled in a slot. Dispatched once a window of W: rows whose token lies in another are left alone.
 #import "weights/$W.wgsl"
 #import "lib/batch.wgsl"
+#import "lib/inputs.$INPUTS.wgsl"
+#import "lib/places.$PLACES.wgsl"
 
 struct Args {
   y_quads: u32,
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 tokens before this window
   groups: u32,      // groups in this window
-  scale: f32,
+  scale: f32,       // on rows of W
+  first_place: u32, // row of learned positions for position 0
 }
 
 @group(0) @binding(0) var<storage, read> rows: array<Row>;
@@ -20,6 +24,16 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let step = id.x;
   let row = id.y;
   let source = rows[row].source;
+  let at = rows[row].position;
+  if (is_input(source)) {
+    for (var h = 0u; h < STEP / 4u; h++) {
+      let quad = step * (STEP / 4u) + h;
+      if (args.first_group == 0u && quad < args.y_quads) {
+        y[row * args.y_quads + quad] = input_quad(source, quad) + place(at, quad);
+      }
+    }
+    return;
+  }
   let token = select(source, sampled[source & ~FROM_SLOT], (source & FROM_SLOT) != 0u);
   let group = token / 32u - args.first_group;
   if (step >= args.blocks * (32u / STEP) || token / 32u < args.first_group || group >= args.groups) {
@@ -34,7 +48,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let w = unpack(pack, scale, h);
     let quad = step * (STEP / 4u) + h;
     if (quad < args.y_quads) {
-      y[row * args.y_quads + quad] = args.scale * vec4f(w[0][column], w[1][column], w[2][column], w[3][column]);
+      y[row * args.y_quads + quad] = args.scale * vec4f(w[0][column], w[1][column], w[2][column], w[3][column]) + place(at, quad);
     }
   }
 }

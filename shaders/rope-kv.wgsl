@@ -1,7 +1,7 @@
-// Splits a row's fused q, k and v into heads: q and k are normed (where the model does that) and rotated, q is scaled and
+// Splits a row's fused q, k and v into heads: q and k are normed and rotated (where the model does that), q is scaled and
 // written out, k and v go to their pages. One invocation a head. Rotation pairs d with d + dims / 2 (half-split).
 #import "lib/head.$HEAD.wgsl"
-#import "lib/batch.wgsl"
+#import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"
 
 struct Args {
@@ -16,8 +16,7 @@ struct Args {
 }
 
 @group(0) @binding(0) var<storage, read> qkv: array<vec2f>;
-@group(0) @binding(1) var<storage, read> rope: array<vec4f>; // cos, sin of one angle and the next
-@group(0) @binding(2) var<storage, read> rows: array<Row>;
+@group(0) @binding(2) var<storage, read> places: array<u32>; // page · 32 + place in the page, of each row
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> q: array<vec2f>;
 
@@ -31,8 +30,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let half = args.dims / 2u;
   let base = row * args.qkv_pairs + head * half;
   let is_query = head < args.heads;
-  let page = rows[row].kv / 32u;
-  let token = rows[row].kv % 32u;
+  let page = places[row] / 32u;
+  let token = places[row] % 32u;
 
   if (head >= args.heads + args.kv_heads) {
     let kv_head = page * args.kv_heads + head - args.heads - args.kv_heads;
@@ -54,7 +53,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let scale = norm * select(1.0, args.scale, is_query);
   let kv_head = page * args.kv_heads + head - args.heads;
   for (var d = 0u; d < half; d += 2u) {
-    let turn = rope[row * args.rope_quads + d / 2u];
+    let turn = turn_of(row, d);
     let a = qkv[base + d / 2u] * scale * head_weight(!is_query, d);
     let b = qkv[base + (d + half) / 2u] * scale * head_weight(!is_query, d + half);
     let low = a * turn.xz - b * turn.yw;

@@ -8,8 +8,7 @@ import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../dist/models/im
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
 import { clip } from '../../dist/models/text/clip.js';
 import { readClipConfig } from '../../dist/models/text/clip-config.js';
-import { readLlamaConfig } from '../../dist/models/text/llama-config.js';
-import { llamaStates } from '../../dist/models/text/llama.js';
+import { readText } from '../../dist/models/text/registry.js';
 import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { unet } from '../../dist/models/image/unet.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
@@ -131,8 +130,8 @@ function decoder(channels, latents, more) {
 const PAGES = {
   CLIPTextModel: (config, weights) => clip(readClipConfig(config, 'CLIPTextModel'), weights),
   Qwen3Model(json, weights) {
-    const config = readLlamaConfig(json, 'Qwen3ForCausalLM');
-    return llamaStates(config, weights, config.windows.length - 1);
+    const { states, layers } = readText(json, 'Qwen3Model');
+    return states(weights, layers.length - 1);
   },
   UNet2DConditionModel: (config, weights) => unet(readUNetConfig(config), weights),
   ZImageTransformer2DModel: (config, weights) => zImage(readZImageConfig(config), weights),

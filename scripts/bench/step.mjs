@@ -5,6 +5,8 @@ import { Placement, SequencePrefix } from '../../dist/engine/text/cache/placemen
 import { Progress } from '../../dist/engine/text/progress.js';
 import { Sequence } from '../../dist/engine/text/sequence.js';
 import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
+import { LayerStores } from '../../dist/engine/text/cache/layer-stores.js';
+import { BatchWriter } from '../../dist/engine/text/step/batch-writer.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
 import { formatOf } from '../../dist/engine/weights/plan.js';
@@ -15,9 +17,8 @@ import { profile } from '../../dist/gpu/kernel-times.js';
 import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
 import { sample } from '../../dist/kernels/sample.js';
-import { readLlamaConfig } from '../../dist/models/text/llama-config.js';
-import { llama } from '../../dist/models/text/llama.js';
-import { ropeSets } from '../../dist/models/text/rope.js';
+import { readText } from '../../dist/models/text/registry.js';
+import { ropeWords } from '../../dist/models/text/rope.js';
 import { stopwatch } from './ceilings.mjs';
 
 const CONTEXT = 4096;
@@ -27,9 +28,9 @@ const CAPACITIES = [1, 4, 16, 256];
 
 export async function measureSteps(device, folder, quantization) {
   const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
-  const config = readLlamaConfig(checkpoint.config, checkpoint.architecture);
+  const config = readText(checkpoint.config, checkpoint.architecture);
   const pipelines = countPipelines(device.gpu);
-  const weights = openWeights(device, checkpoint.tensors, (table) => llama(config, table), {
+  const weights = openWeights(device, checkpoint.tensors, config.generate, {
     format: formatOf(quantization),
   });
   const model = weights.page;
@@ -37,7 +38,6 @@ export async function measureSteps(device, folder, quantization) {
   await checkpoint.close();
   const packing = pipelines.count;
 
-  const { dims, kvHeads } = config.heads;
   const rows = CAPACITIES.at(-1);
   const pages = CONTEXT / PAGE_TOKENS;
   const slots = TILE_ROWS;
@@ -48,22 +48,21 @@ export async function measureSteps(device, folder, quantization) {
     sampled: slots,
     biases: 0,
     slots,
-    dims,
+    ropeWords: ropeWords(config.ropes),
+    model: config.inputs,
   });
-  const kv = config.windows.map(() => ({
-    format: 'f16',
-    keys: zeros(device, pages * PAGE_TOKENS * kvHeads * dims * 2),
-    values: zeros(device, pages * PAGE_TOKENS * kvHeads * dims * 2),
-  }));
-  const [tape] = CAPACITIES.map((capacity) => record(device, model, buffers.batch, kv, capacity));
+  const table = buffers.tables[0];
+  const stores = new LayerStores(device, config.layers, { format: 'f16', pages, table, slots });
+  stores.clear();
+  const [tape] = CAPACITIES.map((capacity) => record(device, model, buffers.batch, stores.all, capacity));
 
-  const rope = ropeSets(config.rope, buffers.words.turns);
+  const writer = new BatchWriter(buffers, config);
   const sequence = fabricate();
-  const write = (first) => writeStep(buffers, [{ sequence, first, rows: 1, samples: true }], rope);
+  const write = (first) => writeStep(writer, [{ sequence, first, rows: 1, samples: true }]);
   const near = await decodeAt(device, tape, write, 128);
   const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
   return {
-    layers: config.windows.length,
+    layers: config.layers.length,
     dispatches: tape.dispatchCount,
     pipelines: pipelines.count - packing,
     jsMs: near.jsMs,
@@ -76,15 +75,16 @@ export async function measureSteps(device, folder, quantization) {
   };
 }
 
-function record(device, { states, head }, batch, kv, rows) {
+function record(device, { states, head }, batch, stores, rows) {
   const tape = new Tape(device, {
     rows,
     sampled: Math.min(rows, TILE_ROWS),
     tiles: rows,
     tileRows: TILE_ROWS,
     contextPages: CONTEXT / PAGE_TOKENS,
+    sequences: Math.min(rows, TILE_ROWS),
   });
-  const logits = head(states(tape, batch, kv), batch);
+  const logits = head(states(tape, batch, stores), batch);
   tape.cut();
   sample(logits, batch);
   tape.finish();
@@ -149,14 +149,6 @@ function fabricate() {
     constraint: null,
     recorder: null,
   });
-}
-
-function zeros(device, bytes) {
-  const buffer = device.allocate('kv', 'pages', bytes);
-  const encoder = device.gpu.createCommandEncoder();
-  encoder.clearBuffer(buffer);
-  device.gpu.queue.submit([encoder.finish()]);
-  return { buffer, offset: 0, size: buffer.size };
 }
 
 export function countPipelines(gpu) {

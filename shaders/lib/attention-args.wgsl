@@ -8,10 +8,19 @@ struct Args {
   rows: u32,     // rows that a chunk has room for, where chunks are worked out apart
 }
 
-@group(0) @binding(1) var<storage, read> rows: array<Row>;
 @group(0) @binding(2) var<storage, read> tiles: array<Tile>;
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
+
+const SPANS = false; // whether rows of a tile may see later tokens, up to its span's last
+
+// The last token that the query at `position` sees.
+fn reach(tile: Tile, position: u32) -> u32 {
+  if (SPANS) {
+    return max(position, tile.last);
+  }
+  return position;
+}
 
 // The first page that a query at `position` looks at.
 fn first_page_of(position: u32) -> u32 {

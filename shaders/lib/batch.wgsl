@@ -1,17 +1,28 @@
-// A row of a text batch. `source` is a token id, or FROM_SLOT + the slot whose last sampled token it continues.
+// The flat batch of a step: rows of several sequences, one after the other.
+
+// `source` is a token id, FROM_SLOT + the slot whose last sampled token the row continues, or FROM_INPUT + a row of embeddings.
 const FROM_SLOT = 0x80000000u;
+const FROM_INPUT = 0x40000000u;
 
 struct Row {
   source: u32,
-  position: u32,
-  kv: u32,          // page · 32 + place in the page
+  position: u32,    // in time; rows of an image have a height and a width besides
   frequencies: u32, // which set of rotary frequencies
+  sequence: u32,    // which entry of the table of sequences
 }
 
-// At most 16 rows of one sequence, each a position after the one before.
+// At most 16 rows of one sequence, each a token after the one before.
 struct Tile {
   first_row: u32,
   rows: u32,
-  pages: u32,   // where its page table begins
-  pad: u32,
+  pages: u32,       // where its page table begins
+  start: u32,       // which token of its sequence the first row is
+  last: u32,        // the last token of the span whose rows see each other; 0: each row sees up to itself
+}
+
+struct Sequence {
+  first_row: u32,
+  rows: u32,
+  cached: u32,      // tokens that earlier steps computed
+  slot: u32,        // where its fixed states lie
 }

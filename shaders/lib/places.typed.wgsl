@@ -1,6 +1,6 @@
 // A learned row for each place in a text, and one for texts of the first type, the only one here.
-@group(0) @binding(5) var<storage, read> positions: array<vec4f>;
-@group(0) @binding(6) var<storage, read> types: array<vec4f>;
+@group(0) @binding(7) var<storage, read> positions: array<vec4f>;
+@group(0) @binding(8) var<storage, read> types: array<vec4f>;
 
 fn place(at: u32, quad: u32) -> vec4f {
   return positions[(args.first_place + at) * args.y_quads + quad] + types[quad];

@@ -3,13 +3,12 @@
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
 import { textClasses } from '../models/text/registry.ts';
 import { textHalf } from '../models/text/wrappers.ts';
-import { BERT_ARCHITECTURES, BERT_MODEL_TYPES } from '../models/text/bert-config.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
   const named = textClasses().flatMap(({ name, modelType }): [string, string][] =>
     modelType === null ? [] : [[modelType, name]],
   );
-  return new Map([...named, ...BERT_MODEL_TYPES]);
+  return new Map(named);
 }
 
 function generators(): string[] {
@@ -20,8 +19,9 @@ function generators(): string[] {
 
 /** Classes that only embeddings are made with. */
 function embeddersOnly(): string[] {
-  const headless = textClasses().filter(({ serves }) => !serves.includes('generate'));
-  return [...BERT_ARCHITECTURES, ...headless.map(({ name }) => name)];
+  return textClasses()
+    .filter(({ serves }) => !serves.includes('generate'))
+    .map(({ name }) => name);
 }
 
 export const TEXT_CLASSES: KnownClasses = {

@@ -1,4 +1,5 @@
-// Paged attention over tiles of mixed prefill and decode rows: grouped queries, causal, with an optional window.
+// Paged attention over tiles of mixed prefill and decode rows: grouped queries, causal or in spans whose rows see each other, with an
+// optional window.
 
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
@@ -16,7 +17,8 @@ import {
 const LANES = 8;
 
 /**
- * q [rows, heads · dims] → [rows, heads · dims]; `window` null: all earlier tokens. A tape that knows the `contextPages` of its
+ * q [rows, heads · dims] → [rows, heads · dims]; `window` null: all earlier tokens. A row sees no later token
+ * but those of its span. A tape that knows the `contextPages` of its
  * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many.
  */
 export function attention(
@@ -31,8 +33,8 @@ export function attention(
   assertHeads('attention', shape, q.columns, heads);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens`);
   const y = tape.tensor(q.shape);
-  const { rows, tiles, pages } = batch;
-  const bind = { q, rows, tiles, pages, keys: kv.keys, values: kv.values, y };
+  const { tiles, spans } = batch;
+  const bind = { q, tiles, pages: kv.table.pages, keys: kv.keys, values: kv.values, y };
   const args = {
     heads,
     kv_heads: kvHeads,
@@ -43,7 +45,7 @@ export function attention(
   };
   if (tape.lanes < LANES) {
     tape.dispatch('attention-plain.wgsl', {
-      params: { QUADS: Math.ceil(dims / 128), KV: kv.format },
+      params: { QUADS: Math.ceil(dims / 128), KV: kv.format, SPANS: spans },
       args,
       bind,
       groups: ({ tiles = 0, tileRows = 0 }) => [tiles, heads, tileRows],
@@ -51,10 +53,10 @@ export function attention(
     return y;
   }
   const { params, queries } = variant(tape, heads / kvHeads, dims);
-  const { chunk, chunksAt, areApart } = chunking(tape, window);
+  const { chunk, chunksAt, areApart } = chunking(tape, spans ? null : window);
   const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
   tape.dispatch('attention.wgsl', {
-    params: { ...params, KV: kv.format, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
+    params: { ...params, KV: kv.format, SPANS: spans, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
     args,
     bind: parts ? { ...bind, parts } : bind,
     groups: (sizes) => [
@@ -65,9 +67,9 @@ export function attention(
   });
   if (!parts) return y;
   tape.dispatch('attention-merge.wgsl', {
-    params: { CHUNK: chunk },
+    params: { CHUNK: chunk, SPANS: spans },
     args,
-    bind: { rows, tiles, y, parts },
+    bind: { tiles, y, parts },
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;

@@ -1,17 +1,25 @@
-// What changes from step to step of a text model, on the device: the flat rows of all running sequences, the tiles that
-// attention walks, page tables, and what is sampled how. Layouts as in shaders/lib/batch.wgsl and shaders/lib/choice.wgsl.
+// The batch of a step on the device: the flat rows of all running sequences, the table of sequences, the tiles that attention walks,
+// page tables, and what is sampled how. Layouts as in shaders/lib/batch.wgsl and shaders/lib/choice.wgsl.
 
 import type { Region, Tensor } from '../gpu/tensor.ts';
 
 export interface TextBatch {
-  /** Row[rows]: source, position, kv place, set of frequencies. */
+  /** Row[rows]: source, position, set of frequencies, sequence. */
   rows: Region;
-  /** Rotary frequencies as turns a token, 64-bit fixed point: (low, high) [sets, head dims / 2]. */
+  /** (height, width)[rows] of models whose rows have positions of three parts. */
+  planes?: Region;
+  /** f32 rows of embeddings that a row may take in place of a token's; as wide as the model's, padding included. */
+  inputs?: Region;
+  /** Rotary frequencies as turns a token, 64-bit fixed point: (low, high) [sets, dims / 2 of all rope tables]. */
   turns: Region;
-  /** Tile[tiles]: first row, rows, where the page table begins. */
+  /** Tile[tiles]: first row, rows, where the page table begins, token of the first row, last token of the span. */
   tiles: Region;
-  /** u32: page tables, one after the other. */
-  pages: Region;
+  /** Whether some tile has a span; without one attention leaves the tiles' last tokens out of account. */
+  spans: boolean;
+  /** Sequence[sequences]: first row, rows, cached tokens, slot. */
+  sequences: Region;
+  /** (first row, rows)[sampled]: rows whose mean stands for a text. */
+  pooled: Region;
   /** u32[sampled]: rows whose logits are wanted. */
   wanted: Region;
   /** Choice[sampled]: sampling parameters. */
@@ -26,21 +34,27 @@ export interface TextBatch {
   ids: Region;
   /** u32[rows], u32[sampled]: which LoRA adapter a row has; read in steps in which some row has one. */
   adapters: { rows: Region; sampled: Region };
-  /** [sampled, hidden]: input of the head, where a request asked to keep it. */
+  /** [sampled, hidden]: input of the head, where a request asks for it. */
   states?: Region;
   /** u32[rows][layers with experts][experts a row goes to], where they are asked for. */
   routed?: Region;
 }
 
-/** Words of a Row, a Tile and a Choice. */
+/** Words of an entry of each table. */
 export const ROW_WORDS = 4;
-export const TILE_WORDS = 4;
+export const TILE_WORDS = 5;
+export const SEQUENCE_WORDS = 4;
+export const POOL_WORDS = 2;
+export const PLANE_WORDS = 2;
 export const CHOICE_WORDS = 20;
 export const BIAS_WORDS = 2;
 export const COUNT_WORDS = 2;
 
 /** A row whose token is the one last sampled in a slot. */
 export const FROM_SLOT = 0x80000000;
+
+/** A row that is one of the batch's input embeddings. */
+export const FROM_INPUT = 0x40000000;
 
 /** A row without a LoRA adapter. */
 export const NO_ADAPTER = 0xffffffff;
@@ -53,11 +67,45 @@ export const PAGE_TOKENS = 32;
 
 export type KvFormat = 'f16' | 'f32';
 
+/** Where the layers of one kind find their pages in a step. */
+export interface PageTable {
+  /** u32: page tables of the sequences, one after the other. */
+  pages: Region;
+  /** u32[rows]: page · PAGE_TOKENS + place in the page where a row's key and value are written. */
+  places: Region;
+}
+
 /** Pages of a layer's keys and values; layouts in shaders/kv. */
 export interface KvPages {
+  kind: 'kv';
+  table: PageTable;
   format: KvFormat;
   keys: Region;
   values: Region;
+}
+
+/** One layer's fixed states, one of so many f32 values for each slot. */
+export interface StateSlots {
+  kind: 'slot';
+  /** [slots][values of a state] */
+  values: Region;
+}
+
+/** Where a layer keeps what it needs of earlier steps. */
+export type LayerStore = KvPages | StateSlots;
+
+/** The pages of layer `i`. */
+export function kvOf(layers: readonly LayerStore[], i: number): KvPages {
+  const store = layers[i];
+  if (store?.kind !== 'kv') throw new Error(`layer ${i} has no KV pages but ${store?.kind ?? 'nothing'}`);
+  return store;
+}
+
+/** The slots of layer `i`. */
+export function slotsOf(layers: readonly LayerStore[], i: number): StateSlots {
+  const store = layers[i];
+  if (store?.kind !== 'slot') throw new Error(`layer ${i} has no slots but ${store?.kind ?? 'nothing'}`);
+  return store;
 }
 
 /** Heads of a layer. */

@@ -2,19 +2,10 @@
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import type { Places } from './embed.ts';
 import { weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
-
-/** Rows that a token's place has in a table beside its own. */
-export interface Places {
-  /** [at least first + tokens, k] */
-  positions: Tensor;
-  /** Row of a text's first token. */
-  first?: number;
-  /** [types, k]: the first row is added to every token. */
-  types?: Tensor;
-}
 
 /** ids u32 [items, tokens] → [items, tokens, k] */
 export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Places | null): Tensor {

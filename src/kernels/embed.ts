@@ -1,4 +1,4 @@
-// Token rows of the embedding matrix.
+// Rows of the embedding matrix, or of embeddings that another model computed, with learned positions where a model has them.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -7,20 +7,60 @@ import { weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
 
-/** y[row] = W[token of the row] · scale; → [rows, k]. A row continues a slot's last token without a round trip. */
-export function embed(tape: Tape, batch: TextBatch, weight: Matrix, scale = 1): Tensor {
+/** Rows that are added to a token's. */
+export interface Places {
+  /** [at least first + positions, k] */
+  positions: Tensor;
+  /** Row of a text's first token. */
+  first?: number;
+  /** [types, k]: the first row is added to every token. */
+  types?: Tensor;
+}
+
+export interface EmbedOptions {
+  /** On rows of the matrix; input embeddings are taken as they are. */
+  scale?: number;
+  places?: Places | null;
+}
+
+/**
+ * y[row] = W[token of the row] · scale, or the row's input embedding, plus its place; → [rows, k]. A row continues a slot's last
+ * token without a round trip.
+ */
+export function embed(
+  tape: Tape,
+  batch: TextBatch,
+  weight: Matrix,
+  { scale = 1, places = null }: EmbedOptions = {},
+): Tensor {
   const y = tape.tensor(['rows', weight.k]);
+  const { positions, first = 0, types } = places ?? {};
+  if (positions && positions.columns !== weight.k)
+    throw new Error(`embed: positions of [${positions.shape.join(', ')}] for tokens of ${weight.k}`);
   for (const window of weight.windows) {
     tape.dispatch('embed.wgsl', {
-      params: { W: weight.format.name },
+      params: {
+        W: weight.format.name,
+        INPUTS: batch.inputs ? 'rows' : 'none',
+        PLACES: types ? 'typed' : positions ? 'learned' : 'none',
+      },
       args: {
         y_quads: y.stride / 4,
         blocks: weight.blocks,
         first_group: window.firstGroup,
         groups: window.groups,
         scale,
+        first_place: first,
       },
-      bind: { rows: batch.rows, sampled: batch.sampled, ...weightOperands(window), y },
+      bind: {
+        rows: batch.rows,
+        sampled: batch.sampled,
+        ...weightOperands(window),
+        y,
+        ...(batch.inputs ? { inputs: batch.inputs } : {}),
+        ...(positions ? { positions } : {}),
+        ...(types ? { types } : {}),
+      },
       groups: (sizes) => [Math.ceil((weight.blocks * 32) / weight.format.step / WORKGROUP), y.rows(sizes)],
     });
   }

@@ -1,20 +1,19 @@
 // Texts pooled: the mean of each one's rows, which is a row itself where it is of one.
 
 import { tapeOf } from '../gpu/tape.ts';
-import type { Tensor } from '../gpu/tensor.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
 
 const WORKGROUP = 32;
 
-/** x [rows, columns]; ranges u32 [2 · items], first row and number of rows of each → [items, columns] */
-export function meanRows(x: Tensor, ranges: Tensor): Tensor {
+/** x [rows, columns]; ranges (first row, rows)[sampled] in u32 → [sampled, columns] */
+export function meanRows(x: Tensor, ranges: Region): Tensor {
   const tape = tapeOf(x);
-  const items = ranges.columns / 2;
-  const y = tape.tensor([items, x.columns]);
+  const y = tape.tensor(['sampled', x.columns]);
   const quads = x.stride / 4;
   tape.dispatch('mean-rows.wgsl', {
     args: { quads },
     bind: { x, ranges, y },
-    groups: () => [Math.ceil(quads / WORKGROUP), items],
+    groups: (sizes) => [Math.ceil(quads / WORKGROUP), y.rows(sizes)],
   });
   return y;
 }

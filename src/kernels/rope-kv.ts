@@ -2,15 +2,14 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
+import { assertHeads, type HeadNorms, type HeadShape, type KvPages } from './batch.ts';
 
 const WORKGROUP = 32;
 
-/** `rope` as `rotations` gives it. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and divided by sqrt(dims) */
+/** `rope` as `rotations` gives it; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and divided by sqrt(dims) */
 export function ropeKv(
   qkv: Tensor,
-  rope: Tensor,
-  batch: TextBatch,
+  rope: Tensor | null,
   shape: HeadShape,
   kv: KvPages,
   norms: HeadNorms | null,
@@ -20,24 +19,24 @@ export function ropeKv(
   assertHeads('ropeKv', shape, qkv.columns, heads + 2 * kvHeads);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
   tape.dispatch('rope-kv.wgsl', {
-    params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format },
+    params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format, ROPE: rope ? 'rope' : 'none' },
     args: {
       heads,
       kv_heads: kvHeads,
       dims,
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,
-      rope_quads: rope.stride / 4,
+      rope_quads: rope ? rope.stride / 4 : 0,
       scale: 1 / Math.sqrt(dims),
       eps: norms?.eps ?? 0,
     },
     bind: {
       qkv,
-      rope,
-      rows: batch.rows,
+      places: kv.table.places,
       q,
       keys: kv.keys,
       values: kv.values,
+      ...(rope ? { rope } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
     groups: (sizes) => [Math.ceil((heads + 2 * kvHeads) / WORKGROUP), qkv.rows(sizes)],

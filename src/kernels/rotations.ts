@@ -1,4 +1,4 @@
-// cos and sin for the rows of a step, once for all layers.
+// cos and sin for the rows of a step, once for all layers that share a rope table.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -6,13 +6,43 @@ import type { TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;
 
-/** cos and sin of position · frequency by turns, times `scale`; → [rows, dims] */
-export function rotations(tape: Tape, batch: TextBatch, dims: number, scale: number): Tensor {
+/** One of a model's rope tables. */
+export interface RopeTable {
+  /** Dimensions rotated; even. */
+  dims: number;
+  /** On cos and sin. */
+  attentionFactor: number;
+  /** Frequencies that go by a row's time, height and width; null: all go by its position. They add up to dims / 2. */
+  sections: readonly [time: number, height: number, width: number] | null;
+}
+
+/** cos and sin of position · frequency by turns for table `index` of `tables`, times its attention factor; → [rows, dims] */
+export function rotations(tape: Tape, batch: TextBatch, tables: readonly RopeTable[], index: number): Tensor {
+  const { dims, attentionFactor, sections } = tables[index]!;
+  const half = dims / 2;
+  const [time, height, width] = sections ?? [half, 0, 0];
+  if (time + height + width !== half)
+    throw new Error(`rotations: sections of ${time}, ${height} and ${width} for ${half} frequencies`);
+  if (sections && !batch.planes) throw new Error('rotations: sections need heights and widths of the rows');
+  const widths = tables.map((table) => table.dims / 2);
   const y = tape.tensor(['rows', dims]);
   tape.dispatch('rotations.wgsl', {
-    args: { half: dims / 2, y_pairs: y.stride / 2, scale },
-    bind: { rows: batch.rows, turns: batch.turns, y },
+    params: { PLANES: sections ? 'three' : 'one' },
+    args: {
+      half,
+      y_pairs: y.stride / 2,
+      scale: attentionFactor,
+      first: sum(widths.slice(0, index)),
+      all: sum(widths),
+      height: time,
+      width: time + height,
+    },
+    bind: { rows: batch.rows, turns: batch.turns, y, ...(sections ? { planes: batch.planes! } : {}) },
     groups: (sizes) => [Math.ceil(y.stride / 2 / WORKGROUP), y.rows(sizes)],
   });
   return y;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -3,19 +3,18 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { attention } from '../../src/kernels/attention.ts';
-import {
-  PAGE_TOKENS,
-  ROW_WORDS,
-  TILE_ROWS,
-  TILE_WORDS,
-  type HeadShape,
-  type KvFormat,
-  type KvPages,
-} from '../../src/kernels/batch.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { batchOf, compute, differingRows, Random, toF16, upload } from './compute.ts';
-import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
+import {
+  CAPACITY,
+  LONG_SEQUENCES,
+  problem,
+  reference,
+  run,
+  SEQUENCES,
+  type Problem,
+  type Span,
+} from './attention-problem.ts';
+import { differingRows } from './compute.ts';
 
 let device: Device;
 let plain: Device;
@@ -26,136 +25,6 @@ beforeAll(async () => {
   hardware = disguise(device, { profile: 'discrete' });
 });
 afterAll(() => device.destroy());
-
-/** First position and rows of each sequence's part of the step: a prompt, a late token, a chunk across pages, a first token. */
-const SEQUENCES = [
-  { from: 0, rows: 21 },
-  { from: 70, rows: 1 },
-  { from: 30, rows: 7 },
-  { from: 0, rows: 1 },
-];
-/** The same where contexts have several chunks of eight pages. */
-const LONG_SEQUENCES = [
-  { from: 700, rows: 1 },
-  { from: 250, rows: 12 },
-  { from: 511, rows: 1 },
-  { from: 590, rows: 21 },
-];
-const CAPACITY = { rows: 48, tiles: 8, tileRows: TILE_ROWS };
-
-interface Problem {
-  shape: HeadShape;
-  window: number | null;
-  kv: KvPages;
-  /** [row][head · dims] */
-  q: Float32Array;
-  /** [sequence][token][kv head · dims] */
-  keys: Float32Array[][];
-  values: Float32Array[][];
-  /** Page table of each sequence. */
-  tables: number[][];
-  rows: { sequence: number; position: number }[];
-}
-
-function problem(
-  on: Device,
-  shape: HeadShape,
-  format: KvFormat,
-  window: number | null,
-  sequences = SEQUENCES,
-): Problem {
-  const random = new Random(shape.heads * 1000 + shape.dims);
-  const width = shape.kvHeads * shape.dims;
-  const held = (count: number) =>
-    random.floats(count).map((value) => (format === 'f16' ? toF16(value) : value));
-  const tokens = sequences.map(({ from, rows }) => from + rows);
-  const keys = tokens.map((count) => Array.from({ length: count }, () => held(width)));
-  const values = tokens.map((count) => Array.from({ length: count }, () => held(width)));
-  const free = random.permutation(PAGES);
-  const tables = tokens.map((count) => free.splice(0, Math.ceil(count / PAGE_TOKENS)));
-  const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
-    Array.from({ length: count }, (_, i) => ({ sequence, position: from + i })),
-  );
-  // Scores of a few units, so that some tokens matter and many do.
-  const q = random
-    .floats(rows.length * shape.heads * shape.dims)
-    .map((value) => (4 * value) / Math.sqrt(shape.dims));
-  const kv = {
-    format,
-    keys: storeKeys(on, format, shape, keys, tables),
-    values: storeValues(on, format, shape, values, tables),
-  };
-  return { shape, window, kv, q, keys, values, tables, rows };
-}
-
-/** Attends the given rows of a problem in one step. */
-function run(
-  on: Device,
-  of: Problem,
-  capacity: { rows: number; tiles: number; tileRows: number; contextPages?: number },
-  chosen: number[] = of.rows.map((_, i) => i),
-): Promise<Float32Array[]> {
-  const rows = new Uint32Array(chosen.length * ROW_WORDS);
-  const tiles: number[][] = [];
-  const pages = of.tables.flat();
-  chosen.forEach((row, i) => {
-    const { sequence, position } = of.rows[row]!;
-    rows.set([0, position, 0, 0], i * ROW_WORDS);
-    const table = of.tables.slice(0, sequence).flat().length;
-    const tile = tiles.at(-1);
-    const continues = i > 0 && of.rows[chosen[i - 1]!]!.sequence === sequence;
-    if (tile && continues && tile[1]! < TILE_ROWS) tile[1]! += 1;
-    else tiles.push([i, 1, table, 0]);
-  });
-  const { heads, dims } = of.shape;
-  const width = heads * dims;
-  const batch = batchOf(on, {
-    rows: upload(on, rows),
-    tiles: upload(on, Uint32Array.from(tiles.flat())),
-    pages: upload(on, Uint32Array.from(pages)),
-  });
-  expect(tiles.flat().length).toBe(tiles.length * TILE_WORDS);
-  const q = Float32Array.from(
-    chosen.flatMap((row) => Array.from(of.q.subarray(row * width, (row + 1) * width))),
-  );
-  return compute({
-    device: on,
-    capacity,
-    sizes: {
-      rows: chosen.length,
-      tiles: tiles.length,
-      tileRows: Math.max(...tiles.map((tile) => tile[1]!)),
-      ...(capacity.contextPages !== undefined && {
-        contextPages: Math.ceil(Math.max(...chosen.map((row) => of.rows[row]!.position + 1)) / PAGE_TOKENS),
-      }),
-    },
-    record: (_, input) => attention(input(['rows', width], q), batch, of.shape, of.kv, of.window),
-  });
-}
-
-function reference(of: Problem, row: number): number[] {
-  const { heads, kvHeads, dims } = of.shape;
-  const { sequence, position } = of.rows[row]!;
-  const first = of.window === null ? 0 : Math.max(0, position - of.window + 1);
-  return Array.from({ length: heads }, (_, head) => {
-    const kvHead = Math.floor(head / (heads / kvHeads));
-    const weights: number[] = [];
-    for (let token = first; token <= position; token++) {
-      let score = 0;
-      for (let d = 0; d < dims; d++) {
-        score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
-      }
-      weights.push(Math.exp(score));
-    }
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
-    return Array.from({ length: dims }, (_, d) =>
-      weights.reduce(
-        (sum, weight, i) => sum + (weight / total) * of.values[sequence]![first + i]![kvHead * dims + d]!,
-        0,
-      ),
-    );
-  }).flat();
-}
 
 /** Values are within ±1: this is absolute, a few ulp and the rounding of exp. */
 const TOLERANCE = 2e-6;
@@ -240,6 +109,47 @@ describe('long contexts, in chunks', () => {
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     const alone = await run(device, of, { rows: 1, tiles: 1, tileRows: 1, contextPages: 24 }, [0]);
     expect(differingRows(alone, [all[0]!])).toEqual([]);
+  });
+});
+
+/** Whole texts, and spans between tokens that see only what is before them. */
+const SPANS: Span[] = [
+  { sequence: 0, first: 0, end: 21 },
+  { sequence: 2, first: 31, end: 36 },
+];
+const LONG_SPANS: Span[] = [
+  { sequence: 1, first: 251, end: 257 },
+  { sequence: 3, first: 590, end: 611 },
+];
+
+describe('spans whose tokens see each other', () => {
+  it.each([
+    { share: 1, dims: 16, kvHeads: 3, window: null },
+    { share: 1, dims: 64, kvHeads: 2, window: 8 },
+    { share: 3, dims: 24, kvHeads: 1, window: null },
+  ])('$share queries a key, $dims dims, window $window', async ({ share, dims, kvHeads, window }) => {
+    for (const on of [device, plain]) {
+      const shape = { heads: share * kvHeads, kvHeads, dims };
+      const of = problem(on, shape, 'f32', window, SEQUENCES, SPANS);
+      const all = await run(on, of, CAPACITY);
+      expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+      for (const row of [0, 20, 21, 22, 25, 28, 29]) {
+        const alone = await run(on, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
+        expect(differingRows(alone, [all[row]!])).toEqual([]);
+      }
+    }
+  });
+
+  it.each([null, 40])('in chunks, window %s', async (window) => {
+    const shape = { heads: 4, kvHeads: 2, dims: 64 };
+    const of = problem(hardware, shape, 'f16', window, LONG_SEQUENCES, LONG_SPANS);
+    const all = await run(hardware, of, { ...CAPACITY, contextPages: 24 });
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    for (const chosen of [[1, 2, 3, 4, 5, 6, 7, 8], [14, 15, 16, 17], [34]]) {
+      const capacity = { rows: 16, tiles: 8, tileRows: 16, contextPages: 24 };
+      const expected = chosen.map((row) => all[row]!);
+      expect(differingRows(await run(hardware, of, capacity, chosen), expected)).toEqual([]);
+    }
   });
 });
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { meanRows } from '../../src/kernels/mean-rows.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
-import { compute, Random } from './compute.ts';
+import { compute, Random, upload } from './compute.ts';
 
 const TOLERANCE = 1e-6;
 
@@ -22,13 +22,10 @@ it.each([1, 31, 128, 131])('%i columns', async (columns) => {
   ];
   const found = await compute({
     device,
-    capacity: {},
-    sizes: {},
+    capacity: { sampled: 8 },
+    sizes: { sampled: ranges.length },
     record: (_, input) =>
-      meanRows(
-        input([rows, columns], values),
-        device.tensor('step', 'ranges', [2 * ranges.length], Uint32Array.from(ranges.flat())),
-      ),
+      meanRows(input([rows, columns], values), upload(device, Uint32Array.from(ranges.flat()))),
   });
   expect(found.length).toBe(ranges.length);
   ranges.forEach(([first, count], item) => {

@@ -63,7 +63,8 @@ function record(on: Device): Tape {
   }
   const batch = batchOf(on, {});
   const region = upload(on, new Uint32Array(4));
-  const kv: KvPages = { keys: region, values: region, format: 'f16' };
+  const table = { pages: region, places: region };
+  const kv: KvPages = { kind: 'kv', table, keys: region, values: region, format: 'f16' };
   attention(owned(['rows', 256]), batch, { heads: 4, kvHeads: 2, dims: 64 }, kv, null);
   sample(owned(['sampled', 1009]), batch);
   return tape;

@@ -7,15 +7,15 @@ import type { Region } from '../../src/gpu/tensor.ts';
 import { attention } from '../../src/kernels/attention.ts';
 import {
   PAGE_TOKENS,
-  ROW_WORDS,
   type HeadShape,
   type KvFormat,
   type KvPages,
+  type PageTable,
   type TextBatch,
 } from '../../src/kernels/batch.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
-import { batchOf, compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
+import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
 
 const EPS = 1e-6;
 const PAGES = 3;
@@ -24,6 +24,12 @@ const TOLERANCE: Record<KvFormat, number> = { f32: 3e-6, f16: 2 ** -10 };
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
+
+/** Of a step whose rows are written to these places. */
+function tableOf(places: readonly number[]): PageTable {
+  const region = upload(device, Uint32Array.from(places));
+  return { pages: region, places: region };
+}
 
 /** One head normed (with weights) and rotated, half-split. */
 function turned(x: ArrayLike<number>, angles: number[], norm: Float32Array | null): number[] {
@@ -85,19 +91,23 @@ const SHAPES: HeadShape[] = [
 ];
 
 for (const format of ['f32', 'f16'] as const) {
-  for (const hasNorm of [false, true]) {
-    describe(`pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads`, () => {
+  for (const [hasNorm, hasRope] of [
+    [false, true],
+    [true, true],
+    [false, false],
+  ] as const) {
+    describe(`pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
       it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
         const { heads, kvHeads, dims } = shape;
         const random = new Random(heads * 100 + dims);
         const width = (heads + 2 * kvHeads) * dims;
         const places = [64, 31, 32, 5, 95];
         const qkv = random.floats(places.length * width);
-        const angles = places.map(() => Array.from({ length: dims / 2 }, () => random.float() * 3));
+        const angles = places.map(() =>
+          Array.from({ length: dims / 2 }, () => (hasRope ? random.float() * 3 : 0)),
+        );
         const norms = hasNorm ? { q: random.floats(dims), k: random.floats(dims) } : null;
 
-        const rows = new Uint32Array(places.length * ROW_WORDS);
-        places.forEach((place, i) => rows.set([0, 0, place, 0], i * ROW_WORDS));
         const cosSin = Float32Array.from(
           angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]),
         );
@@ -113,10 +123,9 @@ for (const format of ['f32', 'f16'] as const) {
           record: (_, input) =>
             ropeKv(
               input(['rows', width], qkv),
-              input(['rows', dims], cosSin),
-              batchOf(device, { rows: upload(device, rows) }),
+              hasRope ? input(['rows', dims], cosSin) : null,
               shape,
-              { format, keys, values },
+              { kind: 'kv', table: tableOf(places), format, keys, values },
               norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
             ),
         });
@@ -169,7 +178,7 @@ it.each([
   const rope = tape.tensor(['rows', shape.dims]);
   const { heads, kvHeads, dims } = shape;
   const said = `${heads} heads and ${kvHeads} for keys, of ${dims}, in`;
-  expect(() => ropeKv(qkv, rope, batch, shape, none, null)).toThrow(said);
+  expect(() => ropeKv(qkv, rope, shape, none, null)).toThrow(said);
   const q = tape.tensor(['rows', heads * dims + (columns === 36 ? 4 : 0)]);
   expect(() => attention(q, batch, shape, none, null)).toThrow(said);
 });

@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
 import { ROW_WORDS } from '../../src/kernels/batch.ts';
 import { rotations } from '../../src/kernels/rotations.ts';
 import { readRope } from '../../src/models/text/rope-config.ts';
-import { inverseFrequencies, ropeSets } from '../../src/models/text/rope.ts';
+import { inverseFrequencies, ropeSets, ropeWords } from '../../src/models/text/rope.ts';
 import { batchOf, compute, upload } from './compute.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 
@@ -32,9 +33,9 @@ async function rotate(
 ): Promise<Float32Array[]> {
   const rope = readRope(config, config.head_dim);
   const turns = new Uint32Array(rope.dims * places.length);
-  const sets = ropeSets(rope, turns);
+  const sets = ropeSets([rope], turns);
   const rows = new Uint32Array(places.length * ROW_WORDS);
-  places.forEach(([position, length], i) => rows.set([0, position, 0, sets.of(length)], i * ROW_WORDS));
+  places.forEach(([position, length], i) => rows.set([0, position, sets.of(length), 0], i * ROW_WORDS));
   return compute({
     device,
     capacity: { rows: places.length },
@@ -43,8 +44,8 @@ async function rotate(
       rotations(
         tape,
         batchOf(device, { rows: upload(device, rows), turns: upload(device, turns) }),
-        rope.dims,
-        rope.attentionFactor,
+        [rope],
+        0,
       ),
   });
 }
@@ -101,4 +102,52 @@ it('rows of one step go by the set that their length asks for', async () => {
   for (const [i, length] of lengths.entries())
     expect(together[i]).toEqual((await rotate(config, [[5, length]]))[0]);
   expect(together[1]).not.toEqual(together[2]);
+});
+
+it('sections of the frequencies go by time, height and width, and each table by its own frequencies', async () => {
+  const first = { ...readRope({ rope_theta: 10000 }, 20), sections: [4, 3, 3] as const };
+  const second = { ...readRope({ rope_theta: 500 }, 12), attentionFactor: 0.5 };
+  const ropes = [first, second];
+  const places = [
+    [0, 0, 0],
+    [7, 7, 7],
+    [5, 9, 2],
+    [4095, 12, 70001],
+    [3, 0, 1],
+  ] as const;
+  const turns = new Uint32Array(ropeWords(ropes));
+  expect(ropeSets(ropes, turns).of(10)).toBe(0);
+  const batch = batchOf(device, {
+    rows: upload(device, Uint32Array.from(places.flatMap(([time]) => [0, time, 0, 0]))),
+    planes: upload(device, Uint32Array.from(places.flatMap(([, height, width]) => [height, width]))),
+    turns: upload(device, turns),
+  });
+  const both = await Promise.all(
+    [0, 1].map((index) =>
+      compute({
+        device,
+        capacity: { rows: 8 },
+        sizes: { rows: places.length },
+        record: (tape) => rotations(tape, batch, ropes, index),
+      }),
+    ),
+  );
+  ropes.forEach((rope, table) =>
+    inverseFrequencies(rope, 10).forEach((frequency, i) =>
+      places.forEach(([time, height, width], row) => {
+        const position = table === 1 || i < 4 ? time : i < 7 ? height : width;
+        const [cos, sin] = [2 * i, 2 * i + 1].map((at) => both[table]![row]![at]! / rope.attentionFactor);
+        expect(Math.abs(cos! - Math.cos(position * frequency))).toBeLessThan(1e-6);
+        expect(Math.abs(sin! - Math.sin(position * frequency))).toBeLessThan(1e-6);
+      }),
+    ),
+  );
+});
+
+it('sections that do not add up, or rows without heights and widths, are a mistake of the caller', () => {
+  const tape = new Tape(device, { rows: 1 });
+  const table = { dims: 8, attentionFactor: 1, sections: [2, 1, 1] as const };
+  expect(() => rotations(tape, batchOf(device, {}), [table], 0)).toThrow('heights and widths');
+  const wrong = { ...table, sections: [2, 1, 2] as const };
+  expect(() => rotations(tape, batchOf(device, {}), [wrong], 0)).toThrow('sections of 2, 1 and 2 for 4');
 });

@@ -2,6 +2,7 @@
 
 import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
 import { createLoraStore } from '../../src/engine/weights/adapt.ts';
+import { BatchWriter } from '../../src/engine/text/step/batch-writer.ts';
 import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';
 import { FORMATS } from '../../src/kernels/formats.ts';
 import { openWeights } from '../../src/engine/weights/weights.ts';
@@ -15,7 +16,7 @@ import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from 
 import { readLlamaConfig, type LlamaConfig } from '../../src/models/text/llama-config.ts';
 import type { TextForward } from '../../src/models/text/architecture.ts';
 import { llama, llamaStates } from '../../src/models/text/llama.ts';
-import { ropeSets } from '../../src/models/text/rope.ts';
+import { ropeWords } from '../../src/models/text/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
 
 export interface ForwardOptions {
@@ -47,6 +48,8 @@ function wholeModel(config: LlamaConfig, weights: WeightTable): TextForward {
   const { states, head } = llama(config, weights);
   return (tape, batch, kv) => head(states(tape, batch, kv), batch);
 }
+
+const INPUTS = { embeddings: false, positions: 1, attention: 'causal' } as const;
 
 /** Pages in an order of their own, so that a page table ignored shows. */
 const PAGES = [1, 3, 0, 2];
@@ -88,7 +91,8 @@ export async function openForward(
     pages: PAGES.length,
     biases: 0,
     slots: 1,
-    dims,
+    ropeWords: ropeWords([config.rope]),
+    model: INPUTS,
   });
   const format = options.kv ?? 'f32';
   const pageBytes = (PAGE_TOKENS * kvHeads * dims * 4) / (format === 'f16' ? 2 : 1);
@@ -97,48 +101,39 @@ export async function openForward(
     device.gpu.queue.writeBuffer(buffer, 0, new Uint32Array(buffer.size / 4).fill(GARBAGE));
     return { buffer, offset: 0, size: buffer.size };
   };
-  const kv = config.windows.map((): KvPages => ({ format, keys: pages(), values: pages() }));
-  const capacity = { rows, sampled: rows, tiles: Math.ceil(rows / TILE_ROWS), tileRows: TILE_ROWS };
+  const kv = config.windows.map((): KvPages => ({
+    ...{ kind: 'kv', format, table: buffers.tables[0]! },
+    ...{ keys: pages(), values: pages() },
+  }));
+  const capacity = {
+    rows,
+    sampled: rows,
+    tiles: Math.ceil(rows / TILE_ROWS),
+    tileRows: TILE_ROWS,
+    sequences: 1,
+    contextPages: PAGES.length,
+  };
   const rowAdapters = options.loras ? buffers.batch.adapters : null;
   const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowAdapters });
   const logits = tape.keep(model(tape, buffers.batch, kv));
   tape.finish();
-  const rope = ropeSets(config.rope, buffers.words.turns);
+  const writer = new BatchWriter(buffers, { ropes: [config.rope], inputs: INPUTS });
   let past = 0;
 
   return {
     dispatches: tape.dispatchCount,
     async step(ids, length, adapterOf = () => null) {
       const { words } = buffers;
-      words.pages.set(PAGES);
-      rope.clear();
-      ids.forEach((id, i) => {
-        const position = past + i;
-        const page = PAGES[Math.floor(position / PAGE_TOKENS)]!;
-        const frequencies = rope.of(length(position));
-        words.rows.set([id, position, page * PAGE_TOKENS + (position % PAGE_TOKENS), frequencies], i * 4);
+      const known = new Array<number>(past).fill(0).concat(ids);
+      writer.begin(true);
+      const part = { first: past, rows: ids.length, ids: known, slot: 0, tables: [PAGES] };
+      writer.add({ ...part, lengthAt: length });
+      ids.forEach((_, i) => {
         words.wanted[i] = i;
         words.adapters[i] = words.sampledAdapters[i] = adapterOf(i) ?? NO_ADAPTER;
       });
-      let tiles = 0;
-      for (let row = 0; row < ids.length; row += TILE_ROWS) {
-        words.tiles.set([row, Math.min(TILE_ROWS, ids.length - row), 0, 0], 4 * tiles++);
-      }
-      buffers.upload({
-        rows: ids.length,
-        frequencies: rope.count,
-        tiles,
-        pages: PAGES.length,
-        sampled: ids.length,
-        biases: 0,
-        adapted: true,
-      });
-      tape.run({
-        rows: ids.length,
-        sampled: ids.length,
-        tiles,
-        tileRows: Math.min(TILE_ROWS, ids.length),
-      });
+      const sizes = writer.end({ wanted: ids.length, sampledAdapters: ids.length });
+      tape.run({ ...sizes, sampled: ids.length });
       past += ids.length;
       const floats = new Float32Array(await device.read(tape.region(logits)));
       const error = device.takeError();

@@ -5,8 +5,7 @@ import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoin
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
-import { readConfig } from '../../models/config-values.ts';
-import { BERT_ARCHITECTURES } from '../../models/text/bert-config.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { EMBEDDING_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
@@ -17,11 +16,9 @@ import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
 import { chooseQuantization, modelName } from '../text/defaults.ts';
-import { openDecoder } from './decoder.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
-import { openEncoder } from './encoder.ts';
 import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
-import type { EmbeddingRunner } from './runner.ts';
+import { openEmbeddingRunner, type EmbeddingRunner } from './runner.ts';
 
 /** Tokens of one text where no option says otherwise; pages for more would take memory from other models. */
 const CONTEXT = 8192;
@@ -29,11 +26,9 @@ const CONTEXT = 8192;
 /** The files of a model, which outlive its device. */
 interface EmbeddingFiles {
   checkpoint: Checkpoint;
-  architecture: string;
-  isEncoder: boolean;
+  declaration: TextDeclaration;
   layout: EmbeddingLayout;
   tokenizer: Tokenizer;
-  vocabSize: number;
 }
 
 export interface LoadedEmbedding extends OnDevice {
@@ -73,27 +68,24 @@ async function openFiles(
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
   resources.defer(() => checkpoint.close());
-  const isEncoder = BERT_ARCHITECTURES.includes(checkpoint.architecture);
-  const architecture = isEncoder
-    ? checkpoint.architecture
-    : readText(checkpoint.config, checkpoint.architecture).architecture;
-  const layout = await readEmbeddingLayout(folder, isEncoder ? 'mean' : 'last');
+  const declaration = readText(checkpoint.config, checkpoint.architecture);
+  const isWhole = declaration.inputs.attention === 'whole';
+  const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
   const tokenizer = await checkpoint.tokenizer();
-  const vocabSize = readConfig('config.json', checkpoint.config).count('vocab_size');
-  checkVocabularySize(tokenizer, vocabSize);
-  return { checkpoint, architecture, isEncoder, layout, tokenizer, vocabSize };
+  checkVocabularySize(tokenizer, declaration.vocabulary);
+  return { checkpoint, declaration, layout, tokenizer };
 }
 
 async function load(
   device: Device,
-  { checkpoint, architecture, isEncoder, layout }: EmbeddingFiles,
+  { checkpoint, declaration, layout }: EmbeddingFiles,
   options: EmbeddingModelOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<LoadedEmbedding> {
   const chosen = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
   const { quantization, note } = chosen;
   if (note !== null) onEvent({ type: 'note', message: note });
-  const runner = await (isEncoder ? openEncoder : openDecoder)(device, checkpoint, architecture, {
+  const runner = await openEmbeddingRunner(device, checkpoint, declaration, {
     pooling: layout.pooling,
     quantization,
     contextLength: Math.min(options.contextLength ?? CONTEXT, layout.mostTokens ?? Infinity),
@@ -104,7 +96,7 @@ async function load(
 }
 
 function describe(
-  { checkpoint, architecture, layout, vocabSize }: EmbeddingFiles,
+  { checkpoint, declaration, layout }: EmbeddingFiles,
   options: EmbeddingModelOptions,
   { device, runner, quantization }: LoadedEmbedding,
 ): EmbeddingModelInfo {
@@ -112,10 +104,10 @@ function describe(
   return {
     path: checkpoint.path,
     name: modelName(options.model),
-    architecture,
+    architecture: declaration.architecture,
     parameters: runner.parameters,
     quantization,
-    vocabSize,
+    vocabSize: declaration.vocabulary,
     dimensions: runner.dimensions,
     pooling: layout.pooling,
     normalized: layout.normalize,

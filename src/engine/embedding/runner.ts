@@ -1,6 +1,27 @@
-// What computes the states that stand for texts. What it holds dies with the device; the requests do not.
+// Vectors of texts: whole texts side by side in one flat batch, their states pooled. A text longer than a batch goes through in parts,
+// its keys and values waiting in pages. Everything here ends with the device; the requests do not.
 
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
+import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { Tape } from '../../gpu/tape.ts';
+import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
+import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
+import { meanRows } from '../../kernels/mean-rows.ts';
+import type { TextDeclaration, TextForward } from '../../models/text/architecture.ts';
+import { fittingPages, pageBytes, usefulPages } from '../text/cache/kv-pages.ts';
+import { pagesFor } from '../text/cache/pages.ts';
+import { TextRoom } from '../text/step/text-room.ts';
+import { formatOf } from '../weights/plan.ts';
+import { openWeights } from '../weights/weights.ts';
+
+export interface RunnerOptions {
+  pooling: Pooling;
+  quantization: 'none' | 'int8' | 'int4';
+  contextLength: number;
+  onProgress(bytes: number, totalBytes: number): void;
+}
 
 export interface EmbeddingRunner {
   device: Device;
@@ -15,12 +36,184 @@ export interface EmbeddingRunner {
   run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]>;
 }
 
-/** Rows of [rows, columns] as they lie on the device, without their padding. */
-export function vectorsOf(
-  bytes: ArrayBuffer,
-  { columns, stride }: { columns: number; stride: number },
-  rows: number,
-): Float32Array[] {
-  const floats = new Float32Array(bytes);
-  return Array.from({ length: rows }, (_, row) => floats.slice(row * stride, row * stride + columns));
+const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];
+const MOST_TEXTS = 64;
+
+/** Errors: unsupported, out_of_memory, what reading throws. */
+export async function openEmbeddingRunner(
+  device: Device,
+  checkpoint: Checkpoint,
+  declaration: TextDeclaration,
+  options: RunnerOptions,
+): Promise<EmbeddingRunner> {
+  const { quantization, pooling, onProgress } = options;
+  const isWhole = declaration.inputs.attention === 'whole';
+  if (!isWhole && pooling !== 'last') {
+    throw new EngineError(
+      'unsupported',
+      `${checkpoint.path}: a ${declaration.architecture} that pools by ${pooling} is not built; choose one that pools by its last token`,
+      { param: '1_Pooling/config.json' },
+    );
+  }
+  const weights = openWeights(device, checkpoint.tensors, declaration.embed!, {
+    format: formatOf(quantization),
+  });
+  await weights.load({ onProgress });
+  const widest = 4 * paddedColumns(declaration.widest);
+  const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
+  const rows = Math.min(device.profile.stepRows.embedding, fitting);
+  // Where each row sees the whole text, a text cannot go through in parts.
+  const mostTokens = isWhole ? fitting : Infinity;
+  const wanted = Math.min(options.contextLength, declaration.context, mostTokens);
+  const stored = [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
+  const format = stored && quantization === 'none' ? 'f32' : 'f16';
+  const pages = await pagesOf(device, declaration, format, Math.max(wanted, rows + MOST_TEXTS));
+  const mostRows = isWhole ? Math.max(rows, Math.ceil(wanted / TILE_ROWS) * TILE_ROWS) : rows;
+  const room = new TextRoom(device, declaration, { rows: mostRows, texts: MOST_TEXTS, pages, format });
+  return new BatchRunner(device, room, weights.page, {
+    pooling,
+    isWhole,
+    capacities: [...SMALL_CAPACITIES.filter((small) => small < rows), rows, mostRows],
+    parameters: weights.parameters,
+    dimensions: declaration.hidden,
+    contextLength: Math.min(wanted, pages * PAGE_TOKENS),
+  });
+}
+
+async function pagesOf(
+  device: Device,
+  { layers }: TextDeclaration,
+  format: KvFormat,
+  tokens: number,
+): Promise<number> {
+  await device.reserve(device.memoryUsed + pageBytes(layers, format) * pagesFor(tokens));
+  const slots = { contextLength: tokens + MOST_TEXTS * PAGE_TOKENS, totalTokens: Infinity, slots: 1 };
+  return Math.min(usefulPages(device, layers, format, slots), fittingPages(device, layers, format));
+}
+
+interface BatchRunnerOptions {
+  pooling: Pooling;
+  /** Whether each row sees its whole text. */
+  isWhole: boolean;
+  /** Rows that steps are recorded for, ascending; texts are batched up to the last but one. */
+  capacities: readonly number[];
+  parameters: number;
+  dimensions: number;
+  contextLength: number;
+}
+
+/** Tokens `from` to `to` of a text whose pages begin with `firstPage`. */
+interface TextPart {
+  ids: readonly number[];
+  from: number;
+  to: number;
+  firstPage: number;
+}
+
+class BatchRunner implements EmbeddingRunner {
+  readonly device: Device;
+  readonly parameters: number;
+  readonly dimensions: number;
+  readonly contextLength: number;
+  readonly #room: TextRoom;
+  readonly #forward: TextForward;
+  readonly #options: BatchRunnerOptions;
+  /** Rows of a batch of several texts. */
+  readonly #rows: number;
+  readonly #recordings = new Map<number, { tape: Tape; states: Tensor }>();
+
+  constructor(device: Device, room: TextRoom, forward: TextForward, options: BatchRunnerOptions) {
+    this.device = device;
+    this.parameters = options.parameters;
+    this.dimensions = options.dimensions;
+    this.contextLength = options.contextLength;
+    this.#room = room;
+    this.#forward = forward;
+    this.#options = options;
+    this.#rows = options.capacities.at(-2)!;
+  }
+
+  pick(lengths: readonly number[]): number[] {
+    const picked: number[] = [];
+    let left = this.#rows;
+    let leftPages = this.#room.sizes.pages;
+    for (const [at, length] of lengths.entries()) {
+      const taken = pagesFor(length);
+      if (picked.length > 0 && (length > left || taken > leftPages)) continue;
+      picked.push(at);
+      left -= length;
+      leftPages -= taken;
+      if (left <= 0 || picked.length === MOST_TEXTS) break;
+    }
+    return picked;
+  }
+
+  async run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]> {
+    const [first] = texts;
+    if (this.#options.isWhole || texts.length > 1 || first!.length <= this.#rows)
+      return this.#step(partsOf(texts));
+    for (let from = 0; ; from += this.#rows) {
+      if (!wanted()) throw new EngineError('cancelled', 'the request was cancelled');
+      const to = Math.min(from + this.#rows, first!.length);
+      const vectors = await this.#step([{ ids: first!, from, to, firstPage: 0 }]);
+      if (to === first!.length) return vectors;
+    }
+  }
+
+  async #step(parts: readonly TextPart[]): Promise<Float32Array[]> {
+    const sizes = this.#write(parts);
+    const { tape, states } = await this.#recordingFor(sizes.rows);
+    tape.run(sizes, { submitEvery: 1 });
+    const region = tape.region(states);
+    const bytes = Math.min(region.size, 4 * parts.length * states.stride);
+    const floats = new Float32Array(await this.device.read({ ...region, size: bytes }));
+    const error = this.device.takeError();
+    if (error !== null) throw error;
+    return parts.map((_, i) => floats.slice(i * states.stride, i * states.stride + states.columns));
+  }
+
+  #write(parts: readonly TextPart[]): { rows: number } & Record<string, number> {
+    const { writer } = this.#room;
+    writer.begin();
+    parts.forEach(({ ids, from, to, firstPage }, slot) => {
+      const row = writer.rows;
+      writer.add({
+        ...{ first: from, rows: to - from, ids, slot, lengthAt: () => ids.length },
+        tables: [Array.from({ length: pagesFor(to) }, (_, page) => firstPage + page)],
+        ...(this.#options.isWhole && { spans: [{ first: 0, end: ids.length }] }),
+      });
+      const [before, count] = pooledRows(to - from, this.#options.pooling);
+      writer.pool(row + before, count);
+    });
+    return writer.end();
+  }
+
+  /** Recorded when first needed: a tape for one very long text takes much memory. */
+  async #recordingFor(rows: number): Promise<{ tape: Tape; states: Tensor }> {
+    const capacity = this.#options.capacities.find((most) => most >= rows)!;
+    const found = this.#recordings.get(capacity);
+    if (found) return found;
+    const { buffers, stores } = this.#room;
+    const recording = this.#room.record(capacity, false, (tape) =>
+      meanRows(this.#forward(tape, buffers.batch, stores.all), buffers.batch.pooled),
+    );
+    this.#recordings.set(capacity, recording);
+    await this.device.reserve(this.device.memoryUsed + this.device.arena.growth());
+    return recording;
+  }
+}
+
+function partsOf(texts: readonly (readonly number[])[]): TextPart[] {
+  let firstPage = 0;
+  return texts.map((ids) => {
+    const part = { ids, from: 0, to: ids.length, firstPage };
+    firstPage += pagesFor(ids.length);
+    return part;
+  });
+}
+
+/** First row and number of rows of a text whose mean stands for it. */
+function pooledRows(length: number, pooling: Pooling): [first: number, count: number] {
+  if (pooling === 'mean') return [0, length];
+  return [pooling === 'cls' ? 0 : length - 1, 1];
 }

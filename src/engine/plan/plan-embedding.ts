@@ -4,8 +4,6 @@ import { readCheckpointConfig, type CheckpointConfig } from '../../files/checkpo
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import type { Folder } from '../../files/source.ts';
-import { bert } from '../../models/text/bert.ts';
-import { BERT_ARCHITECTURES, readBertConfig } from '../../models/text/bert-config.ts';
 import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { EMBEDDING_CLASSES } from '../architectures.ts';
@@ -71,10 +69,6 @@ export async function planEmbedding(
 }
 
 function declare({ config, architecture }: CheckpointConfig): Declared {
-  if (BERT_ARCHITECTURES.includes(architecture)) {
-    const read = readBertConfig(config, architecture);
-    return { architecture, contextLength: read.context, page: (weights) => bert(read, weights) };
-  }
   const text = readText(config, architecture);
   return { architecture: text.architecture, contextLength: text.context, page: text.embed! };
 }

@@ -162,7 +162,7 @@ async function readSpeech(
 function requestContext(
   platform: Platform,
   checkpoint: Checkpoint,
-  { vocabulary, rope, experts }: TextDeclaration,
+  { vocabulary, ropes, layers, experts }: TextDeclaration,
   options: TextModelOptions,
   speech: Speech,
   session: DeviceSession<Loaded>,
@@ -182,7 +182,8 @@ function requestContext(
     checkProcessor: options.customLogitProcessors
       ? (code) => session.parts.runner.checkProcessor(code)
       : null,
-    rope,
+    ropes,
+    isPaged: layers.every(({ kind }) => kind === 'kv'),
     prefixCache: options.prefixCache ?? true,
     recording: {
       hiddenStates: options.enableHiddenStates ?? false,

@@ -32,7 +32,9 @@ export interface RequestContext extends ReplyContext {
   vocabulary: number;
   contextLength: number;
   endIds: readonly number[];
-  rope: RopeConfig;
+  ropes: readonly RopeConfig[];
+  /** Whether pages are all that a sequence needs of its earlier tokens. Fixed states cannot be shared by pages. */
+  isPaged: boolean;
   /** Whether requests share pages. */
   prefixCache: boolean;
   recording: Recording;
@@ -149,7 +151,8 @@ class ChoiceFactory {
     const { promptLogprobs, routedExperts } = this.#request;
     // Prompt tokens whose values are reported have to be computed, by the first choice.
     const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
-    const shareable = sameFrequenciesUntil(this.#context.rope, this.#ids.length);
+    const { ropes, isPaged } = this.#context;
+    const shareable = isPaged ? sameFrequenciesUntil(ropes, this.#ids.length) : 0;
     return new SequencePrefix(this.#scope, shareable, choice === 0 ? reported : Infinity);
   }
 
@@ -222,9 +225,14 @@ function countsTokens({ sampling, processor }: SequenceRequest): boolean {
 function sharingScope(
   { cacheSalt }: TextRequest,
   adapter: Adapter | null,
-  { rope, prefixCache }: RequestContext,
+  { ropes, prefixCache }: RequestContext,
   promptTokens: number,
 ): string {
   const apart = prefixCache ? null : crypto.randomUUID();
-  return JSON.stringify([adapter?.identity ?? null, cacheSalt ?? null, lengthKey(rope, promptTokens), apart]);
+  return JSON.stringify([
+    adapter?.identity ?? null,
+    cacheSalt ?? null,
+    lengthKey(ropes, promptTokens),
+    apart,
+  ]);
 }

@@ -217,7 +217,9 @@ export class Scheduler {
     const { computed, generated } = progress;
     const last = progress.promptTokens - 1;
     const rest = last - computed;
-    if (!leader || generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
+    // A sequence that may share nothing has states beside its pages, which a copy would leave out.
+    if (!leader || sequence.placement.prefix.shareable === 0) return;
+    if (generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
     const sibling = this.#running.find(
       (other) =>
         other !== sequence &&

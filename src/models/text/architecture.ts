@@ -3,7 +3,7 @@
 
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
-import type { KvPages, TextBatch } from '../../kernels/batch.ts';
+import type { KvFormat, LayerStore, TextBatch } from '../../kernels/batch.ts';
 import type { Json } from '../config-values.ts';
 import type { WeightTable } from '../weights.ts';
 import type { RopeConfig } from './rope.ts';
@@ -32,9 +32,21 @@ export interface KvState {
   dims: number;
   /** Tokens that a query looks back on, itself included; null: all. */
   window: number | null;
+  /** Left out: f32 for weights stored as f32 and computed so, else f16. */
+  format?: KvFormat;
 }
 
-export type LayerState = KvState;
+/**
+ * A state of fixed size for each sequence, as recurrent and convolutional layers keep it. A sequence whose cached length is 0 begins
+ * with zeros, whatever its slot holds. The engine can only go back to where it took a snapshot (engine/text/cache/state-slots.ts).
+ */
+export interface SlotState {
+  kind: 'slot';
+  /** f32 values of one sequence's state. */
+  values: number;
+}
+
+export type LayerState = KvState | SlotState;
 
 export interface TextDeclaration {
   /** The class, as /v1/models and model info show it. */
@@ -43,8 +55,10 @@ export interface TextDeclaration {
   hidden: number;
   /** Tokens the model was made for, scaling included. */
   context: number;
-  rope: RopeConfig;
-  /** State that each layer keeps from step to step; one entry per layer. */
+  /** Rope tables; none where positions are learned. All but the first go by the same lengths as the first. */
+  ropes: readonly RopeConfig[];
+  inputs: TextInputs;
+  /** What the layers keep from step to step, in the order of `stores`. */
   layers: readonly LayerState[];
   /** Columns of the widest intermediate of a row, logits left out. */
   widest: number;
@@ -54,10 +68,20 @@ export interface TextDeclaration {
   tied: TiedHead | null;
   /** Pages, for what the model can serve; null: it cannot. */
   generate: ((weights: WeightTable) => LanguageModel) | null;
-  /** Normed states of the wanted rows, [sampled, hidden]. */
+  /** Normed states of all rows, [rows, hidden]; texts are pooled from them. */
   embed: ((weights: WeightTable) => TextForward) | null;
   /** States of all rows after the first `depth` layers, [rows, hidden]: the text as an image model reads it. */
   states: ((weights: WeightTable, depth: number) => TextForward) | null;
+}
+
+/** What rows a model takes. */
+export interface TextInputs {
+  /** Whether rows may be embeddings that another model computed, in place of tokens. */
+  embeddings: boolean;
+  /** Parts of a row's position: 1, or 3 for time, height and width. */
+  positions: 1 | 3;
+  /** `causal`: a row sees itself and what is before it, or its span where it lies in one. `whole`: each row sees the whole text. */
+  attention: 'causal' | 'spans' | 'whole';
 }
 
 export interface DeclaredExperts {
@@ -80,8 +104,8 @@ export interface TiedHead {
   untied: TextDeclaration;
 }
 
-/** Records a forward pass over the rows of a batch. `kv` has an entry a layer. */
-export type TextForward = (tape: Tape, batch: TextBatch, kv: readonly KvPages[]) => Tensor;
+/** Records a forward pass over the rows of a batch. `stores` has an entry for each declared layer. */
+export type TextForward = (tape: Tape, batch: TextBatch, stores: readonly LayerStore[]) => Tensor;
 
 /** A language model in its two halves. */
 export interface LanguageModel {

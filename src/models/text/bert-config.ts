@@ -29,7 +29,6 @@ export const BERT_MODEL_TYPES: ReadonlyMap<string, string> = new Map([
   ['roberta', 'RobertaModel'],
   ['xlm-roberta', 'XLMRobertaModel'],
 ]);
-export const BERT_ARCHITECTURES: readonly string[] = [...BERT_MODEL_TYPES.values()];
 
 const ACTIVATIONS = {
   gelu: 'gelu',

@@ -1,26 +1,19 @@
-// The encoder of BERT and RoBERTa: every token sees every other, and a norm follows each sum. Seven dispatches a layer.
+// The encoder of BERT and RoBERTa: every token sees every other one of its text, and a norm follows each sum. Eight dispatches a layer.
 
-import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
-import { attend } from '../../kernels/attend.ts';
-import { embedTokens } from '../../kernels/embed-tokens.ts';
+import { attention } from '../../kernels/attention.ts';
+import { kvOf, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import { embed } from '../../kernels/embed.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { ropeKv } from '../../kernels/rope-kv.ts';
 import { affine } from '../affine.ts';
+import type { TextForward } from './architecture.ts';
 import type { BertConfig } from './bert-config.ts';
 import type { WeightTable } from '../weights.ts';
 
-export interface BertInputs {
-  /** u32 [batch, tokens] */
-  ids: Tensor;
-  /** u32 [batch]: tokens of each text; what lies beyond is masked. */
-  counts: Tensor;
-}
-
-/** → [batch, tokens, hidden] */
-export type BertForward = (tape: Tape, inputs: BertInputs) => Tensor;
-
-export function bert(config: BertConfig, weights: WeightTable): BertForward {
+/** Normed states of all rows, [rows, hidden]. All layers use the pages of store 0. */
+export function bert(config: BertConfig, weights: WeightTable): TextForward {
   const { vocabulary, hidden, eps, firstPosition: first } = config;
   const name = ['', 'bert.', 'roberta.'].find((prefix) =>
     weights.has(`${prefix}embeddings.word_embeddings.weight`),
@@ -35,17 +28,17 @@ export function bert(config: BertConfig, weights: WeightTable): BertForward {
   );
   weights.ignore(/embeddings\.position_ids$|^([a-z]+\.)?pooler\.|^(cls|lm_head)\./);
 
-  return (tape, { ids, counts }) => {
-    const tokens = embedTokens(tape, ids, embedding, { positions, first, types });
-    let x = layernorm(tokens, norm, eps); //                     [batch, tokens, hidden]
-    for (const run of layers) x = run(x, counts);
+  return (tape, batch, stores) => {
+    const tokens = embed(tape, batch, embedding, { places: { positions, first, types } });
+    let x = layernorm(tokens, norm, eps); //                     [rows, hidden]
+    for (const run of layers) x = run(x, batch, kvOf(stores, 0));
     return x;
   };
 }
 
 function layer(config: BertConfig, weights: WeightTable, name: string) {
   const { hidden, ffn, eps, activation } = config;
-  const attention = selfAttention(config, weights, `${name}.attention`);
+  const attend = selfAttention(config, weights, `${name}.attention`);
   const norm1 = affine(weights, `${name}.attention.output.LayerNorm`, hidden);
   const up = weights.matrix(`${name}.intermediate.dense.weight`, ffn, hidden, {
     bias: true,
@@ -54,8 +47,8 @@ function layer(config: BertConfig, weights: WeightTable, name: string) {
   const down = weights.matrix(`${name}.output.dense.weight`, hidden, ffn, { bias: true, split: 'rows' });
   const norm2 = affine(weights, `${name}.output.LayerNorm`, hidden);
 
-  return (x: Tensor, counts: Tensor): Tensor => {
-    x = layernorm(attention(x, counts), norm1, eps);
+  return (x: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
+    x = layernorm(attend(x, batch, kv), norm1, eps);
     x = layernorm(linearAdd(linear(x, up, { activation }), down, x), norm2, eps);
     x.tape!.cut();
     return x;
@@ -63,7 +56,7 @@ function layer(config: BertConfig, weights: WeightTable, name: string) {
 }
 
 function selfAttention({ hidden, heads }: BertConfig, weights: WeightTable, name: string) {
-  const dims = hidden / heads;
+  const shape = { heads, kvHeads: heads, dims: hidden / heads };
   const qkv = weights.stacked(
     ['query', 'key', 'value'].map((part) => ({ name: `${name}.self.${part}.weight`, rows: hidden })),
     hidden,
@@ -71,9 +64,8 @@ function selfAttention({ hidden, heads }: BertConfig, weights: WeightTable, name
   );
   const out = weights.matrix(`${name}.output.dense.weight`, hidden, hidden, { bias: true, split: 'rows' });
 
-  return (x: Tensor, keyCounts: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
-    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    return linearAdd(attend(q!, k!, v!, { heads, dims, keyCounts }), out, x);
+  return (x: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
+    const q = ropeKv(linear(x, qkv), null, shape, kv, null); //  [rows, hidden]
+    return linearAdd(attention(q, batch, shape, kv, null), out, x);
   };
 }

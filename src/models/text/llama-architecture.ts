@@ -4,7 +4,7 @@ import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { expertLayers } from './experts-config.ts';
 import { LLAMA_ARCHITECTURES, LLAMA_MODEL_TYPES, readLlamaConfig, type LlamaConfig } from './llama-config.ts';
-import { llama, llamaPooled, llamaStates } from './llama.ts';
+import { llama, llamaNormed, llamaStates } from './llama.ts';
 
 /** Decoders saved without their head → the class of the whole. */
 const HEADLESS: ReadonlyMap<string, string> = new Map([
@@ -39,7 +39,8 @@ function declare(config: LlamaConfig): TextDeclaration {
     vocabulary,
     hidden,
     context,
-    rope,
+    ropes: [rope],
+    inputs: { embeddings: true, positions: 1, attention: 'causal' },
     layers: windows.map((window) => ({ kind: 'kv', kvHeads, dims, window })),
     widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims),
     experts: experts && {
@@ -56,7 +57,7 @@ function declare(config: LlamaConfig): TextDeclaration {
         }
       : null,
     generate: (weights) => llama(config, weights),
-    embed: (weights) => llamaPooled(config, weights),
+    embed: (weights) => llamaNormed(config, weights),
     states: (weights, depth) => llamaStates(config, weights, depth),
   };
 }

@@ -3,7 +3,7 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention } from '../../kernels/attention.ts';
-import type { HeadNorms, KvPages, TextBatch } from '../../kernels/batch.ts';
+import { kvOf, type HeadNorms, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear, linearAdd, linearSwiglu } from '../../kernels/matmul.ts';
 import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
@@ -31,15 +31,15 @@ export function llama(config: LlamaConfig, weights: WeightTable): LanguageModel 
   };
 }
 
-/** Normed states of the wanted rows, [sampled, hidden]: what stands for a text up to there. */
-export function llamaPooled(config: LlamaConfig, weights: WeightTable): TextForward {
+/** Normed states of all rows, [rows, hidden]. */
+export function llamaNormed(config: LlamaConfig, weights: WeightTable): TextForward {
   const { name, run } = decoder(config, weights, config.windows.length);
   const norm = weights.vector(`${name}norm.weight`, config.hidden);
   weights.ignore(/^lm_head\.weight$/);
-  return (tape, batch, kv) => rmsnormRows(run(tape, batch, kv), norm, config.eps, batch.wanted, 'sampled');
+  return (tape, batch, stores) => rmsnorm(run(tape, batch, stores), norm, config.eps);
 }
 
-/** What the first `depth` layers make of all rows, [rows, hidden]: the text as other models are told it. */
+/** States of all rows after the first `depth` layers, [rows, hidden]: the text as an image model reads it. */
 export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: number): TextForward {
   const { name, run } = decoder(config, weights, depth);
   config.windows.forEach((_, i) => {
@@ -51,7 +51,7 @@ export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: nu
 
 /** The layers up to `depth`, with the names' prefix: a decoder saved without its head has none. */
 function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
-  const { vocabulary, hidden, windows, heads, rope: turns } = config;
+  const { vocabulary, hidden, windows, rope: turns } = config;
   const name = weights.has('embed_tokens.weight') ? '' : 'model.';
   const own = `${name}embed_tokens.weight`;
   // Tied tables are stored once, under either name.
@@ -62,11 +62,11 @@ function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
     .map((window, i) => layer(config, weights, `${name}layers.${i}`, i, window));
   weights.ignore(/rotary_emb\.inv_freq$/);
 
-  const run: TextForward = (tape, batch, kv) => {
+  const run: TextForward = (tape, batch, stores) => {
     let x = embed(tape, batch, embedding); //                     [rows, hidden]
-    const rope = rotations(tape, batch, heads.dims, turns.attentionFactor); // [rows, dims]
+    const rope = rotations(tape, batch, [turns], 0); //            [rows, dims]
     layers.forEach((block, i) => {
-      x = block(x, rope, batch, kv[i]!);
+      x = block(x, rope, batch, kvOf(stores, i));
       tape.cut();
     });
     return x;
@@ -119,7 +119,7 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
 
   return (x: Tensor, residual: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const y = norms.ofRow(linear(x, qkv)); //                     [rows, (heads + 2 · kvHeads) · dims]
-    const q = ropeKv(y, rope, batch, shape, kv, norms.ofHeads); // [rows, heads · dims]
+    const q = ropeKv(y, rope, shape, kv, norms.ofHeads); // [rows, heads · dims]
     return linearAdd(attention(q, batch, shape, kv, window), out, residual); // [rows, hidden]
   };
 }

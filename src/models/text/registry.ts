@@ -3,9 +3,10 @@
 import { EngineError } from '../../files/error.ts';
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import { BERT } from './bert-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
 
-const architectures: TextArchitecture[] = [LLAMA];
+const architectures: TextArchitecture[] = [BERT, LLAMA];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {

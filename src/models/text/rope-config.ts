@@ -35,6 +35,7 @@ export function readRope(json: Json, dims: number, statedContext = 2048): RopeCo
     originalContext,
     factor: readFactor(own, type, context / originalContext),
     attentionFactor: 1,
+    sections: null,
     betaFast: own.real('beta_fast', 32),
     betaSlow: own.real('beta_slow', 1),
     truncate: own.flag('truncate', true),

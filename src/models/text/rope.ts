@@ -1,18 +1,16 @@
 // Rotary position embedding as pure numbers: inverse frequencies for every rope type of Hugging Face configs, and the
 // sets of them that a step needs. source: transformers' modeling_rope_utils.
 
+import type { RopeTable } from '../../kernels/rotations.ts';
+
 export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'longrope';
 
-export interface RopeConfig {
+export interface RopeConfig extends RopeTable {
   type: RopeType;
   theta: number;
-  /** Dimensions rotated; even. */
-  dims: number;
   /** Context the frequencies were trained for. */
   originalContext: number;
   factor: number;
-  /** On cos and sin. */
-  attentionFactor: number;
   /** yarn: rotations that bound the blend of scaled and unscaled frequencies. */
   betaFast: number;
   betaSlow: number;
@@ -78,7 +76,7 @@ function llama3(rope: RopeConfig, plain: Float64Array): Float64Array {
   });
 }
 
-/** The sets of frequencies that a step's rows go by. Most types have one. */
+/** The sets of frequencies that a step's rows go by, each with those of all rope tables. Most types have one. */
 export interface RopeSets {
   /** Which set a sequence of this length takes; made where it is new. */
   of(length: number): number;
@@ -93,8 +91,9 @@ export interface RopeSets {
  * Writes each new set into `words` as turns a token, 64-bit fixed point: low word, high word, for dims / 2 frequencies.
  * Overflow of the fixed point is a whole turn, so an angle loses nothing at far positions.
  */
-export function ropeSets(rope: RopeConfig, words: Uint32Array): RopeSets {
+export function ropeSets(ropes: readonly RopeConfig[], words: Uint32Array): RopeSets {
   const sets = new Map<number, number>();
+  const size = ropeWords(ropes);
   /** Keys of the sets that stand in `words`. */
   const written: number[] = [];
   let changed = 0;
@@ -109,19 +108,28 @@ export function ropeSets(rope: RopeConfig, words: Uint32Array): RopeSets {
     },
     clear: () => sets.clear(),
     of(length) {
-      const key = lengthKey(rope, length);
+      const key = lengthKey(ropes, length);
       let set = sets.get(key);
       if (set === undefined) {
         set = sets.size;
         sets.set(key, set);
         if (written[set] === key) return set;
-        writeTurns(inverseFrequencies(rope, length), words.subarray(set * rope.dims));
         written[set] = key;
         changed = Math.max(changed, set + 1);
+        let at = set * size;
+        for (const rope of ropes) {
+          writeTurns(inverseFrequencies(rope, length), words.subarray(at));
+          at += rope.dims;
+        }
       }
       return set;
     },
   };
+}
+
+/** Words of one set. */
+export function ropeWords(ropes: readonly RopeConfig[]): number {
+  return ropes.reduce((sum, { dims }) => sum + dims, 0);
 }
 
 function writeTurns(frequencies: Float64Array, words: Uint32Array): void {
@@ -134,14 +142,23 @@ function writeTurns(frequencies: Float64Array, words: Uint32Array): void {
 }
 
 /** The longest text with the same frequencies as one of `length`. */
-export function sameFrequenciesUntil(rope: RopeConfig, length: number): number {
+export function sameFrequenciesUntil(ropes: readonly RopeConfig[], length: number): number {
+  return Math.min(Infinity, ...ropes.map((rope) => sameUntil(rope, length)));
+}
+
+function sameUntil(rope: RopeConfig, length: number): number {
   if (rope.type !== 'dynamic' && rope.type !== 'longrope') return Infinity;
   if (length <= rope.originalContext) return rope.originalContext;
   return rope.type === 'dynamic' ? length : Infinity;
 }
 
 /** Lengths with the same key have the same frequencies. */
-export function lengthKey(rope: RopeConfig, length: number): number {
+export function lengthKey(ropes: readonly RopeConfig[], length: number): number {
+  // No table's key falls as a text grows, so that sums are equal only where all keys are.
+  return ropes.reduce((sum, rope) => sum + keyOf(rope, length), 0);
+}
+
+function keyOf(rope: RopeConfig, length: number): number {
   if (length <= rope.originalContext) return 0;
   if (rope.type === 'dynamic') return length;
   return rope.type === 'longrope' ? 1 : 0;

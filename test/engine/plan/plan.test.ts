@@ -11,7 +11,7 @@ import { fit } from '../../../src/engine/plan/fit.ts';
 import type { ModelPlan, PlannedChoice, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
 import { planFolder } from '../../../src/engine/plan/plan.ts';
 import { runnerSizes } from '../../../src/engine/text/load.ts';
-import { openRunner } from '../../../src/engine/text/step/runner.ts';
+import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { shippedFolder } from '../../../src/files/shipped.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';

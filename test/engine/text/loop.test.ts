@@ -122,13 +122,20 @@ it('says how far a prompt is', async () => {
 it('a step is made of rows, tiles of at most 16, and tables of the pages that hold them', async () => {
   const engine = createPaperEngine({ pages: 16, slots: 4, rows: 64 });
   const first = engine.start(paperSequence(Array(40).fill(3), 5));
-  expect(engine.runner.sizes[0]).toEqual({ rows: 40, sampled: 1, tiles: 3, tileRows: 16, contextPages: 2 });
+  expect(engine.runner.sizes[0]).toEqual({
+    rows: 40,
+    sampled: 1,
+    tiles: 3,
+    tileRows: 16,
+    contextPages: 2,
+    sequences: 1,
+  });
   const others = [engine.start(paperSequence([5], 3)), engine.start(paperSequence(Array(20).fill(4), 3))];
   await allFinished([first, ...others]);
   const shapes = engine.runner.steps.map((parts) => parts.map(({ rows }) => rows).join());
   expect(shapes[0]).toBe('40');
   const mixed = engine.runner.sizes[shapes.indexOf('1,1,20')];
-  expect(mixed).toEqual({ rows: 22, sampled: 3, tiles: 4, tileRows: 16, contextPages: 2 });
+  expect(mixed).toEqual({ rows: 22, sampled: 3, tiles: 4, tileRows: 16, contextPages: 2, sequences: 3 });
 });
 
 describe('where a step fails', () => {

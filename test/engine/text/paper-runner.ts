@@ -2,13 +2,21 @@
 // and draws each token from a hash of what attention would see: a wrong page, position or slot changes the text.
 
 import type { Device } from '../../../src/gpu/device.ts';
-import { FROM_SLOT, PAGE_TOKENS, ROW_WORDS, TILE_WORDS, CHOICE_WORDS } from '../../../src/kernels/batch.ts';
+import {
+  CHOICE_WORDS,
+  FROM_SLOT,
+  PAGE_TOKENS,
+  ROW_WORDS,
+  SEQUENCE_WORDS,
+  TILE_WORDS,
+} from '../../../src/kernels/batch.ts';
 import { writeMask } from '../../../src/engine/text/constrained.ts';
 import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
-import { writeStep, type StepSizes } from '../../../src/engine/text/step/step.ts';
+import { BatchWriter, type StepSizes } from '../../../src/engine/text/step/batch-writer.ts';
+import { writeStep } from '../../../src/engine/text/step/step.ts';
 import type { StepBuffers } from '../../../src/engine/text/step/step-buffers.ts';
 
 export const PAPER_VOCABULARY = 250;
@@ -90,7 +98,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     const { broken } = runner;
     if (broken) return { draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots);
-    const sizes = writeStep(buffers, parts, { of: () => 0, count: 1, takeChanged: () => 0, clear: () => {} });
+    const sizes = writeStep(new BatchWriter(buffers, MODEL), parts);
     runner.sizes.push(sizes);
     runner.steps.push(
       parts.map(({ sequence, first, rows, samples }) => ({
@@ -141,22 +149,29 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
   return runner;
 }
 
+const MODEL = { ropes: [], inputs: { embeddings: false, positions: 1, attention: 'causal' } } as const;
+
 function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
-  const u32 = (words: number): Uint32Array => new Uint32Array(words);
-  const view = (words: number): DataView => new DataView(new ArrayBuffer(words * 4));
+  const u32 = (words: number) => new Uint32Array(new ArrayBuffer(words * 4));
+  const view = (words: number) => new DataView(new ArrayBuffer(words * 4));
   return {
     batch: {} as StepBuffers['batch'],
+    tables: [],
+    readsSequences: true,
     words: {
       rows: u32(rows * ROW_WORDS),
+      planes: u32(0),
       turns: u32(0),
       tiles: u32(rows * TILE_WORDS),
-      pages: u32(pages * slots),
+      sequences: u32(slots * SEQUENCE_WORDS),
+      pooled: u32(0),
       wanted: u32(slots),
       choices: view(slots * CHOICE_WORDS),
       biases: view(slots * 64),
       counts: u32(slots * 64),
       adapters: u32(rows),
       sampledAdapters: u32(slots),
+      tables: [{ pages: u32(pages * slots), places: u32(rows) }],
     },
     upload: () => {},
     destroy: () => {},
@@ -170,7 +185,8 @@ function compute(
   last: number[],
 ): (masks: Uint32Array[]) => Uint32Array {
   const row = (index: number) => {
-    const [source, position, place] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 3);
+    const [source, position] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 2);
+    const place = words.tables[0]!.places[index];
     const token = source! >= FROM_SLOT ? last[source! - FROM_SLOT]! : source!;
     return { token, position: position!, place: place! };
   };
@@ -192,7 +208,7 @@ function compute(
     Uint32Array.from({ length: sizes.sampled }, (_, i) => {
       const index = words.wanted[i]!;
       const history = Array.from({ length: row(index).position + 1 }, (_, position) => {
-        const page = words.pages[tableOf.get(index)! + Math.floor(position / PAGE_TOKENS)]!;
+        const page = words.tables[0]!.pages[tableOf.get(index)! + Math.floor(position / PAGE_TOKENS)]!;
         const entry = kv.get(page * PAGE_TOKENS + (position % PAGE_TOKENS));
         if (entry?.position !== position)
           throw new Error(`position ${position} of page ${page} holds ${entry?.position}`);

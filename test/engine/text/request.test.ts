@@ -35,7 +35,8 @@ beforeAll(() => {
     recording: { hiddenStates: false, routedExperts: false, experts: null },
     endIds: [261],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
-    rope: readRope({}, 64),
+    ropes: [readRope({}, 64)],
+    isPaged: true,
     prefixCache: true,
     checkProcessor: null,
   };

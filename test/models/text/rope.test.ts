@@ -44,7 +44,7 @@ describe('sets of frequencies', () => {
     ({ config }) => {
       const rope = readRope(config, config.head_dim);
       const words = new Uint32Array(rope.dims * 4);
-      const sets = ropeSets(rope, words);
+      const sets = ropeSets([rope], words);
       const { originalContext } = rope;
       const lengths = [7, originalContext, originalContext + 1, 2 * originalContext, 1];
       const found = lengths.map((length) => sets.of(length));

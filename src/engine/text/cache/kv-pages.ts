@@ -4,7 +4,7 @@ import { EngineError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
-import { PAGE_TOKENS, type KvFormat, type KvPages } from '../../../kernels/batch.ts';
+import { PAGE_TOKENS, type KvFormat, type KvPages, type PageTable } from '../../../kernels/batch.ts';
 import type { KvState, LayerState } from '../../../models/text/architecture.ts';
 import { pagesFor } from './pages.ts';
 
@@ -26,20 +26,24 @@ export function usefulPages(
   return Math.min(
     pagesFor(tokens),
     Math.max(pagesFor(totalTokens), LEAST_PAGES),
-    Math.floor(
-      device.capabilities.bindingLimit / Math.max(...layers.map((layer) => layerBytes(layer, format))),
+    ...kvLayers(layers).map((layer) =>
+      Math.floor(device.capabilities.bindingLimit / layerBytes(layer, format)),
     ),
   );
 }
 
 /** Bytes of a page's keys (or values) in one layer. */
-export function layerBytes({ kvHeads, dims }: KvState, format: KvFormat): number {
-  return PAGE_TOKENS * kvHeads * dims * (format === 'f16' ? 2 : 4);
+export function layerBytes({ kvHeads, dims, format }: KvState, usual: KvFormat): number {
+  return PAGE_TOKENS * kvHeads * dims * ((format ?? usual) === 'f16' ? 2 : 4);
+}
+
+export function kvLayers(layers: readonly LayerState[]): KvState[] {
+  return layers.filter((layer) => layer.kind === 'kv');
 }
 
 /** Bytes of a page, keys and values of all layers. */
 export function pageBytes(layers: readonly LayerState[], format: KvFormat): number {
-  return layers.reduce((sum, layer) => sum + 2 * layerBytes(layer, format), 0);
+  return kvLayers(layers).reduce((sum, layer) => sum + 2 * layerBytes(layer, format), 0);
 }
 
 /** Pages that `free` bytes leave room for, one more being kept for copies; negative where they hold none. */
@@ -47,10 +51,15 @@ export function pagesWithin(free: number, layers: readonly LayerState[], format:
   return Math.floor(free / pageBytes(layers, format)) - 1;
 }
 
-/** Pages that the memory budget leaves room for. */
-export function fittingPages(device: Device, layers: readonly LayerState[], format: KvFormat): number {
+/** Pages that the memory budget leaves room for beside `taken` bytes. */
+export function fittingPages(
+  device: Device,
+  layers: readonly LayerState[],
+  format: KvFormat,
+  taken = 0,
+): number {
   const perPage = pageBytes(layers, format);
-  const free = device.memoryBudget - device.memoryUsed;
+  const free = device.memoryBudget - device.memoryUsed - taken;
   const pages = pagesWithin(free, layers, format);
   if (pages < LEAST_PAGES) {
     throw new EngineError(
@@ -62,21 +71,24 @@ export function fittingPages(device: Device, layers: readonly LayerState[], form
   return pages;
 }
 
+/** Pages of a layer's keys and values, whose places in a step `table` holds. */
 export function allocateKv(
   device: Device,
-  layers: readonly LayerState[],
-  format: KvFormat,
-  pages: number,
-): KvPages[] {
-  const region = (label: string, layer: KvState): Region => {
-    const buffer = device.allocate('kv', label, pages * layerBytes(layer, format));
+  layer: KvState,
+  label: string,
+  { format: usual, pages, table }: { format: KvFormat; pages: number; table: PageTable },
+): KvPages {
+  const region = (what: string): Region => {
+    const buffer = device.allocate('kv', `${what} of ${label}`, pages * layerBytes(layer, usual));
     return { buffer, offset: 0, size: buffer.size };
   };
-  return layers.map((layer, i) => ({
-    format,
-    keys: region(`keys of layer ${i}`, layer),
-    values: region(`values of layer ${i}`, layer),
-  }));
+  return {
+    kind: 'kv',
+    format: layer.format ?? usual,
+    table,
+    keys: region('keys'),
+    values: region('values'),
+  };
 }
 
 export interface PageCleaner {

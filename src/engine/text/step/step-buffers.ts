@@ -1,62 +1,86 @@
 // The step's data on the device: one buffer, written once a step, in regions that the kernels bind (kernels/batch.ts).
 
 import type { Device } from '../../../gpu/device.ts';
-import { tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { paddedColumns, tensorBytes, type Region } from '../../../gpu/tensor.ts';
 import {
   BIAS_WORDS,
   CHOICE_WORDS,
   COUNT_WORDS,
+  PLANE_WORDS,
+  POOL_WORDS,
   ROW_WORDS,
+  SEQUENCE_WORDS,
   TILE_WORDS,
+  type PageTable,
   type TextBatch,
 } from '../../../kernels/batch.ts';
+import type { TextInputs } from '../../../models/text/architecture.ts';
 
 export interface StepCapacity {
   rows: number;
   tiles: number;
-  /** Entries of all page tables together. */
+  /** Entries of all page tables of one kind together. */
   pages: number;
+  /** Kinds of layers with page tables of their own; 1 where left out. */
+  kinds?: number;
+  /** Entries of the table of sequences; left out: no kernel reads it. */
+  sequences?: number;
+  /** Texts that are pooled; left out: none are. */
+  pooled?: number;
+  /** Rows of a buffer of input embeddings, and their columns; left out: there are none. */
+  inputs?: { rows: number; columns: number };
   sampled: number;
   biases: number;
   /** Tokens that penalties count, of all sequences together; left out: there are no penalties. */
   counts?: number;
   /** Sequences that can run at once. */
   slots: number;
-  /** Dimensions of a head. */
-  dims: number;
+  /** Words of a set of rotary frequencies. */
+  ropeWords: number;
+  /** As the model declares them. */
+  model: Pick<TextInputs, 'positions' | 'attention'>;
   /** Columns of the states to keep of sampled rows; left out: none are. */
   stateColumns?: number;
   /** Words to keep of where each row's experts are; left out: none are. */
   routeWords?: number;
 }
 
+/** Regions of 32-bit words; tables are there for each kind of layers. */
+type Name =
+  | 'rows'
+  | 'planes'
+  | 'turns'
+  | 'tiles'
+  | 'sequences'
+  | 'pooled'
+  | 'wanted'
+  | 'choices'
+  | 'biases'
+  | 'counts'
+  | 'adapters'
+  | 'sampledAdapters';
+type RegionName = Name | `pages ${number}` | `places ${number}`;
+
+/** Words used of each region; a region that is left out is not written. */
+export type UsedWords = Partial<Record<RegionName, number>>;
+
+export interface StepWords extends Record<Exclude<Name, 'choices' | 'biases'>, Uint32Array<ArrayBuffer>> {
+  choices: DataView<ArrayBuffer>;
+  biases: DataView<ArrayBuffer>;
+  /** By kind of layers. */
+  tables: { pages: Uint32Array<ArrayBuffer>; places: Uint32Array<ArrayBuffer> }[];
+}
+
 export interface StepBuffers {
   batch: TextBatch;
-  /** Words of each region, to be filled before `upload`. */
-  words: {
-    rows: Uint32Array;
-    turns: Uint32Array;
-    tiles: Uint32Array;
-    pages: Uint32Array;
-    wanted: Uint32Array;
-    choices: DataView;
-    biases: DataView;
-    counts: Uint32Array;
-    adapters: Uint32Array;
-    sampledAdapters: Uint32Array;
-  };
-  /** Writes what the step uses of each region. */
-  upload(used: {
-    rows: number;
-    frequencies: number;
-    tiles: number;
-    pages: number;
-    sampled: number;
-    biases: number;
-    counts?: number;
-    /** Whether adapters are told, too. */
-    adapted?: boolean;
-  }): void;
+  /** Where layers find their pages, by kind. */
+  tables: PageTable[];
+  /** Whether some kernel reads the table of sequences. */
+  readsSequences: boolean;
+  /** To be filled before `upload`. */
+  words: StepWords;
+  /** Writes the words that the step uses of each region. */
+  upload(used: UsedWords): void;
   destroy(): void;
 }
 
@@ -64,59 +88,112 @@ const ALIGNMENT = 256;
 /** Bytes between two regions that are written along with them: a second write costs more than copying so few. */
 const MERGED_GAP = 2 ** 14;
 
-export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
-  // Regions that every step writes come first and side by side, so that one write takes them all.
-  const lengths = {
-    rows: capacity.rows * ROW_WORDS,
-    tiles: capacity.tiles * TILE_WORDS,
-    wanted: capacity.sampled,
-    choices: capacity.sampled * CHOICE_WORDS,
-    pages: capacity.pages,
-    turns: capacity.rows * capacity.dims,
-    biases: Math.max(capacity.biases, 1) * BIAS_WORDS,
-    counts: Math.max(capacity.counts ?? 0, 1) * COUNT_WORDS,
-    adapters: capacity.rows,
-    sampledAdapters: capacity.sampled,
-  };
-  const names = Object.keys(lengths) as (keyof typeof lengths)[];
-  const offsets = {} as Record<keyof typeof lengths, number>;
+/** Regions that every step writes come first and side by side, so that one write takes them all. */
+function wordsOf(capacity: StepCapacity): Map<RegionName, number> {
+  const { rows, sampled, kinds = 1, model } = capacity;
+  const kindsOf = (name: 'pages' | 'places', words: number): [RegionName, number][] =>
+    Array.from({ length: kinds }, (_, kind) => [`${name} ${kind}`, words]);
+  return new Map<RegionName, number>([
+    ['rows', rows * ROW_WORDS],
+    ...kindsOf('places', rows),
+    ['tiles', capacity.tiles * TILE_WORDS],
+    ['wanted', sampled],
+    ['sequences', (capacity.sequences ?? 1) * SEQUENCE_WORDS],
+    ['choices', sampled * CHOICE_WORDS],
+    ...kindsOf('pages', capacity.pages),
+    ['planes', model.positions === 3 ? rows * PLANE_WORDS : 1],
+    ['turns', Math.max(1, rows * capacity.ropeWords)],
+    ['pooled', (capacity.pooled ?? 1) * POOL_WORDS],
+    ['biases', Math.max(capacity.biases, 1) * BIAS_WORDS],
+    ['counts', Math.max(capacity.counts ?? 0, 1) * COUNT_WORDS],
+    ['adapters', rows],
+    ['sampledAdapters', sampled],
+  ]);
+}
+
+/** Regions of one buffer, and the same words in memory of the host. */
+interface Layout {
+  buffer: GPUBuffer;
+  host: ArrayBuffer;
+  region(name: RegionName): Region;
+  u32(name: RegionName): Uint32Array<ArrayBuffer>;
+  view(name: RegionName): DataView<ArrayBuffer>;
+  upload(used: UsedWords): void;
+}
+
+function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layout {
+  const offsets = new Map<RegionName, number>();
   let bytes = 0;
-  for (const name of names) {
-    offsets[name] = bytes;
-    bytes += Math.ceil((lengths[name] * 4) / ALIGNMENT) * ALIGNMENT;
+  for (const [name, words] of lengths) {
+    offsets.set(name, bytes);
+    bytes += Math.ceil((words * 4) / ALIGNMENT) * ALIGNMENT;
   }
   const host = new ArrayBuffer(bytes);
   const buffer = device.allocate('step', 'step data', bytes);
+  return {
+    buffer,
+    host,
+    region: (name) => ({ buffer, offset: offsets.get(name)!, size: lengths.get(name)! * 4 }),
+    u32: (name) => new Uint32Array(host, offsets.get(name), lengths.get(name)),
+    view: (name) => new DataView(host, offsets.get(name), lengths.get(name)! * 4),
+    upload(used) {
+      let from = 0;
+      let to = 0;
+      const flush = (): void => {
+        if (to > from) device.gpu.queue.writeBuffer(buffer, from, host, from, to - from);
+      };
+      for (const [name, most] of lengths) {
+        const words = used[name] ?? 0;
+        if (words > most) throw new Error(`${words} words of ${name} exceed ${most}`);
+        if (words === 0) continue;
+        const offset = offsets.get(name)!;
+        if (to === 0 || offset - to > MERGED_GAP) {
+          flush();
+          from = offset;
+        }
+        to = offset + words * 4;
+      }
+      flush();
+    },
+  };
+}
+
+export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
+  const { kinds = 1, model, inputs, stateColumns, routeWords } = capacity;
+  const layout = layOut(device, wordsOf(capacity));
+  const allocate = (label: string, bytes: number | null): GPUBuffer | null =>
+    bytes === null ? null : device.allocate('step', label, bytes);
   const results = device.allocate('step', 'sampled tokens', capacity.slots * 4);
   const ids = device.allocate('step', 'tokens of the step', capacity.sampled * 4);
-  const { stateColumns, routeWords } = capacity;
-  const states =
-    stateColumns !== undefined &&
-    device.allocate('step', 'states of the step', tensorBytes([capacity.sampled, stateColumns], {}));
-  const routed =
-    routeWords !== undefined &&
-    device.allocate('step', 'experts of the step', 4 * capacity.rows * routeWords);
-  // Kernels are compiled by running them on what stands here before the first step: it must mean something.
+  const states = allocate(
+    'states of the step',
+    stateColumns === undefined ? null : tensorBytes([capacity.sampled, stateColumns], {}),
+  );
+  const routed = allocate(
+    'experts of the step',
+    routeWords === undefined ? null : 4 * capacity.rows * routeWords,
+  );
+  const embeddings = allocate(
+    'input embeddings',
+    inputs ? 4 * inputs.rows * paddedColumns(inputs.columns) : null,
+  );
+  // Kernels are compiled by running them on these buffers before the first step: their contents must mean something.
   const encoder = device.gpu.createCommandEncoder();
-  const all = [buffer, results, ids, states, routed].filter((held) => held !== false);
+  const all = [layout.buffer, results, ids, states, routed, embeddings].filter((held) => held !== null);
   for (const held of all) encoder.clearBuffer(held);
   device.gpu.queue.submit([encoder.finish()]);
-  const region = (name: keyof typeof lengths): Region => ({
-    buffer,
-    offset: offsets[name],
-    size: lengths[name] * 4,
-  });
   const whole = (held: GPUBuffer): Region => ({ buffer: held, offset: 0, size: held.size });
-  const u32 = (name: keyof typeof lengths): Uint32Array =>
-    new Uint32Array(host, offsets[name], lengths[name]);
-  const view = (name: keyof typeof lengths): DataView => new DataView(host, offsets[name], lengths[name] * 4);
+  const { region, u32, view } = layout;
+  const eachKind = Array.from({ length: kinds }, (_, kind) => kind);
 
   return {
     batch: {
       rows: region('rows'),
       turns: region('turns'),
       tiles: region('tiles'),
-      pages: region('pages'),
+      spans: model.attention !== 'causal',
+      sequences: region('sequences'),
+      pooled: region('pooled'),
       wanted: region('wanted'),
       choices: region('choices'),
       biases: region('biases'),
@@ -124,51 +201,29 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       adapters: { rows: region('adapters'), sampled: region('sampledAdapters') },
       sampled: whole(results),
       ids: whole(ids),
+      ...(model.positions === 3 && { planes: region('planes') }),
+      ...(embeddings && { inputs: whole(embeddings) }),
       ...(states && { states: whole(states) }),
       ...(routed && { routed: whole(routed) }),
     },
+    tables: eachKind.map((kind) => ({ pages: region(`pages ${kind}`), places: region(`places ${kind}`) })),
+    readsSequences: capacity.sequences !== undefined,
     words: {
       rows: u32('rows'),
+      planes: u32('planes'),
       turns: u32('turns'),
       tiles: u32('tiles'),
-      pages: u32('pages'),
+      sequences: u32('sequences'),
+      pooled: u32('pooled'),
       wanted: u32('wanted'),
       choices: view('choices'),
       biases: view('biases'),
       counts: u32('counts'),
       adapters: u32('adapters'),
       sampledAdapters: u32('sampledAdapters'),
+      tables: eachKind.map((kind) => ({ pages: u32(`pages ${kind}`), places: u32(`places ${kind}`) })),
     },
-    upload(used) {
-      const words = {
-        rows: used.rows * ROW_WORDS,
-        turns: used.frequencies * capacity.dims,
-        tiles: used.tiles * TILE_WORDS,
-        pages: used.pages,
-        wanted: used.sampled,
-        choices: used.sampled * CHOICE_WORDS,
-        biases: used.biases * BIAS_WORDS,
-        counts: (used.counts ?? 0) * COUNT_WORDS,
-        adapters: used.adapted ? used.rows : 0,
-        sampledAdapters: used.adapted ? used.sampled : 0,
-      };
-      let from = 0;
-      let to = 0;
-      const flush = (): void => {
-        if (to > from) device.gpu.queue.writeBuffer(buffer, from, host, from, to - from);
-      };
-      for (const name of names) {
-        if (words[name] > lengths[name])
-          throw new Error(`${words[name]} words of ${name} exceed ${lengths[name]}`);
-        if (words[name] === 0) continue;
-        if (to === 0 || offsets[name] - to > MERGED_GAP) {
-          flush();
-          from = offsets[name];
-        }
-        to = offsets[name] + words[name] * 4;
-      }
-      flush();
-    },
+    upload: layout.upload,
     destroy() {
       for (const held of all) device.free(held);
     },

@@ -5,7 +5,7 @@ import { paddedColumns } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import { createReadback } from './readback.ts';
 import type { Part } from '../step-plan.ts';
-import type { StepSizes } from './step.ts';
+import type { StepSizes } from './batch-writer.ts';
 
 export interface StepRecords {
   /** Right after a step was submitted; null: none of its sequences asks. The result waits, and hands all to the sequences. */

@@ -2,7 +2,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
-import { TILE_ROWS, type KvPages, type TextBatch } from '../../../kernels/batch.ts';
+import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
 import type { LanguageModel } from '../../../models/text/architecture.ts';
 import type { PromptReader } from './prompt-logprobs.ts';
 import type { Drawing, Sampler } from './sampler.ts';
@@ -14,12 +14,12 @@ export interface StepTapes {
   head: Tape;
 }
 
-interface StepRecipe {
+export interface StepRecipe {
   model: LanguageModel;
   sampler: Sampler;
   prompts: PromptReader;
   batch: TextBatch;
-  kv: KvPages[];
+  stores: readonly LayerStore[];
   rows: number;
   slots: number;
   /** Of the longest context. */
@@ -29,11 +29,11 @@ interface StepRecipe {
 
 /** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
 export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
-  const { model, sampler, prompts, batch, kv, rows, slots, contextPages, rowAdapters } = recipe;
+  const { model, sampler, prompts, batch, stores, rows, slots, contextPages, rowAdapters } = recipe;
   const sampled = Math.min(rows, slots);
-  const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages };
+  const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled };
   const forward = new Tape(device, capacity, { rowAdapters });
-  const states = forward.keep(model.states(forward, batch, kv));
+  const states = forward.keep(model.states(forward, batch, stores));
   const logits = forward.keep(model.head(states, batch));
   forward.finish();
   const head = prompts.record(forward, states, logits);

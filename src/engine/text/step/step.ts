@@ -1,103 +1,72 @@
-// Writes a planned step into the step buffers: rows, rotary frequencies, tiles, page tables, and what is sampled how.
+// Writes a planned step into the step buffers: its sequences as a batch, and how each is sampled.
 
 import { EngineError } from '../../../files/error.ts';
-import {
-  CHOICE_WORDS,
-  COUNT_WORDS,
-  FROM_SLOT,
-  NO_ADAPTER,
-  PAGE_TOKENS,
-  ROW_WORDS,
-  TILE_ROWS,
-  TILE_WORDS,
-} from '../../../kernels/batch.ts';
-import type { RopeSets } from '../../../models/text/rope.ts';
+import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER } from '../../../kernels/batch.ts';
 import type { Part } from '../step-plan.ts';
 import type { Sequence, TokenBias } from '../sequence.ts';
-import type { StepBuffers } from './step-buffers.ts';
+import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
-export type StepSizes = {
-  rows: number;
-  sampled: number;
-  tiles: number;
-  /** Rows of the largest tile. */
-  tileRows: number;
-  /** Of the longest sequence. */
-  contextPages: number;
-};
-
-/** How much of each region is written. */
-interface Written extends StepSizes {
-  pages: number;
+/** What is written of the sampling regions. */
+interface Written {
   biases: number;
   /** Pairs. */
   counts: number;
   masks: number;
 }
 
-/** Fills and uploads; `rope` writes into the buffers' `turns`. */
+/** Fills and uploads. */
 export function writeStep(
-  { words, upload }: StepBuffers,
+  writer: BatchWriter,
   parts: readonly Part[],
-  rope: RopeSets,
   processorId: (source: string) => number = () => 0,
 ): StepSizes {
-  const at: Written = {
-    rows: 0,
-    sampled: 0,
-    tiles: 0,
-    tileRows: 0,
-    contextPages: 0,
-    pages: 0,
-    biases: 0,
-    counts: 0,
-    masks: 0,
-  };
-  const adapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
-  rope.clear();
+  const at: Written = { biases: 0, counts: 0, masks: 0 };
+  writer.begin(parts.some(({ sequence }) => sequence.request.adapter !== null));
   for (const part of parts) {
-    const { sequence, first, rows } = part;
-    if (adapted) words.adapters.fill(adapterOf(sequence), at.rows, at.rows + rows);
-    writeTiles(words, part, at);
-    for (let position = first; position < first + rows; position++)
-      writeRow(words.rows, at.rows++, sequence, position, rope.of(ropeLength(sequence, position)));
-    if (adapted && part.samples) words.sampledAdapters[at.sampled] = adapterOf(sequence);
-    if (part.samples) writeSampled(words, part, at, processorId);
+    writer.add(batchPart(part));
+    if (part.samples) writeSampled(writer, part, at, processorId);
   }
-  upload({ ...at, frequencies: rope.takeChanged(), adapted });
-  const { rows, sampled, tiles, tileRows, contextPages } = at;
-  return { rows, sampled, tiles, tileRows, contextPages };
+  return writer.end({
+    choices: writer.sampled * CHOICE_WORDS,
+    biases: at.biases * BIAS_WORDS,
+    counts: at.counts * COUNT_WORDS,
+  });
 }
 
-export function adapterOf({ request: { adapter } }: Sequence): number {
-  return adapter?.number ?? NO_ADAPTER;
+/**
+ * Scaled rotations go by the prompt's length for its tokens, then by one more with each, as transformers' generate does. The length is
+ * a property of the position alone, so computing again changes nothing.
+ */
+function batchPart({ sequence, first, rows }: Part): BatchPart {
+  const { promptTokens } = sequence.progress;
+  return {
+    first,
+    rows,
+    ids: sequence.progress.ids,
+    slot: sequence.placement.slot!,
+    tables: [sequence.placement.pages],
+    lengthAt: (token) => Math.max(promptTokens, token + 1),
+    adapter: sequence.request.adapter?.number,
+  };
 }
 
-function writeTiles(words: StepBuffers['words'], { sequence, first, rows }: Part, at: Written): void {
-  for (let row = 0; row < rows; row += TILE_ROWS) {
-    const count = Math.min(TILE_ROWS, rows - row);
-    words.tiles.set([at.rows + row, count, at.pages, 0], TILE_WORDS * at.tiles++);
-    at.tileRows = Math.max(at.tileRows, count);
-  }
-  const { pages } = sequence.placement;
-  words.pages.set(pages, at.pages);
-  at.pages += pages.length;
-  at.contextPages = Math.max(at.contextPages, Math.ceil((first + rows) / PAGE_TOKENS));
+export function adapterOf({ request }: Sequence): number {
+  return request.adapter?.number ?? NO_ADAPTER;
 }
 
 /** How the token after the part's last row is drawn. */
 function writeSampled(
-  words: StepBuffers['words'],
+  writer: BatchWriter,
   { sequence, first, rows }: Part,
   at: Written,
   processorId: (source: string) => number,
 ): void {
+  const { words } = writer;
   const position = first + rows;
   const { processor } = sequence.request;
   const bias = biasAt(sequence, position);
   const pairs = countedPairs(sequence, words.counts.length - at.counts * COUNT_WORDS);
-  words.wanted[at.sampled] = at.rows - 1;
-  writeChoice(words.choices, at.sampled++, sequence, {
+  writeChoice(words.choices, writer.sampled, sequence, {
     position,
     bias,
     biases: at.biases,
@@ -106,6 +75,7 @@ function writeSampled(
     mask: sequence.needsMask ? ++at.masks : 0,
     processor: processor === null ? 0 : processorId(processor),
   });
+  writer.want(adapterOf(sequence));
   for (const [token, value] of bias) {
     words.biases.setUint32(8 * at.biases, token, true);
     words.biases.setFloat32(8 * at.biases++ + 4, value, true);
@@ -127,30 +97,6 @@ function countedPairs(sequence: Sequence, room: number): Uint32Array {
     ),
   );
   return NO_PAIRS;
-}
-
-/**
- * The length that scaled rotations go by: the prompt's own for its tokens, then one more with each, as transformers'
- * generate does. It is a property of the position alone, so computing again changes nothing.
- */
-function ropeLength(sequence: Sequence, position: number): number {
-  return Math.max(sequence.progress.promptTokens, position + 1);
-}
-
-function writeRow(
-  words: Uint32Array,
-  row: number,
-  sequence: Sequence,
-  position: number,
-  frequencies: number,
-): void {
-  const page = sequence.placement.pages[Math.floor(position / PAGE_TOKENS)]!;
-  const known = sequence.progress.ids[position];
-  const at = row * ROW_WORDS;
-  words[at] = known ?? FROM_SLOT + sequence.placement.slot!;
-  words[at + 1] = position;
-  words[at + 2] = page * PAGE_TOKENS + (position % PAGE_TOKENS);
-  words[at + 3] = frequencies;
 }
 
 /** Where a constraint masks tokens, its mask holds back the end tokens, too. */

@@ -16,6 +16,7 @@ export async function warmUp(
     sampled: 1,
     tiles: 1,
     tileRows: 1,
+    sequences: 1,
     contextPages,
   });
   const first = new Map(

@@ -1,0 +1,8 @@
+// Arguments and table of both kernels of the short convolution.
+struct Args {
+  quads: u32, // of a row
+  taps: u32,
+}
+
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(5) var<storage, read> sequences: array<Sequence>;

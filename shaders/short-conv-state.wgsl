@@ -1,0 +1,26 @@
+// Keeps the last taps - 1 tokens of each sequence in its slot, after short-conv.wgsl read the ones before. An invocation a quad of
+// columns and sequence; it moves its own values in place, earlier tokens first.
+#import "lib/batch.wgsl"
+#import "lib/short-conv-args.wgsl"
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(6) var<storage, read_write> states: array<vec4f>; // [slots][taps - 1][quads]
+
+@compute @workgroup_size(32)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  let quad = id.x;
+  if (quad >= args.quads) {
+    return;
+  }
+  let sequence = sequences[id.y];
+  let kept = args.taps - 1u;
+  for (var j = 0u; j < kept; j++) {
+    var value = vec4f(0.0);
+    if (sequence.rows + j >= kept) {
+      value = x[(sequence.first_row + sequence.rows + j - kept) * args.quads + quad];
+    } else if (sequence.cached > 0u) {
+      value = states[(sequence.slot * kept + sequence.rows + j) * args.quads + quad];
+    }
+    states[(sequence.slot * kept + j) * args.quads + quad] = value;
+  }
+}

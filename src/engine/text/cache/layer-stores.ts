@@ -1,0 +1,61 @@
+// What the layers of a text model keep on the device from step to step: KV pages, or a fixed state for each slot.
+
+import type { Device } from '../../../gpu/device.ts';
+import type { KvFormat, KvPages, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
+import type { LayerState } from '../../../models/text/architecture.ts';
+import { allocateKv } from './kv-pages.ts';
+
+export interface StoreSizes {
+  /** Of layers that declare none. */
+  format: KvFormat;
+  pages: number;
+  /** Where a step's pages are found. */
+  table: PageTable;
+  /** States of each layer that has fixed ones. */
+  slots: number;
+}
+
+export class LayerStores {
+  /** One for each declared layer. */
+  readonly all: readonly LayerStore[];
+  readonly #device: Device;
+
+  constructor(device: Device, layers: readonly LayerState[], sizes: StoreSizes) {
+    this.#device = device;
+    this.all = layers.map((layer, i): LayerStore => {
+      if (layer.kind === 'kv') return allocateKv(device, layer, `layer ${i}`, sizes);
+      const buffer = device.allocate('kv', `states of layer ${i}`, 4 * layer.values * sizes.slots);
+      return { kind: 'slot', values: { buffer, offset: 0, size: buffer.size } };
+    });
+  }
+
+  get pages(): KvPages[] {
+    return this.all.filter((store) => store.kind === 'kv');
+  }
+
+  get slots(): StateSlots[] {
+    return this.all.filter((store) => store.kind === 'slot');
+  }
+
+  /** Zeros in every byte, so that no kernel reads what is not a number. */
+  clear(): void {
+    const encoder = this.#device.gpu.createCommandEncoder();
+    for (const buffer of this.#buffers()) encoder.clearBuffer(buffer);
+    this.#device.gpu.queue.submit([encoder.finish()]);
+  }
+
+  free(): void {
+    for (const buffer of this.#buffers()) this.#device.free(buffer);
+  }
+
+  #buffers(): GPUBuffer[] {
+    return this.all.flatMap((store) =>
+      store.kind === 'kv' ? [store.keys.buffer, store.values.buffer] : [store.values.buffer],
+    );
+  }
+}
+
+/** Bytes of the fixed states of one slot. */
+export function slotBytes(layers: readonly LayerState[]): number {
+  return layers.reduce((sum, layer) => sum + (layer.kind === 'slot' ? 4 * layer.values : 0), 0);
+}

@@ -1,0 +1,229 @@
+// Writes a step's sequences into the step buffers: rows, rotary frequencies, the table of sequences, tiles and page tables. The one
+// writer of text, embeddings and the text encoders of images.
+
+import {
+  FROM_INPUT,
+  FROM_SLOT,
+  NO_ADAPTER,
+  PAGE_TOKENS,
+  PLANE_WORDS,
+  POOL_WORDS,
+  ROW_WORDS,
+  SEQUENCE_WORDS,
+  TILE_ROWS,
+  TILE_WORDS,
+} from '../../../kernels/batch.ts';
+import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import { ropeSets, ropeWords, type RopeSets } from '../../../models/text/rope.ts';
+import type { StepBuffers, StepWords, UsedWords } from './step-buffers.ts';
+
+export type StepSizes = {
+  rows: number;
+  sampled: number;
+  tiles: number;
+  /** Rows of the largest tile. */
+  tileRows: number;
+  /** Pages of the longest sequence. */
+  contextPages: number;
+  sequences: number;
+};
+
+/** One sequence's part of a step: its tokens from `first` on. */
+export interface BatchPart {
+  /** Tokens that earlier steps computed. */
+  first: number;
+  rows: number;
+  /** The sequence's tokens as far as they are known; a row beyond them continues the slot. */
+  ids: ArrayLike<number>;
+  /** The slot that its tokens are sampled in and its fixed states lie in. */
+  slot: number;
+  /** Pages by kind of layers, and there by the place in the sequence. */
+  tables: readonly (readonly number[])[];
+  /** Length of the sequence that scaled rotations go by for a token. */
+  lengthAt: (token: number) => number;
+  /** Number of its LoRA adapter; left out: none. */
+  adapter?: number | undefined;
+  /** Runs of tokens whose rows are input embeddings from row `input` on, in order. */
+  inputs?: readonly InputRun[];
+  /** Runs of tokens that see each other, in order. Each lies within one step. */
+  spans?: readonly TokenRun[];
+  /** Time, height and width of a token; left out: all are its place in the sequence. */
+  place?: (token: number) => readonly [time: number, height: number, width: number];
+}
+
+/** Tokens of a sequence from `first` up to, not including, `end`. */
+export interface TokenRun {
+  first: number;
+  end: number;
+}
+
+export interface InputRun extends TokenRun {
+  /** Row of the batch's input embeddings that the first token takes. */
+  input: number;
+}
+
+type WrittenModel = Pick<TextDeclaration, 'ropes' | 'inputs'>;
+
+export class BatchWriter {
+  readonly words: StepWords;
+  private readonly buffers: StepBuffers;
+  private readonly model: WrittenModel;
+  private readonly rope: RopeSets;
+  private readonly ropeWords: number;
+  private readonly sizes: StepSizes = {
+    rows: 0,
+    sampled: 0,
+    tiles: 0,
+    tileRows: 0,
+    contextPages: 0,
+    sequences: 0,
+  };
+  private pages = 0;
+  private pooled = 0;
+  private adapted = false;
+
+  constructor(buffers: StepBuffers, model: WrittenModel) {
+    this.buffers = buffers;
+    this.words = buffers.words;
+    this.model = model;
+    this.rope = ropeSets(model.ropes, buffers.words.turns);
+    this.ropeWords = ropeWords(model.ropes);
+  }
+
+  /** Rows written so far; the next sequence begins there. */
+  get rows(): number {
+    return this.sizes.rows;
+  }
+
+  /** Rows that were wanted so far. */
+  get sampled(): number {
+    return this.sizes.sampled;
+  }
+
+  /** `adapted`: whether some sequence has a LoRA adapter. */
+  begin(adapted = false): void {
+    const { sizes } = this;
+    sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
+    this.pages = this.pooled = 0;
+    this.adapted = adapted;
+    this.rope.clear();
+  }
+
+  add(part: BatchPart): void {
+    const { words, sizes } = this;
+    const { first, rows, slot, adapter = NO_ADAPTER } = part;
+    if (part.inputs && !this.model.inputs.embeddings)
+      throw new Error('input embeddings for a model that does not take any');
+    if (this.adapted) words.adapters.fill(adapter, sizes.rows, sizes.rows + rows);
+    if (this.buffers.readsSequences)
+      words.sequences.set([sizes.rows, rows, first, slot], SEQUENCE_WORDS * sizes.sequences);
+    const seen = this.writeTiles(part);
+    this.writePages(part);
+    this.writeRows(part);
+    sizes.contextPages = Math.max(sizes.contextPages, Math.ceil(seen / PAGE_TOKENS));
+    sizes.sequences++;
+  }
+
+  /** The last row written is sampled, or its state is read. */
+  want(adapter = NO_ADAPTER): void {
+    const { words, sizes } = this;
+    if (this.adapted) words.sampledAdapters[sizes.sampled] = adapter;
+    words.wanted[sizes.sampled++] = sizes.rows - 1;
+  }
+
+  /** The mean of `count` rows from row `first` on stands for a text. */
+  pool(first: number, count: number): void {
+    this.words.pooled.set([first, count], POOL_WORDS * this.pooled++);
+    this.sizes.sampled++;
+  }
+
+  /** Uploads what was written, and `more`. */
+  end(more: UsedWords = {}): StepSizes {
+    const { sizes, buffers, model } = this;
+    const { rows, sampled, sequences } = sizes;
+    const used: UsedWords = {
+      rows: rows * ROW_WORDS,
+      turns: this.rope.takeChanged() * this.ropeWords,
+      tiles: sizes.tiles * TILE_WORDS,
+      wanted: this.pooled > 0 ? 0 : sampled,
+      pooled: this.pooled * POOL_WORDS,
+      planes: model.inputs.positions === 3 ? rows * PLANE_WORDS : 0,
+      sequences: buffers.readsSequences ? sequences * SEQUENCE_WORDS : 0,
+      adapters: this.adapted ? rows : 0,
+      sampledAdapters: this.adapted ? sampled : 0,
+      ...more,
+    };
+    this.words.tables.forEach((_, kind) => {
+      used[`pages ${kind}`] = this.pages;
+      used[`places ${kind}`] = rows;
+    });
+    buffers.upload(used);
+    return { ...sizes };
+  }
+
+  /** Tiles end where a span begins or ends. Returns how many tokens of the sequence are seen. */
+  private writeTiles({ first, rows, spans = [] }: BatchPart): number {
+    const { words, sizes } = this;
+    const end = first + rows;
+    let seen = end;
+    for (let token = first, span = 0; token < end;) {
+      while (span < spans.length && spans[span]!.end <= token) span++;
+      const next = spans[span];
+      const isInside = next !== undefined && next.first <= token;
+      const limit = isInside ? next.end : Math.min(end, next?.first ?? end);
+      if (isInside && next.end > end)
+        throw new Error(`a span of tokens ${next.first} to ${next.end} is cut at ${end}`);
+      const count = Math.min(TILE_ROWS, limit - token);
+      words.tiles.set(
+        [sizes.rows + token - first, count, this.pages, token, isInside ? next.end - 1 : 0],
+        TILE_WORDS * sizes.tiles++,
+      );
+      sizes.tileRows = Math.max(sizes.tileRows, count);
+      seen = Math.max(seen, isInside ? next.end : 0);
+      token += count;
+    }
+    return seen;
+  }
+
+  private writePages({ first, rows, tables }: BatchPart): void {
+    const { words, sizes } = this;
+    let count = 0;
+    words.tables.forEach(({ pages, places }, kind) => {
+      const table = tables[kind]!;
+      pages.set(table, this.pages);
+      count = Math.max(count, table.length);
+      for (let i = 0; i < rows; i++) {
+        const token = first + i;
+        places[sizes.rows + i] =
+          table[Math.floor(token / PAGE_TOKENS)]! * PAGE_TOKENS + (token % PAGE_TOKENS);
+      }
+    });
+    this.pages += count;
+  }
+
+  private writeRows(part: BatchPart): void {
+    const { words, sizes, rope, model } = this;
+    const { first, rows, ids, slot, lengthAt, inputs, place } = part;
+    const hasPlanes = model.inputs.positions === 3;
+    const hasRope = model.ropes.length > 0;
+    for (let token = first; token < first + rows; token++) {
+      const row = sizes.rows++;
+      const at = row * ROW_WORDS;
+      words.rows[at] = (inputs && inputOf(inputs, token)) ?? ids[token] ?? FROM_SLOT + slot;
+      words.rows[at + 1] = token;
+      words.rows[at + 2] = hasRope ? rope.of(lengthAt(token)) : 0;
+      words.rows[at + 3] = sizes.sequences;
+      if (hasPlanes) {
+        const [time, height, width] = place?.(token) ?? [token, token, token];
+        words.rows[at + 1] = time;
+        words.planes.set([height, width], row * PLANE_WORDS);
+      }
+    }
+  }
+}
+
+/** The source of a token whose row is an input embedding. */
+function inputOf(runs: readonly InputRun[], token: number): number | undefined {
+  const run = runs.find(({ first, end }) => first <= token && token < end);
+  return run && FROM_INPUT + run.input + token - run.first;
+}

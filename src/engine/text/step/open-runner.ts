@@ -1,0 +1,77 @@
+// Loads a checkpoint's weights onto a device and makes the runner of a text model there.
+
+import type { Device } from '../../../gpu/device.ts';
+import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import type { PackedCache, PackedSlot } from '../../platform.ts';
+import { formatOf } from '../../weights/plan.ts';
+import { unreadNote } from '../../weights/unread.ts';
+import { openWeights, type LoadOptions } from '../../weights/weights.ts';
+import { weightBytes } from '../defaults.ts';
+import { pageBytes, usefulPages } from '../cache/kv-pages.ts';
+import { createLoraHost } from '../lora-host.ts';
+import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
+import { pagesFor } from '../cache/pages.ts';
+import { TextRunner } from './text-runner.ts';
+
+/** Errors: out_of_memory, bad_checkpoint, what reading throws. */
+export async function openRunner(
+  device: Device,
+  checkpoint: RunnerCheckpoint,
+  config: TextDeclaration,
+  options: RunnerOptions,
+  { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
+): Promise<Runner> {
+  const quantized = options.quantization === 'none' ? null : options.quantization;
+  await reserveMemory(device, checkpoint, config, options);
+  const weights = openWeights(device, checkpoint.tensors, config.generate!, {
+    format: formatOf(options.quantization),
+  });
+  const unread = unreadNote(weights.unread, checkpoint.architecture);
+  if (unread !== null) onNote(unread);
+  const slot = await packedSlot(options.packed, checkpoint, device, quantized);
+  if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  const loras = createLoraHost(device, weights.adaptable);
+  await options.adapters(loras);
+  const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
+  return new TextRunner(device, config, options, {
+    model: weights.page,
+    parameters: weights.parameters,
+    kvFormat,
+    loras,
+  });
+}
+
+/** Room for intermediates and step data when memory is asked for. */
+const RESERVE_BYTES = 2 ** 29;
+
+/** Asks for all pages of use, or else for one context. */
+async function reserveMemory(
+  device: Device,
+  checkpoint: RunnerCheckpoint,
+  config: TextDeclaration,
+  options: RunnerOptions,
+): Promise<void> {
+  const perPage = pageBytes(config.layers, 'f16');
+  const least = weightBytes(checkpoint, options.quantization) + RESERVE_BYTES;
+  if (await device.reserve(least + perPage * usefulPages(device, config.layers, 'f16', options))) return;
+  await device.reserve(least + perPage * pagesFor(options.contextLength));
+}
+
+/** Changes whenever the packed layout or the rule of quantising does, or what is checked before packing. */
+const PACKED_LAYOUT = 'columns32-block32-checked-exact';
+
+/** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
+async function packedSlot(
+  packed: PackedCache | null,
+  checkpoint: RunnerCheckpoint,
+  device: Device,
+  quantized: string | null,
+): Promise<PackedSlot | null> {
+  if (quantized === null || packed === null) return null;
+  const layout = `${PACKED_LAYOUT}-${device.capabilities.bindingLimit}`;
+  return packed.slot({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
+}
+
+function storedAsF32(checkpoint: RunnerCheckpoint): boolean {
+  return [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');
+}

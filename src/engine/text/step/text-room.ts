@@ -1,0 +1,73 @@
+// Room on a device for a batch of whole texts: step buffers with their writer, and what the layers keep. Embeddings and the text
+// encoders of images run on it.
+
+import type { Device } from '../../../gpu/device.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts';
+import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import { ropeWords } from '../../../models/text/rope.ts';
+import { LayerStores } from '../cache/layer-stores.ts';
+import { BatchWriter } from './batch-writer.ts';
+import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
+
+export interface RoomSizes {
+  rows: number;
+  /** Texts at once. */
+  texts: number;
+  pages: number;
+  format: KvFormat;
+}
+
+export class TextRoom {
+  readonly buffers: StepBuffers;
+  readonly writer: BatchWriter;
+  readonly stores: LayerStores;
+  readonly sizes: RoomSizes;
+  readonly #device: Device;
+
+  constructor(device: Device, declaration: TextDeclaration, sizes: RoomSizes) {
+    const { rows, texts, pages, format } = sizes;
+    this.#device = device;
+    this.sizes = sizes;
+    this.buffers = createStepBuffers(device, {
+      rows,
+      tiles: this.tiles(rows),
+      pages,
+      sequences: texts,
+      pooled: texts,
+      sampled: texts,
+      biases: 0,
+      slots: texts,
+      ropeWords: ropeWords(declaration.ropes),
+      model: declaration.inputs,
+    });
+    this.writer = new BatchWriter(this.buffers, declaration);
+    const table = this.buffers.tables[0]!;
+    this.stores = new LayerStores(device, declaration.layers, { format, pages, table, slots: texts });
+    this.stores.clear();
+  }
+
+  /** Tiles that so many rows of these texts make at most. */
+  tiles(rows: number): number {
+    return Math.ceil(rows / TILE_ROWS) + this.sizes.texts;
+  }
+
+  /** A tape of what `forward` records, for up to `rows` rows; the tensor it returns is kept. */
+  record(rows: number, plain: boolean, forward: (tape: Tape) => Tensor): { tape: Tape; states: Tensor } {
+    const { texts, pages } = this.sizes;
+    const capacity = {
+      ...{ rows, tiles: this.tiles(rows), tileRows: TILE_ROWS },
+      ...{ sampled: texts, sequences: texts, contextPages: pages },
+    };
+    const tape = new Tape(this.#device, capacity, { plain });
+    const states = tape.keep(forward(tape));
+    tape.finish();
+    return { tape, states };
+  }
+
+  free(): void {
+    this.buffers.destroy();
+    this.stores.free();
+  }
+}

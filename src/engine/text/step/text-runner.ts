@@ -1,0 +1,193 @@
+// The Runner over a device: step buffers, what the layers keep, tapes, and the launch of one step.
+
+import type { Device } from '../../../gpu/device.ts';
+import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts';
+import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
+import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
+import { ropeWords } from '../../../models/text/rope.ts';
+import {
+  createPageCleaner,
+  fittingPages,
+  pageBytes,
+  usefulPages,
+  type PageCleaner,
+} from '../cache/kv-pages.ts';
+import { LayerStores, slotBytes } from '../cache/layer-stores.ts';
+import { createPageMover, type PageMover } from '../cache/page-mover.ts';
+import { pagesFor } from '../cache/pages.ts';
+import type { PageMoves } from '../cache/sequence-pages.ts';
+import type { LoraHost } from '../lora-host.ts';
+import type { Part } from '../step-plan.ts';
+import { BatchWriter } from './batch-writer.ts';
+import { createPace } from './pace.ts';
+import { asksForPrompt, createPromptReader, type PromptReader } from './prompt-logprobs.ts';
+import { createReadback, type Readback } from './readback.ts';
+import { Recordings } from './recordings.ts';
+import type { Drawn, Launched, Runner, RunnerOptions } from './runner.ts';
+import { createSampler, type Sampler } from './sampler.ts';
+import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
+import { createStepRecords, type StepRecords } from './step-records.ts';
+import { writeStep } from './step.ts';
+import { warmUp } from './warm-up.ts';
+
+export interface RunnerParts {
+  model: LanguageModel;
+  parameters: number;
+  kvFormat: KvFormat;
+  loras: LoraHost;
+}
+
+export class TextRunner implements Runner {
+  readonly device: Device;
+  readonly pages: number;
+  readonly rows: number;
+  readonly contextLength: number;
+  readonly parameters: number;
+  readonly pageCleaner: PageCleaner;
+  readonly pageBytes: number;
+  readonly kvFormat: KvFormat;
+  readonly #loras: LoraHost;
+  readonly #sampler: Sampler;
+  readonly #prompts: PromptReader;
+  readonly #records: StepRecords;
+  readonly #writer: BatchWriter;
+  readonly #mover: PageMover;
+  readonly #recordings: Recordings;
+  readonly #readback: Readback;
+  readonly #pace = createPace();
+
+  constructor(device: Device, config: TextDeclaration, options: RunnerOptions, parts: RunnerParts) {
+    const { model, parameters, kvFormat, loras } = parts;
+    const { layers, vocabulary, hidden, experts } = config;
+    const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
+    const mostPages = usefulPages(device, layers, kvFormat, options);
+    const routeWords = experts ? experts.layers * experts.chosen : 0;
+    const buffers = stepBuffers(device, config, options, { slots, mostPages, routeWords });
+    const { batch } = buffers;
+    this.device = device;
+    this.rows = options.rows;
+    this.parameters = parameters;
+    this.kvFormat = kvFormat;
+    this.#loras = loras;
+    this.#records = createStepRecords(device, batch, { hidden, routeWords });
+    this.#sampler = createSampler(device, batch, { ...options, slots, vocabulary });
+    this.#prompts = createPromptReader(device, model, { rows: options.rows, slots });
+    this.#writer = new BatchWriter(buffers, config);
+    const recipe = {
+      ...{ model, sampler: this.#sampler, prompts: this.#prompts, batch, slots },
+      contextPages: pagesFor(options.contextLength),
+    };
+    const storesOf = (pages: number): LayerStores =>
+      new LayerStores(device, layers, { format: kvFormat, pages, table: buffers.tables[0]!, slots });
+    // A first recording, on one page, tells what the arena needs; the rest of the budget is for pages.
+    const probe = storesOf(1);
+    new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
+    probe.free();
+    this.#mover = createPageMover(device, pageBytes(layers, kvFormat));
+    this.pageBytes = this.#mover.bytes;
+    const states = slots * slotBytes(layers);
+    this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layers, kvFormat, states));
+    this.contextLength = Math.min(options.contextLength, this.pages * PAGE_TOKENS);
+    const stores = storesOf(this.pages);
+    this.pageCleaner = createPageCleaner(device, stores.pages, this.pages);
+    this.#mover.use(stores.pages, this.pages);
+    const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
+    loras.changed = () => recordings.recordAdapted();
+    this.#recordings = recordings;
+    this.#readback = createReadback(device, [batch.ids, this.#sampler.logprobs]);
+  }
+
+  warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
+    return warmUp(this.device, this.#recordings.tapes, onProgress);
+  }
+
+  movePages(moves: PageMoves): void {
+    this.#mover.move(moves);
+  }
+
+  readPages(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
+    return this.#mover.read(pages);
+  }
+
+  checkProcessor(source: string): Promise<void> {
+    return this.#sampler.processors.check(source);
+  }
+
+  launch(parts: readonly Part[], { drawLater = false } = {}): Launched {
+    const sizes = writeStep(this.#writer, parts, (source) => this.#sampler.processors.of(source).id);
+    const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
+    const { forward, drawing, head } = this.#recordings.find(sizes, isAdapted);
+    const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
+    const masked = sampled.filter(({ needsMask }) => needsMask);
+    const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);
+    const started = performance.now();
+    let read!: () => Promise<Uint32Array[]>;
+    const draw = (encoder: GPUCommandEncoder): void => {
+      if (sampled.length > 0) drawing.encode(encoder, sampled, masked);
+      const sizesRead = [4 * sampled.length, asked ? 4 * LOGPROB_WORDS * sampled.length : 0];
+      read = this.#readback.copy(encoder, sizesRead);
+    };
+    const drawAlone = (): void => {
+      const encoder = this.device.gpu.createCommandEncoder();
+      draw(encoder);
+      this.device.gpu.queue.submit([encoder.finish()]);
+    };
+    // Where log probabilities of prompts are asked for, their states give room to what drawing needs.
+    const together = !drawLater && !asksForPrompt(parts);
+    const submitEvery = this.#pace.segments(sizes.rows);
+    forward.run(sizes, { submitEvery, ...(together ? { last: draw } : {}) });
+    const ofPrompts = this.#prompts.take(head, parts);
+    if (!drawLater && !together) drawAlone();
+    const recorded = this.#records.take(parts, sizes);
+    const finish = async (): Promise<Drawn> => {
+      const [ids, logprobs] = await read();
+      await ofPrompts?.();
+      await recorded?.();
+      if (!ofPrompts) this.#pace.took(sizes.rows, forward.segmentCount, performance.now() - started);
+      const error = this.device.takeError();
+      if (error !== null) throw error;
+      return { ids: ids!, logprobs: logprobs! };
+    };
+    if (drawLater) return this.#drawnLater(drawAlone, finish);
+    const drawn = finish();
+    return { draw: () => drawn, drop: () => {} };
+  }
+
+  /** LoRA factors stay as they are until the step is sampled or dropped. */
+  #drawnLater(drawAlone: () => void, finish: () => Promise<Drawn>): Launched {
+    const release = this.#loras.hold();
+    return {
+      draw() {
+        try {
+          drawAlone();
+        } finally {
+          release();
+        }
+        return finish();
+      },
+      drop: release,
+    };
+  }
+}
+
+function stepBuffers(
+  device: Device,
+  { ropes, layers, inputs, hidden, vocabulary }: TextDeclaration,
+  options: RunnerOptions,
+  { slots, mostPages, routeWords }: { slots: number; mostPages: number; routeWords: number },
+): StepBuffers {
+  return createStepBuffers(device, {
+    rows: options.rows,
+    tiles: options.rows,
+    pages: options.slots * Math.min(mostPages, pagesFor(options.contextLength)),
+    sampled: slots,
+    biases: options.biases * slots,
+    counts: Math.min(2 * Math.max(mostPages, 1) * PAGE_TOKENS, vocabulary * slots),
+    slots,
+    ropeWords: ropeWords(ropes),
+    model: inputs,
+    ...(layers.some(({ kind }) => kind === 'slot') && { sequences: slots }),
+    ...(options.hiddenStates && { stateColumns: hidden }),
+    ...(options.routedExperts && routeWords > 0 && { routeWords }),
+  });
+}

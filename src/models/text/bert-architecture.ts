@@ -1,0 +1,30 @@
+// BERT and RoBERTa as the engine knows them: encoders, for embeddings only.
+
+import type { TextArchitecture, TextDeclaration } from './architecture.ts';
+import { BERT_MODEL_TYPES, readBertConfig, type BertConfig } from './bert-config.ts';
+import { bert } from './bert.ts';
+
+export const BERT: TextArchitecture = {
+  classes: [...BERT_MODEL_TYPES].map(([modelType, name]) => ({ name, modelType, serves: ['embed'] })),
+  read: (json, className) => declare(readBertConfig(json, className)),
+};
+
+function declare(config: BertConfig): TextDeclaration {
+  const { architecture, vocabulary, hidden, heads, ffn, context } = config;
+  return {
+    architecture,
+    vocabulary,
+    hidden,
+    context,
+    ropes: [],
+    inputs: { embeddings: true, positions: 1, attention: 'whole' },
+    // A text is never computed in parts, so that all layers can use one layer's pages in turn.
+    layers: [{ kind: 'kv', kvHeads: heads, dims: hidden / heads, window: null, format: 'f32' }],
+    widest: Math.max(ffn, 3 * hidden),
+    experts: null,
+    tied: null,
+    generate: null,
+    embed: (weights) => bert(config, weights),
+    states: null,
+  };
+}

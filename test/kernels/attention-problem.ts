@@ -1,0 +1,172 @@
+// Problems of paged attention: sequences whose keys and values lie in shuffled pages, a step over some of their rows, and a softmax in
+// f64 that judges it.
+
+import { expect } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { attention } from '../../src/kernels/attention.ts';
+import {
+  PAGE_TOKENS,
+  TILE_ROWS,
+  TILE_WORDS,
+  type HeadShape,
+  type KvFormat,
+  type KvPages,
+} from '../../src/kernels/batch.ts';
+import { batchOf, compute, Random, toF16, upload } from './compute.ts';
+import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
+
+/** First position and rows of each sequence's part of the step: a prompt, a late token, a chunk across pages, a first token. */
+export const SEQUENCES = [
+  { from: 0, rows: 21 },
+  { from: 70, rows: 1 },
+  { from: 30, rows: 7 },
+  { from: 0, rows: 1 },
+];
+/** The same where contexts have several chunks of eight pages. */
+export const LONG_SEQUENCES = [
+  { from: 700, rows: 1 },
+  { from: 250, rows: 12 },
+  { from: 511, rows: 1 },
+  { from: 590, rows: 21 },
+];
+export const CAPACITY = { rows: 48, tiles: 8, tileRows: TILE_ROWS };
+
+export interface Span {
+  sequence: number;
+  first: number;
+  end: number;
+}
+
+export interface Problem {
+  shape: HeadShape;
+  window: number | null;
+  kv: KvPages;
+  /** [row][head · dims] */
+  q: Float32Array;
+  /** [sequence][token][kv head · dims] */
+  keys: Float32Array[][];
+  values: Float32Array[][];
+  /** Page table of each sequence. */
+  tables: number[][];
+  /** Tokens of a sequence that see each other. */
+  spans: Span[];
+  rows: { sequence: number; position: number }[];
+}
+
+export function problem(
+  on: Device,
+  shape: HeadShape,
+  format: KvFormat,
+  window: number | null,
+  sequences = SEQUENCES,
+  spans: Span[] = [],
+): Problem {
+  const random = new Random(shape.heads * 1000 + shape.dims);
+  const width = shape.kvHeads * shape.dims;
+  const held = (count: number) =>
+    random.floats(count).map((value) => (format === 'f16' ? toF16(value) : value));
+  const tokens = sequences.map(({ from, rows }) => from + rows);
+  const keys = tokens.map((count) => Array.from({ length: count }, () => held(width)));
+  const values = tokens.map((count) => Array.from({ length: count }, () => held(width)));
+  const free = random.permutation(PAGES);
+  const tables = tokens.map((count) => free.splice(0, Math.ceil(count / PAGE_TOKENS)));
+  const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
+    Array.from({ length: count }, (_, i) => ({ sequence, position: from + i })),
+  );
+  // Scores of a few units, so that some tokens matter and many do.
+  const q = random
+    .floats(rows.length * shape.heads * shape.dims)
+    .map((value) => (4 * value) / Math.sqrt(shape.dims));
+  const table = {
+    pages: upload(on, Uint32Array.from(tables.flat())),
+    places: upload(on, new Uint32Array(4)),
+  };
+  const kv: KvPages = {
+    kind: 'kv',
+    table,
+    format,
+    keys: storeKeys(on, format, shape, keys, tables),
+    values: storeValues(on, format, shape, values, tables),
+  };
+  return { shape, window, kv, q, keys, values, tables, rows, spans };
+}
+
+/** The last token of the span that a token lies in; 0: it lies in none. */
+function lastSeen({ spans }: Problem, sequence: number, token: number): number {
+  const span = spans.find((one) => one.sequence === sequence && one.first <= token && token < one.end);
+  return span ? span.end - 1 : 0;
+}
+
+/** Attends the given rows of a problem in one step. */
+export function run(
+  on: Device,
+  of: Problem,
+  capacity: { rows: number; tiles: number; tileRows: number; contextPages?: number },
+  chosen: number[] = of.rows.map((_, i) => i),
+): Promise<Float32Array[]> {
+  const tiles: number[][] = [];
+  chosen.forEach((row, i) => {
+    const { sequence, position } = of.rows[row]!;
+    const table = of.tables.slice(0, sequence).flat().length;
+    const tile = tiles.at(-1);
+    const before = i > 0 ? of.rows[chosen[i - 1]!]! : null;
+    const last = lastSeen(of, sequence, position);
+    const continues = before?.sequence === sequence && lastSeen(of, sequence, before.position) === last;
+    if (tile && continues && tile[1]! < TILE_ROWS) tile[1]! += 1;
+    else tiles.push([i, 1, table, position, last]);
+  });
+  const { heads, dims } = of.shape;
+  const width = heads * dims;
+  const batch = batchOf(on, {
+    tiles: upload(on, Uint32Array.from(tiles.flat())),
+    spans: of.spans.length > 0,
+  });
+  expect(tiles.flat().length).toBe(tiles.length * TILE_WORDS);
+  const q = Float32Array.from(
+    chosen.flatMap((row) => Array.from(of.q.subarray(row * width, (row + 1) * width))),
+  );
+  return compute({
+    device: on,
+    capacity,
+    sizes: {
+      rows: chosen.length,
+      tiles: tiles.length,
+      tileRows: Math.max(...tiles.map((tile) => tile[1]!)),
+      ...(capacity.contextPages !== undefined && {
+        contextPages: Math.ceil(Math.max(...chosen.map((row) => seenBy(of, row))) / PAGE_TOKENS),
+      }),
+    },
+    record: (_, input) => attention(input(['rows', width], q), batch, of.shape, of.kv, of.window),
+  });
+}
+
+/** Tokens of its sequence up to the last one that a row sees. */
+function seenBy(of: Problem, row: number): number {
+  const { sequence, position } = of.rows[row]!;
+  return 1 + Math.max(position, lastSeen(of, sequence, position));
+}
+
+export function reference(of: Problem, row: number): number[] {
+  const { heads, kvHeads, dims } = of.shape;
+  const { sequence, position } = of.rows[row]!;
+  const first = of.window === null ? 0 : Math.max(0, position - of.window + 1);
+  const last = Math.max(position, lastSeen(of, sequence, position));
+  return Array.from({ length: heads }, (_, head) => {
+    const kvHead = Math.floor(head / (heads / kvHeads));
+    const weights: number[] = [];
+    for (let token = first; token <= last; token++) {
+      let score = 0;
+      for (let d = 0; d < dims; d++) {
+        score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
+      }
+      weights.push(Math.exp(score));
+    }
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return Array.from({ length: dims }, (_, d) =>
+      weights.reduce(
+        (sum, weight, i) => sum + (weight / total) * of.values[sequence]![first + i]![kvHead * dims + d]!,
+        0,
+      ),
+    );
+  }).flat();
+}

@@ -1,0 +1,149 @@
+// The short convolution against sums in f64: sequences that begin, that go on from their slots, and steps shorter than the taps.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SlotStates } from '../../src/engine/text/cache/state-slots.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import { paddedColumns } from '../../src/gpu/tensor.ts';
+import type { StateSlots } from '../../src/kernels/batch.ts';
+import { shortConv, shortConvState } from '../../src/kernels/short-conv.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
+import { batchOf, compute, poison, Random, upload } from './compute.ts';
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+const SLOTS = 5;
+const TOLERANCE = 1e-6;
+
+interface Problem {
+  columns: number;
+  taps: number;
+  /** [taps][columns] */
+  weight: Float32Array;
+  /** [sequence][token][columns] */
+  texts: Float32Array[][];
+  slots: StateSlots;
+}
+
+function problem(columns: number, taps: number): Problem {
+  const random = new Random(columns * 10 + taps);
+  const texts = [9, 4, 12].map((tokens) => Array.from({ length: tokens }, () => random.floats(columns)));
+  const values = upload(device, new Float32Array(SLOTS * shortConvState(taps, columns)));
+  poison(device, values);
+  return { columns, taps, weight: random.floats(taps * columns), texts, slots: { kind: 'slot', values } };
+}
+
+/** Tokens `first` up to `end` of a text, in a slot. */
+interface Part {
+  text: number;
+  slot: number;
+  first: number;
+  end: number;
+}
+
+async function step(
+  { columns, weight, taps, texts, slots }: Problem,
+  parts: Part[],
+): Promise<Float32Array[]> {
+  let row = 0;
+  const rows: number[] = [];
+  const sequences = parts.flatMap(({ first, end, slot }, sequence) => {
+    for (let token = first; token < end; token++) rows.push(0, token, 0, sequence);
+    row += end - first;
+    return [row - (end - first), end - first, first, slot];
+  });
+  const batch = batchOf(device, {
+    rows: upload(device, Uint32Array.from(rows)),
+    sequences: upload(device, Uint32Array.from(sequences)),
+  });
+  const x = Float32Array.from(
+    parts.flatMap(({ text, first, end }) => texts[text]!.slice(first, end).flatMap((of) => [...of])),
+  );
+  return compute({
+    device,
+    capacity: { rows: 32, sequences: SLOTS },
+    sizes: { rows: row, sequences: parts.length },
+    record: (_, input) =>
+      shortConv(
+        input(['rows', columns], x),
+        device.tensor('weights', 'taps', [taps, columns], weight),
+        batch,
+        slots,
+      ),
+  });
+}
+
+function reference({ columns, taps, weight, texts }: Problem, text: number, token: number): number[] {
+  return Array.from({ length: columns }, (_, column) => {
+    let sum = 0;
+    for (let j = 0; j < taps; j++) {
+      const at = token - taps + 1 + j;
+      if (at >= 0) sum += weight[j * columns + column]! * texts[text]![at]![column]!;
+    }
+    return sum;
+  });
+}
+
+function expectRows(of: Problem, parts: Part[], y: Float32Array[]): void {
+  const tokens = parts.flatMap(({ text, first, end }) =>
+    Array.from({ length: end - first }, (_, i) => [text, first + i] as const),
+  );
+  expect(y.length).toBe(tokens.length);
+  tokens.forEach(([text, token], row) =>
+    reference(of, text, token).forEach((wanted, column) =>
+      expect(Math.abs(y[row]![column]! - wanted)).toBeLessThan(TOLERANCE),
+    ),
+  );
+}
+
+it.each([
+  { columns: 1, taps: 2 },
+  { columns: 33, taps: 3 },
+  { columns: 131, taps: 4 },
+])('$columns columns, $taps taps', async ({ columns, taps }) => {
+  const of = problem(columns, taps);
+  const steps: Part[][] = [
+    [
+      { text: 0, slot: 4, first: 0, end: 5 },
+      { text: 1, slot: 0, first: 0, end: 1 },
+    ],
+    [
+      { text: 1, slot: 0, first: 1, end: 2 },
+      { text: 2, slot: 2, first: 0, end: 10 },
+      { text: 0, slot: 4, first: 5, end: 7 },
+    ],
+    [
+      { text: 2, slot: 2, first: 10, end: 11 },
+      { text: 0, slot: 4, first: 7, end: 9 },
+      { text: 1, slot: 0, first: 2, end: 4 },
+    ],
+  ];
+  for (const parts of steps) expectRows(of, parts, await step(of, parts));
+});
+
+it('a sequence goes back to its snapshot, in another slot too', async () => {
+  const of = problem(40, 4);
+  const states = new SlotStates(device, [of.slots], SLOTS);
+  expect(states.bytes).toBe(4 * 3 * paddedColumns(40));
+  await step(of, [{ text: 2, slot: 1, first: 0, end: 6 }]);
+  const snapshot = states.snapshot(1);
+  const parts: Part[] = [{ text: 2, slot: 1, first: 6, end: 9 }];
+  const once = await step(of, parts);
+  expectRows(of, parts, once);
+  for (const slot of [1, 3]) {
+    states.restore(snapshot, slot);
+    expect(await step(of, [{ ...parts[0]!, slot }])).toEqual(once);
+  }
+  const used = device.memoryUsed;
+  states.discard(snapshot);
+  expect(device.memoryUsed).toBe(used - states.bytes);
+});
+
+it('weights of other columns are a mistake of the caller', () => {
+  const x = new Tape(device, { rows: 1 }).tensor(['rows', 8]);
+  const weight = device.tensor('weights', 'taps', [3, 4], new Float32Array(12));
+  const { slots } = problem(8, 3);
+  expect(() => shortConv(x, weight, batchOf(device, {}), slots)).toThrow('weights of [3, 4] for 8 columns');
+});
