@@ -50,68 +50,97 @@ function liveStates({ classCount, next, accept }: RawDfa): number[] {
 
 /** [live states + 1]: block of each state, by its index in `live`. The last entry is the sink, which stands for missing transitions. */
 function refine({ classCount, next, accept }: RawDfa, live: number[], check: () => void): Int32Array {
-  const count = live.length + 1;
-  const place = new Int32Array(accept.length).fill(live.length);
-  live.forEach((state, i) => (place[state] = i));
-  const before = predecessors(classCount, next, live, place);
-
-  const members = Int32Array.from({ length: count }, (_, i) => i);
-  const blockOf = new Int32Array(count);
-  const isAccepting = (i: number): boolean => i < live.length && Boolean(accept[live[i]!]);
-  members.sort((a, b) => Number(isAccepting(a)) - Number(isAccepting(b)));
-  const where = new Int32Array(count);
-  members.forEach((i, at) => (where[i] = at));
-  const firstAccepting = members.findIndex(isAccepting);
-  const from = [0, firstAccepting];
-  const to = [firstAccepting, count];
-  for (let at = firstAccepting; at < count; at++) blockOf[members[at]!] = 1;
-
-  const waiting = [0, 1];
-  const marked: number[] = [0, 0]; // members of each block that were moved to its front
+  const sink = live.length;
+  const indexOf = new Int32Array(accept.length).fill(sink);
+  live.forEach((state, i) => (indexOf[state] = i));
+  const sources = predecessors(classCount, next, live, indexOf);
+  const partition = new Partition(sink + 1, (i) => i < sink && Boolean(accept[live[i]!]));
+  const splitters = [0, 1];
   let unchecked = 0;
-  while (waiting.length > 0) {
-    const splitter = waiting.pop()!;
-    const states = members.slice(from[splitter], to[splitter]);
+  while (splitters.length > 0) {
+    const states = partition.membersOf(splitters.pop()!);
     unchecked += (states.length + 1) * classCount;
     if (unchecked > CHECK_INTERVAL) {
       check();
       unchecked = 0;
     }
     for (let c = 0; c < classCount; c++) {
-      const touched: number[] = [];
       for (const state of states) {
         const row = state * classCount + c;
-        for (let at = before.from[row]!; at < before.from[row + 1]!; at++) {
-          const origin = before.states[at]!;
-          const block = blockOf[origin]!;
-          const front = from[block]! + marked[block]!;
-          if (where[origin]! < front) continue;
-          if (marked[block]!++ === 0) touched.push(block);
-          const other = members[front]!;
-          members[where[origin]!] = other;
-          where[other] = where[origin]!;
-          members[front] = origin;
-          where[origin] = front;
-        }
+        for (let at = sources.from[row]!; at < sources.from[row + 1]!; at++)
+          partition.mark(sources.states[at]!);
       }
-      for (const block of touched) {
-        const cut = from[block]! + marked[block]!;
-        marked[block] = 0;
-        if (cut === to[block]!) continue;
-        const made = from.length;
-        const frontIsSmaller = cut - from[block]! < to[block]! - cut;
-        from.push(frontIsSmaller ? from[block]! : cut);
-        to.push(frontIsSmaller ? cut : to[block]!);
-        if (frontIsSmaller) from[block] = cut;
-        else to[block] = cut;
-        marked.push(0);
-        for (let at = from[made]!; at < to[made]!; at++) blockOf[members[at]!] = made;
-        // Splitting by the smaller half suffices where the other half has been a splitter.
-        waiting.push(made);
-      }
+      // Splitting by the smaller half suffices where the other half has been a splitter.
+      partition.splitMarked(splitters);
     }
   }
-  return blockOf;
+  return partition.blockOf;
+}
+
+/** A partition of the indices from 0 on into blocks, each a range of `members`. */
+class Partition {
+  /** [indices]: the block of each index. */
+  readonly blockOf: Int32Array;
+  private readonly members: Int32Array;
+  /** [indices]: place of each index in `members`. */
+  private readonly place: Int32Array;
+  /** [blocks]: range of `members`. */
+  private readonly from: number[];
+  private readonly to: number[];
+  /** [blocks]: number of marked members, which are moved to the front of the block. */
+  private readonly marked: number[] = [0, 0];
+  /** Blocks with marked members. */
+  private touched: number[] = [];
+
+  /** Two blocks: the indices for which `isSecond` holds are the second. */
+  constructor(count: number, isSecond: (index: number) => boolean) {
+    this.members = Int32Array.from({ length: count }, (_, i) => i);
+    this.members.sort((a, b) => Number(isSecond(a)) - Number(isSecond(b)));
+    this.place = new Int32Array(count);
+    this.members.forEach((index, at) => (this.place[index] = at));
+    const cut = this.members.findIndex(isSecond);
+    this.from = [0, cut];
+    this.to = [cut, count];
+    this.blockOf = new Int32Array(count);
+    for (let at = cut; at < count; at++) this.blockOf[this.members[at]!] = 1;
+  }
+
+  membersOf(block: number): Int32Array {
+    return this.members.slice(this.from[block], this.to[block]);
+  }
+
+  mark(index: number): void {
+    const { members, place } = this;
+    const block = this.blockOf[index]!;
+    const front = this.from[block]! + this.marked[block]!;
+    const at = place[index]!;
+    if (at < front) return;
+    if (this.marked[block]!++ === 0) this.touched.push(block);
+    const other = members[front]!;
+    members[at] = other;
+    place[other] = at;
+    members[front] = index;
+    place[index] = front;
+  }
+
+  /** Splits the blocks of which some members are marked; the smaller half is a new block, which is added to `made`. */
+  splitMarked(made: number[]): void {
+    const { from, to, marked, blockOf, members } = this;
+    for (const block of this.touched) {
+      const cut = from[block]! + marked[block]!;
+      marked[block] = 0;
+      if (cut === to[block]!) continue;
+      const isFrontSmaller = cut - from[block]! < to[block]! - cut;
+      const added = from.push(isFrontSmaller ? from[block]! : cut) - 1;
+      to.push(isFrontSmaller ? cut : to[block]!);
+      if (isFrontSmaller) from[block] = cut;
+      else to[block] = cut;
+      marked.push(0);
+      for (let at = from[added]!; at < to[added]!; at++) blockOf[members[at]!] = added;
+      made.push(added);
+    }
+    this.touched = [];
+  }
 }
 
 /** The inverse transitions: [live states + sink][classes], the states that lead there. */
