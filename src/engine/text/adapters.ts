@@ -1,91 +1,177 @@
-// The LoRA adapters of a text model: which are loaded, which request has which, and which folders a request may name. They come and
-// go while requests run: an unloaded one gets no new requests, and leaves the device when its last request has ended.
+// The LoRA adapters of a text model: which are loaded, and which requests use them. Adapters come and go while requests run: an
+// unloaded one gets no new requests, and leaves the device when its last request has ended.
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
-import { openLora, type LoraFile } from '../../files/checkpoint/lora.ts';
+import type { LoraFile } from '../../files/checkpoint/lora.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
+import { aboutFolder, AdapterFolders, type FolderParam } from './adapter-folders.ts';
 import type { LoraInfo, TextModelOptions } from './text-model.ts';
 
-/** One that requests hold. */
+/** A loaded adapter. */
 export interface Adapter {
   readonly name: string;
   readonly path: string;
   readonly rank: number;
-  /** The same for the same weights: what the prefix cache tells adapters apart by. */
+  /** Equal for equal weights: the prefix cache distinguishes adapters by it. */
   readonly identity: string;
-  /** Its number on the device now. */
+  /** Number of its slot on the device. */
   number: number;
-  /** Those that run with it. */
+  /** Number of requests that use it. */
   requests: number;
-  /** Why it could not be loaded again after a lost device: its requests end with that. */
+  /** Why it could not be loaded again after a lost device, which ends its requests; null: it is loaded. */
   lost: EngineError | null;
-  /** Loaded because a request named its folder: makes room for others while nobody uses it. */
+  /** Loaded because a request named its folder: it is unloaded for others while no request uses it. */
   readonly onDemand: boolean;
 }
 
-/** Who holds their weights. */
+/** Holds the weights of adapters on the device. */
 export interface AdapterHost {
   add(adapter: Adapter, file: LoraFile): Promise<void>;
   remove(adapter: Adapter): Promise<void>;
 }
 
-export interface Adapters {
-  /** To a host that has none: those of the options at first; after a lost device all that were loaded and can still be read. */
-  attach(host: AdapterHost): Promise<void>;
-  load(name: string, path: string): Promise<LoraInfo[]>;
-  unload(name: string): Promise<LoraInfo[]>;
-  list(): LoraInfo[];
-  /** Loaded at once. */
-  readonly most: number;
-  /** The one a request names, until it is released. Throws bad_request, model_not_found, overloaded and what loading throws. */
-  acquire(lora: string): Promise<Adapter>;
-  release(adapter: Adapter): void;
-}
-
 type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank'>;
 
-export function createAdapters(
-  platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
-  { loraPaths = [], loraDir, maxLoras = DEFAULTS.adapters, maxLoraRank = DEFAULTS.adapterRank }: Options,
-  onNote: (message: string) => void,
-): Adapters {
-  const named = new Map<string, Adapter>();
-  /** Unloaded, with requests that still run, or where the device had no room for the change. */
-  const retired = new Set<Adapter>();
-  const given = loraPaths.map(splitNamed);
-  const allowed = [...(loraDir === undefined ? [] : [loraDir]), ...given.map(({ path }) => path)];
-  let host: AdapterHost | null = null;
-  let last: Promise<unknown> = Promise.resolve();
+export class Adapters {
+  /** Most adapters that are loaded at once. */
+  readonly most: number;
+  readonly #folders: AdapterFolders;
+  readonly #onNote: (message: string) => void;
+  /** By name, least recently used first. */
+  readonly #named = new Map<string, Adapter>();
+  /** Unloaded, but still on the device: requests use them, or the device had no room for the change. */
+  readonly #retired = new Set<Adapter>();
+  #host: AdapterHost | null = null;
+  #lastChange: Promise<unknown> = Promise.resolve();
 
-  /** Changes are made one after the other. */
-  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
-    const result = last.then(change, change);
-    last = result.catch(() => {});
+  constructor(
+    platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
+    { loraPaths = [], loraDir, maxLoras = DEFAULTS.adapters, maxLoraRank = DEFAULTS.adapterRank }: Options,
+    onNote: (message: string) => void,
+  ) {
+    this.most = maxLoras;
+    this.#folders = new AdapterFolders(platform, { loraPaths, loraDir, maxLoraRank });
+    this.#onNote = onNote;
+  }
+
+  /** Loads adapters to an empty host: those of the options at first; after a lost device those that were loaded and can be read again. */
+  attach(host: AdapterHost): Promise<void> {
+    return this.#inTurn(async () => {
+      const isFirst = this.#host === null;
+      this.#host = host;
+      if (isFirst) await this.#folders.check();
+      for (const adapter of [...this.#named.values(), ...this.#retired]) {
+        const file = await this.#openAgain(adapter);
+        if (!file) continue;
+        try {
+          await host.add(adapter, file);
+        } finally {
+          await file.close();
+        }
+      }
+      if (isFirst) for (const { name, path } of this.#folders.given) await this.#add(name, path, 'loraPaths');
+    });
+  }
+
+  load(name: string, path: string): Promise<LoraInfo[]> {
+    return this.#inTurn(async () => {
+      if (this.#named.has(name)) {
+        throw new EngineError(
+          'bad_request',
+          `an adapter ${JSON.stringify(name)} is loaded already: unload it first`,
+          { param: 'name' },
+        );
+      }
+      await this.#add(name, path, 'path');
+      return this.list();
+    });
+  }
+
+  unload(name: string): Promise<LoraInfo[]> {
+    return this.#inTurn(async () => {
+      const adapter = this.#named.get(name);
+      if (!adapter) throw this.#unknown(name, 'name');
+      await this.#retire(adapter);
+      return this.list();
+    });
+  }
+
+  list(): LoraInfo[] {
+    return [...this.#named.values()].map(({ name, path, rank, requests }) => ({
+      name,
+      path,
+      rank,
+      requests,
+    }));
+  }
+
+  /**
+   * The adapter that a request names, loaded if need be; the caller releases it. Throws bad_request, model_not_found, overloaded, and
+   * the errors of loading.
+   */
+  async acquire(lora: string): Promise<Adapter> {
+    const known = this.#named.get(lora);
+    if (known) return this.#use(known);
+    const path = await this.#folders.find(lora);
+    if (path === null) throw this.#unknown(lora, 'lora');
+    return this.#inTurn(async () => {
+      const same =
+        this.#named.get(lora) ?? [...this.#named.values()].find((adapter) => adapter.path === path);
+      return this.#use(same ?? (await this.#add(lora, path, 'lora')));
+    });
+  }
+
+  release(adapter: Adapter): void {
+    adapter.requests--;
+    if (adapter.requests > 0 || !this.#retired.has(adapter)) return;
+    // If the device has no room for the change, the adapter stays until another one needs its place.
+    this.#inTurn(() => this.#remove(adapter)).catch(() => {});
+  }
+
+  /** Runs changes one after the other. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const result = this.#lastChange.then(change, change);
+    this.#lastChange = result.catch(() => {});
     return result;
-  };
+  }
 
-  const list = (): LoraInfo[] =>
-    [...named.values()].map(({ name, path, rank, requests }) => ({ name, path, rank, requests }));
+  #use(adapter: Adapter): Adapter {
+    adapter.requests++;
+    this.#named.delete(adapter.name);
+    this.#named.set(adapter.name, adapter);
+    return adapter;
+  }
 
-  const open = async (path: string): Promise<LoraFile> => {
-    const file = await openLora(await platform.openFolder(path).catch(notFound));
-    if (file.rank <= maxLoraRank) return file;
-    await file.close();
-    throw new EngineError(
-      'bad_request',
-      `${path} has rank ${file.rank}, \`maxLoraRank\` allows ${maxLoraRank}: raise it`,
-      { param: 'maxLoraRank' },
-    );
-  };
+  /** Opens and loads an adapter. `param`: the option or field that names its folder. */
+  async #add(name: string, path: string, param: FolderParam): Promise<Adapter> {
+    try {
+      return await this.#addFile(name, await this.#folders.open(path), param === 'lora');
+    } catch (error) {
+      throw aboutFolder(error, param);
+    }
+  }
 
-  /** null: it is not there as it was, and one of these the less. */
-  const openAgain = async (adapter: Adapter): Promise<LoraFile | null> => {
+  async #addFile(name: string, file: LoraFile, onDemand: boolean): Promise<Adapter> {
+    try {
+      await this.#makeRoom();
+      const { path, rank, identity } = file;
+      const adapter: Adapter = { name, path, rank, identity, number: 0, requests: 0, lost: null, onDemand };
+      await this.#host!.add(adapter, file);
+      this.#named.set(name, adapter);
+      return adapter;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Opens an adapter's folder again after a lost device; null: it is not there as it was, and the adapter is given up. */
+  async #openAgain(adapter: Adapter): Promise<LoraFile | null> {
     const { name, path, identity } = adapter;
     let problem = 'has changed';
     try {
-      const file = await open(path);
+      const file = await this.#folders.open(path);
       if (file.identity === identity) return file;
       await file.close();
     } catch (error) {
@@ -93,179 +179,47 @@ export function createAdapters(
     }
     const message = `the GPU device was lost, and the adapter ${name} is gone with it, since ${path} ${problem}: load it again`;
     adapter.lost = new EngineError('model_not_found', message, { param: 'lora' });
-    named.delete(name);
-    retired.delete(adapter);
-    onNote(message);
+    this.#named.delete(name);
+    this.#retired.delete(adapter);
+    this.#onNote(message);
     return null;
-  };
+  }
 
-  /** `param`: what named it. */
-  const add = async (name: string, path: string, param: 'lora' | 'path' | 'loraPaths'): Promise<Adapter> => {
-    try {
-      return await addFile(name, await open(path), param === 'lora');
-    } catch (error) {
-      throw aboutFolder(error, param);
-    }
-  };
-
-  const addFile = async (name: string, file: LoraFile, onDemand: boolean): Promise<Adapter> => {
-    try {
-      await makeRoom();
-      const { rank, identity } = file;
-      const nobody = { number: 0, requests: 0, lost: null };
-      const adapter: Adapter = { name, path: file.path, rank, identity, ...nobody, onDemand };
-      await host!.add(adapter, file);
-      named.set(name, adapter);
-      return adapter;
-    } finally {
-      await file.close();
-    }
-  };
-
-  const makeRoom = async (): Promise<void> => {
-    if (named.size + retired.size < maxLoras) return;
+  /** Removes an unused adapter if as many are loaded as may be. */
+  async #makeRoom(): Promise<void> {
+    const { most } = this;
+    if (this.#named.size + this.#retired.size < most) return;
     const idle =
-      [...retired].find(({ requests }) => requests === 0) ??
-      [...named.values()].find(({ onDemand, requests }) => onDemand && requests === 0);
+      [...this.#retired].find(({ requests }) => requests === 0) ??
+      [...this.#named.values()].find(({ onDemand, requests }) => onDemand && requests === 0);
     if (!idle) {
       throw new EngineError(
         'overloaded',
-        `${countText(maxLoras, 'adapter')} ${maxLoras === 1 ? 'is' : 'are'} loaded, the most that \`maxLoras\` allows: unload one, or raise it`,
+        `${countText(most, 'adapter')} ${most === 1 ? 'is' : 'are'} loaded, the most that \`maxLoras\` allows: unload one, or raise it`,
         { param: 'lora' },
       );
     }
-    await drop(idle);
-  };
+    await this.#retire(idle);
+  }
 
-  /** Requests would only be told that there is no such adapter. */
-  const checkFolder = async (path: string): Promise<void> => {
-    await platform.openFolder(path).catch((error: unknown) => {
-      throw aboutFolder(error, 'loraDir');
-    });
-  };
+  async #retire(adapter: Adapter): Promise<void> {
+    if (this.#named.get(adapter.name) === adapter) this.#named.delete(adapter.name);
+    this.#retired.add(adapter);
+    if (adapter.requests === 0) await this.#remove(adapter);
+  }
 
-  const drop = async (adapter: Adapter): Promise<void> => {
-    if (named.get(adapter.name) === adapter) named.delete(adapter.name);
-    retired.add(adapter);
-    if (adapter.requests === 0) await remove(adapter);
-  };
+  async #remove(adapter: Adapter): Promise<void> {
+    if (!this.#retired.has(adapter)) return; // it made room for another one already
+    await this.#host!.remove(adapter);
+    this.#retired.delete(adapter);
+  }
 
-  const remove = async (adapter: Adapter): Promise<void> => {
-    if (!retired.has(adapter)) return; // made room for another already
-    await host!.remove(adapter);
-    retired.delete(adapter);
-  };
-
-  const use = (adapter: Adapter): Adapter => {
-    adapter.requests++;
-    // The least lately used one is the first.
-    named.delete(adapter.name);
-    named.set(adapter.name, adapter);
-    return adapter;
-  };
-
-  /** The folder that a request names, if it may. */
-  const folderOf = async (lora: string): Promise<string> => {
-    const isPath = /[/\\]/.test(lora) || lora === '..' || lora === '.';
-    const refuse = (problem: string): EngineError =>
-      new EngineError('bad_request', `lora ${JSON.stringify(lora)} ${problem}`, { param: 'lora' });
-    if (isPath && allowed.length === 0)
-      throw refuse('is a path, and none is allowed: start with `loraDir` or `loraPaths`');
-    const found = await platform.folderWithin(lora, allowed);
-    if (found === 'outside') throw refuse('lies outside the folders that `loraDir` and `loraPaths` allow');
-    if (found !== 'missing') return found.path;
-    throw unknown(lora, 'lora');
-  };
-
-  const unknown = (name: string, param: string): EngineError => {
-    const names = [...named.keys()].join(', ');
+  #unknown(name: string, param: string): EngineError {
+    const names = [...this.#named.keys()].join(', ');
     return new EngineError(
       'model_not_found',
       `there is no adapter ${JSON.stringify(name)} here; ${names === '' ? 'none is loaded' : `loaded are ${names}`}`,
       { param },
     );
-  };
-
-  return {
-    attach: (next) =>
-      inTurn(async () => {
-        const isFirst = host === null;
-        host = next;
-        if (isFirst && loraDir !== undefined) await checkFolder(loraDir);
-        for (const adapter of [...named.values(), ...retired]) {
-          const file = await openAgain(adapter);
-          if (!file) continue;
-          try {
-            await host.add(adapter, file);
-          } finally {
-            await file.close();
-          }
-        }
-        if (isFirst) for (const { name, path } of given) await add(name, path, 'loraPaths');
-      }),
-    load: (name, path) =>
-      inTurn(async () => {
-        if (named.has(name)) {
-          throw new EngineError(
-            'bad_request',
-            `an adapter ${JSON.stringify(name)} is loaded already: unload it first`,
-            {
-              param: 'name',
-            },
-          );
-        }
-        await add(name, path, 'path');
-        return list();
-      }),
-    unload: (name) =>
-      inTurn(async () => {
-        const adapter = named.get(name);
-        if (!adapter) throw unknown(name, 'name');
-        await drop(adapter);
-        return list();
-      }),
-    list,
-    most: maxLoras,
-    async acquire(lora) {
-      const known = named.get(lora);
-      if (known) return use(known);
-      const path = await folderOf(lora);
-      return inTurn(async () => {
-        const same = named.get(lora) ?? [...named.values()].find((adapter) => adapter.path === path);
-        return use(same ?? (await add(lora, path, 'lora')));
-      });
-    },
-    release(adapter) {
-      adapter.requests--;
-      if (adapter.requests > 0 || !retired.has(adapter)) return;
-      // Where there is no room for the change, it stays until another one needs its place.
-      inTurn(() => remove(adapter)).catch(() => {});
-    },
-  };
-}
-
-/** The one error for every reason that keeps a folder from being opened: no adapter was found there. */
-function notFound(cause: unknown): never {
-  if (!(cause instanceof EngineError)) throw cause;
-  throw new EngineError('model_not_found', cause.message, { cause });
-}
-
-/** What is wrong with a folder is said of what named it; a request that names one itself is to blame. */
-function aboutFolder(error: unknown, param: string): unknown {
-  if (!(error instanceof EngineError)) return error;
-  const { code, message } = error;
-  if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request)$/.test(code)) return error;
-  const blamed = code === 'bad_checkpoint' && param === 'lora' ? 'bad_request' : code;
-  return new EngineError(blamed, message, { param, cause: error });
-}
-
-/** NAME=PATH, or a path whose last segment is the name. */
-function splitNamed(given: string): { name: string; path: string } {
-  const at = given.indexOf('=');
-  if (at > 0) return { name: given.slice(0, at), path: given.slice(at + 1) };
-  const name = given
-    .replace(/[/\\]+$/, '')
-    .split(/[/\\]/)
-    .at(-1)!;
-  return { name, path: given };
+  }
 }

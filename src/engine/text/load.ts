@@ -4,7 +4,7 @@ import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import type { Platform } from '../platform.ts';
-import type { Adapters } from './adapters.ts';
+import type { AdapterHost, Adapters } from './adapters.ts';
 import { chooseQuantization, stepRows } from './defaults.ts';
 import { openRunner } from './step/open-runner.ts';
 import type { Runner, RunnerOptions } from './step/runner.ts';
@@ -72,7 +72,7 @@ export async function loadOnto(
     quantization,
     pages: options.pages,
     packed: options.packed,
-    adapters: options.adapters.attach,
+    adapters: (host: AdapterHost) => options.adapters.attach(host),
   };
   const runner = await openRunner(device, checkpoint, config, sizes, {
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),

@@ -21,7 +21,7 @@ import { CacheTiers } from './cache/cache-tiers.ts';
 import { GrammarCache } from './grammar-cache.ts';
 import { createVocabulary } from '../../grammar/vocabulary.ts';
 import { connectTokenizer } from './long-text.ts';
-import { createAdapters } from './adapters.ts';
+import { Adapters } from './adapters.ts';
 import { loadOnto, type Loaded, type LoadingOptions } from './load.ts';
 import { EngineLoop } from './loop.ts';
 import { LocalTextModel, TEXT_CALLS } from './model.ts';
@@ -72,7 +72,7 @@ async function openModel(
   const stated = readText(checkpoint.config, checkpoint.architecture);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   const speech = await readSpeech(checkpoint, config, options);
-  const adapters = createAdapters(platform, options, note);
+  const adapters = new Adapters(platform, options, note);
   const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
   const loading = { ...options, slots, endTokens: speech.endIds.length, adapters };
   const session = await DeviceSession.open(opening, deviceSource(platform, checkpoint, config, loading));

@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { createAdapters, type Adapter } from '../../../src/engine/text/adapters.ts';
+import { Adapters, type Adapter } from '../../../src/engine/text/adapters.ts';
 import { EngineError } from '../../../src/files/error.ts';
 
 const folderOf = (name: string): string =>
@@ -12,7 +12,7 @@ const folderOf = (name: string): string =>
 async function adaptersOfOne() {
   const held = new Set<Adapter>();
   const state = { isFull: false };
-  const adapters = createAdapters(nodePlatform, { maxLoras: 1 }, () => {});
+  const adapters = new Adapters(nodePlatform, { maxLoras: 1 }, () => {});
   await adapters.attach({
     add: async (adapter) => void held.add(adapter),
     async remove(adapter) {

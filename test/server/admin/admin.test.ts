@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { createAdapters } from '../../../src/engine/text/adapters.ts';
+import { Adapters } from '../../../src/engine/text/adapters.ts';
 import { EngineError } from '../../../src/index.ts';
 import { show } from '../../../src/server/body/fields.ts';
 import type { ServerOptions } from '../../../src/server/service.ts';
@@ -143,7 +143,7 @@ describe('/load_lora_adapter', () => {
   /** On the real disk, without a device. */
   async function startOnDisk() {
     const harness = await startAdmin();
-    const adapters = createAdapters(nodePlatform, {}, () => {});
+    const adapters = new Adapters(nodePlatform, {}, () => {});
     await adapters.attach({ add: async () => {}, remove: async () => {} });
     harness.model.loadAdapter = (name, path) => adapters.load(name, path);
     const load = (path: string) => harness.post('/load_lora_adapter', { lora_name: 'x', lora_path: path });

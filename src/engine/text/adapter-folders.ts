@@ -1,0 +1,91 @@
+// Folders of LoRA adapters: those of the options, which of them a request may name, and how one is opened and checked.
+
+import { EngineError } from '../../files/error.ts';
+import { openLora, type LoraFile } from '../../files/checkpoint/lora.ts';
+import type { Platform } from '../platform.ts';
+
+export interface AdapterFolderOptions {
+  loraPaths: readonly string[];
+  loraDir: string | undefined;
+  /** Highest rank. */
+  maxLoraRank: number;
+}
+
+/** The option or field that names a folder, which errors about the folder are attributed to. */
+export type FolderParam = 'lora' | 'path' | 'loraPaths' | 'loraDir';
+
+export class AdapterFolders {
+  /** Adapters that are loaded with the model. */
+  readonly given: readonly { name: string; path: string }[];
+  readonly #platform: Pick<Platform, 'openFolder' | 'folderWithin'>;
+  readonly #options: AdapterFolderOptions;
+  /** Folders whose subfolders requests may name. */
+  readonly #allowed: readonly string[];
+
+  constructor(platform: Pick<Platform, 'openFolder' | 'folderWithin'>, options: AdapterFolderOptions) {
+    const { loraPaths, loraDir } = options;
+    this.given = loraPaths.map(splitNamed);
+    this.#platform = platform;
+    this.#options = options;
+    this.#allowed = [...(loraDir === undefined ? [] : [loraDir]), ...this.given.map(({ path }) => path)];
+  }
+
+  /** Throws if `loraDir` is given and cannot be opened: requests would only learn that there is no such adapter. */
+  async check(): Promise<void> {
+    const { loraDir } = this.#options;
+    if (loraDir === undefined) return;
+    await this.#platform.openFolder(loraDir).catch((error: unknown) => {
+      throw aboutFolder(error, 'loraDir');
+    });
+  }
+
+  async open(path: string): Promise<LoraFile> {
+    const { maxLoraRank } = this.#options;
+    const file = await openLora(await this.#platform.openFolder(path).catch(notFound));
+    if (file.rank <= maxLoraRank) return file;
+    await file.close();
+    throw new EngineError(
+      'bad_request',
+      `${path} has rank ${file.rank}, \`maxLoraRank\` allows ${maxLoraRank}: raise it`,
+      { param: 'maxLoraRank' },
+    );
+  }
+
+  /** The folder that a request names; null: there is none. Throws bad_request for a path that is not allowed. */
+  async find(lora: string): Promise<string | null> {
+    const isPath = /[/\\]/.test(lora) || lora === '..' || lora === '.';
+    const refuse = (problem: string): EngineError =>
+      new EngineError('bad_request', `lora ${JSON.stringify(lora)} ${problem}`, { param: 'lora' });
+    if (isPath && this.#allowed.length === 0)
+      throw refuse('is a path, and none is allowed: start with `loraDir` or `loraPaths`');
+    const found = await this.#platform.folderWithin(lora, this.#allowed);
+    if (found === 'outside') throw refuse('lies outside the folders that `loraDir` and `loraPaths` allow');
+    return found === 'missing' ? null : found.path;
+  }
+}
+
+/** Rethrows an error of opening a folder as model_not_found, whatever its reason. */
+function notFound(cause: unknown): never {
+  if (!(cause instanceof EngineError)) throw cause;
+  throw new EngineError('model_not_found', cause.message, { cause });
+}
+
+/** Attributes an error about a folder to `param`; a damaged folder is a bad request if the request itself names it. */
+export function aboutFolder(error: unknown, param: FolderParam): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message } = error;
+  if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request)$/.test(code)) return error;
+  const blamed = code === 'bad_checkpoint' && param === 'lora' ? 'bad_request' : code;
+  return new EngineError(blamed, message, { param, cause: error });
+}
+
+/** NAME=PATH, or a path whose last segment is the name. */
+function splitNamed(given: string): { name: string; path: string } {
+  const at = given.indexOf('=');
+  if (at > 0) return { name: given.slice(0, at), path: given.slice(at + 1) };
+  const name = given
+    .replace(/[/\\]+$/, '')
+    .split(/[/\\]/)
+    .at(-1)!;
+  return { name, path: given };
+}
