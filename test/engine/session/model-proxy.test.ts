@@ -10,31 +10,7 @@ import type { TextModel, TextModelOptions } from '../../../src/engine/text/text-
 import { EngineError } from '../../../src/files/error.ts';
 import { createFakeModel, fakeInfo } from '../../server/fake-model.ts';
 import { collect } from '../fixture.ts';
-
-type Listener = (message: unknown) => void;
-
-/** Two ports; what one posts the other gets, copied, in a later tick. */
-function portPair(): { near: Port; far: Port; break(error: Error): void } {
-  const listeners: { near: Listener[]; far: Listener[] } = { near: [], far: [] };
-  const lost: ((error: Error) => void)[] = [];
-  let broken = false;
-  const port = (to: Listener[], own: Listener[]): Port => ({
-    post(message) {
-      const copy: unknown = structuredClone(message);
-      queueMicrotask(() => !broken && to.forEach((listener) => listener(copy)));
-    },
-    onMessage: (listener) => void own.push(listener),
-    onLost: (listener) => void lost.push(listener),
-  });
-  return {
-    near: port(listeners.far, listeners.near),
-    far: port(listeners.near, listeners.far),
-    break(error) {
-      broken = true;
-      lost.forEach((listener) => listener(error));
-    },
-  };
-}
+import { portPair } from './port-pair.ts';
 
 const OPTIONS: TextModelOptions = { model: 'any' };
 const ask = (content: string) => ({ prompt: { messages: [{ role: 'user' as const, content }] } });
