@@ -1,4 +1,4 @@
-// The engine's surroundings in Node: Dawn's binding, the disk, the hub's cache.
+// The platform in Node: Dawn's binding, the disk, the hub's cache.
 
 import { resolveModel } from '../files/hub/hub.ts';
 import { coverImage } from '../files/image/image.ts';

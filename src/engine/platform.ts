@@ -1,5 +1,5 @@
-// What the engine needs of the place it runs in. Node fills it (platform-node.ts); a browser page or a test may fill it
-// otherwise, and nothing else in this room knows where it is.
+// The interface between the engine and its surroundings: device, files, caches, threads. Node implements it in platform-node.ts; a browser
+// page or a test may implement it otherwise. Nothing else in this room depends on where it runs.
 
 import type { HubEvent } from '../files/hub/hub-events.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
@@ -13,11 +13,11 @@ import type { TextModelOptions } from './text/text-model.ts';
 import type { Port } from './session/port.ts';
 
 export interface Platform {
-  /** What was tuned on its adapter before, it knows. */
+  /** Opens a device that knows the kernel variants which were tuned on its adapter before. */
   openDevice(options: Pick<TextModelOptions, 'adapter' | 'memoryBudget' | 'safe'>): Promise<Device>;
-  /** Keeps what was found on an adapter for the devices that open later. */
+  /** Stores the tuned kernel variants of an adapter for the devices that are opened on it later. */
   keepTuned(adapter: AdapterSummary, tuned: TunedVariants): Promise<void>;
-  /** The folder of a model, which is fetched where it is an id of the hub. */
+  /** Finds the folder of a model, and downloads it where `model` is an id of the hub. */
   resolveModel(
     model: string,
     options: {
@@ -29,25 +29,25 @@ export interface Platform {
     },
   ): Promise<{ path: string }>;
   openFolder(path: string): Promise<Folder>;
-  /** A folder that is, or lies in, one of those allowed. */
+  /** Finds a folder, provided that it is one of the allowed folders or lies within one. */
   folderWithin(path: string, allowed: readonly string[]): Promise<{ path: string } | 'outside' | 'missing'>;
-  /** Scaled to cover width × height, its proportions kept; what juts out is cut off. */
+  /** Scales an image so that it covers width × height with its proportions kept, and crops it to that size. */
   coverImage(image: Pixels, width: number, height: number): Promise<Pixels>;
-  /** Where packed weights are kept; null: nowhere. */
+  /** Cache of packed weights; null: there is none. */
   packed: PackedCache | null;
   /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */
   openPageStore: ((options: PageStorageOptions) => Promise<PageStorage>) | null;
-  /** Starts a thread for long texts or for grammars, `memory`: MiB that its heap may take; null: both are done here. */
+  /** Starts a thread for long texts or for grammars. `memory`: MiB that its heap may take. null: both are processed in this thread. */
   tokenizerThread: ((memory?: number) => Port) | null;
 }
 
 export interface PageStorageOptions {
   /** `file`, a folder, or a redis:// address. */
   where: string;
-  /** Bytes kept at most. */
+  /** Most bytes to keep. */
   most: number;
   checkpoint: { path: string; shards: readonly string[] };
-  /** What else decides whether a page fits. */
+  /** Everything beside the weights that decides what the bytes of a page mean. */
   computed: string;
   onTrouble(message: string): void;
 }

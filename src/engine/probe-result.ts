@@ -1,8 +1,8 @@
-// What a probe of an adapter finds. In a file of its own, so that the published types lead to none of WebGPU's.
+// The result of probing an adapter, in a file of its own so that the published types import none of WebGPU's.
 
 export interface ProbeResult {
   ok: boolean;
-  /** What went wrong, or null. */
+  /** The error or the wrong result; null: there is none. */
   problem: string | null;
   /** From opening the device to the result. */
   milliseconds: number;

@@ -1,4 +1,4 @@
-// Whether an adapter computes what it should: a norm and a matmul on small numbers, compared with the same in JavaScript.
+// The probe of an adapter: a norm and a matmul on small numbers, compared with JavaScript's results.
 
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';

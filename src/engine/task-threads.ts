@@ -1,12 +1,12 @@
-// Threads that do one task after the other and can be ended in the middle of one: a task that is late, or that nobody waits for any
-// more, ends with its thread, whatever code it is in. Tasks wait here, so that what is given up before its turn costs nothing.
+// Threads that run one task after the other and can be terminated in the middle of one: a task that takes too long, or whose caller has
+// left, ends with its thread, whatever code it is in. Tasks wait in this queue, so that one which is aborted before its turn costs nothing.
 
 import { EngineError } from '../files/error.ts';
 import type { Port } from './session/port.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 import { fromWire, type WireError } from './session/wire-error.ts';
 
-/** The far side sends `ready` once it has loaded its code, then an answer for each task, in their order. */
+/** Messages of a thread: `ready` once it has loaded its code, then an answer for each task, in their order. */
 export type FromTaskThread = 'ready' | TaskAnswer;
 
 export interface TaskAnswer {
@@ -15,19 +15,19 @@ export interface TaskAnswer {
 }
 
 export interface TaskThreadsOptions {
-  /** Tasks at once; a thread each, started at its first task. */
+  /** Number of tasks that run at once, each in a thread of its own, which is started at its first task. */
   threads?: number;
-  /** Milliseconds after which a thread without a task is ended, with all it allocated. Left out: it stays. */
+  /** Milliseconds after which an idle thread is terminated, which frees all it allocated. Left out: it stays. */
   idle?: number;
 }
 
 export interface TaskOptions {
-  /** Milliseconds it may compute, from the moment a thread takes it. It should end by itself then. Left out: any time. */
+  /** Milliseconds that the task may compute, from the moment a thread takes it; it should then end by itself. Left out: any time. */
   milliseconds?: number;
-  /** `milliseconds` for the first task of a thread, which waits for its code to be compiled. Left out: as for others. */
+  /** `milliseconds` for the first task of a thread, which includes compiling its code. Left out: as for other tasks. */
   first?: number;
   signal?: AbortSignal | undefined;
-  /** Asks the task, which a thread has begun, to end by itself. */
+  /** Asks a task that has begun to end by itself. */
   stop?(): void;
 }
 
@@ -37,14 +37,14 @@ interface Asked extends TaskOptions {
   thread: TaskThread | null;
 }
 
-/** Milliseconds between the time a task should end by itself and the end of its thread. */
+/** Milliseconds from the time when a task should end by itself to the termination of its thread. */
 export const GRACE = 300;
 /** Milliseconds that the start of a thread may take. */
 const START_TIME = 30_000;
 
 /**
- * The task that came last and the one that has waited longest are begun in turns: who comes after a burst of tasks waits for the turn of
- * one, and who waits is not overtaken for ever.
+ * Starts the newest and the oldest waiting task alternately: a task that follows a burst waits for one other only, and an old task is not
+ * overtaken for ever.
  */
 export class TaskThreads {
   readonly #waiting: Asked[] = [];
@@ -59,7 +59,7 @@ export class TaskThreads {
     );
   }
 
-  /** Throws cancelled as `signal` aborts, timed_out where the thread had to be ended, and what the far side throws. */
+  /** Runs a task. Throws cancelled when `signal` aborts, timed_out where its thread had to be terminated, and the error of the task. */
   run(task: object, options: TaskOptions = {}): Promise<unknown> {
     const { signal } = options;
     const asked: Asked = { ...options, task, answer: withResolvers<unknown>(), thread: null };
@@ -93,7 +93,7 @@ export class TaskThreads {
   }
 }
 
-/** One thread, started when it is needed and again after its end. */
+/** A thread that is started at its first task, and again at the first one after it was terminated. */
 class TaskThread {
   readonly #connect: () => Port;
   readonly #idle: number;
@@ -123,7 +123,7 @@ class TaskThread {
     this.#port.post(asked.task);
   }
 
-  /** Nobody waits for the task it does. */
+  /** Ends the task that runs, since its caller has left. */
   abandon(): void {
     if (this.#asked?.stop === undefined) this.#end(cancelled);
     else {
@@ -179,7 +179,7 @@ class TaskThread {
   }
 }
 
-/** Does not keep the process alive by itself; what comes back undoes it. */
+/** A timer that does not keep the process alive; the result cancels it. */
 function after(milliseconds: number, act: () => void): () => void {
   if (milliseconds === Infinity) return () => {};
   const timer: unknown = setTimeout(act, milliseconds);

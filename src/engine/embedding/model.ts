@@ -4,7 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type { DeviceSession } from '../session/device-session.ts';
-import { createEventQueue, type EventQueue } from '../session/event-queue.ts';
+import { EventQueue } from '../session/event-queue.ts';
 import type { CallNames } from '../session/model.ts';
 import { closedError } from '../session/session.ts';
 import { overloaded } from '../session/wait-queue.ts';
@@ -16,7 +16,7 @@ import type {
   EmbeddingRequest,
 } from './embedding-model.ts';
 import { checkEmbeddingRequest } from './embedding-rules.ts';
-import type { LoadedEmbedding } from './open.ts';
+import type { LoadedEmbedding } from './runner.ts';
 import { TextQueue, type QueuedText } from './text-queue.ts';
 
 /** See CallNames. */
@@ -54,7 +54,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
     // One computes, the others wait.
     if (this.#requests > info.maxQueuedRequests) throw overloaded(this.#requests - 1);
     const inputs = request.inputs.map((input, index) => tokensOf(input, index, this.#tokenizer, info));
-    const events = createEventQueue<EmbeddingEvent>();
+    const events = new EventQueue<EmbeddingEvent>();
     const leaving = new AbortController();
     const texts = queuedTexts(inputs, events, leaving.signal, (vector) =>
       shaped(vector, request.dimensions, info.normalized),

@@ -11,14 +11,14 @@ import { EMBEDDING_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
-import { DeviceSession, type OnDevice } from '../session/device-session.ts';
+import { DeviceSession } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
 import { chooseQuantization, modelName } from '../text/defaults.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
-import { openEmbeddingRunner, type EmbeddingRunner } from './runner.ts';
+import { openEmbeddingRunner, type LoadedEmbedding, type EmbeddingRunner } from './runner.ts';
 
 /** Tokens of one text where no option says otherwise; pages for more would take memory from other models. */
 const CONTEXT = 8192;
@@ -29,11 +29,6 @@ interface EmbeddingFiles {
   declaration: TextDeclaration;
   layout: EmbeddingLayout;
   tokenizer: Tokenizer;
-}
-
-export interface LoadedEmbedding extends OnDevice {
-  runner: EmbeddingRunner;
-  quantization: EmbeddingModelInfo['quantization'];
 }
 
 /** Errors: those of openTextModel. */

@@ -10,6 +10,7 @@ import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
 import { meanRows } from '../../kernels/mean-rows.ts';
 import type { TextDeclaration, TextForward } from '../../models/text/architecture.ts';
+import type { OnDevice } from '../session/device-session.ts';
 import { fittingPages, pageBytes, usefulPages } from '../text/cache/kv-pages.ts';
 import { pagesFor } from '../text/cache/pages.ts';
 import { TextRoom } from '../text/step/text-room.ts';
@@ -34,6 +35,12 @@ export interface EmbeddingRunner {
   pick(lengths: readonly number[]): number[];
   /** One vector a text, in order. Ends early with `cancelled` once `wanted` says no. */
   run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]>;
+}
+
+/** The parts of an embedding model on a device. */
+export interface LoadedEmbedding extends OnDevice {
+  runner: EmbeddingRunner;
+  quantization: RunnerOptions['quantization'];
 }
 
 const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];

@@ -2,7 +2,7 @@
 
 import type { DeviceSession } from '../session/device-session.ts';
 import type { EmbeddingMetrics } from './embedding-model.ts';
-import type { LoadedEmbedding } from './open.ts';
+import type { LoadedEmbedding } from './runner.ts';
 
 /** A text in the queue. */
 export interface QueuedText {

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { DeviceSession, OnDevice } from '../session/device-session.ts';
-import { createEventQueue } from '../session/event-queue.ts';
+import { EventQueue } from '../session/event-queue.ts';
 import type { CallNames } from '../session/model.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
 import type { Resolved } from './resolve.ts';
@@ -64,7 +64,7 @@ export class LocalImageModel implements ImageModel {
     const resolved = this.#resolve(request);
     const readerLeft = new AbortController();
     const stops = AbortSignal.any([this.#leaving.signal, readerLeft.signal, ...(signal ? [signal] : [])]);
-    const events = createEventQueue<ImageEvent>();
+    const events = new EventQueue<ImageEvent>();
     let begun = false;
     // A request that waits behind others leaves at once.
     const leave = (): void => {

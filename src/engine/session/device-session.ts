@@ -47,6 +47,11 @@ export class DeviceSession<P extends OnDevice> {
     return session;
   }
 
+  /** Passes a note to the caller that opened the model. */
+  get note(): (message: string) => void {
+    return this.#opening.note;
+  }
+
   get state(): SessionState {
     return this.#session.state;
   }

@@ -1,13 +1,5 @@
-// Events from the engine's clock to one reader, in order; an error ends them after what came before it. A reader who falls
-// behind gets fewer and larger ones.
-
-export interface EventQueue<T> {
-  push(event: T): void;
-  fail(error: Error): void;
-  close(): void;
-  /** Ends when closed and drained. */
-  read(): AsyncGenerator<T, void, void>;
-}
+// A queue of events from the engine to one reader, in order. An error is thrown after the events before it. A reader who falls behind
+// gets fewer and larger events.
 
 /** Joins two events: the result is one for both; null: they stay apart; undefined: an event before `before` may be joined with `next`. */
 export type Merge<T> = (before: T, next: T) => T | null | undefined;
@@ -15,58 +7,66 @@ export type Merge<T> = (before: T, next: T) => T | null | undefined;
 /** Merge of events of any kind of model. */
 export type AnyMerge = (before: never, next: never) => unknown;
 
-/** Events that wait unmerged. */
-const LOOSE = 64;
-/** How far back an event is looked for that the next one could go on. */
+/** Number of queued events up to which none are joined. */
+const UNMERGED = 64;
+/** Number of events, from the last one back, among which the one to join with is looked for. */
 const LOOK_BACK = 256;
 
-export function createEventQueue<T>(merge: Merge<T> = () => null): EventQueue<T> {
-  const events: T[] = [];
-  let ended = false;
-  let error: Error | null = null;
-  let wake: (() => void) | null = null;
-  const stir = (): void => {
-    wake?.();
-    wake = null;
+/** `push`, `fail` and `close` can be passed on as callbacks. */
+export class EventQueue<T> {
+  readonly #merge: Merge<T>;
+  readonly #events: T[] = [];
+  #ended = false;
+  #error: Error | null = null;
+  /** Wakes the reader that waits for an event. */
+  #wake: () => void = () => {};
+
+  constructor(merge: Merge<T> = () => null) {
+    this.#merge = merge;
+  }
+
+  readonly push = (event: T): void => {
+    if (!this.#mergeIn(event)) this.#events.push(event);
+    this.#wake();
   };
-  const mergeIn = (event: T): boolean => {
-    if (events.length < LOOSE) return false;
+
+  /** Ends the queue with an error; the first one counts. */
+  readonly fail = (error: Error): void => {
+    this.#error ??= error;
+    this.close();
+  };
+
+  readonly close = (): void => {
+    this.#ended = true;
+    this.#wake();
+  };
+
+  /** Ends once the queue is closed and empty. */
+  async *read(): AsyncGenerator<T, void, void> {
+    for (;;) {
+      const event = this.#events.shift();
+      if (event !== undefined) {
+        yield event;
+      } else if (this.#ended) {
+        if (this.#error) throw this.#error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    }
+  }
+
+  #mergeIn(event: T): boolean {
+    const events = this.#events;
+    if (events.length < UNMERGED) return false;
     const least = Math.max(0, events.length - LOOK_BACK);
     for (let at = events.length - 1; at >= least; at--) {
-      const merged = merge(events[at]!, event);
+      const merged = this.#merge(events[at]!, event);
       if (merged === null) return false;
       if (merged === undefined) continue;
       events[at] = merged;
       return true;
     }
     return false;
-  };
-  return {
-    push(event) {
-      if (!mergeIn(event)) events.push(event);
-      stir();
-    },
-    fail(cause) {
-      error ??= cause;
-      ended = true;
-      stir();
-    },
-    close() {
-      ended = true;
-      stir();
-    },
-    async *read() {
-      for (;;) {
-        const event = events.shift();
-        if (event !== undefined) {
-          yield event;
-        } else if (ended) {
-          if (error) throw error;
-          return;
-        } else {
-          await new Promise<void>((resolve) => (wake = resolve));
-        }
-      }
-    },
-  };
+  }
 }

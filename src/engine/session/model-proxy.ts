@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
-import { createEventQueue, type AnyMerge, type EventQueue, type Merge } from './event-queue.ts';
+import { EventQueue, type AnyMerge, type Merge } from './event-queue.ts';
 import { modelObject, type AnyModel, type CallNames } from './model.ts';
 import type { OpenEvent } from './open-event.ts';
 import { openingCancelled } from './opening.ts';
@@ -103,7 +103,7 @@ class ModelProxy {
     if (this.#gone) throw this.#gone;
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
     const id = this.#nextId++;
-    const events = createEventQueue<unknown>(this.#options.merge as Merge<unknown> | undefined);
+    const events = new EventQueue<unknown>(this.#options.merge as Merge<unknown> | undefined);
     const abort = (): void => this.#post({ type: 'abort', id });
     this.#streams.set(id, events);
     this.#hold();

@@ -1,4 +1,4 @@
-// Threads of Node: how one is started, and its two ends as ports.
+// Worker threads of Node, and their two ends as ports.
 
 import { type parentPort, SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads';
 import { EngineError } from '../../files/error.ts';
@@ -13,7 +13,7 @@ export function startThread(url: string, given: WorkerOptions): Worker {
   return new Worker(code, { ...options, eval: true });
 }
 
-/** The other end of a thread, or this thread's own way to the one that started it. */
+/** A thread's port in the thread that started it, or that thread's port within it. */
 export function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
   return {
     post: (message) => end.postMessage(message),

@@ -1,9 +1,9 @@
-// An error as plain data, across a thread's border.
+// Errors as plain data, for messages between threads.
 
 import { EngineError, type ErrorCode } from '../../files/error.ts';
 
 export interface WireError {
-  /** null: not one of ours. */
+  /** null: the error is not an EngineError. */
   code: ErrorCode | null;
   message: string;
   param: string | null;
@@ -20,7 +20,7 @@ export function fromWire({ code, message, param }: WireError): Error {
   return new EngineError(code, message, param === null ? {} : { param });
 }
 
-/** Functions and the like cannot cross to another thread. */
+/** The error for a request that cannot be sent to another thread. */
 export function notData(cause: unknown): EngineError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new EngineError(

@@ -3,7 +3,7 @@
 import { EngineError } from '../../files/error.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type { DeviceSession } from '../session/device-session.ts';
-import { createEventQueue, type EventQueue } from '../session/event-queue.ts';
+import { EventQueue } from '../session/event-queue.ts';
 import type { CallNames } from '../session/model.ts';
 import type { Adapter } from './adapters.ts';
 import { acceptForced } from './constrained.ts';
@@ -84,7 +84,7 @@ export class LocalTextModel implements TextModel {
     let adapter: Adapter | null = null;
     try {
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
-      const events = createEventQueue(mergeEvents);
+      const events = new EventQueue(mergeEvents);
       const { ids, reply, compileMs } = await prepareReply(request, adapter, context, signal);
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, ids, reply, context, emit);

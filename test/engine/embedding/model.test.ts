@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import type { EmbeddingModelInfo } from '../../../src/engine/embedding/embedding-model.ts';
 import { LocalEmbeddingModel } from '../../../src/engine/embedding/model.ts';
-import type { LoadedEmbedding } from '../../../src/engine/embedding/open.ts';
+import type { LoadedEmbedding } from '../../../src/engine/embedding/runner.ts';
 import type { EmbeddingRunner } from '../../../src/engine/embedding/runner.ts';
 import { DeviceSession } from '../../../src/engine/session/device-session.ts';
 import { Opening } from '../../../src/engine/session/opening.ts';

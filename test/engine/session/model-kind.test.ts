@@ -4,7 +4,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
-import { createEventQueue } from '../../../src/engine/session/event-queue.ts';
+import { EventQueue } from '../../../src/engine/session/event-queue.ts';
 import { DeviceSession } from '../../../src/engine/session/device-session.ts';
 import { ModelHost } from '../../../src/engine/session/model-host.ts';
 import type { ModelKind, SessionOptions } from '../../../src/engine/session/model-kind.ts';
@@ -270,7 +270,7 @@ describe.each(['in place', 'behind a port'] as const)('a model %s', (place) => {
     }
     if (state === 'lost') devices.last.lose();
     if (state === 'generating') {
-      const begun = createEventQueue<Event>();
+      const begun = new EventQueue<Event>();
       waiting = collect(model.generate({ words: 1e6 }), begun.push).catch((error: EngineError) => error.code);
       await begun.read().next();
     }

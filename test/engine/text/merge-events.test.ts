@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEventQueue } from '../../../src/engine/session/event-queue.ts';
+import { EventQueue } from '../../../src/engine/session/event-queue.ts';
 import { mergeEvents } from '../../../src/engine/text/merge-events.ts';
 import type { TextEvent, TokenLogprob } from '../../../src/engine/text/text-model.ts';
 
@@ -13,7 +13,7 @@ const logprob = (id: number): TokenLogprob => ({ id, bytes: [id], logprob: -id, 
 
 describe('a reader who takes nothing', () => {
   it('finds few events, with all that was said, in order', async () => {
-    const queue = createEventQueue(mergeEvents);
+    const queue = new EventQueue(mergeEvents);
     queue.push({ type: 'accepted', promptTokens: 1, maxTokens: 9 });
     for (let i = 0; i < 5000; i++) queue.push(delta(i % 3, String(i % 10), i));
     for (const choice of [0, 1, 2])
@@ -34,7 +34,7 @@ describe('a reader who takes nothing', () => {
   });
 
   it('finds every event as it was as long as they are few', async () => {
-    const queue = createEventQueue(mergeEvents);
+    const queue = new EventQueue(mergeEvents);
     for (let i = 0; i < 60; i++) queue.push(delta(0, 'x', i));
     queue.close();
     let events = 0;

@@ -1,0 +1,48 @@
+// Opens the tiers of the prefix cache below the device, as the options of a model have them: host memory and storage.
+
+import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
+import { EngineError } from '../../../files/error.ts';
+import { DEFAULTS } from '../../../options/limits.ts';
+import type { Platform } from '../../platform.ts';
+import type { Loaded } from '../load.ts';
+import type { Scheduler } from '../scheduler.ts';
+import type { Runner } from '../step/runner.ts';
+import type { TextModelOptions } from '../text-model.ts';
+import { CacheTiers } from './cache-tiers.ts';
+
+/** Changes whenever the bytes of a page have another meaning, or are computed otherwise. */
+const PAGE_LAYOUT = 'layers of keys and values, 32 tokens';
+
+export interface TierPlace {
+  pages: Scheduler['pages'];
+  /** What is loaded now. */
+  parts: () => Loaded;
+  onTrouble(message: string): void;
+}
+
+/** Gives null where the options ask for no tier. Errors: unsupported where the platform has no storage, and those of opening it. */
+export async function openTiers(
+  platform: Platform,
+  checkpoint: Checkpoint,
+  {
+    prefixCache = true,
+    hostCache = 0,
+    storageCache,
+    storageCacheBytes = DEFAULTS.storedBytes,
+  }: TextModelOptions,
+  { pages, parts, onTrouble }: TierPlace,
+): Promise<CacheTiers | null> {
+  if (!prefixCache || (hostCache === 0 && storageCache === undefined)) return null;
+  if (storageCache !== undefined && !platform.openPageStore) {
+    throw new EngineError('unsupported', 'there is no storage for a cache here: leave out storageCache', {
+      param: 'storageCache',
+    });
+  }
+  const { device, runner: loaded, quantization } = parts();
+  const { kvFormat } = loaded;
+  const computed = JSON.stringify([PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary]);
+  const runner = (): Runner => parts().runner;
+  const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
+  const storage = storageCache === undefined ? null : await platform.openPageStore!(place);
+  return new CacheTiers({ pages, runner, hostBytes: hostCache, storage });
+}

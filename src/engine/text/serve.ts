@@ -1,0 +1,145 @@
+// Serves requests on a text model that is loaded: scheduler, cache and loop behind the TextModel face, with the model's description.
+
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { createVocabulary } from '../../grammar/vocabulary.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
+import { DEFAULTS } from '../../options/limits.ts';
+import type { Platform } from '../platform.ts';
+import type { DeviceSession } from '../session/device-session.ts';
+import type { Adapters } from './adapters.ts';
+import { openTiers } from './cache/open-tiers.ts';
+import { contextNotes, modelName, samplingDefaults } from './defaults.ts';
+import { GrammarCache } from './grammar-cache.ts';
+import type { Loaded } from './load.ts';
+import { connectTokenizer } from './long-text.ts';
+import { EngineLoop } from './loop.ts';
+import { LocalTextModel } from './model.ts';
+import { describeFormat } from './output/detect.ts';
+import type { RequestContext } from './request.ts';
+import { Scheduler } from './scheduler.ts';
+import type { Runner } from './step/runner.ts';
+import type { TextFiles } from './text-files.ts';
+import type { TextModelOptions } from './text-model.ts';
+import { wrapperNote } from './wrapper-note.ts';
+
+/** Bytes of pages that are written to the device in one step while others decode. */
+const LOAD_BYTES = 2 ** 24;
+
+/** Starts a scheduler, its cache and its loop on what the session has loaded. */
+export async function serve(
+  platform: Platform,
+  files: TextFiles,
+  options: TextModelOptions,
+  session: DeviceSession<Loaded>,
+  adapters: Adapters,
+): Promise<LocalTextModel> {
+  const { note } = session;
+  const { checkpoint, config } = files;
+  const { device, runner } = session.parts;
+  const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
+  for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
+
+  const scheduler = new Scheduler(
+    { pages: runner.pages, slots, rows: runner.rows },
+    { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
+  );
+  const tiers = await openTiers(platform, checkpoint, options, {
+    pages: scheduler.pages,
+    parts: () => session.parts,
+    onTrouble: note,
+  });
+  session.defer(() => tiers?.close());
+  const storageBackend = tiers?.storage?.backend;
+  const restart = async (): Promise<Runner> => (await session.ready()).runner;
+  const loop = new EngineLoop({ scheduler, runner, storageBackend, restart });
+  noteProblems(files, note);
+
+  const { sampling, source } = samplingDefaults(checkpoint, options.samplingDefaults ?? 'model');
+  const context = { ...requestContext(platform, files, options, session), sampling };
+  return new LocalTextModel({
+    info: {
+      ...describeModel(checkpoint, config, context, session.parts),
+      maxRunningRequests: slots,
+      maxQueuedRequests: options.maxQueuedRequests ?? DEFAULTS.queuedRequests,
+      storageBackend: storageBackend ?? null,
+      sampling,
+      samplingSource: source,
+    },
+    context,
+    scheduler,
+    loop,
+    tiers,
+    adapters,
+    pageBytes: runner.pageBytes,
+    timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
+    session,
+  });
+}
+
+function noteProblems({ checkpoint, speech }: TextFiles, note: (message: string) => void): void {
+  if (checkpoint.wrapper) note(wrapperNote(checkpoint.architecture, checkpoint.wrapper));
+  if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
+  if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
+}
+
+/** The part of the model that requests are read with. */
+function requestContext(
+  platform: Platform,
+  { checkpoint, config: { vocabulary, ropes, layers, experts }, speech }: TextFiles,
+  options: TextModelOptions,
+  session: DeviceSession<Loaded>,
+): Omit<RequestContext, 'sampling'> {
+  const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
+  return {
+    ...speech,
+    name: modelName(options.model),
+    longText: thread,
+    // Made now, so that no request waits for the first grammar of another one.
+    grammars: new GrammarCache(
+      createVocabulary(speech.tokenizer, vocabulary, speech.endIds),
+      thread?.compile ?? null,
+    ),
+    vocabulary,
+    contextLength: session.parts.runner.contextLength,
+    checkProcessor: options.customLogitProcessors
+      ? (code) => session.parts.runner.checkProcessor(code)
+      : null,
+    ropes,
+    isPaged: layers.every(({ kind }) => kind === 'kv'),
+    prefixCache: options.prefixCache ?? true,
+    recording: {
+      hiddenStates: options.enableHiddenStates ?? false,
+      routedExperts: options.enableRoutedExperts ?? false,
+      experts,
+    },
+  };
+}
+
+/** The members of a model's info that its files and its device decide. */
+function describeModel(
+  { path }: Checkpoint,
+  { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
+  { name, contextLength, template, output }: Omit<RequestContext, 'sampling'>,
+  { device, runner, quantization }: Loaded,
+) {
+  const memory = device.memory();
+  return {
+    path,
+    name,
+    architecture,
+    parameters: runner.parameters,
+    quantization,
+    vocabSize: vocabulary,
+    contextLength,
+    modelContextLength,
+    memory: {
+      budget: device.memoryBudget,
+      weights: memory.weights,
+      kv: memory.kv,
+      arena: memory.arena + memory.step,
+    },
+    hasChatTemplate: template.problem === null,
+    outputFormat: describeFormat(output),
+    adapter: device.summary,
+  };
+}

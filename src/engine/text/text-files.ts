@@ -1,0 +1,45 @@
+// The files of a text model, which outlive its device: checkpoint, declaration, tokenizer, chat template, output formats.
+
+import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import { openChatTemplate } from '../../files/template/template.ts';
+import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
+import { readText } from '../../models/text/registry.ts';
+import { endTokens } from './defaults.ts';
+import { detectFormats, outputFormat } from './output/detect.ts';
+import type { RequestContext } from './request.ts';
+import type { TextModelOptions } from './text-model.ts';
+import { untieStoredHead } from './tied-head.ts';
+
+type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
+
+export interface TextFiles {
+  checkpoint: Checkpoint;
+  config: TextDeclaration;
+  speech: Speech;
+}
+
+/** Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
+export async function readTextFiles(
+  checkpoint: Checkpoint,
+  options: TextModelOptions,
+  note: (message: string) => void,
+): Promise<TextFiles> {
+  const stated = readText(checkpoint.config, checkpoint.architecture);
+  const config = await untieStoredHead(stated, checkpoint.tensors, note);
+  return { checkpoint, config, speech: await readSpeech(checkpoint, config, options) };
+}
+
+/** Opens the tokenizer, the chat template and the output formats: an unknown format is refused before the weights are read. */
+async function readSpeech(
+  checkpoint: Checkpoint,
+  { vocabulary }: TextDeclaration,
+  { toolCallParser: tools, reasoningParser: reasoning }: TextModelOptions,
+): Promise<Speech> {
+  const tokenizer = await checkpoint.tokenizer();
+  checkVocabularySize(tokenizer, vocabulary);
+  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
+  const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null);
+  const output = outputFormat({ tools, reasoning }, detected);
+  return { tokenizer, template, output, endIds: endTokens(checkpoint, tokenizer, vocabulary) };
+}
