@@ -164,11 +164,10 @@ describe('pages in f16', () => {
 });
 
 describe('without subgroups', () => {
+  // Each format and size of head is a pipeline that software adapters compile for seconds.
   it.each(DIMS)('%i dims', async (dims) => {
-    for (const [format, window] of [
-      ['f32', null],
-      ['f16', 8],
-    ] as const) {
+    const cases = [['f32', null] as const, ...(dims === 24 || dims === 80 ? [['f16', 8] as const] : [])];
+    for (const [format, window] of cases) {
       const of = problem(plain, { heads: 6, kvHeads: 2, dims }, format, window);
       const all = await run(plain, of, CAPACITY);
       expect(worstError(of, all)).toBeLessThan(TOLERANCE);

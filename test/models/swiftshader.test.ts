@@ -1,4 +1,5 @@
-// The same goldens on a second driver with subgroups of four and no f16. A process has one driver, so they run in a child.
+// Goldens of image modules on a second driver with subgroups of four and no f16; scripts/vitest.all.config.ts runs those of language models there.
+// A process has one driver, so they run in a child.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -49,16 +50,6 @@ function runOnSwiftShader(files: readonly string[], names: string): Promise<Outc
   });
 }
 
-it.runIf(cached)('f32 goldens agree on SwiftShader as well', { timeout: 120_000 }, async () => {
-  const { passed, failed, messages } = await runOnSwiftShader(
-    ['text/llama'],
-    'the adapter as it is llama (.*: logits|default: )',
-  );
-  expect(messages).toEqual([]);
-  expect(failed).toBe(0);
-  expect(passed).toBe(14); // logits of twelve cases; one of them in steps, and with KV in f16
-});
-
 const IMAGE_FILES = [
   'text/clip',
   'image/unet',
@@ -67,7 +58,7 @@ const IMAGE_FILES = [
   'image/z-image',
 ];
 
-it.runIf(cached)('goldens of image modules do', { timeout: 240_000 }, async () => {
+it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
     'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded)',

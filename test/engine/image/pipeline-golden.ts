@@ -1,9 +1,10 @@
 // Whole pipelines that diffusers ran on tiny checkpoints: how each was asked, and opening ours in the same way.
 
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 import type {
   ImageEvent,
   ImageModel,
@@ -19,6 +20,10 @@ import { openDiskSource } from '../../../src/files/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
 export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));
+
+/** Folders of schedulers, one a golden; they end with the test file. */
+const schedulers: string[] = [];
+afterAll(() => schedulers.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 interface PipelineGolden {
   class: string;
@@ -98,6 +103,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
   const golden = readGolden(name);
   const { prompt, ...kwargs } = golden.arguments;
   const scheduler = mkdtempSync(join(tmpdir(), 'svc-scheduler-'));
+  schedulers.push(scheduler);
   const config = { ...golden.scheduler.config, _class_name: golden.scheduler.class };
   writeFileSync(join(scheduler, 'scheduler_config.json'), JSON.stringify(config));
   const elsewhere = Object.entries(golden.components).map(([component, path]) => [
