@@ -1,7 +1,7 @@
 // Forward passes of a text model without the engine: a single sequence, all rows at once or in steps.
 
 import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
-import { createLoraStore } from '../../src/engine/weights/adapt.ts';
+import { LoraStore } from '../../src/engine/weights/adapt.ts';
 import { BatchWriter } from '../../src/engine/text/step/batch-writer.ts';
 import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';
 import { FORMATS } from '../../src/kernels/formats.ts';
@@ -74,7 +74,7 @@ export async function openForward(
   );
   const model = weights.page;
   await weights.load();
-  const loras = createLoraStore(device, weights.adaptable);
+  const loras = new LoraStore(device, weights.adaptable);
   for (const path of options.loras ?? []) {
     const file = await openLora(await openDiskFolder(path));
     (await loras.prepare({ number: 0 }, file)).commit();

@@ -4,7 +4,7 @@
 import type { Device } from '../../gpu/device.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import type { AdapterHost } from './adapters.ts';
-import { createLoraStore, type LoraStore } from '../weights/adapt.ts';
+import { LoraStore } from '../weights/adapt.ts';
 
 export interface LoraHost extends AdapterHost {
   readonly store: LoraStore;
@@ -15,7 +15,7 @@ export interface LoraHost extends AdapterHost {
 }
 
 export function createLoraHost(device: Device, matrices: readonly Matrix[]): LoraHost {
-  const store = createLoraStore(device, matrices);
+  const store = new LoraStore(device, matrices);
   const held = new Set<Promise<void>>();
 
   const free = async (): Promise<void> => {

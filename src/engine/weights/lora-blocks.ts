@@ -1,0 +1,149 @@
+// The factors of low-rank adapters beside a matrix: which modules of an adapter's file belong to which parts, and where their numbers stand
+// in the matrix's buffer, in the layout of shaders/lib/lora.wgsl.
+
+import { EngineError } from '../../files/error.ts';
+import type { LoraFile, LoraModule } from '../../files/checkpoint/lora.ts';
+import type { Device } from '../../gpu/device.ts';
+import { paddedColumns, Tensor, type Region } from '../../gpu/tensor.ts';
+import { SOURCES, sourceNames } from '../../kernels/formats.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
+import { widen } from '../../kernels/widen.ts';
+import type { Wanted } from './upload.ts';
+
+/** An adapter on the device, by its number there. */
+export interface LoraKey {
+  number: number;
+}
+
+/** Factors of one adapter for a matrix, by part; null: the part has none. Places are quads within the block. */
+export interface Block {
+  parts: ({ rank: number; scale: number; a: number; b: number } | null)[];
+  quads: number;
+  /** Quads before the block, in its buffer. */
+  first: number;
+}
+
+/** A block with the modules of the file that fill it. */
+export type Placed = Block & { modules: (LoraModule | null)[] };
+
+export function headQuads(adapters: number, parts: number): number {
+  return 2 + adapters * parts + Math.ceil((adapters * parts) / 4);
+}
+
+export function rankOf(blocks: ReadonlyMap<LoraKey, Block>): number {
+  const ranks = [...blocks.values()].flatMap(({ parts }) => parts.map((part) => part?.rank ?? 0));
+  return 4 * Math.ceil(Math.max(...ranks) / 4);
+}
+
+export function headOf(
+  matrix: Matrix,
+  keys: readonly LoraKey[],
+  blocks: ReadonlyMap<LoraKey, Block>,
+): ArrayBuffer {
+  const { parts, columns } = matrix;
+  const head = new ArrayBuffer(16 * headQuads(keys.length, parts.length));
+  const words = new Uint32Array(head);
+  const floats = new Float32Array(head);
+  const firsts = [1, 2].map((part) => parts[part]?.placement.firstColumn ?? 0xffffffff);
+  words.set([keys.length, parts.length, rankOf(blocks) / 4, Number(takesTurns(matrix))], 0);
+  words.set([...firsts, columns, 0], 4);
+  keys.forEach((key, adapter) => {
+    const block = blocks.get(key);
+    block?.parts.forEach((part, p) => {
+      if (!part) return;
+      const i = adapter * parts.length + p;
+      words.set([Math.ceil(part.rank / 4), part.rank, block.first + part.a, block.first + part.b], 8 + 4 * i);
+      floats[8 + 4 * keys.length * parts.length + i] = part.scale;
+    });
+  });
+  return head;
+}
+
+/** Whether gate and up stand in turns of two columns. */
+function takesTurns({ parts }: Matrix): boolean {
+  return parts.length === 2 && parts[0]!.placement.unit === 2;
+}
+
+/** The matrices that an adapter's modules belong to. Throws unsupported for a module of none, bad_checkpoint for another shape. */
+export function placeModules(matrices: readonly Matrix[], { path, modules }: LoraFile): Map<Matrix, Placed> {
+  const left = new Map(modules.map((module) => [module.name, module]));
+  const placed = new Map<Matrix, Placed>();
+  for (const matrix of matrices) {
+    const found = matrix.parts.map(({ name, rows }) => {
+      const own = name.replace(/\.weight$/, '');
+      const module = left.get(own) ?? left.get(`model.${own}`) ?? null;
+      if (module) {
+        left.delete(module.name);
+        checkShapes(path, module, rows, matrix.k);
+      }
+      return module;
+    });
+    if (found.some(Boolean)) placed.set(matrix, blockOf(matrix, found));
+  }
+  const [unknown] = left.keys();
+  if (unknown === undefined) return placed;
+  throw new EngineError(
+    'unsupported',
+    `${path} adapts ${unknown}, which is not among this model's ${[...new Set(matrices.flatMap(({ parts }) => parts.map(({ name }) => name.split('.').at(-2))))].join(', ')}: train one on those`,
+    { param: unknown },
+  );
+}
+
+function checkShapes(path: string, { name, a, b }: LoraModule, rows: number, k: number): void {
+  if (a.shape[1] !== k || b.shape[0] !== rows) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${path}: ${name} has factors for [${b.shape[0]}, ${a.shape[1]}], the model's is [${rows}, ${k}]: it was trained on another model`,
+      { param: name },
+    );
+  }
+  const bad = [a, b].find(({ dtype }) => !SOURCES[dtype]);
+  if (bad)
+    throw new EngineError(
+      'unsupported',
+      `${path}: ${bad.name} is stored as ${bad.dtype}, and only ${sourceNames()} are read: convert it`,
+      { param: bad.name },
+    );
+}
+
+function blockOf(matrix: Matrix, modules: (LoraModule | null)[]): Placed {
+  let quads = 0;
+  const take = (count: number): number => (quads += count) - count;
+  const parts = modules.map((module, i) => {
+    if (!module) return null;
+    const { rank, scale } = module;
+    const a = take((rank * paddedColumns(matrix.k)) / 4);
+    const b = take(matrix.parts[i]!.rows * Math.ceil(rank / 4));
+    return { rank, scale, a, b };
+  });
+  return { parts, quads, first: 0, modules };
+}
+
+/** Uploads of both factors of each part, widened to f32 row by row. */
+export function factorUploads(
+  device: Device,
+  matrix: Matrix,
+  region: Region,
+  { parts, first }: Block,
+  modules: readonly (LoraModule | null)[],
+): Wanted[] {
+  const y = new Tensor([1, region.size / 4], 'f32', { region });
+  const rowsOf = (entry: LoraModule['a'], quad: number, columns: number, stride: number): Wanted => ({
+    entry,
+    place: ({ raw, source, firstRow, rows }) =>
+      widen(
+        device,
+        y,
+        { firstColumn: 4 * quad + firstRow * stride, unit: columns, unitStride: stride },
+        { raw, source, size: rows * columns },
+      ),
+  });
+  return modules.flatMap((module, i) => {
+    if (!module) return [];
+    const { rank, a, b } = parts[i]!;
+    return [
+      rowsOf(module.a, first + a, matrix.k, paddedColumns(matrix.k)),
+      rowsOf(module.b, first + b, rank, 4 * Math.ceil(rank / 4)),
+    ];
+  });
+}
