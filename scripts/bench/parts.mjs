@@ -2,7 +2,7 @@
 
 import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
 import { openComponents } from '../../dist/engine/image/components.js';
-import { writeRows } from '../../dist/engine/image/denoise.js';
+import { writeRows } from '../../dist/engine/image/denoiser.js';
 import { readAutoencoder } from '../../dist/engine/image/autoencoder.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
@@ -70,17 +70,17 @@ export async function profileParts(device, folder, values, prompt) {
   });
   const sources = { negativePrompt: 'contract' };
   const prepared = await runner.prepare({ prompt, values, sources, call: {}, options: into('text') });
-  await prepared.use(async (record) => {
-    const predictor = await record(latents, output, null, { plain: false });
-    predictor.run({ inputScale: 1, timestep: 500 });
-    await device.gpu.queue.onSubmittedWorkDone(); // compiled
-    kernels.step.push(...(await predictor.times()));
-    predictor.destroy();
-  });
+  // Plain JavaScript of Node 20 has no `using`: what is disposable is disposed by hand.
+  const denoiser = await prepared.load();
+  const predictor = await denoiser.record(latents, output, null, { plain: false });
+  predictor.run({ inputScale: 1, timestep: 500 });
+  await device.gpu.queue.onSubmittedWorkDone(); // compiled
+  kernels.step.push(...(await predictor.times()));
+  for (const one of [predictor, denoiser, prepared]) one[Symbol.dispose]();
   const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
-  await components.use('vae', 'decoder', autoencoder.decoder, (decoder) =>
-    compute(device, into('decode'), (tape) => [toPixels(decoder(latents.on(tape), {}), flag)]),
-  );
+  const decoder = await components.load('vae', 'decoder', autoencoder.decoder, {});
+  await compute(device, into('decode'), (tape) => [toPixels(decoder.page(latents.on(tape), {}), flag)]);
+  decoder[Symbol.dispose]();
   await components.close();
   return Object.fromEntries(Object.entries(kernels).map(([part, times]) => [part, byKernel(times)]));
 }

@@ -1,5 +1,5 @@
-// Components of a pipeline on the device: weights are loaded where a stage needs them and given back after it, so that peak
-// memory is the largest stage, not the sum. Where all of them take a small share of the budget they stay.
+// Components of a pipeline on the device: weights are loaded for the stage that needs them and given back after it, so that peak memory is
+// that of the largest stage, not their sum. Where all of them take a small share of the budget they stay.
 
 import { bytesText } from '../../files/bytes-text.ts';
 import { readTokenizer } from '../../files/checkpoint/checkpoint.ts';
@@ -38,147 +38,156 @@ export interface ComponentsOptions {
   onNote(message: string): void;
 }
 
-export type WithPage = <P, T>(
-  name: string,
-  part: string,
-  build: (weights: WeightTable, component: PipelineComponent) => P,
-  body: (page: P) => Promise<T>,
-) => Promise<T>;
+/** A page on the weights of a component. Disposing it gives the weights back, unless they stay on the device. */
+export interface Loaded<P> extends Disposable {
+  readonly page: P;
+}
 
-export interface Components {
+type Build<P> = (weights: WeightTable, component: PipelineComponent) => P;
+
+type Files = ReadonlyMap<string, Weights>;
+
+const bytesOf = ({ tensors }: Weights): number =>
+  [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+
+export class Components {
   readonly device: Device;
-  /** A component of model_index.json; throws bad_checkpoint where there is none of that name. */
-  get(name: string): PipelineComponent;
-  has(name: string): boolean;
-  /** A tokenizer, read once; throws bad_checkpoint where its files are missing or broken. */
-  tokenizer(name: string): Promise<Tokenizer>;
   /** Whether weights stay on the device between stages. */
   readonly resident: boolean;
   /** Bytes of all weights as stored. */
   readonly storedBytes: number;
   readonly parameters: number;
   readonly quantization: Exclude<Quantization, 'auto'>;
+  private readonly options: ComponentsOptions;
+  private readonly files: Files;
+  /** null: as stored. */
+  private readonly format: WeightFormat | null;
+  private readonly kept = new Map<string, LoadedWeights<unknown>>();
+  private readonly notes = new Set<string | null>();
+  private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
+
+  constructor(device: Device, files: Files, format: WeightFormat | null, options: ComponentsOptions) {
+    const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
+    this.device = device;
+    this.files = files;
+    this.format = format;
+    this.options = options;
+    this.storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    this.resident = this.storedBytes <= RESIDENT_SHARE * device.memoryBudget;
+    this.quantization = QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none';
+  }
+
+  /** A component of model_index.json; throws bad_checkpoint where there is none of that name. */
+  get(name: string): PipelineComponent {
+    return componentOf(this.options.pipeline, name);
+  }
+
+  has(name: string): boolean {
+    return this.options.pipeline.components[name] !== undefined;
+  }
+
+  /** A tokenizer, read once; throws bad_checkpoint where its files are missing or broken. */
+  tokenizer(name: string): Promise<Tokenizer> {
+    const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
+    this.tokenizers.set(name, tokenizer);
+    return tokenizer;
+  }
+
   /** Throws bad_checkpoint where a component's weights are not those that a page asks for; reads none of them. */
-  check(name: string, build: (weights: WeightTable) => unknown): void;
-  /** Builds a page on a component's weights and gives it to `body`; `part` tells pages on the same component apart. */
-  use: WithPage;
-  /** The same with weights that have bytes but no values yet, to tell what there is room for: `body` records and runs nothing. */
-  foresee: WithPage;
-  /** While `run` runs, weights that do not stay on the device are not read into it: of use where nothing is computed. */
-  unread<T>(run: () => Promise<T>): Promise<T>;
-  close(): Promise<void>;
+  check(name: string, build: (weights: WeightTable) => unknown): void {
+    const { tensors, path } = this.files.get(name)!;
+    try {
+      const note = unreadNote(checkRequests(collect(tensors, build), tensors), this.get(name).className);
+      if (note !== null && !this.notes.has(note)) this.options.onNote(note);
+      this.notes.add(note);
+    } catch (error) {
+      throw underFile(error, path);
+    }
+  }
+
+  /**
+   * Builds a page on a component's weights and reads them into the device; `part` tells pages on the same component apart. With
+   * `compileOnly`, weights that do not stay on the device keep whatever values their bytes have.
+   */
+  async load<P>(
+    name: string,
+    part: string,
+    build: Build<P>,
+    { compileOnly = false }: { compileOnly?: boolean },
+  ): Promise<Loaded<P>> {
+    const key = `${name}/${part}`;
+    const known = this.kept.get(key);
+    if (known) return { page: known.page as P, [Symbol.dispose]: () => {} };
+    const weights = await this.declare(name, build);
+    try {
+      const { onProgress } = this.options;
+      if (this.resident || !compileOnly) await weights.load({ onProgress });
+    } catch (error) {
+      weights.free();
+      throw underFile(error, this.files.get(name)!.path);
+    }
+    if (this.resident) this.kept.set(key, weights);
+    return { page: weights.page, [Symbol.dispose]: () => void (this.resident || weights.free()) };
+  }
+
+  /** A page on weights that have bytes but no values, to tell the room that it needs: it is recorded and never run. */
+  async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<Loaded<P>> {
+    const known = this.kept.get(`${name}/${part}`);
+    if (known) return { page: known.page as P, [Symbol.dispose]: () => {} };
+    const weights = await this.declare(name, build);
+    return { page: weights.page, [Symbol.dispose]: () => weights.free() };
+  }
+
+  close(): Promise<void> {
+    return closeFiles(this.files);
+  }
+
+  private async declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
+    const { device, format, options } = this;
+    const weights = this.files.get(name)!;
+    // f32 may be twice what is stored; packing pads.
+    const growth = format === FORMATS.f32 ? 2.2 : 1.1;
+    await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
+    const page = (table: WeightTable): P => build(table, this.get(name));
+    return openWeights(device, weights.tensors, page, { format, plain: options.plain });
+  }
 }
 
+/** The part of it that a family uses. */
+export type ComponentAccess = Pick<Components, 'device' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'>;
+
+/** `names`: components with weights. */
 export async function openComponents(
   device: Device,
   names: readonly string[],
   options: ComponentsOptions,
 ): Promise<Components> {
-  const { pipeline, onProgress } = options;
-  const get = (name: string): PipelineComponent => {
-    const component = pipeline.components[name];
-    if (component) return component;
-    throw new EngineError(
-      'bad_checkpoint',
-      `${pipeline.path} has no ${name}, which its pipeline class needs: fetch the whole pipeline`,
-      { param: 'model_index.json' },
-    );
-  };
   const files = new Map<string, Weights>();
-  const close = async (): Promise<void> => {
-    const sources = [...files.values()].flatMap((weights) => weights.sources);
-    await Promise.all(sources.map((source) => source.close()));
-  };
-  await orClose(close, async () => {
-    for (const name of names) files.set(name, await options.openWeights(get(name)));
-  });
-  const entries = [...files.values()].flatMap(({ tensors }) => [...tensors.values()]);
-  const storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
-  const parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-  const largest = Math.max(
-    ...[...files.values()].map(({ tensors }) =>
-      [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0),
-    ),
+  return orClose(
+    () => closeFiles(files),
+    async () => {
+      for (const name of names)
+        files.set(name, await options.openWeights(componentOf(options.pipeline, name)));
+      const largest = Math.max(...[...files.values()].map(bytesOf));
+      return new Components(device, files, await chooseFormat(device, options, largest), options);
+    },
   );
-  const format = await orClose(close, () => chooseFormat(device, options, largest));
-  const resident = storedBytes <= RESIDENT_SHARE * device.memoryBudget;
-  const kept = new Map<string, LoadedWeights<unknown>>();
-  const noted = new Set<string | null>();
-  const tokenizers = new Map<string, Promise<Tokenizer>>();
-  let isRead = true;
+}
 
-  type Build = (weights: WeightTable, component: PipelineComponent) => unknown;
-  const declare = async (name: string, build: Build): Promise<LoadedWeights<unknown>> => {
-    const { tensors } = files.get(name)!;
-    const stored = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    // f32 may be twice what is stored; packing pads.
-    await device.reserve(device.memoryUsed + Math.ceil((format === FORMATS.f32 ? 2.2 : 1.1) * stored));
-    const page = (table: WeightTable): unknown => build(table, get(name));
-    return openWeights(device, tensors, page, { format, plain: options.plain });
-  };
-  const load = async (name: string, build: Build): Promise<LoadedWeights<unknown>> => {
-    const loaded = await declare(name, build);
-    try {
-      if (resident || isRead) await loaded.load({ onProgress });
-      return loaded;
-    } catch (error) {
-      loaded.free();
-      throw underFile(error, files.get(name)!.path);
-    }
-  };
+async function closeFiles(files: Files): Promise<void> {
+  const sources = [...files.values()].flatMap((weights) => weights.sources);
+  await Promise.all(sources.map((source) => source.close()));
+}
 
-  return {
-    device,
-    get,
-    has: (name) => pipeline.components[name] !== undefined,
-    tokenizer(name) {
-      const tokenizer = tokenizers.get(name) ?? openTokenizer(get(name));
-      tokenizers.set(name, tokenizer);
-      return tokenizer;
-    },
-    resident,
-    storedBytes,
-    parameters,
-    quantization: QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none',
-    check(name, build) {
-      const { tensors, path } = files.get(name)!;
-      try {
-        const unread = unreadNote(checkRequests(collect(tensors, build), tensors), get(name).className);
-        if (unread !== null && !noted.has(unread)) options.onNote(unread);
-        noted.add(unread);
-      } catch (error) {
-        throw underFile(error, path);
-      }
-    },
-    async use(name, part, build, body) {
-      const key = `${name}/${part}`;
-      const loaded = kept.get(key) ?? (await load(name, build));
-      if (resident) kept.set(key, loaded);
-      try {
-        return await body(loaded.page as ReturnType<typeof build>);
-      } finally {
-        if (!resident) loaded.free();
-      }
-    },
-    async unread(run) {
-      isRead = false;
-      try {
-        return await run();
-      } finally {
-        isRead = true;
-      }
-    },
-    async foresee(name, part, build, body) {
-      const held = kept.get(`${name}/${part}`);
-      const seen = held ?? (await declare(name, build));
-      try {
-        return await body(seen.page as ReturnType<typeof build>);
-      } finally {
-        if (!held) seen.free();
-      }
-    },
-    close,
-  };
+function componentOf({ path, components }: Pipeline, name: string): PipelineComponent {
+  const component = components[name];
+  if (component) return component;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${path} has no ${name}, which its pipeline class needs: fetch the whole pipeline`,
+    { param: 'model_index.json' },
+  );
 }
 
 /** Names the file that an error of a checkpoint is about. */
@@ -193,7 +202,7 @@ async function openTokenizer({ folder, config, className }: PipelineComponent): 
   throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }
 
-/** What `run` gives; where it fails, nothing stays open. */
+/** The result of `run`; calls `close` where it fails. */
 export async function orClose<T>(close: () => Promise<void>, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -11,15 +11,15 @@ import type { Profiler } from './profiler.ts';
 export interface ComputeOptions {
   /** Plain f32 kernels. */
   plain: boolean;
-  /** Finds out where the time of a computation goes. */
+  /** Collects the times of kernels. */
   profiler?: Profiler | undefined;
-  /** Hears of the kernels that are compiled for the next computation. */
+  /** Called for the kernels that are compiled for the next computation. */
   onKernels?: ((done: number, total: number) => void) | undefined;
-  /** Hears what came out as no numbers, and is computed again in plain f32. */
+  /** Called with the name of a result that is not finite, and is computed again in plain f32. */
   onNotFinite?: ((what: string) => void) | undefined;
   /** Kernels are compiled, and nothing is computed. */
   compileOnly?: boolean;
-  /** Gives a single run up between two segments. */
+  /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
   /** Finds the fastest variants of what will be replayed many times, before it is recorded. */
   tune?: ((record: Recorded) => Promise<void>) | undefined;
@@ -46,24 +46,75 @@ export function freeTensors(device: Device, tensors: Iterable<Tensor | null | un
   for (const tensor of tensors) if (tensor?.region) device.free(tensor.region.buffer);
 }
 
-/** Segments of a single run that are on their way at most: a decoder alone may take seconds, and who has left waits for none of it. */
+/** Most segments of a single run that are submitted and not done: a decoder may take seconds, and cancelling waits for these alone. */
 const AHEAD = 3;
 /** Milliseconds from which on a segment is long: the next one then waits for it, which the device does not notice. */
 const LONG = 20;
 
-/** A tape recorded once and replayed until it is destroyed. */
-export interface Recording {
-  run(): void;
-  /** Runs no further than to what is under way when `signal` aborts. Throws cancelled. */
-  runUnless(signal: AbortSignal | undefined): Promise<void>;
+/** A tape recorded once and replayed until it is disposed; results are copied out after each run. */
+export class Recording implements Disposable {
+  private readonly device: Device;
+  private readonly tape: Tape;
+  private readonly compileOnly: boolean;
+  private readonly replay: { submitEvery: number; last(encoder: GPUCommandEncoder): void };
+
+  constructor(
+    device: Device,
+    tape: Tape,
+    { results, into }: { results: readonly Tensor[]; into: readonly Tensor[] },
+    compileOnly: boolean,
+  ) {
+    this.device = device;
+    this.tape = tape;
+    this.compileOnly = compileOnly;
+    const last = (encoder: GPUCommandEncoder): void => {
+      for (const [i, result] of results.entries()) copyOut(encoder, tape.region(result), into[i]!.region!);
+    };
+    this.replay = { submitEvery: 1, last };
+  }
+
+  run(): void {
+    if (!this.compileOnly) this.tape.run({}, this.replay);
+  }
+
+  /** Submits no further segment once `signal` aborts. Throws cancelled. */
+  async runUnless(signal: AbortSignal | undefined): Promise<void> {
+    if (this.compileOnly) return;
+    const { queue } = this.device.gpu;
+    const pending: Promise<unknown>[] = [];
+    const submits = this.tape.submits({}, this.replay);
+    let isLong = false;
+    let doneAt = performance.now();
+    while (submits.next().done !== true) {
+      pending.push(queue.onSubmittedWorkDone().catch(() => {})); // a lost device is reported at the end
+      while (pending.length >= (isLong ? 1 : AHEAD)) {
+        await pending.shift();
+        isLong = performance.now() - doneAt > LONG;
+        doneAt = performance.now();
+      }
+      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+    }
+  }
+
   /** Runs once more, kernel by kernel. */
-  times(): Promise<KernelTime[]>;
-  destroy(): void;
+  times(): Promise<KernelTime[]> {
+    return profile(this.device, this.tape, {});
+  }
+
+  [Symbol.dispose](): void {
+    this.tape.destroy();
+  }
+}
+
+function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): void {
+  if (source.buffer === target.buffer) return; // computed in place
+  const bytes = Math.min(source.size, target.size);
+  encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
 }
 
 /**
- * Records what `record` does; `into` takes copies of the tensors it returns, in order. Memory for what lies between is found
- * before the first run; `out_of_memory` where there is none.
+ * Records `record`; `into` takes copies of the tensors it returns, in order. Memory for the intermediates is reserved before the first
+ * run; throws out_of_memory where there is none.
  */
 export async function recordTape(
   device: Device,
@@ -73,74 +124,33 @@ export async function recordTape(
 ): Promise<Recording> {
   if (!plain) await tune?.(record);
   const tape = new Tape(device, {}, { plain });
-  let results: readonly Tensor[];
   try {
-    results = record(tape);
+    const results = record(tape);
     for (const result of results) if (!result.region) tape.keep(result);
     tape.finish();
     await device.reserve(device.memoryUsed + device.arena.growth());
     await compileTape(device, tape, onKernels);
+    return new Recording(device, tape, { results, into }, compileOnly);
   } catch (error) {
     tape.destroy();
     throw error;
   }
-  const last = (encoder: GPUCommandEncoder): void =>
-    results.forEach((result, i) => {
-      const source = tape.region(result);
-      const target = into[i]!.region!;
-      if (source.buffer === target.buffer) return; // computed in place
-      const bytes = Math.min(source.size, target.size);
-      encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
-    });
-  const replay = { submitEvery: 1, last };
-  return {
-    run() {
-      if (!compileOnly) tape.run({}, replay);
-    },
-    async runUnless(signal) {
-      if (compileOnly) return;
-      const { queue } = device.gpu;
-      const under: Promise<unknown>[] = [];
-      const submits = tape.submits({}, replay);
-      let isLong = false;
-      let doneAt = performance.now();
-      while (submits.next().done !== true) {
-        under.push(queue.onSubmittedWorkDone().catch(() => {})); // a loss is told at the end
-        while (under.length >= (isLong ? 1 : AHEAD)) {
-          await under.shift();
-          isLong = performance.now() - doneAt > LONG;
-          doneAt = performance.now();
-        }
-        if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-      }
-    },
-    times: () => profile(device, tape, {}),
-    destroy: () => tape.destroy(),
-  };
 }
 
-/** The same for a single run; the results have bytes of their own. */
+/** Records and runs once; the results have bytes of their own. */
 export async function compute(device: Device, options: ComputeOptions, record: Recorded): Promise<Tensor[]> {
   const results: Tensor[] = [];
   const into: Tensor[] = [];
+  const recordInto = (tape: Tape): Tensor[] => {
+    results.push(...record(tape));
+    for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));
+    return results;
+  };
   try {
-    const recording = await recordTape(
-      device,
-      { ...options, tune: undefined },
-      (tape) => {
-        results.push(...record(tape));
-        for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));
-        return results;
-      },
-      into,
-    );
-    try {
-      await recording.runUnless(options.signal);
-      await device.gpu.queue.onSubmittedWorkDone();
-      await options.profiler?.add(recording.times);
-    } finally {
-      recording.destroy();
-    }
+    using recording = await recordTape(device, { ...options, tune: undefined }, recordInto, into);
+    await recording.runUnless(options.signal);
+    await device.gpu.queue.onSubmittedWorkDone();
+    await options.profiler?.add(() => recording.times());
     return into;
   } catch (error) {
     freeTensors(device, into);
@@ -149,8 +159,8 @@ export async function compute(device: Device, options: ComputeOptions, record: R
 }
 
 /**
- * What `run` makes, made again by plain f32 kernels where it raises the flag (u32 [1]) that it is given: f16 ends at 65504. Throws
- * NotFiniteError where they raise it too; `free` gives back what is not taken.
+ * Calls `run`, and once more with plain f32 kernels where it raised the flag (u32 [1]) that it is given: f16 ends at 65504. Throws
+ * NotFiniteError where they raise it too; `free` gives back a result that is not finite.
  */
 export async function finitely<T>(
   device: Device,

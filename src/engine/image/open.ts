@@ -6,7 +6,8 @@ import { EngineError } from '../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
-import { draw, type Drawing } from './draw.ts';
+import { draw } from './draw.ts';
+import type { Drawing } from './drawing.ts';
 import { isKnownName, knownPipelines } from './families/registry.ts';
 import { fitImages } from './given-images.ts';
 import { DeviceSession } from '../session/device-session.ts';
@@ -155,7 +156,7 @@ async function drawOn(
   if (tune && plain)
     tell.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(resolved);
-  const drawing: Omit<Drawing, 'tiling'> = {
+  const drawing: Drawing = {
     components,
     runner,
     latents,
@@ -180,7 +181,7 @@ async function drawOn(
     emit,
     onStage: (name) => (stage = name),
   };
-  await (compileOnly ? components.unread(() => draw(drawing)) : draw(drawing));
+  await draw(drawing);
   if (profiler)
     emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
 }

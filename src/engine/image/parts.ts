@@ -71,8 +71,9 @@ export async function openParts(
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent({ type: 'note', message }),
   });
-  return orClose(components.close, () =>
-    partsOf(device, platform, pipeline, options, { components, entry, own, plain }),
+  return orClose(
+    () => components.close(),
+    () => partsOf(device, platform, pipeline, options, { components, entry, own, plain }),
   );
 }
 

@@ -4,23 +4,14 @@ import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
 import { EngineError } from '../../files/error.ts';
-import { allocateTensor, compute, freeTensors, type ComputeOptions } from './compute.ts';
-import { createHeld, type Held } from './held.ts';
-import { createDenoiser, writeRows, type Keeping, type Predictor } from './denoise.ts';
+import { allocateTensor, compute, type ComputeOptions } from './compute.ts';
+import { Denoiser, writeRows, type Keeping, type Predictor } from './denoiser.ts';
+import type { Encoded } from './encoding.ts';
 import type { ImageEvent } from './image-model.ts';
 import type { NoiseStream } from './noise.ts';
 import { channelsLast, type Autoencoder } from './autoencoder.ts';
+import { Scope } from './scope.ts';
 import type { Plan } from './schedules/schedule.ts';
-
-/** Images that a run starts from, as the encoder left them; they serve all samples. */
-export interface Encoded {
-  image: Tensor;
-  /** Inpainting. */
-  mask: {
-    latents: Tensor;
-    /** the image without what is drawn anew, for UNets made for it */ masked: Tensor | null;
-  } | null;
-}
 
 export interface SampleRequest {
   device: Device;
@@ -42,22 +33,12 @@ export interface SampleRequest {
 
 /** The latents, [frames, height, width, channels], in bytes of their own. */
 export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
-  const held = createHeld(request.device);
-  try {
-    return await sample(request, held);
-  } finally {
-    held.free();
-  }
-}
-
-/** `held` is given back when the sample is made, or fails. */
-async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
-  const { hold } = held;
   const { device, autoencoder, shape, plan, encoded, noise: stream, options } = request;
+  using scope = new Scope(device);
   const count = shape.reduce((product, length) => product * length, 1);
   const draw = (): Float32Array => channelsLast(stream.normals(count), shape.at(-1)!);
   const drawInto = (label: string): Tensor => {
-    const tensor = hold(allocateTensor(device, label, shape));
+    const tensor = scope.hold(allocateTensor(device, label, shape));
     writeRows(device, tensor, draw());
     return tensor;
   };
@@ -66,7 +47,7 @@ async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
     const [latents] = await compute(device, options, (tape) => [
       autoencoder.sample(moments.on(tape), (noise ?? moments).on(tape)),
     ]);
-    return hold(latents!);
+    return scope.hold(latents!);
   };
 
   const mask = encoded?.mask ?? null;
@@ -80,20 +61,19 @@ async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
   const masked = mask?.masked ? await encode(mask.masked) : null;
   // diffusers encodes what the mask leaves for every UNet, and so draws for it.
   if (mask && !masked && autoencoder.samples) draw();
-  const extra = masked && hold(await besides(device, mask!.latents, masked, options));
+  const extra = masked && scope.hold(await inpaintingInput(device, mask!.latents, masked, options));
   const keeping: Keeping | null =
     mask && image && noise && !masked ? { mask: mask.latents, image, noise } : null;
-  const denoiser = createDenoiser(device, held, shape, keeping, options);
+  const denoiser = new Denoiser(device, scope, shape, keeping, options);
   const { latents, output } = denoiser;
-  const predictor = await request.predictor(latents, output, extra);
-  held.later(predictor.destroy);
+  const predictor = scope.use(await request.predictor(latents, output, extra));
   const start =
     image && !anew
       ? { mix: plan.fromImage, image, noise: continues ? null : noise }
       : { mix: { image: 0, noise: plan.fromNoise }, image: null, noise };
   await denoiser.start(start.mix, start.image, start.noise);
   await steps(request, denoiser, predictor, draw);
-  await options.profiler?.add(predictor.times, plan.steps.length);
+  await options.profiler?.add(() => predictor.times(), plan.steps.length);
   const result = allocateTensor(device, 'latents', shape);
   copy(device, latents, result);
   return result;
@@ -101,7 +81,7 @@ async function sample(request: SampleRequest, held: Held): Promise<Tensor> {
 
 async function steps(
   { device, plan, signal, preview, onStep }: SampleRequest,
-  denoiser: ReturnType<typeof createDenoiser>,
+  denoiser: Denoiser,
   predictor: Predictor,
   draw: () => Float32Array,
 ): Promise<void> {
@@ -109,23 +89,21 @@ async function steps(
   /** Previews stand between so many parts of equal length. */
   const parts = Math.min(preview?.most ?? 0, total - 1) + 1;
   const partOf = (taken: number): number => Math.floor((taken * parts) / total);
-  const estimate = preview ? allocateTensor(device, 'preview', denoiser.latents.shape as number[]) : null;
-  try {
-    for (const [i, step] of plan.steps.entries()) {
-      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-      const startedAt = performance.now();
-      const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
-      await denoiser.step(step, predictor, draw, shows ? estimate : null);
-      onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
-      if (shows) await preview.show(estimate!, i + 1);
-    }
-  } finally {
-    freeTensors(device, [estimate]);
+  using scope = new Scope(device);
+  const shape = denoiser.latents.shape as number[];
+  const estimate = preview ? scope.hold(allocateTensor(device, 'preview', shape)) : null;
+  for (const [i, step] of plan.steps.entries()) {
+    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+    const startedAt = performance.now();
+    const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
+    await denoiser.step(step, predictor, draw, shows ? estimate : null);
+    onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
+    if (shows) await preview.show(estimate!, i + 1);
   }
 }
 
-/** What a UNet made for inpainting is given besides the latents: the mask, and the latents of what it leaves. */
-async function besides(
+/** Further channels of a UNet made for inpainting: the mask, and the latents of the unmasked part. */
+async function inpaintingInput(
   device: Device,
   mask: Tensor,
   masked: Tensor,

@@ -3,11 +3,10 @@
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 
-export interface Scalars {
+export interface Scalars extends Disposable {
   readonly region: Region;
   /** The numbers of the next run, from index 0 on. */
   write(values: readonly number[]): void;
-  free(): void;
 }
 
 export function createScalars(device: Device, label: string, count: number): Scalars {
@@ -15,6 +14,6 @@ export function createScalars(device: Device, label: string, count: number): Sca
   return {
     region: { buffer, offset: 0, size: buffer.size },
     write: (values) => device.gpu.queue.writeBuffer(buffer, 0, Float32Array.from(values)),
-    free: () => device.free(buffer),
+    [Symbol.dispose]: () => device.free(buffer),
   };
 }

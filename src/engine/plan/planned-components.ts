@@ -6,7 +6,7 @@ import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightRequest, WeightTable } from '../../models/weights.ts';
-import type { Components } from '../image/components.ts';
+import type { ComponentAccess } from '../image/components.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import type { UnreadModules } from '../weights/unread.ts';
@@ -23,12 +23,8 @@ export interface PlannedPage {
 /** No tokenizer is read for a plan; where one is asked for its special tokens it has none. */
 const NO_TOKENIZER = { specials: {}, vocabSize: 1 } as unknown as Tokenizer;
 
-export class PlannedComponents implements Components {
+export class PlannedComponents implements ComponentAccess {
   readonly device: Device;
-  readonly resident = false;
-  readonly storedBytes = 0;
-  readonly parameters = 0;
-  readonly quantization = 'none';
   /** In the order in which they were checked. */
   readonly pages: PlannedPage[] = [];
   readonly #pipeline: Pipeline;
@@ -68,20 +64,8 @@ export class PlannedComponents implements Components {
     this.pages.push({ component: name, requests, headers, unread });
   }
 
-  use(): never {
+  load(): never {
     throw new Error('a planned component has no weights');
-  }
-
-  foresee(): never {
-    return this.use();
-  }
-
-  unread<T>(run: () => Promise<T>): Promise<T> {
-    return run();
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

@@ -2,7 +2,8 @@
 
 import type { Components } from '../../../src/engine/image/components.ts';
 import type { ComputeOptions } from '../../../src/engine/image/compute.ts';
-import { draw, type Drawing } from '../../../src/engine/image/draw.ts';
+import { draw } from '../../../src/engine/image/draw.ts';
+import type { Drawing } from '../../../src/engine/image/drawing.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
@@ -24,13 +25,13 @@ export async function openTiny(device: Device, name = 'sd1'): Promise<Parts> {
 
 /** Components of which one's page is another. */
 export function withPage<P>({ components }: Parts, component: string, change: (page: P) => P): Components {
-  return {
-    ...components,
-    use: (name, part, build, body) =>
-      components.use(name, part, build, (page) =>
-        body(name === component ? (change(page as never) as unknown as typeof page) : page),
-      ),
+  const load: Components['load'] = async (name, part, build, options) => {
+    const loaded = await components.load(name, part, build, options);
+    const page =
+      name === component ? (change(loaded.page as never) as unknown as typeof loaded.page) : loaded.page;
+    return { page, [Symbol.dispose]: () => loaded[Symbol.dispose]() };
   };
+  return Object.assign(Object.create(components) as Components, { load });
 }
 
 const [WIDTH, HEIGHT] = [32, 24];

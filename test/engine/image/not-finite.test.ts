@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { encodeClip } from '../../../src/engine/image/families/clip-text.ts';
 import type { Components } from '../../../src/engine/image/components.ts';
 import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
-import type { Drawing } from '../../../src/engine/image/draw.ts';
+import type { Drawing } from '../../../src/engine/image/drawing.ts';
 import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
 import type { FamilyModel } from '../../../src/engine/image/families/family.ts';

@@ -2,7 +2,7 @@
 // eight bits would hide much, and the images.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FORESEEN } from '../../../src/engine/image/decoder-room.ts';
+import { STAND_IN_LATENTS } from '../../../src/engine/image/decoder-memory.ts';
 import { draw } from '../../../src/engine/image/draw.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { fitImages } from '../../../src/engine/image/given-images.ts';
@@ -43,7 +43,7 @@ function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latent
       decoder(weights) {
         const decode = autoencoder.decoder(weights);
         return (x, tiling) => {
-          if (x.region!.buffer.label !== FORESEEN) first ??= { x, bytes: device.read(x.region!) };
+          if (x.region!.buffer.label !== STAND_IN_LATENTS) first ??= { x, bytes: device.read(x.region!) };
           return decode(x, tiling);
         };
       },

@@ -1,4 +1,4 @@
-// What the denoiser of a Stable Diffusion model is told: states of one CLIP text encoder, or of two side by side (XL), for the
+// The conditions of a Stable Diffusion model: states of one CLIP text encoder, or of two side by side (XL), for the
 // prompt and, where guidance needs it, for what is not wanted.
 
 import type { Device } from '../../../gpu/device.ts';
@@ -9,8 +9,9 @@ import { scaleRows } from '../../../kernels/scale-rows.ts';
 import { clip, type ClipForward } from '../../../models/text/clip.ts';
 import { poolingPosition, readClipConfig, type ClipConfig } from '../../../models/text/clip-config.ts';
 import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
-import type { Components } from '../components.ts';
-import { createHeld, orFree } from '../held.ts';
+import type { ComponentAccess } from '../components.ts';
+import { Scope } from '../scope.ts';
+import type { WeightTable } from '../../../models/weights.ts';
 import { padWindows, promptWindows, type ClipTokens, type PromptWindow } from '../prompt.ts';
 
 export interface ClipTextRequest {
@@ -44,7 +45,7 @@ const ENCODERS = [
 ] as const;
 
 /** Columns of a text's states. Throws bad_checkpoint for weights that the encoders' configurations do not ask for, and for a broken tokenizer. */
-export async function checkEncoders(components: Components): Promise<number> {
+export async function checkEncoders(components: ComponentAccess): Promise<number> {
   let columns = 0;
   for (const [name, tokenizer] of ENCODERS) {
     if (!components.has(name)) continue;
@@ -59,7 +60,7 @@ export async function checkEncoders(components: Components): Promise<number> {
 
 /** `XL` takes the states before the last layer, without the norm; the others the last ones, with it. */
 export async function encodeClip(
-  components: Components,
+  components: ComponentAccess,
   xl: boolean,
   request: ClipTextRequest,
 ): Promise<ClipText> {
@@ -69,25 +70,24 @@ export async function encodeClip(
   for (const [i, [name, tokenizer]] of encoders.entries())
     readers.push(await reader(components, name, tokenizer, textsOf(request, i)));
   const longest = Math.max(...readers.flatMap(({ texts }) => texts.map(({ length }) => length)));
-  return orFree(device, async ({ later }) => {
-    const texts: ClipText[] = [];
-    for (const reader of readers) {
-      const text = await encode(components, reader, longest, xl, request);
-      later(() => freeText(device, text));
-      texts.push(text);
-    }
-    const [first, second] = texts as [ClipText, ClipText?];
-    if (!second) return first;
-    const [states] = await compute(device, request.options, (tape) => [
-      concat(first.states.on(tape), second.states.on(tape)),
-    ]);
-    freeTensors(device, [first.states, first.pooled, second.states]);
-    return { states: states!, pooled: second.pooled, tokens: first.tokens };
-  });
-}
-
-function freeText(device: Device, { states, pooled }: Encoded): void {
-  freeTensors(device, [states, pooled]);
+  using parts = new Scope(device);
+  using results = new Scope(device);
+  const texts: ClipText[] = [];
+  for (const [i, reader] of readers.entries()) {
+    const text = await encode(components, reader, longest, xl, request);
+    const isLast = i === readers.length - 1;
+    (readers.length === 1 ? results : parts).hold(text.states);
+    if (text.pooled) (isLast ? results : parts).hold(text.pooled);
+    texts.push(text);
+  }
+  const [first, second] = texts as [ClipText, ClipText?];
+  const [states] = second
+    ? await compute(device, request.options, (tape) => [
+        concat(first.states.on(tape), second.states.on(tape)),
+      ])
+    : [first.states];
+  results.move();
+  return { states: states!, pooled: (second ?? first).pooled, tokens: first.tokens };
 }
 
 /** An encoder, and the windows of what is not wanted, if it is asked for, and of the prompt. */
@@ -98,14 +98,14 @@ interface Reader {
   texts: PromptWindow[][];
 }
 
-/** What an encoder reads, as in diffusers: an empty second text is the first one. */
+/** The texts that an encoder reads, as in diffusers: an empty second text is the first one. */
 function textsOf({ prompt, negative, prompt2, negative2 }: ClipTextRequest, encoder: number): string[] {
   const wanted = (encoder === 1 && prompt2) || prompt;
   return negative === null ? [wanted] : [(encoder === 1 && negative2) || negative, wanted];
 }
 
 async function reader(
-  components: Components,
+  components: ComponentAccess,
   encoder: string,
   tokenizer: string,
   texts: readonly string[],
@@ -117,7 +117,7 @@ async function reader(
 }
 
 async function encode(
-  components: Components,
+  components: ComponentAccess,
   { encoder, config, tokens, texts }: Reader,
   windowCount: number,
   xl: boolean,
@@ -133,38 +133,29 @@ async function encode(
     return { windows, depth: last - (isPrompt ? clipSkip : 0), zero: zeroNegative && !isPrompt };
   });
 
-  return components.use(
-    encoder,
-    'text',
-    (table) => clip(config, table),
-    async (forward) => {
-      const held = createHeld(device);
-      try {
-        const encoded: Encoded[] = [];
-        for (const side of sides) {
-          const run = (options: ComputeOptions, notFinite: Region): Promise<Encoded> =>
-            encodeSide(device, forward, { ...side, config, xl }, options, notFinite);
-          const free = (text: Encoded): void => freeText(device, text);
-          const text = await finitely(device, request.options, 'the text encoder', run, free);
-          held.later(() => free(text));
-          encoded.push(text);
-        }
-        const made = encoded.map(({ states }) => states);
-        const pools = encoded.flatMap(({ pooled }) => (pooled ? [pooled] : []));
-        return await orFree(device, async ({ hold }) => {
-          const counted = sides
-            .at(-1)!
-            .windows.reduce((sum, { ids }) => sum + ids.indexOf(tokens.eos, 1) - 1, 0);
-          const states = hold(joinRows(device, made, [made.length, made[0]!.rows({}), made[0]!.columns]));
-          if (pools.length === 0) return { states, pooled: null, tokens: counted };
-          const pooled = joinRows(device, pools, [pools.length, pools[0]!.columns]);
-          return { states, pooled, tokens: counted };
-        });
-      } finally {
-        held.free();
-      }
-    },
-  );
+  const build = (table: WeightTable) => clip(config, table);
+  using weights = await components.load(encoder, 'text', build, request.options);
+  using parts = new Scope(device);
+  const encoded: Encoded[] = [];
+  for (const side of sides) {
+    const run = (options: ComputeOptions, notFinite: Region): Promise<Encoded> =>
+      encodeSide(device, weights.page, { ...side, config, xl }, options, notFinite);
+    const free = ({ states, pooled }: Encoded): void => freeTensors(device, [states, pooled]);
+    const text = await finitely(device, request.options, 'the text encoder', run, free);
+    parts.hold(text.states);
+    if (text.pooled) parts.hold(text.pooled);
+    encoded.push(text);
+  }
+  const made = encoded.map(({ states }) => states);
+  const pools = encoded.flatMap(({ pooled }) => (pooled ? [pooled] : []));
+  const { windows } = sides.at(-1)!;
+  const counted = windows.reduce((sum, { ids }) => sum + ids.indexOf(tokens.eos, 1) - 1, 0);
+  using results = new Scope(device);
+  const shape = [made.length, made[0]!.rows({}), made[0]!.columns];
+  const states = results.hold(joinRows(device, made, shape));
+  const pooled = pools.length === 0 ? null : joinRows(device, pools, [pools.length, pools[0]!.columns]);
+  results.move();
+  return { states, pooled, tokens: counted };
 }
 
 interface Side {
@@ -185,29 +176,25 @@ async function encodeSide(
   options: ComputeOptions,
   notFinite: Region,
 ): Promise<Encoded> {
-  const { hold, free } = createHeld(device);
+  using scope = new Scope(device);
   const numbers = (label: string, shape: number[], values: Float32Array | Uint32Array): Tensor =>
-    hold(device.tensor('step', label, shape, values));
+    scope.hold(device.tensor('step', label, shape, values));
   const ids = windows.flatMap((window) => window.ids);
   const weights = windows.flatMap((window) => window.weights.map((weight) => (zero ? 0 : weight)));
-  try {
-    const rows = [windows.length, ids.length / windows.length];
-    const idRows = numbers('token ids', rows, Uint32Array.from(ids));
-    const end = numbers('text end', [1], Uint32Array.of(poolingPosition(config, windows[0]!.ids)));
-    const emphasis = numbers('emphasis', [ids.length], Float32Array.from(weights));
-    const kept = numbers('kept', [1], Float32Array.of(zero ? 0 : 1));
-    const one = numbers('one', [1], Float32Array.of(1));
-    const [states, pooled = null] = await compute(device, options, (tape) => {
-      const inputs = xl ? { ids: idRows, ends: end } : { ids: idRows };
-      const out = forward(tape, inputs, { depth, normed: !xl });
-      const checked = (x: Tensor): Tensor => linearCombination([x], one.region!, notFinite);
-      const scaled = scaleRows(checked(out.states), emphasis.region!);
-      return out.pooled ? [scaled, scaleRows(checked(out.pooled), kept.region!)] : [scaled];
-    });
-    return { states: states!, pooled };
-  } finally {
-    free();
-  }
+  const rows = [windows.length, ids.length / windows.length];
+  const idRows = numbers('token ids', rows, Uint32Array.from(ids));
+  const end = numbers('text end', [1], Uint32Array.of(poolingPosition(config, windows[0]!.ids)));
+  const emphasis = numbers('emphasis', [ids.length], Float32Array.from(weights));
+  const kept = numbers('kept', [1], Float32Array.of(zero ? 0 : 1));
+  const one = numbers('one', [1], Float32Array.of(1));
+  const [states, pooled = null] = await compute(device, options, (tape) => {
+    const inputs = xl ? { ids: idRows, ends: end } : { ids: idRows };
+    const out = forward(tape, inputs, { depth, normed: !xl });
+    const checked = (x: Tensor): Tensor => linearCombination([x], one.region!, notFinite);
+    const scaled = scaleRows(checked(out.states), emphasis.region!);
+    return out.pooled ? [scaled, scaleRows(checked(out.pooled), kept.region!)] : [scaled];
+  });
+  return { states: states!, pooled };
 }
 
 /** Rows of several tensors, one after the other. */
@@ -224,7 +211,7 @@ function joinRows(device: Device, parts: readonly Tensor[], shape: readonly numb
   return joined;
 }
 
-async function clipTokens(components: Components, name: string, length: number): Promise<ClipTokens> {
+async function clipTokens(components: ComponentAccess, name: string, length: number): Promise<ClipTokens> {
   const tokenizer = await components.tokenizer(name);
   const idOf = (special: unknown, fallback: number): number =>
     (typeof special === 'string' ? tokenizer.tokenToId(special) : null) ?? fallback;

@@ -12,9 +12,9 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Json } from '../../../models/config-values.ts';
 import type { Autoencoder } from '../autoencoder.ts';
 import type { CallArguments, CallArgumentTable } from '../call-arguments.ts';
-import type { Components } from '../components.ts';
+import type { ComponentAccess } from '../components.ts';
 import type { ComputeOptions } from '../compute.ts';
-import type { Predictor } from '../denoise.ts';
+import type { Predictor } from '../denoiser.ts';
 import type { ImageEvent, ResolvedImageRequest } from '../image-model.ts';
 
 export type { ComponentClasses, PipelineComponents, PipelineTask };
@@ -47,7 +47,7 @@ export interface ImageFamily {
   /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule makes its own. */
   readonly sigmas: ((steps: number) => number[]) | null;
   /** Reads the configurations of the components; no weights. Throws bad_checkpoint and unsupported. */
-  open(components: Components, pipeline: Pick<Pipeline, 'settings'>): FamilyModel;
+  open(components: ComponentAccess, pipeline: Pick<Pipeline, 'settings'>): FamilyModel;
 }
 
 /** Latents as the denoiser takes them; channels come from its configuration, pixels per latent from the autoencoder. */
@@ -118,21 +118,18 @@ export interface RunRequest {
   options: ComputeOptions;
 }
 
-/** Records the denoiser on latents and output; `extra` holds the further channels of an inpainting UNet. */
-export type RecordPredictor = (
-  latents: Tensor,
-  output: Tensor,
-  extra: Tensor | null,
-  options: ComputeOptions,
-) => Promise<Predictor>;
+/** The denoiser, its weights on the device until it is disposed. */
+export interface DenoiserPage extends Disposable {
+  /** Records a step on latents and output; `extra` holds the further channels of an inpainting UNet. */
+  record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions): Promise<Predictor>;
+}
 
-/** A prompt, encoded. */
-export interface Prepared {
+/** An encoded prompt, on the device until it is disposed. */
+export interface Prepared extends Disposable {
   /** Tokens of the prompt. */
   tokens: number;
-  /** The denoiser's weights are on the device while `body` runs. */
-  use<T>(body: (record: RecordPredictor) => Promise<T>): Promise<T>;
-  free(): void;
+  /** Brings the denoiser's weights to the device. */
+  load(): Promise<DenoiserPage>;
 }
 
 /** A model of a family, opened on the components of one pipeline. */

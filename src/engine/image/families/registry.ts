@@ -21,7 +21,10 @@ export interface PipelineEntry {
 /** Adds a family until the function that is returned is called: for tests, which declare families of their own. */
 export function registerImageFamily(family: ImageFamily): () => void {
   FAMILIES.push(family);
-  return () => void FAMILIES.splice(FAMILIES.indexOf(family), 1);
+  return () => {
+    const at = FAMILIES.indexOf(family);
+    if (at >= 0) FAMILIES.splice(at, 1);
+  };
 }
 
 function entries(): PipelineEntry[] {

@@ -10,16 +10,16 @@ import { timestepEmbedding } from '../../../kernels/timestep-embedding.ts';
 import type { UNetConfig } from '../../../models/image/unet-config.ts';
 import type { UNet, UNetConditioning } from '../../../models/image/unet.ts';
 import type { ClipText } from './clip-text.ts';
-import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
-import { writeRows, type Predictor } from '../denoise.ts';
-import { createHeld, orFree, type Held } from '../held.ts';
+import { allocateTensor, compute, recordTape, type ComputeOptions } from '../compute.ts';
+import { writeRows, type Predictor } from '../denoiser.ts';
 import { createScalars } from '../scalars.ts';
+import { Scope } from '../scope.ts';
 
 export interface UNetRequest {
   text: ClipText;
   guidance: number;
   guidanceRescale: number;
-  /** XL: what the time embedding is told of sizes, one row each for what is not wanted and for the prompt. */
+  /** XL: sizes for the time embedding, one row each for the negative prompt and the prompt. */
   sizeIds: readonly (readonly number[])[] | null;
   /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
   extra: Tensor | null;
@@ -32,19 +32,8 @@ const INPUT_SCALE = 0;
 const GUIDANCE = 1;
 const ONE = 2;
 
-export function unetPredictor(
+export async function unetPredictor(
   device: Device,
-  config: UNetConfig,
-  unet: UNet,
-  request: UNetRequest,
-  options: ComputeOptions,
-): Promise<Predictor> {
-  return orFree(device, (held) => record(device, held, config, unet, request, options));
-}
-
-async function record(
-  device: Device,
-  held: Held,
   config: UNetConfig,
   unet: UNet,
   request: UNetRequest,
@@ -52,12 +41,12 @@ async function record(
 ): Promise<Predictor> {
   const { latents, output, extra, text } = request;
   const batch = text.states.shape[0] as number;
+  using scope = new Scope(device);
   const conditioning = await condition(device, config, unet, request, options);
   const { keyValues, added, guidance: guide } = conditioning;
-  held.later(() => freeTensors(device, [...keyValues, added, guide]));
-  const scalars = createScalars(device, 'scalars of a step', 3);
-  held.later(scalars.free);
-  const time = held.hold(allocateTensor(device, 'time step', [batch, 1]));
+  for (const tensor of [...keyValues, added, guide]) if (tensor) scope.hold(tensor);
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 3));
+  const time = scope.hold(allocateTensor(device, 'time step', [batch, 1]));
   const recording = await recordTape(
     device,
     options,
@@ -73,19 +62,20 @@ async function record(
     },
     [output],
   );
-  held.later(recording.destroy);
+  scope.use(recording);
+  const owner = scope.move();
   return {
     run({ inputScale, timestep }) {
       scalars.write([inputScale, request.guidance, 1]);
       writeRows(device, time, new Float32Array(batch).fill(timestep));
       recording.run();
     },
-    times: recording.times,
-    destroy: held.free,
+    times: () => recording.times(),
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
 }
 
-/** What no step changes, in bytes of its own. */
+/** The inputs that no step changes, in bytes of their own. */
 async function condition(
   device: Device,
   config: UNetConfig,
@@ -94,7 +84,7 @@ async function condition(
   options: ComputeOptions,
 ): Promise<UNetConditioning> {
   const batch = text.states.shape[0] as number;
-  const given = createHeld(device);
+  using given = new Scope(device);
   const values = (label: string, rows: readonly (readonly number[])[]): Tensor => {
     const shape = [rows.length, rows[0]!.length];
     return given.hold(device.tensor('step', label, shape, Float32Array.from(rows.flat())));
@@ -124,7 +114,7 @@ async function condition(
     made.added = conditioning.added !== null;
     made.guidance = conditioning.guidance !== null;
     return [...conditioning.keyValues, conditioning.added, conditioning.guidance].filter((x) => x !== null);
-  }).finally(given.free);
+  });
   const rest = results.slice(made.keyValues);
   return {
     keyValues: results.slice(0, made.keyValues),

@@ -8,7 +8,7 @@ import type { Json } from '../../../models/config-values.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
 import { freeTensors } from '../compute.ts';
-import type { Components } from '../components.ts';
+import type { ComponentAccess } from '../components.ts';
 import type { FamilyModel, RunRequest } from './family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
 import { unetPredictor } from './unet-denoiser.ts';
@@ -28,7 +28,7 @@ export interface UNetOptions {
 }
 
 export function openUNetModel(
-  components: Components,
+  components: ComponentAccess,
   { xl, zerosNegative, ...options }: UNetOptions,
 ): FamilyModel {
   const { device } = components;
@@ -63,29 +63,19 @@ export function openUNetModel(
         zeroNegative: zerosNegative && sources.negativePrompt === 'contract',
         options,
       });
+      const { guidance, guidanceRescale } = values;
+      const conditions = { text, guidance, guidanceRescale, sizeIds: sizeIds(config, text, request) };
       return {
         tokens: text.tokens,
-        use: (body) =>
-          components.use('unet', 'denoiser', page, (forward) =>
-            body((latents, output, extra, options) =>
-              unetPredictor(
-                device,
-                config,
-                forward,
-                {
-                  text,
-                  guidance: values.guidance,
-                  guidanceRescale: values.guidanceRescale,
-                  sizeIds: sizeIds(config, text, request),
-                  extra,
-                  latents,
-                  output,
-                },
-                options,
-              ),
-            ),
-          ),
-        free: () => freeTensors(device, [text.states, text.pooled]),
+        async load() {
+          const weights = await components.load('unet', 'denoiser', page, options);
+          return {
+            record: (latents, output, extra, way) =>
+              unetPredictor(device, config, weights.page, { ...conditions, extra, latents, output }, way),
+            [Symbol.dispose]: () => weights[Symbol.dispose](),
+          };
+        },
+        [Symbol.dispose]: () => freeTensors(device, [text.states, text.pooled]),
       };
     },
   };

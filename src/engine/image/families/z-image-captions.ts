@@ -11,8 +11,8 @@ import { readText } from '../../../models/text/registry.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { textStates } from '../../text/step/states.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
-import type { Components } from '../components.ts';
-import { orFree } from '../held.ts';
+import type { ComponentAccess } from '../components.ts';
+import { Scope } from '../scope.ts';
 import type { RunRequest } from './family.ts';
 
 /** Most tokens of a prompt that are read where a request does not say. */
@@ -20,7 +20,7 @@ const MOST_TOKENS = 512;
 
 /** The chat template that prompts are written into, as a user's message. Throws bad_checkpoint where there is none that can be read. */
 export async function openTemplate(
-  components: Components,
+  components: ComponentAccess,
 ): Promise<{ tokenizer: Tokenizer; template: ChatTemplate }> {
   const { folder, config } = components.get('tokenizer');
   const tokenizer = await components.tokenizer('tokenizer');
@@ -35,12 +35,12 @@ export async function openTemplate(
 }
 
 /** Throws bad_checkpoint for weights that the encoder's configuration does not ask for. */
-export function checkEncoder(components: Components): void {
+export function checkEncoder(components: ComponentAccess): void {
   const config = encoderConfig(components);
   components.check('text_encoder', (table) => encoderPage(config, table));
 }
 
-function encoderConfig(components: Components): TextDeclaration {
+function encoderConfig(components: ComponentAccess): TextDeclaration {
   const { className, config } = components.get('text_encoder');
   return readText(config, className);
 }
@@ -52,41 +52,36 @@ function encoderPage(config: TextDeclaration, table: WeightTable) {
 
 /** States of each text, [1, tokens, columns]; of a text no more than `maxSequenceLength` tokens are read. */
 export async function encodeCaptions(
-  components: Components,
+  components: ComponentAccess,
   texts: readonly string[],
   { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
 ): Promise<Tensor[]> {
   const { device } = components;
   const config = encoderConfig(components);
   const { tokenizer, template } = await openTemplate(components);
-  const one = device.tensor('step', 'one', [1], Float32Array.of(1));
-  const encoded = components.use(
-    'text_encoder',
-    'states',
-    (table) => encoderPage(config, table),
-    (forward) =>
-      orFree(device, async (held) => {
-        const states: Tensor[] = [];
-        for (const text of texts) {
-          const rendered = template.render({
-            messages: [{ role: 'user', content: text }],
-            kwargs: { enable_thinking: true },
-          });
-          const ids = tokenizer.encode(rendered, { addSpecialTokens: false });
-          const read = ids.slice(0, maxSequenceLength);
-          const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-            const made = await textStates(device, config, forward, read, way);
-            const checked = compute(device, way, (tape) => [
-              linearCombination([made.on(tape)], one.region!, notFinite),
-            ]);
-            const [states] = await checked.finally(() => freeTensors(device, [made]));
-            return states!;
-          };
-          const free = (made: Tensor): void => freeTensors(device, [made]);
-          states.push(held.hold(await finitely(device, options, 'the text encoder', encode, free)));
-        }
-        return states;
-      }),
-  );
-  return encoded.finally(() => freeTensors(device, [one]));
+  using inputs = new Scope(device);
+  const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
+  const build = (table: WeightTable) => encoderPage(config, table);
+  using encoder = await components.load('text_encoder', 'states', build, options);
+  using results = new Scope(device);
+  const captions: Tensor[] = [];
+  for (const text of texts) {
+    const rendered = template.render({
+      messages: [{ role: 'user', content: text }],
+      kwargs: { enable_thinking: true },
+    });
+    const ids = tokenizer.encode(rendered, { addSpecialTokens: false }).slice(0, maxSequenceLength);
+    const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+      using given = new Scope(device);
+      const made = given.hold(await textStates(device, config, encoder.page, ids, way));
+      const [states] = await compute(device, way, (tape) => [
+        linearCombination([made.on(tape)], one.region!, notFinite),
+      ]);
+      return states!;
+    };
+    const free = (made: Tensor): void => freeTensors(device, [made]);
+    captions.push(results.hold(await finitely(device, options, 'the text encoder', encode, free)));
+  }
+  results.move();
+  return captions;
 }

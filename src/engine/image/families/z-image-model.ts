@@ -9,9 +9,9 @@ import { zImageRotations } from '../../../models/image/z-image-rope.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { zImage, type ZImage } from '../../../models/image/z-image.ts';
 import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
-import type { Components } from '../components.ts';
-import { writeRows, type Predictor } from '../denoise.ts';
-import { orFree, type Held } from '../held.ts';
+import type { ComponentAccess } from '../components.ts';
+import { writeRows, type Predictor } from '../denoiser.ts';
+import { Scope } from '../scope.ts';
 import type { CallArguments } from '../call-arguments.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkEncoder, encodeCaptions, openTemplate } from './z-image-captions.ts';
@@ -30,7 +30,7 @@ export interface ZImageArguments extends CallArguments {
   cfgTruncation?: number;
 }
 
-export function openZImage(components: Components): FamilyModel {
+export function openZImage(components: ComponentAccess): FamilyModel {
   const { device } = components;
   const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => zImage(config, table);
@@ -52,23 +52,22 @@ export function openZImage(components: Components): FamilyModel {
       const captions = await encodeCaptions(components, texts, request);
       return {
         tokens: captions[0]!.shape[1] as number,
-        use: (body) =>
-          components.use('transformer', 'denoiser', page, (forward) =>
-            body((latents, output, _, options) =>
-              zImagePredictor({
-                ...{ components, config, page: forward, captions },
-                ...{ request, latents, output, options },
-              }),
-            ),
-          ),
-        free: () => freeTensors(device, captions),
+        async load() {
+          const weights = await components.load('transformer', 'denoiser', page, request.options);
+          const given = { components, config, page: weights.page, captions, request };
+          return {
+            record: (latents, output, _, options) => zImagePredictor({ ...given, latents, output, options }),
+            [Symbol.dispose]: () => weights[Symbol.dispose](),
+          };
+        },
+        [Symbol.dispose]: () => freeTensors(device, captions),
       };
     },
   };
 }
 
 interface PredictorRequest {
-  components: Components;
+  components: ComponentAccess;
   config: ZImageConfig;
   page: ZImage;
   captions: readonly Tensor[];
@@ -79,21 +78,17 @@ interface PredictorRequest {
 }
 
 /** Each caption has a pass of its own: they differ in length. */
-function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
-  return orFree(given.components.device, (held) => record(given, held));
-}
-
-async function record(given: PredictorRequest, held: Held): Promise<Predictor> {
+async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
   const { components, config, page, captions, request, latents, output, options } = given;
   const { device } = components;
+  using scope = new Scope(device);
   const { guidance } = request.values;
   const { cfgNormalization = 0, cfgTruncation = 1 }: ZImageArguments = request.call;
   const sides: Side[] = [];
-  for (const caption of captions) sides.push(await prepareSide(given, caption, held));
-  const scalars = createScalars(device, 'scalars of a step', 2);
-  held.later(scalars.free);
-  const flag = held.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-  const time = held.hold(allocateTensor(device, 'time step', [1, 1]));
+  for (const caption of captions) sides.push(await prepareSide(given, caption, scope));
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
+  const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+  const time = scope.hold(allocateTensor(device, 'time step', [1, 1]));
   const recording = await recordTape(
     device,
     options,
@@ -113,7 +108,8 @@ async function record(given: PredictorRequest, held: Held): Promise<Predictor> {
     },
     [output],
   );
-  held.later(recording.destroy);
+  scope.use(recording);
+  const owner = scope.move();
   return {
     run({ timestep }) {
       const share = 1 - timestep / TRAINED_STEPS;
@@ -122,8 +118,8 @@ async function record(given: PredictorRequest, held: Held): Promise<Predictor> {
       writeRows(device, time, Float32Array.of(share * config.timeScale));
       recording.run();
     },
-    times: recording.times,
-    destroy: held.free,
+    times: () => recording.times(),
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
 }
 
@@ -137,20 +133,20 @@ interface Side {
 async function prepareSide(
   { components, config, page, latents, options }: PredictorRequest,
   states: Tensor,
-  held: Held,
+  scope: Scope,
 ): Promise<Side> {
   const { device } = components;
   const [, height, width] = latents.shape as number[];
   const tokens = states.shape[1] as number;
   const turns = zImageRotations(config, tokens, height! / PATCH, width! / PATCH);
   const table = (label: string, values: Float32Array): Tensor =>
-    held.hold(device.tensor('step', label, [values.length / config.dims, config.dims], values));
+    scope.hold(device.tensor('step', label, [values.length / config.dims, config.dims], values));
   const rotations = table('rotations of a caption', turns.caption);
   const [caption] = await compute(device, options, (tape) => [
     page.condition(states.on(tape), rotations.on(tape)),
   ]);
   return {
-    caption: held.hold(caption!),
+    caption: scope.hold(caption!),
     image: table('rotations of an image', turns.image),
     joint: table('rotations of both', turns.joint),
   };

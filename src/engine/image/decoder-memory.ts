@@ -1,5 +1,5 @@
-// Whether there is room to decode an image, told before it is drawn: the decoder is recorded and not run. Where the whole
-// image finds none, strips take less and give the same bytes.
+// The memory that decoding an image takes, known before it is drawn: the decoder is recorded and not run. Where the whole image has no
+// room, strips take less and give the same bytes.
 
 import { EngineError } from '../../files/error.ts';
 import { bytesText } from '../../files/bytes-text.ts';
@@ -9,32 +9,31 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { toPixels } from '../../kernels/to-pixels.ts';
 import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { allocateTensor, type ComputeOptions } from './compute.ts';
-import type { Drawing } from './draw.ts';
-import { createHeld } from './held.ts';
+import type { Drawing } from './drawing.ts';
 import { shapeOfLatents } from './latent-shape.ts';
+import { Scope } from './scope.ts';
 import type { Autoencoder } from './autoencoder.ts';
 
 /** Rows of pixels that an autoencoder in strips takes at a time. */
 const STRIPS: Tiling = { stripRows: 32 };
 
-/** Label of latents that stand in for those to come. */
-export const FORESEEN = 'foreseen latents';
+/** Label of the latents that the memory check records the decoder on. */
+export const STAND_IN_LATENTS = 'stand-in latents';
 
 type Decoding = Pick<Drawing, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
 
-/** How to decode, as far as it can be told before the image is drawn; `out_of_memory` where there is room for no way. */
-export function foreseeTiling(decoding: Decoding): Promise<Tiling> {
+/** How to decode, as far as it is known before the image is drawn; throws out_of_memory where neither way has room. */
+export async function plannedTiling(decoding: Decoding): Promise<Tiling> {
   const { components, autoencoder, options, resolved } = decoding;
   // Nothing is computed then.
-  if (options.compileOnly) return Promise.resolve(resolved.request.tiling ? STRIPS : {});
-  return components.foresee(autoencoder.component, 'decoder', autoencoder.decoder, (decoder) =>
-    tilingOf(decoding, decoder),
-  );
+  if (options.compileOnly) return resolved.request.tiling ? STRIPS : {};
+  using decoder = await components.loadEmpty(autoencoder.component, 'decoder', autoencoder.decoder);
+  return await tilingFor(decoding, decoder.page);
 }
 
-/** The same of a decoder on the device, when all is there that stays beside it. Nothing may hold a place in the arena. */
-export async function tilingOf(
-  { components: { device }, autoencoder, latents: shapes, resolved, options }: Decoding,
+/** How to decode with a decoder on the device, beside everything else that is there. Nothing may hold a place in the arena. */
+export async function tilingFor(
+  { components: { device }, autoencoder, latents: shape, resolved, options }: Decoding,
   decoder: ReturnType<Autoencoder['decoder']>,
 ): Promise<Tiling> {
   const { tiling = false } = resolved.request;
@@ -42,33 +41,30 @@ export async function tilingOf(
   // Nothing is computed then.
   if (options.compileOnly) return asked;
   const { width, height } = resolved.event.values;
-  const shape = shapeOfLatents(shapes, { width, height });
-  const held = createHeld(device);
-  try {
-    const latents = held.hold(allocateTensor(device, FORESEEN, shape));
-    const notFinite = held.hold(allocateTensor(device, 'finite check', [1]));
-    const room = (strips: Tiling): Promise<Room> =>
-      roomFor(device, options, (tape) =>
-        tape.keep(toPixels(decoder(latents.on(tape), strips), notFinite.region!)),
-      );
-    const first = await room(asked);
-    if (first.fits) return asked;
-    const least = autoencoder.tiles && !tiling ? await room(STRIPS) : first;
-    if (!least.fits) throw refusal(device, { width, height }, least);
-    return STRIPS;
-  } finally {
-    held.free();
-  }
+  using scope = new Scope(device);
+  const latents = scope.hold(
+    allocateTensor(device, STAND_IN_LATENTS, shapeOfLatents(shape, { width, height })),
+  );
+  const notFinite = scope.hold(allocateTensor(device, 'finite check', [1]));
+  const room = (strips: Tiling): Promise<Room> =>
+    roomFor(device, options, (tape) =>
+      tape.keep(toPixels(decoder(latents.on(tape), strips), notFinite.region!)),
+    );
+  const first = await room(asked);
+  if (first.fits) return asked;
+  const least = autoencoder.tiles && !tiling ? await room(STRIPS) : first;
+  if (!least.fits) throw refusal(device, { width, height }, least);
+  return STRIPS;
 }
 
 interface Room {
   fits: boolean;
-  /** All that is on the device then, and the largest piece of what is computed. */
+  /** Bytes on the device while it decodes, and those of the largest buffer. */
   bytes: number;
   largest: number;
 }
 
-/** Of a tape that is recorded and thrown away. */
+/** The room for a tape, which is recorded and thrown away. */
 async function roomFor(
   device: Device,
   { plain }: ComputeOptions,

@@ -1,0 +1,27 @@
+// Everything that the stages of one request need: the opened model, the plan, the resolved values and the listener.
+
+import type { Autoencoder } from './autoencoder.ts';
+import type { ComputeOptions } from './compute.ts';
+import type { Components } from './components.ts';
+import type { FamilyModel } from './families/family.ts';
+import type { GivenImages } from './given-images.ts';
+import type { ImageEvent, StageName } from './image-model.ts';
+import type { ColourMap } from './latent-colours.ts';
+import type { LatentShape } from './latent-shape.ts';
+import type { Resolved } from './resolve.ts';
+import type { Plan } from './schedules/schedule.ts';
+
+export interface Drawing extends GivenImages {
+  components: Components;
+  runner: FamilyModel;
+  latents: LatentShape;
+  autoencoder: Autoencoder;
+  /** Map from latents to colours for previews; without one the decoder shows them, where it stays on the device. */
+  colours?: ColourMap | null;
+  plan: Plan;
+  resolved: Resolved;
+  signal: AbortSignal | undefined;
+  options: ComputeOptions;
+  emit(event: ImageEvent): void;
+  onStage?(name: StageName): void;
+}

@@ -1,0 +1,70 @@
+// The image that a run starts from, encoded, and what inpainting needs of it and of the mask.
+
+import type { Device } from '../../gpu/device.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
+import { linearCombination } from '../../kernels/linear-combination.ts';
+import { scaleRows } from '../../kernels/scale-rows.ts';
+import type { Tiling } from '../../models/image/autoencoder-kl.ts';
+import { uploadImage } from './autoencoder.ts';
+import { compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
+import type { Drawing } from './drawing.ts';
+import type { Pixels } from './image-model.ts';
+import { Scope } from './scope.ts';
+
+/** Images that a run starts from, as the encoder left them; they serve all samples. */
+export interface Encoded extends Disposable {
+  image: Tensor;
+  /** Inpainting; null without a mask. */
+  mask: {
+    /** 1 where a latent is drawn anew, [1, height, width, 1]. */
+    latents: Tensor;
+    /** The encoded image without the masked part, for UNets made for it. */
+    masked: Tensor | null;
+  } | null;
+}
+
+/** The encoder's weights are on the device until it returns. */
+export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tiling): Promise<Encoded> {
+  const { components, autoencoder, latents, options, runner, mask } = drawing;
+  const { device } = components;
+  using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
+  using inputs = new Scope(device);
+  const upload = uploadImage(device, image);
+  inputs.hold(upload.bytes);
+  const kept = mask && runner.fillsMasks ? inputs.hold(keptPixels(device, mask)) : null;
+  const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
+  const encode = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
+    compute(device, way, (tape) => {
+      const x = upload.on(tape);
+      const images = kept ? [x, scaleRows(x, kept.region!)] : [x];
+      return images.map((given) => linearCombination([encoder.page(given, tiling)], one.region!, notFinite));
+    });
+  const free = (tensors: Tensor[]): void => freeTensors(device, tensors);
+  using results = new Scope(device);
+  const [first, masked = null] = (await finitely(device, options, 'the encoder', encode, free)).map((made) =>
+    results.hold(made),
+  );
+  const regions = mask && { latents: results.hold(maskLatents(device, latents.factor, mask)), masked };
+  const owner = results.move();
+  return { image: first!, mask: regions, [Symbol.dispose]: () => owner[Symbol.dispose]() };
+}
+
+const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;
+
+/** 0 for each pixel that is drawn anew: an image times it has the middle of the range there. */
+function keptPixels(device: Device, mask: Pixels): Tensor {
+  const values = Float32Array.from({ length: mask.width * mask.height }, (_, i) =>
+    Number(!isMasked(mask, i)),
+  );
+  return device.tensor('step', 'kept pixels', [values.length], values);
+}
+
+/** 1 where a latent is drawn anew, by the mask at the first pixel of the latent; [1, height, width, 1]. */
+function maskLatents(device: Device, factor: number, mask: Pixels): Tensor {
+  const [height, width] = [mask.height / factor, mask.width / factor];
+  const values = Float32Array.from({ length: height * width }, (_, i) => {
+    const [y, x] = [Math.floor(i / width), i % width];
+    return Number(isMasked(mask, y * factor * mask.width + x * factor));
+  });
+  return device.tensor('step', 'mask', [1, height, width, 1], values);
+}

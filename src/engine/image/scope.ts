@@ -1,0 +1,38 @@
+// What a computation holds on the device. A scope is declared by `using`: it gives everything back when its block ends, whether or not
+// the computation fails, unless it was moved to an owner.
+
+import type { Device } from '../../gpu/device.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
+import { freeTensors } from './compute.ts';
+
+export class Scope implements Disposable {
+  private readonly device: Device;
+  private releases: (() => void)[] = [];
+
+  constructor(device: Device) {
+    this.device = device;
+  }
+
+  /** Takes over a tensor with bytes of its own. */
+  hold<T extends Tensor>(tensor: T): T {
+    this.releases.push(() => freeTensors(this.device, [tensor]));
+    return tensor;
+  }
+
+  /** Takes over anything else that is disposable. */
+  use<T extends Disposable>(resource: T): T {
+    this.releases.push(() => resource[Symbol.dispose]());
+    return resource;
+  }
+
+  /** Moves everything held so far to another scope, for the owner of a result that needs it. */
+  move(): Scope {
+    const moved = new Scope(this.device);
+    moved.releases = this.releases.splice(0);
+    return moved;
+  }
+
+  [Symbol.dispose](): void {
+    for (const release of this.releases.splice(0)) release();
+  }
+}

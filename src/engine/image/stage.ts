@@ -1,0 +1,39 @@
+// One stage of a request, declared by `using`: it starts when it is entered, and when its block ends its event tells the time that it
+// took and the most bytes that were on the device. Resources declared after it leave the device before it ends.
+
+import { EngineError } from '../../files/error.ts';
+import type { Drawing } from './drawing.ts';
+import type { StageName } from './image-model.ts';
+
+export class Stage implements Disposable {
+  private readonly drawing: Drawing;
+  private readonly name: StageName;
+  private readonly startedAt: number;
+
+  /** Throws cancelled where the request is no longer wanted. */
+  constructor(drawing: Drawing, name: StageName) {
+    assertWanted(drawing.signal);
+    this.drawing = drawing;
+    this.name = name;
+    drawing.onStage?.(name);
+    this.startedAt = this.now();
+    drawing.components.device.takePeak();
+  }
+
+  /** Milliseconds without those that profiling took. */
+  private now(): number {
+    return performance.now() - (this.drawing.options.profiler?.spent ?? 0);
+  }
+
+  [Symbol.dispose](): void {
+    const { components, emit } = this.drawing;
+    const { device } = components;
+    const milliseconds = this.now() - this.startedAt;
+    emit({ type: 'stage', name: this.name, milliseconds, peakBytes: device.takePeak() });
+    device.arena.clear();
+  }
+}
+
+export function assertWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+}

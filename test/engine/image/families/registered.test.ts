@@ -1,0 +1,112 @@
+// An image family that only the tests declare opens and draws through the public image model, and nothing else has to know it.
+
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import {
+  openImageModel,
+  type ImageEvent,
+  type ImageModel,
+  type ImageRequest,
+} from '../../../../src/index.ts';
+import { registerImageFamily } from '../../../../src/engine/image/families/registry.ts';
+import { pebble, writePebble } from './pebble.ts';
+
+/** Cold shader caches on a busy machine. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const { root, model: folder } = writePebble('pebble-small');
+let unregister: () => void;
+let model: ImageModel;
+beforeAll(async () => {
+  unregister = registerImageFamily(pebble);
+  model = await openImageModel({ model: folder, inline: true });
+});
+afterAll(async () => {
+  await model.close();
+  unregister();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function draw(
+  request: Partial<ImageRequest> = {},
+): Promise<{ events: ImageEvent[]; data: Uint8Array }> {
+  const events: ImageEvent[] = [];
+  for await (const event of model.generate({ prompt: 'a round stone', seed: 5, ...request }))
+    events.push(event);
+  const image = events.find((event) => event.type === 'image')!.image;
+  return { events, data: image.data };
+}
+
+it('is known by its own names and defaults', async () => {
+  expect(model.info).toMatchObject({
+    pipeline: 'PebblePipeline',
+    denoiser: 'PebbleStone2DModel',
+    sizeMultiple: 8,
+    defaults: { width: 32, height: 32, steps: 3, guidance: 0 },
+  });
+  expect((await model.resolve({ prompt: 'x', seed: 1 })).sources.steps).toBe('model');
+});
+
+it('draws: each word, the seed and its own call arguments change the image, and nothing else does', async () => {
+  const { events, data } = await draw();
+  expect(events.filter(({ type }) => type === 'note')).toEqual([]);
+  const stages = events.flatMap((event) => (event.type === 'stage' ? [event.name] : []));
+  expect(stages).toEqual(['text-encoding', 'denoising', 'decoding']);
+  expect(events.find(({ type }) => type === 'tokens')).toEqual({
+    type: 'tokens',
+    text: 3,
+    image: 0,
+    each: 16,
+  });
+  expect(events.filter(({ type }) => type === 'step')).toHaveLength(3);
+  expect(new Set(data).size).toBeGreaterThan(8);
+  expect((await draw()).data).toEqual(data);
+  for (const other of [
+    { prompt: 'a round shell' },
+    { seed: 6 },
+    { kwargs: { flavour: 'salt' } },
+    { kwargs: { haste: 3 } },
+  ])
+    expect((await draw(other)).data, JSON.stringify(other)).not.toEqual(data);
+});
+
+it('starts from an image, by its rule for steps, and fills a mask', async () => {
+  const grey = (level: number) => ({ width: 32, height: 32, data: new Uint8Array(3 * 32 * 32).fill(level) });
+  const begun = await draw({ image: grey(200), strength: 0.5 });
+  // A part of a step counts as one: two of three.
+  expect(begun.events.filter(({ type }) => type === 'step')).toHaveLength(2);
+  expect((await draw({ image: grey(20), strength: 0.5 })).data).not.toEqual(begun.data);
+  expect((await draw({ image: grey(200), mask: grey(255) })).data).not.toEqual(begun.data);
+});
+
+it('refuses by its declaration', async () => {
+  const refused = (request: Partial<ImageRequest>) => model.resolve({ prompt: 'x', seed: 1, ...request });
+  await expect(refused({ kwargs: { clip_skip: 1 } })).rejects.toMatchObject({
+    param: 'kwargs',
+    message: expect.stringMatching(
+      /^PebblePipeline has no call argument clip_skip; it takes .*flavour, haste/,
+    ),
+  });
+  await expect(refused({ flowShift: 3 })).rejects.toThrow('flowShift is not for pebble');
+  await expect(refused({ width: 36 })).rejects.toThrow('36, which is no multiple of 8');
+});
+
+it('has defaults by a word in its name', async () => {
+  const swift = await openImageModel({ model: folder, inline: true, modelId: 'someone/pebble-swift' });
+  expect((await swift.resolve({ prompt: 'x', seed: 1 })).reasons).toMatchObject({
+    steps: '"pebble-swift" in its name',
+  });
+  await swift.close();
+});
+
+it('is refused where it is not registered', async () => {
+  unregister();
+  try {
+    await expect(openImageModel({ model: folder, inline: true })).rejects.toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('is a PebblePipeline, which is not built in'),
+    });
+  } finally {
+    unregister = registerImageFamily(pebble);
+  }
+});
