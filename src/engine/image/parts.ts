@@ -16,7 +16,7 @@ import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
 import type { LatentShape } from './latent-shape.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import type { Autoencoder } from './autoencoder.ts';
-import { createPlanner, type Planner } from './plan.ts';
+import { Planner } from './plan.ts';
 import type { ModelDefaults, ResolveContext } from './resolve.ts';
 
 /** Latents along a side where neither the checkpoint nor its family states a size. */
@@ -106,7 +106,7 @@ async function partsOf(
   const latents = { ...family.latents, channels: runner.latentChannels, factor: autoencoder.factor };
   const scheduler = components.get('scheduler');
   const schedule = { ...scheduler.config, _class_name: scheduler.className };
-  const planner = createPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
+  const planner = new Planner(set.correctScheduler?.(schedule, task) ?? schedule, {
     sigmas: family.sigmas,
     strength: set.strength,
     latents,
@@ -134,8 +134,8 @@ async function partsOf(
     defaults,
     backend: plain ? 'generic' : 'svc',
     schedulers: planner.names,
-    schedulerOf: planner.nameOf,
-    stepsOf: planner.stepsOf,
+    schedulerOf: (name) => planner.nameOf(name),
+    stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
     needsMask: runner.fillsMasks,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),

@@ -11,21 +11,6 @@ import type { Resolved } from './resolve.ts';
 import type { ImageFamily, StrengthRule } from './families/family.ts';
 import { latentTokens, type LatentShape } from './latent-shape.ts';
 
-export interface Planner {
-  /** What `scheduler` takes; the first is the checkpoint's own. */
-  names: string[];
-  /** What one that is given is called here; throws for those that this checkpoint does not take. */
-  nameOf(scheduler: string): string;
-  /** Steps that call arguments list for a schedule; undefined: they list none. */
-  stepsOf(call: CallArguments, scheduler: string): number | undefined;
-  /** What a schedule that was chosen leaves out of what the checkpoint says of its model; null: nothing. */
-  leavesOut(scheduler: string): string | null;
-  /** A note that names the settings of scheduler_config.json which no schedule has; null: there are none. */
-  unknownSettings: string | null;
-  /** Throws bad_request or unsupported, before anything is computed. */
-  plan(resolved: Resolved): Plan;
-}
-
 interface PlannerOptions {
   /** The family's sigmas; null: the schedule makes its own, and no size shifts it. */
   sigmas: ImageFamily['sigmas'];
@@ -35,78 +20,105 @@ interface PlannerOptions {
   path: string;
 }
 
-/** `config`: scheduler_config.json. */
-export function createPlanner(
-  config: Readonly<Record<string, unknown>>,
-  { sigmas: familySigmas, strength, latents, path }: PlannerOptions,
-): Planner {
-  const own = String(config['_class_name']);
-  const open = (name: string, sets: object = {}): Schedule => {
+export class Planner {
+  /** Names that `scheduler` takes; the first is the checkpoint's own. */
+  readonly names: string[];
+  /** A note that names the settings of scheduler_config.json which no schedule has; null: there are none. */
+  readonly unknownSettings: string | null;
+  private readonly own: string;
+  private readonly config: Readonly<Record<string, unknown>>;
+  private readonly options: PlannerOptions;
+
+  /** `config`: scheduler_config.json. */
+  constructor(config: Readonly<Record<string, unknown>>, options: PlannerOptions) {
+    this.config = config;
+    this.options = options;
+    this.own = String(config['_class_name']);
+    this.names = [...new Set([this.own, ...scheduleNames(scheduleFamily(config))])];
+    const unknown = unknownSettings(config).join(', ');
+    const file = `${options.path}/scheduler_config.json`;
+    this.unknownSettings =
+      unknown === '' ? null : `${file} has ${unknown}, which no schedule has: it changes nothing`;
+  }
+
+  /** The name under which a given scheduler runs; throws for those that this checkpoint does not take. */
+  nameOf(scheduler: string): string {
+    return scheduler === this.own ? scheduler : scheduleName(scheduler, this.config);
+  }
+
+  /** Steps that call arguments list for a schedule; undefined: they list none. */
+  stepsOf({ timesteps, sigmas }: CallArguments, scheduler: string): number | undefined {
+    return timesteps?.length ?? (sigmas && sigmas.length - Number(this.open(scheduler).sigmasEnd));
+  }
+
+  /** A note on the settings of the model that a chosen schedule does not know; null: it knows all. */
+  leavesOut(scheduler: string): string | null {
+    const left = scheduler === this.own ? [] : this.open(scheduler).leavesOut;
+    if (left.length === 0) return null;
+    const all = scheduleNames(scheduleFamily(this.config)).filter(
+      (name) => /^[a-z]/.test(name) && !name.endsWith('-karras'),
+    );
+    const others = all.filter((name) => this.tryOpen(name)?.leavesOut.length === 0);
+    const remedy = others.length === 0 ? '' : `; ${others.join(', ')} heed what it says`;
+    return `scheduler ${scheduler} does not know ${left.join(', ')} of this model's scheduler_config.json, and draws without it${remedy}`;
+  }
+
+  /** Throws bad_request or unsupported, before anything is computed. */
+  plan({ event: { values }, request: { flowShift: shift }, call }: Resolved): Plan {
+    // The flow-matching classes and the solvers name the shift differently.
+    const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
+    const schedule = this.open(values.scheduler, shift === undefined ? {} : shifted);
+    const request = this.requestOf(schedule, values, call);
+    const { denoisingStart, denoisingEnd } = call;
+    const begins =
+      denoisingStart === undefined
+        ? beginning(values, schedule, request, this.options.strength)
+        : { first: stepsBefore(denoisingStart, schedule, request) };
+    const made = schedule.plan({ ...request, ...begins });
+    // Latents that are denoised in part get no more noise.
+    const plan = denoisingStart === undefined ? made : { ...made, fromImage: CLEAN };
+    return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
+  }
+
+  private requestOf(
+    { takes }: Schedule,
+    values: Resolved['event']['values'],
+    { originalSteps, timesteps, ...call }: CallArguments,
+  ): PlanRequest {
+    const { sigmas: familySigmas, latents } = this.options;
+    const { steps } = values;
+    // diffusers' pipelines pass their own default to the schedule, so that TCD's is not used.
+    const eta = call.eta ?? (takes.includes('eta') ? 0 : undefined);
+    const sigmas = call.sigmas ?? (takes.includes('sigmas') ? familySigmas?.(steps) : undefined);
+    return {
+      steps,
+      ...(timesteps ? { timesteps } : {}),
+      ...(sigmas ? { sigmas } : {}),
+      ...(eta === undefined ? {} : { eta }),
+      ...(originalSteps === undefined ? {} : { origin: originalSteps }),
+      ...(familySigmas ? { imageTokens: latentTokens(latents, values) } : {}),
+    };
+  }
+
+  private open(name: string, sets: object = {}): Schedule {
     try {
-      return chooseSchedule(name === own ? null : name, { ...config, ...sets });
+      return chooseSchedule(name === this.own ? null : name, { ...this.config, ...sets });
     } catch (error) {
-      throw error instanceof EngineError ? inFile(error, name === own, path) : error;
+      throw error instanceof EngineError ? inFile(error, name === this.own, this.options.path) : error;
     }
-  };
-  /** null: it refuses what the model's settings say. */
-  const opens = (name: string): Schedule | null => {
+  }
+
+  /** null: the schedule refuses the model's settings. */
+  private tryOpen(name: string): Schedule | null {
     try {
-      return open(name);
+      return this.open(name);
     } catch {
       return null;
     }
-  };
-  const unknown = unknownSettings(config).join(', ');
-  return {
-    unknownSettings:
-      unknown === ''
-        ? null
-        : `${path}/scheduler_config.json has ${unknown}, which no schedule has: it changes nothing`,
-    names: [...new Set([own, ...scheduleNames(scheduleFamily(config))])],
-    nameOf: (scheduler) => (scheduler === own ? own : scheduleName(scheduler, config)),
-    stepsOf: ({ timesteps, sigmas }, scheduler) =>
-      timesteps?.length ?? (sigmas && sigmas.length - Number(open(scheduler).sigmasEnd)),
-    leavesOut(scheduler) {
-      const left = scheduler === own ? [] : open(scheduler).leavesOut;
-      if (left.length === 0) return null;
-      const all = scheduleNames(scheduleFamily(config)).filter(
-        (name) => /^[a-z]/.test(name) && !name.endsWith('-karras'),
-      );
-      const others = all.filter((name) => opens(name)?.leavesOut.length === 0);
-      const remedy = others.length === 0 ? '' : `; ${others.join(', ')} heed what it says`;
-      return `scheduler ${scheduler} does not know ${left.join(', ')} of this model's scheduler_config.json, and draws without it${remedy}`;
-    },
-    plan({ event: { values }, request: { flowShift: shift }, call }) {
-      const { steps } = values;
-      // The flow-matching classes and the solvers name it differently.
-      const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
-      const schedule = open(values.scheduler, shift === undefined ? {} : shifted);
-      const { originalSteps, timesteps } = call;
-      // diffusers' pipelines hand their own default to the schedule, so that TCD's is not asked.
-      const eta = call.eta ?? (schedule.takes.includes('eta') ? 0 : undefined);
-      const sigmas = call.sigmas ?? (schedule.takes.includes('sigmas') ? familySigmas?.(steps) : undefined);
-      const request: PlanRequest = {
-        steps,
-        ...(timesteps ? { timesteps } : {}),
-        ...(sigmas ? { sigmas } : {}),
-        ...(eta === undefined ? {} : { eta }),
-        ...(originalSteps === undefined ? {} : { origin: originalSteps }),
-        ...(familySigmas ? { imageTokens: latentTokens(latents, values) } : {}),
-      };
-      const { denoisingStart, denoisingEnd } = call;
-      const begins =
-        denoisingStart === undefined
-          ? beginning(values, schedule, request, strength)
-          : { first: stepsBefore(denoisingStart, schedule, request) };
-      const made = schedule.plan({ ...request, ...begins });
-      // What is denoised in part gets no more noise.
-      const plan = denoisingStart === undefined ? made : { ...made, fromImage: CLEAN };
-      return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
-    },
-  };
+  }
 }
 
-/** What the checkpoint's file is to blame for, by its path; what was asked for as it is. */
+/** An error about the checkpoint's file, with its path; any other as it is. */
 function inFile(error: EngineError, isOwn: boolean, path: string): EngineError {
   const { code, message, param, cause } = error;
   const [file, place] = ['scheduler_config.json', `${path}/scheduler_config.json`];

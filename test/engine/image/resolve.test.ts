@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import { checkSecondNegative } from '../../../src/engine/image/families/unet-model.ts';
-import { createPlanner } from '../../../src/engine/image/plan.ts';
+import { Planner } from '../../../src/engine/image/plan.ts';
 import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { resolveRequest, type Resolved } from '../../../src/engine/image/resolve.ts';
 
@@ -17,7 +17,7 @@ function resolved(
 ): Resolved {
   const pipeline = pipelineEntry(className);
   const isXL = className.startsWith('StableDiffusionXL');
-  const planner = createPlanner(
+  const planner = new Planner(
     { _class_name: 'EulerDiscreteScheduler' },
     {
       sigmas: null,
@@ -38,8 +38,8 @@ function resolved(
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',
       schedulers: ['EulerDiscreteScheduler'],
-      schedulerOf: planner.nameOf,
-      stepsOf: planner.stepsOf,
+      schedulerOf: (name) => planner.nameOf(name),
+      stepsOf: (call, name) => planner.stepsOf(call, name),
       mostClipSkip: 2,
       needsMask: false,
       checkRequest: (request) => checkSecondNegative(request, isXL),

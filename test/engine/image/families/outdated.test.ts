@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
 import { sampleSizeOf } from '../../../../src/engine/image/families/outdated.ts';
-import { createPlanner } from '../../../../src/engine/image/plan.ts';
+import { Planner } from '../../../../src/engine/image/plan.ts';
 import type { Resolved } from '../../../../src/engine/image/resolve.ts';
 import type { Plan } from '../../../../src/engine/image/schedules/schedule.ts';
 import { changed, open, REQUEST } from '../open-model.ts';
@@ -15,7 +15,7 @@ function planOf(schedulerClass: string, config: object, pipeline: string): Plan 
   const latents = { ...family.latents, channels: 4, factor: 8 };
   const options = { sigmas: family.sigmas, strength: set.strength, latents, path: '' };
   const json = { ...config, _class_name: schedulerClass };
-  const planner = createPlanner(set.correctScheduler?.(json, task) ?? json, options);
+  const planner = new Planner(set.correctScheduler?.(json, task) ?? json, options);
   const values = { scheduler: planner.names[0], steps: 4, strength: null, width: 64, height: 64 };
   return planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
 }
