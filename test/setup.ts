@@ -1,6 +1,7 @@
 // Before every test file: nothing of the user's own settings reaches a test, except the driver that SVC_VULKAN_DRIVER names; waiting
 // for the device leaves its core to the device; and fresh memory holds no zeros, as on GPUs, where it is what others left there.
 
+import { expect } from 'vitest';
 import { Device } from '../src/gpu/device.ts';
 import { throttlePolling } from '../src/gpu/polling.ts';
 
@@ -8,6 +9,9 @@ for (const name of Object.keys(process.env)) {
   const ours = name.startsWith('SVC_') && name !== 'SVC_VULKAN_DRIVER';
   if (ours || name.startsWith('HF_')) delete process.env[name];
 }
+
+/** Tests of kernels compile hundreds of pipelines and run each a few times: llvmpipe compiles them in half the time without LLVM's optimizations. */
+if (expect.getState().testPath?.includes('/test/kernels/')) process.env['GALLIVM_PERF'] ??= 'nopt';
 
 throttlePolling();
 
