@@ -24,6 +24,7 @@ it('is these names and no more', () => {
     'openImageModel',
     'openTextModel',
     'PIPELINE_CLASSES',
+    'planModel',
     'probeAdapter',
     'REASONING_FORMATS',
     'removeModel',

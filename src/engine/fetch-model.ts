@@ -1,12 +1,12 @@
-// A model's folder, with what is heard of its download as events of opening.
+// Finds or downloads the folder of a model, and reports the download as events of opening.
 
 import type { Folder } from '../files/source.ts';
 import type { Platform } from './platform.ts';
 import type { OpenEvent } from './session/open-event.ts';
 
 /**
- * The folder of a model, which is downloaded where it is an id of the hub, or of a pipeline's `component` alone; `signal` ends the download. `inspect` sees the folder with the
- * names of all its files before the weights are fetched.
+ * Gives the folder of a model, which is downloaded where `model` is an id of the hub: all of it, or only one `component` of a pipeline.
+ * `signal` ends the download. `inspect` gets the folder with the names of all its files before the weights are downloaded.
  */
 export async function fetchModel(
   platform: Platform,

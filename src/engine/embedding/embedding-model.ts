@@ -1,4 +1,4 @@
-// What an embedding model offers to the rooms above: texts in, vectors out. Plain data, so that it crosses a worker boundary as it is.
+// The interface of an embedding model: texts in, vectors out. All of it is plain data that can be sent to another thread.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Quantization } from '../session/open-event.ts';
@@ -18,9 +18,9 @@ export interface EmbeddingRequest {
 }
 
 export type EmbeddingEvent =
-  /** Everything is tokenized; tokens of each input. */
+  /** All inputs are tokenized; `tokens`: the number of tokens of each. */
   | { type: 'accepted'; tokens: number[] }
-  /** In any order. */
+  /** The vector of one input; vectors come in any order. */
   | { type: 'embedding'; index: number; values: Float32Array };
 
 export interface EmbeddingModelInfo {
@@ -31,13 +31,13 @@ export interface EmbeddingModelInfo {
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
   vocabSize: number;
-  /** Values of a vector. */
+  /** Number of values of a vector. */
   dimensions: number;
-  /** Which states stand for a text. */
+  /** The states that a text's vector is made of. */
   pooling: 'cls' | 'mean' | 'last';
   /** Vectors have length one. */
   normalized: boolean;
-  /** Tokens of one text. */
+  /** Most tokens of one text. */
   contextLength: number;
   maxQueuedRequests: number;
   memory: { budget: number; weights: number; kv: number; arena: number };
@@ -47,9 +47,9 @@ export interface EmbeddingModelInfo {
 export interface EmbeddingMetrics {
   /** Texts that wait or are computed. */
   waiting: number;
-  /** Texts done. */
+  /** Texts whose vectors were computed. */
   texts: number;
-  /** Their tokens. */
+  /** Tokens of those texts. */
   promptTokens: number;
   /** Passes over a batch. */
   steps: number;
@@ -60,19 +60,19 @@ export interface EmbeddingModel {
   readonly info: EmbeddingModelInfo;
   /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
   readonly ended: Promise<Error>;
-  /** It is not on the device: the next request opens it again (`sleepAfter`). */
+  /** Whether the model is closed until the next request opens it again (`sleepAfter`). */
   readonly asleep: boolean;
   /** Ends with `cancelled` when `signal` aborts. Throws EngineError. */
   generate(
     request: EmbeddingRequest,
     options?: { signal?: AbortSignal },
   ): AsyncGenerator<EmbeddingEvent, void, void>;
-  /** With the tokens that the model puts around a text, unless told otherwise. */
+  /** Token ids of a text, by default with those that the tokenizer puts around it. */
   tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;
-  /** With special tokens, unless told otherwise. */
+  /** The text of token ids, by default with special tokens. */
   detokenize(ids: number[], options?: { skipSpecialTokens?: boolean }): Promise<string>;
   metrics(): Promise<EmbeddingMetrics>;
   close(): Promise<void>;
-  /** The same as close: `await using` ends with it. */
+  /** Closes the model at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>;
 }

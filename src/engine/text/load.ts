@@ -1,4 +1,4 @@
-// A checkpoint onto a device, as the options of a model have it: quantised, with its pages, every kernel compiled.
+// Loads a checkpoint onto a device by the options of a model: quantized weights, KV pages, compiled kernels.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
