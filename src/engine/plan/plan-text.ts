@@ -9,6 +9,7 @@ import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { DEFAULTS } from '../../options/limits.ts';
+import { contextWithin } from '../text/cache/page-window.ts';
 import { LEAST_PAGES, pageBytes, pagesWithin, usefulPages } from '../text/cache/kv-pages.ts';
 import { runnerSizes } from '../text/load.ts';
 import { openRunner } from '../text/step/open-runner.ts';
@@ -75,7 +76,7 @@ export async function planText(
       pagesWithin(options.memoryBudget - weights - scratch, declaration.layers, format(quantization)),
     );
     const opens = pages >= LEAST_PAGES;
-    const tokens = opens ? Math.min(contextLength, pages * PAGE_TOKENS) : 0;
+    const tokens = opens ? Math.min(contextLength, contextWithin(pages, declaration.layers, runner.rows)) : 0;
     return { quantization, weights, scratch, contextLength: tokens, opens };
   });
   const quantization = options.quantization ?? 'none';

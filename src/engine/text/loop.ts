@@ -106,6 +106,9 @@ export class EngineLoop {
         const moves = this.#scheduler.takeMoves();
         this.#woken = false;
         this.#runner.pageCleaner.ahead(this.#scheduler.pages.pool.touched);
+        // Pages that a sequence left behind were given back before it could be known whether they hold numbers.
+        if (this.#scheduler.isWindowed)
+          this.#runner.pageCleaner.clear(this.#scheduler.pages.pool.takeReused());
         if (moves) this.#runner.movePages(moves);
         if (parts.length > 0) {
           const step = this.#submit(parts);

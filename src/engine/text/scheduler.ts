@@ -4,6 +4,7 @@
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
+import { windowPages } from './cache/page-window.ts';
 import { pagesFor } from './cache/pages.ts';
 import type { PageNode } from './cache/prefix-tree.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
@@ -17,6 +18,8 @@ export interface SchedulerLimits {
   slots: number;
   /** Most rows of one step. */
   rows: number;
+  /** Tokens that queries look back on; left out or null: all. */
+  window?: number | null;
 }
 
 export interface SchedulerOptions {
@@ -41,7 +44,7 @@ export class Scheduler {
   #arrivals = 0;
 
   constructor(limits: SchedulerLimits, { loads = 8 }: SchedulerOptions = {}) {
-    this.pages = new SequencePages(limits.pages);
+    this.pages = new SequencePages(limits.pages, limits.window ?? null);
     this.#limits = limits;
     this.#loadsPerStep = loads;
     this.#freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
@@ -62,6 +65,11 @@ export class Scheduler {
     return this.#retractions;
   }
 
+  /** Whether sequences give pages back while they run. */
+  get isWindowed(): boolean {
+    return Boolean(this.#limits.window);
+  }
+
   add(sequence: Sequence): void {
     sequence.placement.arrival = this.#arrivals++;
     enqueue(this.#waiting, sequence);
@@ -70,6 +78,7 @@ export class Scheduler {
   /** Plans the next step and counts its rows as computed; empty if nothing can run. */
   plan(): Part[] {
     for (const sequence of this.#running) this.pages.publish(sequence);
+    for (const sequence of this.#running) this.pages.passWindow(sequence);
     this.#admit();
     this.#takeLoads();
     const plan = new StepPlan(this, this.#limits.rows);
@@ -172,7 +181,7 @@ export class Scheduler {
     const { progress, placement } = sequence;
     const found = foundTokens(sequence, path);
     if (this.#running.length === this.#limits.slots) return false;
-    const needed = pagesFor(progress.ids.length + 1) - path.length;
+    const needed = this.#needed(sequence, path.length, this.pages.firstVisible(path.length * PAGE_TOKENS));
     if (!this.pages.claim(sequence, path, needed + this.#promisedPages())) return false;
     progress.computed = path.length * PAGE_TOKENS;
     // At least one prompt token is left to the first step, which then reports the prompt even if all of it was found.
@@ -204,11 +213,17 @@ export class Scheduler {
 
   /** Pages that the running sequences still need for the tokens they have. */
   #promisedPages(): number {
-    return this.#running.reduce(
-      (sum, { progress, placement }) =>
-        sum + Math.max(0, pagesFor(progress.ids.length + 1) - placement.pages.length),
-      0,
-    );
+    return this.#running.reduce((sum, sequence) => {
+      const { pages, passedPages } = sequence.placement;
+      return sum + Math.max(0, this.#needed(sequence, pages.length, passedPages));
+    }, 0);
+  }
+
+  /** Pages that a sequence still needs at once for the tokens it has: it has had `count`, and given `passed` of them back. */
+  #needed({ progress }: Sequence, count: number, passed: number): number {
+    const { window, rows } = this.#limits;
+    const needed = pagesFor(progress.ids.length + 1) - count;
+    return window ? Math.min(needed, windowPages(window, rows) - (count - passed)) : needed;
   }
 
   /** Copies the partly filled last page of a prompt from another choice of the same request. */
@@ -225,6 +240,7 @@ export class Scheduler {
         other !== sequence &&
         (other === leader || other.leader === leader) &&
         other.progress.computed >= last &&
+        computed / PAGE_TOKENS >= other.placement.passedPages &&
         !other.placement.isLoading, // a page that is still to be loaded holds other bytes
     );
     if (!sibling || !this.pages.grow(sequence)) return;

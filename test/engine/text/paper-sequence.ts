@@ -24,6 +24,8 @@ interface PaperRequest {
   stop?: string[];
   /** Pages are shared within it. */
   scope?: string;
+  /** Positions from here on are never shared. */
+  shareable?: number;
   leader?: Sequence | null;
   priority?: number;
   request?: Partial<SequenceRequest>;
@@ -79,7 +81,7 @@ export function paperSequence(
         ...asked.request,
       },
       progress: new Progress(prompt),
-      placement: new Placement(new SequencePrefix(scope, Infinity)),
+      placement: new Placement(new SequencePrefix(scope, asked.shareable ?? Infinity)),
       output: new SequenceOutput({
         choice,
         pieces,

@@ -116,6 +116,8 @@ export function createPageCleaner(device: Device, kv: readonly KvPages[], pages:
       clear([[cleared, to - cleared]]);
       cleared = to;
     },
-    clear: (dirty) => clear(dirty.map((page) => [page, 1])),
+    clear(dirty) {
+      if (dirty.length > 0) clear(dirty.map((page) => [page, 1]));
+    },
   };
 }

@@ -5,6 +5,7 @@ import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 export class PagePool {
   readonly total: number;
   readonly #returned: number[] = [];
+  readonly #reused = new Set<number>();
   #touched = 0;
 
   constructor(total: number) {
@@ -22,7 +23,22 @@ export class PagePool {
 
   /** Takes a returned page, or else the lowest untouched one, so that few are ever touched; undefined if none is free. */
   take(): number | undefined {
-    return this.#returned.pop() ?? (this.#touched < this.total ? this.#touched++ : undefined);
+    const page = this.#returned.pop();
+    if (page === undefined) return this.#touched < this.total ? this.#touched++ : undefined;
+    this.#reused.add(page);
+    return page;
+  }
+
+  /** Notes that all bytes of a page are written by its taker. */
+  overwritten(page: number): void {
+    this.#reused.delete(page);
+  }
+
+  /** Pages taken for another time since the last call, but for those that were overwritten. */
+  takeReused(): number[] {
+    const pages = [...this.#reused];
+    this.#reused.clear();
+    return pages;
   }
 
   give(pages: readonly number[]): void {

@@ -46,6 +46,8 @@ export class Placement {
   slot: number | null = null;
   /** KV pages in order of position: those of `prefix.nodes` first, then the sequence's own. */
   pages: number[] = [];
+  /** Pages from the first that the sequence has given back because no query can see them; their numbers still stand in `pages`. */
+  passedPages = 0;
 
   constructor(prefix: SequencePrefix) {
     this.prefix = prefix;
@@ -64,6 +66,7 @@ export class Placement {
   /** Drops the pages and what the prefix cache lent, without giving anything back. */
   forgetPages(): void {
     this.pages = [];
+    this.passedPages = 0;
     this.prefix.nodes = [];
     this.prefix.loads = [];
   }

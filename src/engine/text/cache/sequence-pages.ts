@@ -3,6 +3,7 @@
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { Sequence } from '../sequence.ts';
+import { firstVisiblePage } from './page-window.ts';
 import { PagePool } from './pages.ts';
 import type { Placement } from './placement.ts';
 import { pageKey, PrefixTree, type PageNode } from './prefix-tree.ts';
@@ -34,14 +35,17 @@ export function findablePages({ progress, placement: { prefix } }: Sequence): nu
 export class SequencePages {
   readonly tree: PrefixTree;
   readonly #total: number;
+  readonly #window: number | null;
   /** Pages evicted at a time. */
   readonly #share: number;
   #pool: PagePool;
   #evicted = 0;
   #loaded = 0;
 
-  constructor(total: number) {
+  /** `window`: tokens that queries look back on; null: all. */
+  constructor(total: number, window: number | null = null) {
     this.#total = total;
+    this.#window = window;
     this.#share = Math.max(1, total >> 6);
     this.#pool = new PagePool(total);
     this.tree = new PrefixTree((page) => this.#pool.give([page]));
@@ -74,10 +78,12 @@ export class SequencePages {
 
   /** Takes the matched pages, and pages to load those that are not on the device; false: fewer than `spare` would be left. */
   claim({ placement }: Sequence, path: readonly PageNode[], spare: number): boolean {
-    for (const node of path) this.tree.hold(node);
-    const missing = path.filter(({ page }) => page === null);
+    const passed = this.firstVisible(path.length * PAGE_TOKENS);
+    const seen = path.slice(passed);
+    for (const node of seen) this.tree.hold(node);
+    const missing = seen.filter(({ page }) => page === null);
     if (this.available - missing.length < spare) {
-      for (const node of path.toReversed()) this.tree.release(node);
+      for (const node of seen.toReversed()) this.tree.release(node);
       return false;
     }
     for (const node of missing) {
@@ -86,7 +92,9 @@ export class SequencePages {
       placement.prefix.loads.push({ node, bytes: node.host! });
     }
     placement.prefix.nodes = [...path];
-    placement.pages = path.map(({ page }) => page!);
+    // Pages that no query sees need no bytes; their entries in the table are not read.
+    placement.pages = path.map(({ page }) => page ?? 0);
+    placement.passedPages = passed;
     const last = path.at(-1);
     if (last) this.tree.touch(last);
     return true;
@@ -101,7 +109,9 @@ export class SequencePages {
       const own = path.filter(({ page, users }) => page !== null && users === 0).length;
       if (this.tree.evictable - own < this.#share) return false;
     }
-    this.tree.place(path.at(-1)!, this.#take()!);
+    const page = this.#take()!;
+    this.#pool.overwritten(page);
+    this.tree.place(path.at(-1)!, page);
     return true;
   }
 
@@ -118,6 +128,8 @@ export class SequencePages {
     const { computed, ids } = sequence.progress;
     const { nodes } = prefix;
     const before = nodes.length;
+    // Pages that were given back before they were shared end what can be shared.
+    if (before < sequence.placement.passedPages) return;
     const known = Math.min(computed, ids.length, prefix.shareable);
     for (let at = before; (at + 1) * PAGE_TOKENS <= known; at++) {
       const node = this.tree.child(prefix.scope, nodes.at(-1) ?? null, keysOf(sequence, at + 1)[at]!);
@@ -134,6 +146,24 @@ export class SequencePages {
     if (nodes.length > before) this.tree.touch(nodes.at(-1)!);
   }
 
+  /** The first page that a query at a token or later sees. */
+  firstVisible(token: number): number {
+    return this.#window === null ? 0 : firstVisiblePage(token, this.#window);
+  }
+
+  /** Gives back the pages that no query from the next row on sees. Those that are shared stay in the cache while there is room. */
+  passWindow({ placement, progress }: Sequence): void {
+    const { prefix, pages } = placement;
+    const end = Math.min(this.firstVisible(progress.computed), pages.length);
+    if (placement.isLoading) return;
+    for (let at = placement.passedPages; at < end; at++) {
+      const node = prefix.nodes[at];
+      if (node) this.tree.release(node);
+      else this.#pool.give([pages[at]!]);
+    }
+    placement.passedPages = Math.max(placement.passedPages, end);
+  }
+
   release(sequence: Sequence): void {
     this.publish(sequence);
     this.#giveBack(sequence.placement);
@@ -142,8 +172,9 @@ export class SequencePages {
   /** Releases the sequence and removes what it shared from the cache; the pages that are free by that. */
   discard({ placement }: Sequence): number[] {
     const { prefix, pages } = placement;
-    const own = pages.slice(prefix.nodes.length);
-    const shared = prefix.nodes.filter(({ users }) => users === 1).map(({ page }) => page!);
+    const own = pages.slice(Math.max(prefix.nodes.length, placement.passedPages));
+    const held = prefix.nodes.slice(placement.passedPages);
+    const shared = held.filter(({ users }) => users === 1).map(({ page }) => page!);
     this.tree.forget(prefix.nodes.slice(0, 1));
     this.#giveBack(placement);
     return [...shared, ...own];
@@ -176,8 +207,9 @@ export class SequencePages {
       node.loading = false;
       this.tree.place(node, null);
     }
-    for (const node of nodes.toReversed()) this.tree.release(node);
-    this.#pool.give(placement.pages.slice(nodes.length));
+    const { passedPages } = placement;
+    for (const node of nodes.slice(passedPages).toReversed()) this.tree.release(node);
+    this.#pool.give(placement.pages.slice(Math.max(nodes.length, passedPages)));
     placement.forgetPages();
   }
 }

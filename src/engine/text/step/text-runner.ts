@@ -14,6 +14,7 @@ import {
 } from '../cache/kv-pages.ts';
 import { LayerStores, slotBytes } from '../cache/layer-stores.ts';
 import { createPageMover, type PageMover } from '../cache/page-mover.ts';
+import { contextWithin, widestWindow } from '../cache/page-window.ts';
 import { pagesFor } from '../cache/pages.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
 import type { LoraHost } from '../lora-host.ts';
@@ -87,7 +88,7 @@ export class TextRunner implements Runner {
     this.pageBytes = this.#mover.bytes;
     const states = slots * slotBytes(layers);
     this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layers, kvFormat, states));
-    this.contextLength = Math.min(options.contextLength, this.pages * PAGE_TOKENS);
+    this.contextLength = Math.min(options.contextLength, contextWithin(this.pages, layers, options.rows));
     const stores = storesOf(this.pages);
     this.pageCleaner = createPageCleaner(device, stores.pages, this.pages);
     this.#mover.use(stores.pages, this.pages);
@@ -176,10 +177,12 @@ function stepBuffers(
   options: RunnerOptions,
   { slots, mostPages, routeWords }: { slots: number; mostPages: number; routeWords: number },
 ): StepBuffers {
+  const contextPages = pagesFor(options.contextLength);
   return createStepBuffers(device, {
     rows: options.rows,
     tiles: options.rows,
-    pages: options.slots * Math.min(mostPages, pagesFor(options.contextLength)),
+    // A table has an entry for each page of a context, those included that are given back by then.
+    pages: options.slots * (widestWindow(layers) ? contextPages : Math.min(mostPages, contextPages)),
     sampled: slots,
     biases: options.biases * slots,
     counts: Math.min(2 * Math.max(mostPages, 1) * PAGE_TOKENS, vocabulary * slots),
