@@ -80,8 +80,8 @@ export class Matrix {
   }
 
   /** Gives the matrix its bytes, or others. Tapes recorded before keep those that it had. */
-  place(placed: PlacedMatrix): void {
-    this.#placed = placed;
+  place({ format, winograd, windows }: PlacedMatrix): void {
+    this.#placed = { format, winograd, windows };
   }
 
   get #bytes(): PlacedMatrix {

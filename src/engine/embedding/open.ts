@@ -15,7 +15,8 @@ import { DeviceSession } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
-import { chooseQuantization, modelName } from '../text/defaults.ts';
+import { modelName } from '../text/defaults.ts';
+import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
 import { openEmbeddingRunner, type LoadedEmbedding, type EmbeddingRunner } from './runner.ts';
@@ -77,14 +78,15 @@ async function load(
   options: EmbeddingModelOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<LoadedEmbedding> {
-  const chosen = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
-  const { quantization, note } = chosen;
+  const bytesIn = weightBytesIn(device, checkpoint.tensors, declaration.embed!);
+  const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
   if (note !== null) onEvent({ type: 'note', message: note });
   const runner = await openEmbeddingRunner(device, checkpoint, declaration, {
     pooling: layout.pooling,
     quantization,
     contextLength: Math.min(options.contextLength ?? CONTEXT, layout.mostTokens ?? Infinity),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+    onNote: (message) => onEvent({ type: 'note', message }),
   });
   await warmUp(runner, (done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };

@@ -15,6 +15,7 @@ import { fittingPages, pageBytes, usefulPages } from '../text/cache/kv-pages.ts'
 import { pagesFor } from '../text/cache/pages.ts';
 import { TextRoom } from '../text/step/text-room.ts';
 import { formatOf } from '../weights/plan.ts';
+import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
 
 export interface RunnerOptions {
@@ -22,6 +23,7 @@ export interface RunnerOptions {
   quantization: 'none' | 'int8' | 'int4';
   contextLength: number;
   onProgress(bytes: number, totalBytes: number): void;
+  onNote(message: string): void;
 }
 
 export interface EmbeddingRunner {
@@ -53,7 +55,7 @@ export async function openEmbeddingRunner(
   declaration: TextDeclaration,
   options: RunnerOptions,
 ): Promise<EmbeddingRunner> {
-  const { quantization, pooling, onProgress } = options;
+  const { quantization, pooling, onProgress, onNote } = options;
   const isWhole = declaration.inputs.attention === 'whole';
   if (!isWhole && pooling !== 'last') {
     throw new EngineError(
@@ -65,6 +67,8 @@ export async function openEmbeddingRunner(
   const weights = openWeights(device, checkpoint.tensors, declaration.embed!, {
     format: formatOf(quantization),
   });
+  const unread = unreadNote(weights.unread, checkpoint.architecture);
+  if (unread !== null) onNote(unread);
   await weights.load({ onProgress });
   const widest = 4 * paddedColumns(declaration.widest);
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;

@@ -1,10 +1,7 @@
 // Whether a model fits a budget, and the smallest change with which it does.
 
-import { QUANTIZED_FORMATS } from '../../kernels/formats.ts';
+import { QUANTIZATIONS } from '../weights/quantization.ts';
 import type { ModelPlan, PlannedChoice, PlannedQuantization } from './model-plan.ts';
-
-/** All choices of `quantization`, most bits first. */
-export const QUANTIZATIONS: readonly PlannedQuantization[] = ['none', ...QUANTIZED_FORMATS];
 
 export interface Wanted {
   quantization: PlannedQuantization;

@@ -1,8 +1,8 @@
 // What a model would take, as planModel returns it.
 
-import type { Quantization } from '../session/open-event.ts';
+import type { ChosenQuantization } from '../weights/quantization.ts';
 
-export type PlannedQuantization = Exclude<Quantization, 'auto'>;
+export type PlannedQuantization = ChosenQuantization;
 
 export interface PlanOptions {
   /** A folder, or an id of the hub. */

@@ -4,13 +4,15 @@ import { readCheckpointConfig, type CheckpointConfig } from '../../files/checkpo
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import type { Folder } from '../../files/source.ts';
+import type { Device } from '../../gpu/device.ts';
 import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { EMBEDDING_CLASSES } from '../architectures.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { formatOf, parametersOf, planWeights } from '../weights/plan.ts';
-import { fit, QUANTIZATIONS } from './fit.ts';
+import { parametersOf } from '../weights/plan.ts';
+import { QUANTIZATIONS, weightBytesIn } from '../weights/quantization.ts';
+import { fit } from './fit.ts';
 import {
   assumingWeights,
   indexedNames,
@@ -19,7 +21,7 @@ import {
   statedDtype,
   type Headers,
 } from './headers.ts';
-import type { ModelPlan, PlannedQuantization, PlanOptions } from './model-plan.ts';
+import type { ModelPlan, PlanOptions } from './model-plan.ts';
 
 interface Declared {
   architecture: string;
@@ -30,7 +32,7 @@ interface Declared {
 export async function planEmbedding(
   folder: Folder,
   options: PlanOptions & { memoryBudget: number },
-  bindingLimit: number,
+  { capabilities }: Pick<Device, 'capabilities'>,
 ): Promise<ModelPlan> {
   const config = await readCheckpointConfig(assumingWeights(folder, 'model.safetensors'), EMBEDDING_CLASSES);
   const { architecture, contextLength, page } = declare(config);
@@ -38,12 +40,7 @@ export async function planEmbedding(
   const { tensors, source } = await headersOf(folder, config, page);
   const { requests, ignored } = collect(tensors, page);
   const unread = checkRequests({ requests, ignored }, tensors);
-  const bytesFor = (quantization: PlannedQuantization): number =>
-    planWeights(requests, (name) => tensors.get(name)!.dtype, {
-      format: formatOf(quantization),
-      bindingLimit,
-      winograd: false,
-    }).bytes;
+  const bytesFor = weightBytesIn({ capabilities }, tensors, page);
   const choices = QUANTIZATIONS.map((quantization) => {
     const weights = bytesFor(quantization);
     return { quantization, weights, scratch: 0, contextLength: null, opens: weights <= options.memoryBudget };

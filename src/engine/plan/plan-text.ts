@@ -17,8 +17,9 @@ import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
 import { wrapperNote } from '../text/wrapper-note.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { formatOf, parametersOf, planWeights } from '../weights/plan.ts';
-import { fit, QUANTIZATIONS } from './fit.ts';
+import { parametersOf } from '../weights/plan.ts';
+import { QUANTIZATIONS, weightBytesIn } from '../weights/quantization.ts';
+import { fit } from './fit.ts';
 import {
   assumingWeights,
   indexedNames,
@@ -54,12 +55,7 @@ export async function planText(
   const scratch = arena + step;
   const format = (quantization: PlannedQuantization) =>
     quantization === 'none' ? runner.kvFormat : ('f16' as const);
-  const weightsIn = (quantization: PlannedQuantization): number =>
-    planWeights(requests, (name) => checkpoint.tensors.get(name)!.dtype, {
-      format: formatOf(quantization),
-      bindingLimit: unlimited.capabilities.bindingLimit,
-      winograd: false,
-    }).bytes;
+  const weightsIn = weightBytesIn(unlimited, checkpoint.tensors, declaration.generate!);
   const bytesFor = (quantization: PlannedQuantization, tokens: number | null): number =>
     weightsIn(quantization) +
     scratch +

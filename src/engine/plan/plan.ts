@@ -28,8 +28,7 @@ export async function planFolder(
   const names = await folder.names();
   if (names.includes('model_index.json')) return planImage(path, options, place);
   if (await makesEmbeddings(folder, names)) {
-    const { bindingLimit } = place.openDevice(0).capabilities;
-    return planEmbedding(folder, options, bindingLimit);
+    return planEmbedding(folder, options, place.openDevice(0));
   }
   return planText(folder, options, place.openDevice);
 }

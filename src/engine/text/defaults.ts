@@ -11,7 +11,6 @@ import { TILE_ROWS } from '../../kernels/batch.ts';
 import { boundsText, COUNTS, isCount } from '../../models/config-bounds.ts';
 import { shown } from '../../models/config-values.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
-import type { Quantization } from '../session/open-event.ts';
 import type { Setting } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
 import { ruleOf } from '../rules.ts';
@@ -76,48 +75,6 @@ function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, u
     'bad_checkpoint',
     `${file}: eos_token_id is ${shown(named)}, a token id ${boundsText(COUNTS.eos_token_id)} or a list of them is needed`,
     { param: 'eos_token_id' },
-  );
-}
-
-/** Bytes of a weight as int8 and int4, their scales included. */
-const BYTES_PER_WEIGHT = { int8: 1.125, int4: 0.625 } as const;
-/** Room that `auto` leaves for pages and intermediates. */
-const SHARE_FOR_WEIGHTS = 0.8;
-
-/** Bytes of a checkpoint's weights on the device, about. */
-export function weightBytes(
-  checkpoint: Pick<Checkpoint, 'tensors'>,
-  quantization: Exclude<Quantization, 'auto'>,
-): number {
-  const tensors = [...checkpoint.tensors.values()];
-  if (quantization === 'none') return tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  const weights = tensors.reduce(
-    (sum, { shape }) => sum + shape.reduce((product, extent) => product * extent, 1),
-    0,
-  );
-  return weights * BYTES_PER_WEIGHT[quantization];
-}
-
-/** `auto` takes the largest format that leaves room for pages. */
-export async function chooseQuantization(
-  checkpoint: Checkpoint,
-  wanted: Quantization,
-  device: Device,
-): Promise<{ quantization: Exclude<Quantization, 'auto'>; note: string | null }> {
-  if (wanted !== 'auto') return { quantization: wanted, note: null };
-  for (const quantization of ['none', 'int8', 'int4'] as const) {
-    const bytes = weightBytes(checkpoint, quantization);
-    if (await device.reserve(bytes / SHARE_FOR_WEIGHTS)) {
-      const budget = bytesText(device.memoryBudget);
-      return {
-        quantization,
-        note: `\`quantization\` auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`,
-      };
-    }
-  }
-  throw new EngineError(
-    'out_of_memory',
-    `the weights need ${bytesText(weightBytes(checkpoint, 'int4'))} even as int4, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
   );
 }
 

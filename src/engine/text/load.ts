@@ -5,7 +5,8 @@ import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import type { Platform } from '../platform.ts';
 import type { AdapterHost, Adapters } from './adapters.ts';
-import { chooseQuantization, stepRows } from './defaults.ts';
+import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
+import { stepRows } from './defaults.ts';
 import { openRunner } from './step/open-runner.ts';
 import type { Runner, RunnerOptions } from './step/runner.ts';
 import type { OpenEvent } from '../session/open-event.ts';
@@ -65,7 +66,8 @@ export async function loadOnto(
   options: LoadingOptions,
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
-  const { quantization, note } = await chooseQuantization(checkpoint, options.quantization ?? 'none', device);
+  const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
+  const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
   if (note !== null) onEvent({ type: 'note', message: note });
   const sizes = {
     ...runnerSizes(device, config, options),

@@ -1,6 +1,11 @@
 // What a model page asks a checkpoint for: convolutions tap by tap, halves of one tensor, tables, names that may be missing.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collect } from '../../../src/engine/weights/collect.ts';
+import { uploadsOf } from '../../../src/engine/weights/pack.ts';
+import { placeWeights } from '../../../src/engine/weights/place.ts';
+import { planWeights } from '../../../src/engine/weights/plan.ts';
+import { uploadAll } from '../../../src/engine/weights/upload.ts';
 import { openWeights, type Weights } from '../../../src/engine/weights/weights.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
@@ -199,4 +204,29 @@ it('knows what the checkpoint holds, and gives all bytes back', async () => {
   expect(device.memory().weights).toBeGreaterThan(before);
   weights.free();
   expect(device.memory().weights).toBe(before);
+});
+
+it('requests are read again into the bytes of others, as streaming layers through slots does', async () => {
+  const [rows, k] = [70, 40];
+  const { tensors, values } = checkpoint({ 'layers.0': [rows, k], 'layers.1': [rows, k] });
+  const page = (weights: WeightTable): Matrix[] =>
+    [0, 1].map((i) => weights.matrix(`layers.${i}`, rows, k, { split: 'columns' }));
+  const { requests, handles } = collect(tensors, page);
+  expect(() => (handles[0] as Matrix).windows).toThrow('layers.0 has no bytes yet');
+  const options = { format: null, bindingLimit: device.capabilities.bindingLimit, winograd: false };
+  const plan = planWeights(requests, () => 'F32', options);
+  const [slot] = handles as [Matrix, Matrix];
+  const placed = placeWeights(device, { ...plan, requests: plan.requests.slice(0, 1) }, [slot]);
+  for (const i of [0, 1, 0]) {
+    const handle = handles[i] as Matrix;
+    handle.place(slot);
+    await uploadAll(device, uploadsOf(device, [requests[i]!], [handle], tensors), () => {});
+    const at = await unpack(slot);
+    for (const [row, column] of [
+      [0, 0],
+      [69, 39],
+    ] as const)
+      expect(at(row, column)).toBe(values.get(`layers.${i}`)![row * k + column]);
+  }
+  placed.forEach(({ region }) => device.free(region.buffer));
 });

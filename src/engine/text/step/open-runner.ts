@@ -6,7 +6,7 @@ import type { PackedCache, PackedSlot } from '../../platform.ts';
 import { formatOf } from '../../weights/plan.ts';
 import { unreadNote } from '../../weights/unread.ts';
 import { openWeights, type LoadOptions } from '../../weights/weights.ts';
-import { weightBytes } from '../defaults.ts';
+import { weightBytesIn } from '../../weights/quantization.ts';
 import { pageBytes, usefulPages } from '../cache/kv-pages.ts';
 import { createLoraHost } from '../lora-host.ts';
 import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
@@ -52,7 +52,8 @@ async function reserveMemory(
   options: RunnerOptions,
 ): Promise<void> {
   const perPage = pageBytes(config.layers, 'f16');
-  const least = weightBytes(checkpoint, options.quantization) + RESERVE_BYTES;
+  const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
+  const least = bytesIn(options.quantization) + RESERVE_BYTES;
   if (await device.reserve(least + perPage * usefulPages(device, config.layers, 'f16', options))) return;
   await device.reserve(least + perPage * pagesFor(options.contextLength));
 }

@@ -1,0 +1,53 @@
+// The choice of a quantization: the bytes that a page's weights take in each, and the largest that a budget has room for.
+
+import { bytesText } from '../../files/bytes-text.ts';
+import { EngineError } from '../../files/error.ts';
+import type { Device } from '../../gpu/device.ts';
+import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import type { Quantization } from '../session/open-event.ts';
+import type { TensorHeaders } from './check.ts';
+import { collect } from './collect.ts';
+import { formatOf, planWeights } from './plan.ts';
+
+export type ChosenQuantization = 'none' | QuantizedFormat;
+
+/** All choices, most bits first. */
+export const QUANTIZATIONS: readonly ChosenQuantization[] = ['none', ...QUANTIZED_FORMATS];
+
+/** Room that `auto` leaves for pages and intermediates. */
+const SHARE_FOR_WEIGHTS = 0.8;
+
+/** Bytes that a page's weights take on a device in a quantization, as they are allocated. Pages without convolutions. */
+export function weightBytesIn(
+  { capabilities: { bindingLimit } }: Pick<Device, 'capabilities'>,
+  tensors: TensorHeaders,
+  page: (weights: WeightTable) => unknown,
+): (quantization: ChosenQuantization) => number {
+  const { requests } = collect(tensors, page);
+  // What is missing or of another type is refused when the weights are opened.
+  const dtypeOf = (name: string): string => tensors.get(name)?.dtype ?? 'F32';
+  return (quantization) =>
+    planWeights(requests, dtypeOf, { format: formatOf(quantization), bindingLimit, winograd: false }).bytes;
+}
+
+/** `auto` takes the largest format that leaves room for pages. Throws out_of_memory where none does. */
+export async function chooseQuantization(
+  device: Device,
+  wanted: Quantization,
+  bytesIn: (quantization: ChosenQuantization) => number,
+): Promise<{ quantization: ChosenQuantization; note: string | null }> {
+  if (wanted !== 'auto') return { quantization: wanted, note: null };
+  for (const quantization of QUANTIZATIONS) {
+    const bytes = bytesIn(quantization);
+    if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
+    const budget = bytesText(device.memoryBudget);
+    const note = `\`quantization\` auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`;
+    return { quantization, note };
+  }
+  const smallest = QUANTIZATIONS.at(-1)!;
+  throw new EngineError(
+    'out_of_memory',
+    `the weights need ${bytesText(bytesIn(smallest))} even as ${smallest}, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
+  );
+}

@@ -1,0 +1,69 @@
+// The choice of a quantization by the bytes that a page's weights take, and that options offer the formats that there are.
+
+import { describe, expect, it } from 'vitest';
+import {
+  chooseQuantization,
+  QUANTIZATIONS,
+  weightBytesIn,
+} from '../../../src/engine/weights/quantization.ts';
+import type { TensorHeader } from '../../../src/engine/weights/check.ts';
+import { readShader } from '../../../src/gpu/node.ts';
+import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
+import { FORMATS, QUANTIZED_FORMATS } from '../../../src/kernels/formats.ts';
+import type { WeightTable } from '../../../src/models/weights.ts';
+import { LOADING } from '../../../src/options/model.ts';
+
+const page = (weights: WeightTable): void => {
+  weights.matrix('w.weight', 64, 64, { bias: true });
+  weights.router('router.weight', 64, 64);
+};
+const tensors = new Map(
+  [
+    ['w.weight', [64, 64]],
+    ['w.bias', [64]],
+    ['router.weight', [64, 64]],
+  ].map(([name, shape]) => [name as string, { name, dtype: 'BF16', shape } as TensorHeader]),
+);
+const open = (memoryBudget: number) => openPaperDevice({ shaders: readShader, memoryBudget });
+
+describe('auto', () => {
+  const bytesIn = weightBytesIn(open(0), tensors, page);
+
+  it('counts the bytes that are allocated, routers as they are stored', () => {
+    const router = 64 * 64 * 2;
+    const bias = 64 * 4;
+    expect(QUANTIZATIONS.map(bytesIn)).toEqual([
+      64 * 64 * 2 + bias + router,
+      64 * 64 + (64 * 64 * 4) / 32 + bias + router,
+      (64 * 64) / 2 + (64 * 64 * 4) / 32 + bias + router,
+    ]);
+  });
+
+  it.each([
+    [40_000, 'none'],
+    [18_000, 'int8'],
+    [14_000, 'int4'],
+  ])('takes the largest that leaves a fifth of %i bytes', async (budget, chosen) => {
+    const { quantization, note } = await chooseQuantization(open(budget), 'auto', bytesIn);
+    expect(quantization).toBe(chosen);
+    expect(note).toContain(`\`quantization\` auto: ${chosen}`);
+  });
+
+  it('is refused where none fits, and leaves other choices alone', async () => {
+    await expect(chooseQuantization(open(1000), 'auto', bytesIn)).rejects.toMatchObject({
+      code: 'out_of_memory',
+      message: expect.stringContaining('even as int4'),
+    });
+    expect(await chooseQuantization(open(1000), 'int8', bytesIn)).toEqual({
+      quantization: 'int8',
+      note: null,
+    });
+  });
+});
+
+it('options offer the formats that weights are quantised to', () => {
+  expect(QUANTIZED_FORMATS).toEqual(['int8', 'int4']);
+  for (const [name, format] of Object.entries(FORMATS)) expect(format.name).toBe(name);
+  const { kind } = LOADING.quantization;
+  expect(kind.choices).toEqual(['none', ...QUANTIZED_FORMATS, 'auto']);
+});
