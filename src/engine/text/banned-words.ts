@@ -1,12 +1,12 @@
-// Words that must not occur in a text, wherever they begin and however tokens spell them. An automaton over the bytes of all words
-// (Aho and Corasick's) is walked along the text, and every token that would complete one is found over the tree of the vocabulary:
-// those that hold a whole word once for all, those that only end one at each state of the automaton, where they are few.
+// Bans words from a text, wherever they begin and however tokens spell them. An Aho-Corasick automaton over the bytes of all words
+// follows the text. The tokens that would complete a word are found in the trie of the vocabulary: tokens that contain a whole word
+// once for all texts, tokens that only end a word once per state of the automaton.
 
 import type { Trie } from '../../grammar/trie.ts';
 import type { Vocabulary } from '../../grammar/vocabulary.ts';
 import type { Bans } from './bans.ts';
 
-/** What it gives begins the text of one choice, and bans the tokens that would complete a word. */
+/** Returns a function that begins the text of one choice. `opens`: whether the first token opens a text, without its leading space. */
 export function bannedWords(words: readonly string[], vocabulary: Vocabulary, opens = true): () => Bans {
   const automaton = createAutomaton(words);
   const { trie, firstTrie, size } = vocabulary;
@@ -24,10 +24,10 @@ export function bannedWords(words: readonly string[], vocabulary: Vocabulary, op
 interface Parts {
   vocabulary: Vocabulary;
   automaton: Automaton;
-  /** Bits of the tokens that hold a whole word; the same for a token that opens the text. */
+  /** Bits of the tokens that contain a whole word: within a text, and at its beginning. */
   whole: Uint32Array;
   firstWhole: Uint32Array;
-  /** State → nodes of the tree at and below which tokens end a word that has begun. */
+  /** State → nodes of the trie at and below which tokens end a word that has begun. */
   endings: Map<number, readonly number[]>;
 }
 
@@ -63,16 +63,16 @@ function follow(parts: Parts, from: number, opens: boolean): Bans {
 
 interface Automaton {
   step(state: number, byte: number): number;
-  /** [states]: bytes of words that a text in this state ends with, at most. */
+  /** [states]: length in bytes of the longest beginning of a word that the text ends with. */
   depth: Int32Array;
   /** [states]: 1 where a word is complete. */
   ends: Uint8Array;
 }
 
-/** At most 2^16 - 1 bytes in all. State 0: no word has begun. */
+/** Builds the automaton of words of at most 2^16 - 1 bytes together. State 0: no word has begun. */
 function createAutomaton(words: readonly string[]): Automaton {
   const texts = words.map((word) => new TextEncoder().encode(word));
-  /** Bytes that no word has are 0. */
+  /** Byte → class; bytes that occur in no word have class 0. */
   const classOf = new Uint16Array(256);
   let classes = 1;
   for (const text of texts) for (const byte of text) classOf[byte] ||= classes++;
@@ -93,7 +93,7 @@ function createAutomaton(words: readonly string[]): Automaton {
     }
     ends[state] = 1;
   }
-  // By depth: where a word does not go on, what follows its longest ending that begins one does.
+  // Breadth first: a byte that does not continue a word leads where it leads from the longest proper suffix that begins a word.
   const shorter = new Int32Array(states);
   const order = [0];
   for (const state of order) {
@@ -128,7 +128,7 @@ function wholeWords({ step, ends }: Automaton, trie: Trie, size: number): Uint32
   return bits;
 }
 
-/** Only where the word that has begun may still go on: what begins later is within the token, and a whole word of it known. */
+/** Nodes that end a word begun before the token. A word that begins within the token is among the whole words. */
 function endingWords({ step, depth, ends }: Automaton, trie: Trie, from: number): number[] {
   const found: number[] = [];
   const stateAt = new Int32Array(trie.deepest + 1);

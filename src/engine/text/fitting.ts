@@ -1,9 +1,9 @@
-// A conversation that is too long for the context, without its oldest turns: each goes with all that was said until the next
-// message of the user, so that no tool's result is left without its call. What leads it (the system's message) stays.
+// Shortens a conversation that is too long for the context by its oldest turns. A turn extends to the next user message, so that no
+// tool result is left without its call; leading system messages stay.
 
 import type { ChatMessage } from './text-model.ts';
 
-/** The longest rest that fits, as `render` has it; the last turn alone where not even that does. */
+/** Renders the conversation with as many of its last turns as fit into `mostTokens`, and at least with the last one. */
 export async function fitTurns<T extends { ids: readonly number[] }>(
   messages: readonly ChatMessage[],
   mostTokens: number,
@@ -25,7 +25,7 @@ export async function fitTurns<T extends { ids: readonly number[] }>(
   return best;
 }
 
-/** Where turns begin: after what leads them, and at each message of the user from then on. */
+/** Indices at which turns begin: the first message that is not a system message, and each user message after it. */
 function turnStarts(messages: readonly ChatMessage[]): number[] {
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   return messages.flatMap(({ role }, at) => (at === first || (at > first && role === 'user') ? [at] : []));

@@ -1,100 +1,115 @@
-// The requests that live: by their ids, with the time they may take.
+// The live requests of a model, from their arrival to their last event: their ids, their time limits, and their places in the queue.
 
 import { EngineError } from '../../files/error.ts';
 import { overloaded } from '../session/wait-queue.ts';
 import type { Sequence } from './sequence.ts';
 import type { TextRequest } from './text-model.ts';
 
-export interface LiveRequest {
-  readonly id: string;
-  readonly priority: number;
-  /** Its choices, once the prompt is tokenized. */
-  sequences: Sequence[];
-  /** It was ended before it had any. */
-  ended: { error?: EngineError } | null;
-  /** Its timers stop, its id is free. */
-  leave(): void;
-}
-
-export interface LiveRequests {
-  /** Requests of which no choice has begun. */
-  readonly waiting: number;
-  /**
-   * Throws overloaded where so many wait that one more finds no place, not even that of one below it which has said nothing yet:
-   * of those the lowest that came last is given back to be ended. null: there is room.
-   */
-  placeFor(request: TextRequest, most: number): LiveRequest | null;
-  /** Throws bad_request where the id is another's. */
-  enter(request: TextRequest): LiveRequest;
-  /** Those whose id begins so; "all": all of them. */
-  named(prefix: string): LiveRequest[];
-}
-
 export interface LiveOptions {
-  /** Milliseconds. */
+  /** Milliseconds that a request may wait, and take in all; undefined: any time. */
   queueTimeout: number | undefined;
   totalTimeout: number | undefined;
+  /** Ends a request whose time is over. */
   end(request: LiveRequest, error: EngineError): void;
-  /** Left out: a request waits while none of its choices has a slot. */
+  /** Whether a request waits; default: none of its choices has a slot. */
   waits?: (request: LiveRequest) => boolean;
 }
 
-export function createLiveRequests({
-  queueTimeout,
-  totalTimeout,
-  end,
-  waits = hasNoSlot,
-}: LiveOptions): LiveRequests {
-  const live = new Map<string, LiveRequest>();
-  const countWaiting = (): number => [...live.values()].filter(waits).length;
-  const hasBegun = ({ sequences }: LiveRequest): boolean =>
-    sequences.some(({ placement }) => placement.prefix.found !== null);
+export class LiveRequest {
+  readonly id: string;
+  readonly priority: number;
+  /** Its choices; empty until the prompt is tokenized. */
+  sequences: Sequence[] = [];
+  /** Set if the request ends before it has sequences. */
+  ended: { error?: EngineError } | null = null;
+  readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  readonly #onLeave: (request: LiveRequest) => void;
 
-  return {
-    get waiting() {
-      return countWaiting();
-    },
-    placeFor({ priority = 0 }, most) {
-      const waiting = countWaiting();
-      if (waiting < most) return null;
-      const below = [...live.values()].filter(
-        (request) => waits(request) && !hasBegun(request) && request.priority < priority,
+  constructor(id: string, priority: number, onLeave: (request: LiveRequest) => void) {
+    this.id = id;
+    this.priority = priority;
+    this.#onLeave = onLeave;
+  }
+
+  /** Whether a choice was admitted at any time. */
+  get hasBegun(): boolean {
+    return this.sequences.some(({ placement }) => placement.prefix.found !== null);
+  }
+
+  /** Calls `act` after so many milliseconds, unless the request has left by then. */
+  after(milliseconds: number, act: () => void): void {
+    this.#timers.push(setTimeout(act, milliseconds));
+  }
+
+  /** Stops the timers and frees the id. */
+  leave(): void {
+    this.#timers.forEach(clearTimeout);
+    this.#onLeave(this);
+  }
+}
+
+export class LiveRequests {
+  readonly #options: LiveOptions;
+  readonly #waits: (request: LiveRequest) => boolean;
+  /** By id, in the order of arrival. */
+  readonly #live = new Map<string, LiveRequest>();
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    this.#waits = options.waits ?? hasNoSlot;
+  }
+
+  /** Number of requests that wait. */
+  get waiting(): number {
+    return [...this.#live.values()].filter(this.#waits).length;
+  }
+
+  /**
+   * Makes sure that one more request may wait if at most `most` do. If the queue is full, returns the request that has to give its place
+   * up: of those that have not begun, the last arrival of the lowest priority below the new one's. null: there is room. Throws
+   * overloaded if there is no such request.
+   */
+  placeFor({ priority = 0 }: TextRequest, most: number): LiveRequest | null {
+    const { waiting } = this;
+    if (waiting < most) return null;
+    const below = [...this.#live.values()].filter(
+      (request) => this.#waits(request) && !request.hasBegun && request.priority < priority,
+    );
+    const lowest = Math.min(...below.map((request) => request.priority));
+    const last = below.findLast((request) => request.priority === lowest);
+    if (last === undefined) throw overloaded(waiting);
+    return last;
+  }
+
+  /** Adds a request and starts its timers. Throws bad_request if its id is in use. */
+  enter({ id = crypto.randomUUID(), priority = 0, timeouts }: TextRequest): LiveRequest {
+    if (this.#live.has(id)) {
+      throw new EngineError(
+        'bad_request',
+        `the request id ${JSON.stringify(id)} is in use: choose another, or wait until that request has ended`,
+        { param: 'id' },
       );
-      const lowest = Math.min(...below.map((request) => request.priority));
-      const last = below.findLast((request) => request.priority === lowest);
-      if (last === undefined) throw overloaded(waiting);
-      return last;
-    },
-    enter({ id = crypto.randomUUID(), priority = 0, timeouts }) {
-      if (live.has(id)) {
-        throw new EngineError(
-          'bad_request',
-          `the request id ${JSON.stringify(id)} is in use: choose another, or wait until that request has ended`,
-          { param: 'id' },
-        );
-      }
-      const timers: ReturnType<typeof setTimeout>[] = [];
-      const request: LiveRequest = {
-        id,
-        priority,
-        sequences: [],
-        ended: null,
-        leave() {
-          timers.forEach(clearTimeout);
-          if (live.get(id) === request) live.delete(id);
-        },
-      };
-      const { queue = queueTimeout, total = totalTimeout, waited = 0 } = timeouts ?? {};
-      const after = (milliseconds: number, act: () => void): void =>
-        void timers.push(setTimeout(act, milliseconds - waited));
-      if (queue !== undefined)
-        after(queue, () => void (hasBegun(request) || end(request, waitedTooLong(queue))));
-      if (total !== undefined) after(total, () => end(request, tookTooLong(total)));
-      live.set(id, request);
-      return request;
-    },
-    named: (prefix) => [...live.values()].filter(({ id }) => prefix === 'all' || id.startsWith(prefix)),
-  };
+    }
+    const { queueTimeout, totalTimeout, end } = this.#options;
+    const request = new LiveRequest(id, priority, (left) => this.#remove(left));
+    const { queue = queueTimeout, total = totalTimeout, waited = 0 } = timeouts ?? {};
+    if (queue !== undefined)
+      request.after(queue - waited, () => {
+        if (!request.hasBegun) end(request, waitedTooLong(queue));
+      });
+    if (total !== undefined) request.after(total - waited, () => end(request, tookTooLong(total)));
+    this.#live.set(id, request);
+    return request;
+  }
+
+  /** The requests whose ids begin with `prefix`; "all": every request. */
+  named(prefix: string): LiveRequest[] {
+    return [...this.#live.values()].filter(({ id }) => prefix === 'all' || id.startsWith(prefix));
+  }
+
+  #remove(request: LiveRequest): void {
+    if (this.#live.get(request.id) === request) this.#live.delete(request.id);
+  }
 }
 
 function hasNoSlot({ sequences }: LiveRequest): boolean {
@@ -103,6 +118,7 @@ function hasNoSlot({ sequences }: LiveRequest): boolean {
   );
 }
 
+/** The error of a request that was displaced from a full queue. */
 export function gaveWay(): EngineError {
   return new EngineError(
     'preempted',

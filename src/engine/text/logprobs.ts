@@ -5,10 +5,10 @@ import type { Pieces } from './piece.ts';
 import type { Sequence } from './sequence.ts';
 import type { PromptToken, TokenLogprob } from './text-model.ts';
 
-/** In place of what is next to nothing, as the contract has it. */
+/** Lower bound of reported log probabilities, as in OpenAI's API. */
 const LEAST = -9999;
 
-/** Of a sampled row; undefined where the sequence does not ask. */
+/** Log probabilities of a sampled row; undefined if the request asks for none. */
 export function readLogprob(
   { request: { sampling }, output: { pieces } }: Sequence,
   id: number,
@@ -20,7 +20,7 @@ export function readLogprob(
   return tokenLogprob(id, own, pieces, sampling.logprobs);
 }
 
-/** Of a prompt, from the words of its tokens by position. */
+/** Log probabilities of a prompt, from the words of its tokens by position. */
 export function readPrompt(
   ids: readonly number[],
   words: ReadonlyMap<number, Uint32Array>,
@@ -35,7 +35,7 @@ export function readPrompt(
   });
 }
 
-/** `words`: LOGPROB_WORDS of them. */
+/** `words`: the LOGPROB_WORDS of one row. */
 function tokenLogprob(id: number, words: Uint32Array, pieces: Pieces, most: number): TokenLogprob {
   const values = new Float32Array(words.buffer, words.byteOffset, LOGPROB_WORDS);
   const logprob = (token: number, at: number) => ({
@@ -46,7 +46,7 @@ function tokenLogprob(id: number, words: Uint32Array, pieces: Pieces, most: numb
   const top = Array.from({ length: most }, (_, i) => i);
   return {
     ...logprob(id, 0),
-    // A vocabulary may be smaller than what is asked for.
+    // The vocabulary may have fewer tokens than are requested.
     top: top
       .filter((i) => words[1 + i] !== 0xffffffff)
       .map((i) => logprob(words[1 + i]!, 1 + MOST_LOGPROBS + i)),

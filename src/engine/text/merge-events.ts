@@ -1,4 +1,4 @@
-// Events of one request that its reader has not taken yet, fewer of them: text goes on in the event before. Every token stays in
+// Merges events of one request that its reader has not taken yet: text is appended to the event before. Every token stays in exactly
 // one event, and the order within a choice is kept.
 
 import type { TextEvent } from './text-model.ts';

@@ -7,13 +7,7 @@ import { EventQueue } from '../session/event-queue.ts';
 import type { CallNames } from '../session/model.ts';
 import type { Adapter } from './adapters.ts';
 import { acceptForced } from './constrained.ts';
-import {
-  createLiveRequests,
-  gaveWay,
-  type LiveOptions,
-  type LiveRequest,
-  type LiveRequests,
-} from './live-requests.ts';
+import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
 import type { Loaded } from './load.ts';
 import { mergeEvents } from './merge-events.ts';
 import { textMetrics, type MetricsSources } from './metrics.ts';
@@ -61,7 +55,7 @@ export class LocalTextModel implements TextModel {
     this.info = parts.info;
     this.#parts = parts;
     this.#session = parts.session;
-    this.#live = createLiveRequests({
+    this.#live = new LiveRequests({
       ...parts.timeouts,
       end: (request, error) => this.#end(request, error),
     });

@@ -1,5 +1,5 @@
-// What a request asks to know beside its tokens: the states they were drawn from, the experts that rows went to, log probabilities
-// of the prompt.
+// Collects what a request reports beside its tokens: the hidden states that they were sampled from, the experts that tokens were
+// routed to, and log probabilities of the prompt.
 
 import { EngineError } from '../../files/error.ts';
 import { readPrompt } from './logprobs.ts';
@@ -7,11 +7,11 @@ import type { Pieces } from './piece.ts';
 import type { PromptToken, TextEvent } from './text-model.ts';
 import type { TextRequest } from './text-request.ts';
 
-/** What steps leave behind for those who ask, beyond tokens. */
+/** What the steps of a model record, as it was opened. */
 export interface Recording {
   hiddenStates: boolean;
   routedExperts: boolean;
-  /** Layers with experts, and experts a token goes to; null: the model has none. */
+  /** Number of layers with experts, and of experts per token; null: the model has none. */
   experts: { layers: number; chosen: number } | null;
 }
 
@@ -20,22 +20,25 @@ type Told = Pick<Extract<TextEvent, { type: 'done' }>, 'hiddenStates' | 'routedE
 export interface Recorder {
   wantsStates: boolean;
   wantsRoutes: boolean;
-  /** What the token at a position was drawn from: the last norm's output of the row before. */
+  /** Records the state that the token at a position was sampled from: the last norm's output of the row before. */
   state(position: number, values: Float32Array): void;
-  /** Where the token at a position went: layer by layer. */
+  /** Records the experts of the token at a position, layer by layer. */
   route(position: number, experts: Uint32Array): void;
   routeAt(position: number): Uint32Array | undefined;
-  /** Best tokens to tell with each token of the prompt; null: it is not asked for, or another choice tells it. */
+  /** Number of alternatives reported with each prompt token; null: none are requested, or the first choice reports them. */
   promptTop: number | null;
-  /** LOGPROB_WORDS of the prompt's token at a position. */
+  /** Records the LOGPROB_WORDS of the prompt token at a position. */
   prompt(position: number, words: Uint32Array): void;
-  /** The same, once; undefined where they are told already. */
+  /** Log probabilities of the prompt, at the first call; undefined at later ones, or if none are requested. */
   takePrompt(): PromptToken[] | undefined;
-  /** For the event that ends it, with so many generated tokens. */
+  /** The members of the `done` event, after `tokens` generated tokens. */
   told(promptTokens: number, tokens: number): Told;
 }
 
-/** null: the request asks for nothing. `pieces`: of the prompt's tokens, in their order. What the first choice knows of the prompt, the others know by it. */
+/**
+ * null: the request asks for none of it. `pieces` makes text of the prompt's tokens, in order. `first`: the recorder of the first choice,
+ * which has the routes of the prompt. Throws bad_request if the model was not opened to record what is asked for.
+ */
 export function createRecorder(
   request: TextRequest,
   recording: Recording,
@@ -109,7 +112,7 @@ function statesOf(
   return Array.from({ length: end - first }, (_, i) => at(first + i));
 }
 
-/** Of all positions before `end`; of those before the first that was not computed, where it ended early. */
+/** Routes of the positions from `from` to `end`, or to the first one that was not computed, as int32 values. */
 function routesOf(
   routeAt: (position: number) => Uint32Array | undefined,
   { experts }: Recording,

@@ -4,7 +4,7 @@
 import type { EngineError } from '../../files/error.ts';
 import { withResolvers } from '../resolvers.ts';
 import type { QueueEntry, WaitQueue } from '../session/wait-queue.ts';
-import { createLiveRequests, gaveWay, type LiveRequest, type LiveRequests } from './live-requests.ts';
+import { gaveWay, LiveRequests, type LiveRequest } from './live-requests.ts';
 import type { TextEvent, TextModelInfo, TextModelOptions, TextRequest } from './text-model.ts';
 import { checkTextRequest } from './text-rules.ts';
 
@@ -21,7 +21,7 @@ export class TextWaitQueue implements WaitQueue {
   ) {
     this.#vocabSize = vocabSize;
     this.#most = maxQueuedRequests + maxRunningRequests;
-    this.#live = createLiveRequests({
+    this.#live = new LiveRequests({
       queueTimeout,
       totalTimeout,
       end: (request, error) => this.#ends.get(request)?.(error),

@@ -1,9 +1,9 @@
-// How often a choice has generated each of its tokens, as penalties and processors read it on the device.
+// Counts how often a choice has generated each of its tokens, in the form that penalties and processors read on the device.
 
 import { COUNT_WORDS } from '../../kernels/batch.ts';
 
 export interface TokenCounts {
-  /** (token, count) pairs by token; good until the next token. */
+  /** (token, count) pairs, sorted by token; valid until the next `add`. */
   readonly pairs: Uint32Array;
   add(token: number): void;
 }
@@ -14,7 +14,7 @@ export function createTokenCounts(): TokenCounts {
   let words = new Uint32Array(FIRST_ROOM * COUNT_WORDS);
   let size = 0;
 
-  /** Of the first pair whose token is not smaller. */
+  /** Index of the first pair whose token is not smaller. */
   const placeOf = (token: number): number => {
     let low = 0;
     let high = size;

@@ -13,7 +13,7 @@ import {
   type PageCleaner,
 } from '../cache/kv-pages.ts';
 import { LayerStores, slotBytes } from '../cache/layer-stores.ts';
-import { createPageMover, type PageMover } from '../cache/page-mover.ts';
+import { PageMover } from '../cache/page-mover.ts';
 import { contextWithin, widestWindow } from '../cache/page-window.ts';
 import { pagesFor } from '../cache/pages.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
@@ -84,7 +84,7 @@ export class TextRunner implements Runner {
     const probe = storesOf(1);
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
     probe.free();
-    this.#mover = createPageMover(device, pageBytes(layers, kvFormat));
+    this.#mover = new PageMover(device, pageBytes(layers, kvFormat));
     this.pageBytes = this.#mover.bytes;
     const states = slots * slotBytes(layers);
     this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layers, kvFormat, states));

@@ -1,7 +1,7 @@
 // Pages copied out of the device.
 
 import { expect, it } from 'vitest';
-import { createPageMover } from '../../../../src/engine/text/cache/page-mover.ts';
+import { PageMover } from '../../../../src/engine/text/cache/page-mover.ts';
 import type { PageTable } from '../../../../src/kernels/batch.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
@@ -10,7 +10,7 @@ it('pages for whose copy there is no room are refused to who asks, and to nobody
   const [bytes, pages] = [2 ** 20, 4];
   const values = Uint32Array.from({ length: (pages * bytes) / 4 }, (_, i) => i);
   const cache = (label: string) => device.tensor('kv', label, [values.length], values).region!;
-  const mover = createPageMover(device, 2 * bytes);
+  const mover = new PageMover(device, 2 * bytes);
   mover.use(
     [{ kind: 'kv', table: {} as PageTable, keys: cache('keys'), values: cache('values'), format: 'f32' }],
     pages,
