@@ -33,7 +33,7 @@ export interface Autoencoder {
   tiles: boolean;
   /** Whether `sample` wants noise. */
   samples: boolean;
-  /** What the encoder made, and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
+  /** The encoder's output and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
   sample(encoded: Tensor, noise: Tensor): Tensor;
 }
 
@@ -88,7 +88,7 @@ export function uploadImage(device: Device, image: Pixels): { bytes: Tensor; on(
   return { bytes, on: (tape) => fromPixels(bytes.on(tape)) };
 }
 
-/** What `toPixels` made, read back. */
+/** Reads packed pixels back from the device. */
 export async function readImage(
   device: Device,
   bytes: Tensor,

@@ -1,8 +1,8 @@
-// What values of a request, or of what a model says of itself, may be; each function says what is wrong with one, or null.
+// Bounds of the values of a request and of a model's own settings; each function describes the problem with a value, or returns null.
 
 import { LIMITS } from '../../options/limits.ts';
 
-/** Of a side of the image, in pixels. */
+/** The problem with a side of the image, in pixels. */
 export function sideProblem(value: number, multiple: number): string | null {
   if (!Number.isInteger(value) || value < multiple || value > LIMITS.side)
     return `is ${value}; it is an integer from ${multiple} to ${LIMITS.side}`;

@@ -31,14 +31,14 @@ export interface Predictor extends Disposable {
 /** Standard normal values in the latents' own order, [height, width, channels]. */
 export type DrawNoise = () => Float32Array;
 
-/** What inpainting keeps: where the mask is 0 the latents of the image at the step's noise level. */
+/** Inputs of inpainting: where the mask is 0, the latents are those of the image at the step's noise level. */
 export interface Keeping {
   mask: Tensor;
   image: Tensor;
   noise: Tensor;
 }
 
-/** Coefficients of one update, and of what inpainting keeps. */
+/** Coefficients of one update, and of the blend of inpainting. */
 const MOST_SCALARS = 16;
 
 export class Denoiser {

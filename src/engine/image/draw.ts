@@ -48,9 +48,9 @@ class Run {
       const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
       // Small models show each image as soon as it is there; large ones are loaded once for all.
       for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
-        using latents = new Scope(components.device);
-        const made = await this.denoise(prepared, encoded, group, latents);
-        await this.decode(made, group);
+        using owner = new Scope(components.device);
+        const latents = await this.denoise(prepared, encoded, group, owner);
+        await this.decode(latents, group);
       }
     } catch (error) {
       throw inWords(error, this.stage, resolved.event.values);
@@ -77,17 +77,17 @@ class Run {
     return await encodeGiven(this.drawing, image, this.tiling);
   }
 
-  /** The latents of each sample, held by `held`. */
+  /** The latents of each sample; `owner` takes them over. */
   private async denoise(
     prepared: Prepared,
     encoded: Encoded | null,
     samples: readonly number[],
-    held: Scope,
+    owner: Scope,
   ): Promise<Tensor[]> {
     using _ = this.enter('denoising');
     using denoiser = await prepared.load();
     const latents: Tensor[] = [];
-    for (const sample of samples) latents.push(held.hold(await this.sample(denoiser, encoded, sample)));
+    for (const sample of samples) latents.push(owner.hold(await this.sample(denoiser, encoded, sample)));
     return latents;
   }
 

@@ -6,10 +6,10 @@ import { crop, cropRegion, overlay, within } from './mask-crop.ts';
 import type { Resolved } from './resolve.ts';
 
 export interface GivenImages {
-  /** Of the size that is drawn. */
+  /** Scaled to the size that is drawn. */
   image: Pixels | null;
   mask: Pixels | null;
-  /** What is shown of an image that was drawn; left out: the image. */
+  /** Turns a drawn image into the one that is shown; left out: it is shown as it is. */
   finish?(drawn: Pixels): Pixels;
 }
 

@@ -1,4 +1,4 @@
-// What an image model offers to the rooms above: requests in, events out. Everything here is plain data, so that it
+// The interface of an image model to the rooms above: requests in, events out. Everything here is plain data, so that it
 // crosses a worker boundary as it is.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
@@ -67,7 +67,7 @@ export type ImageEvent =
   /** Words of the prompts that the model never saw, where it ships a list of those it knows; `known`: the singulars it does, of plurals. */
   | { type: 'unknown-words'; words: string[]; known?: Record<string, string> }
   | { type: 'note'; message: string }
-  /** What the denoiser is told: tokens of the prompt, those of the image it starts from, those of each image it makes. */
+  /** Inputs of the denoiser: tokens of the prompt, of the image it starts from, and of each image it makes. */
   | { type: 'tokens'; text: number; image: number; each: number }
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
   /** After step `step` of `steps`, counted from 1. */
@@ -121,6 +121,6 @@ export interface ImageModel {
     options?: { signal?: AbortSignal; profile?: boolean },
   ): AsyncGenerator<ImageEvent, void, void>;
   close(): Promise<void>;
-  /** The same as `close`, for `await using`. */
+  /** Calls `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }

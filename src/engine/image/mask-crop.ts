@@ -19,7 +19,7 @@ export function isEmpty({ data }: Pixels): boolean {
   return data.every((value) => value === 0);
 }
 
-/** What of the mask is not black, padded, and widened to the proportions of `drawn` as far as the image goes. */
+/** The part of the mask that is not black, padded, and widened to the proportions of `drawn` within the image. */
 export function cropRegion(mask: Pixels, drawn: Size, padding: number): Region {
   const { width, height } = mask;
   const marked = bounds(mask);
@@ -125,7 +125,7 @@ function put(into: Pixels, image: Pixels, x: number, y: number): void {
   }
 }
 
-/** What was drawn of a region, in its place in the image, as far as the mask is white. */
+/** The image with a drawn region laid over it where the mask is white. */
 export function overlay(image: Pixels, mask: Pixels, drawn: Pixels, region: Region): Pixels {
   const size = { width: region.right - region.left, height: region.bottom - region.top };
   const laid = { width: image.width, height: image.height, data: new Uint8Array(image.data.length) };

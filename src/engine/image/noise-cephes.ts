@@ -26,7 +26,7 @@ function polynomial(coefficients: readonly number[], x: number): number {
 const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 
-/** Of an f32 in (0, 1]. */
+/** The logarithm of an f32 in (0, 1]. */
 export function logarithm(u: number): number {
   float[0] = u;
   const word = bits[0] ?? 0;
@@ -45,7 +45,7 @@ export function logarithm(u: number): number {
   return fused(exponent, LN2_HIGH, round(x + y));
 }
 
-/** Of an f32 angle in [0, 2π]. */
+/** Sine and cosine of an f32 angle in [0, 2π]. */
 export function sineCosine(angle: number): { sine: number; cosine: number } {
   const eighths = Math.trunc(round(angle * FOUR_OVER_PI));
   const even = eighths + (eighths % 2);

@@ -117,12 +117,12 @@ async function drawIn(
   }
 }
 
-/** What is wrong with a model that one of its components is taken from. */
+/** An error about the model that a component is taken from, as one about `componentPaths`. */
 function asComponent({ code, message, cause }: EngineError): EngineError {
   return new EngineError(code, message, { param: 'componentPaths', cause });
 }
 
-/** What its user wants, and does not. */
+/** The prompt, and the negative prompt where the user gave one. */
 function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved): string[] {
   const isOwn = sources.negativePrompt === 'request' || sources.negativePrompt === 'kwargs';
   return isOwn ? [prompt, values.negativePrompt] : [prompt];

@@ -1,4 +1,4 @@
-// What other programs read in a prompt and this one does not: said before it is drawn, for the words themselves are drawn all the same.
+// Notes on prompt syntax of other programs that this engine reads as plain words.
 
 import { parseEmphasis } from './prompt.ts';
 

@@ -16,7 +16,7 @@ export interface PromptWindow {
   weights: number[];
 }
 
-/** What the windows are made with. */
+/** Tokens that the windows are made of. */
 export interface ClipTokens {
   /** Ids of a text without anything around them. */
   encode(text: string): number[];
@@ -79,7 +79,7 @@ function merge(pieces: Emphasis[]): Emphasis[] {
   return merged;
 }
 
-/** Of a prompt. Every one of them costs each step of the denoiser. */
+/** Most windows of a prompt. Each one costs time in every step of the denoiser. */
 const MOST_WINDOWS = 64;
 const MOST_CHARACTERS = 100_000;
 

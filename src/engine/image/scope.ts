@@ -1,5 +1,5 @@
-// What a computation holds on the device. A scope is declared by `using`: it gives everything back when its block ends, whether or not
-// the computation fails, unless it was moved to an owner.
+// Tensors and other resources that a computation holds on the device. A scope is declared by `using`: it gives everything back when its
+// block ends, whether or not the computation fails, unless its contents were moved to an owner.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';

@@ -22,7 +22,7 @@ export function sizeFrom(
   return { width: round(image.width * scale), height: round(image.height * scale) };
 }
 
-/** Of proportions that pass as equal. */
+/** Relative difference up to which proportions count as equal. */
 const PROPORTION_TOLERANCE = 0.01;
 
 /** Whether a mask covers an image without being bent. */

@@ -1,4 +1,4 @@
-// Tuning as an image model does it: what is found is told, and kept for the devices that open later.
+// Tuning for an image model: the result is reported in a note, and kept for devices that open later.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Platform } from '../platform.ts';

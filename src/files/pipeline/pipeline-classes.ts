@@ -1,7 +1,7 @@
 // Declarations of pipeline classes, as the reader of model_index.json needs them. The engine declares them, one value a family; files/
 // receives them as an argument and names none itself.
 
-/** What a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
+/** The inputs that a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
 export type PipelineTask = 'text-to-image' | 'image-to-image' | 'inpainting';
 
 export type Library = 'diffusers' | 'transformers';

@@ -1,4 +1,4 @@
-// What is given as an image model and is none that can be opened: told apart by its files, with what to use instead.
+// Refusals of folders and files that are not image models which can be opened: recognized by their files, with what to use instead.
 
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';

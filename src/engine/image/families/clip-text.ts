@@ -1,5 +1,5 @@
 // The conditions of a Stable Diffusion model: states of one CLIP text encoder, or of two side by side (XL), for the
-// prompt and, where guidance needs it, for what is not wanted.
+// prompt and, where guidance needs it, for the negative prompt.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
@@ -32,7 +32,7 @@ export interface ClipText {
   states: Tensor;
   /** XL: [1 or 2, columns] */
   pooled: Tensor | null;
-  /** Of the prompt, without what is put around them. */
+  /** Tokens of the prompt, without BOS, EOS and padding. */
   tokens: number;
 }
 

@@ -1,4 +1,4 @@
-// Stable Diffusion XL, its refiner included: two CLIP text encoders (the refiner has the second alone), a UNet that is told sizes.
+// Stable Diffusion XL, its refiner included: two CLIP text encoders (the refiner has the second alone), a UNet with size embeddings.
 
 import { readAutoencoder } from '../autoencoder.ts';
 import type { ImageFamily } from './family.ts';

@@ -19,7 +19,7 @@ const REFINER_IDS = 5;
 const NO_CROP = [0, 0];
 
 export interface UNetOptions {
-  /** SDXL: the encoders' states before their last layer, and a UNet that is told sizes. */
+  /** SDXL: the encoders' states before their last layer, and a UNet with size embeddings. */
   xl: boolean;
   /** A negative prompt that nobody gave is all zeros, not the encoded empty text. */
   zerosNegative: boolean;
@@ -115,7 +115,7 @@ function fillsMasks({ inChannels, outChannels }: UNetConfig): boolean {
   );
 }
 
-/** Sizes in pixels that SDXL's UNet is told, a row for each text; null: it is told none. */
+/** Sizes in pixels for SDXL's size embedding, a row for each text; null: the UNet has none. */
 function sizeIds(
   config: UNetConfig,
   { states, pooled }: ClipText,

@@ -25,7 +25,7 @@ const KNOWN = new Set(
   use_karras_sigmas use_lu_lambdas variance_type`.split(/\s+/),
 );
 
-/** What early versions wrote into every file, and later ones take for granted. */
+/** Settings that early versions wrote into every file, and that later ones imply. */
 const RETIRED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['predict_epsilon', true],
   ['tensor_format', 'pt'],
@@ -140,7 +140,7 @@ const OF_THE_MODEL: Readonly<Record<string, (value: unknown) => boolean>> = {
   invert_sigmas: (value) => value === true,
 };
 
-/** Those that a class has no use for once it is opened, each as it stands in the file. */
+/** Settings that a class does not use once it is opened, each as the file has it. */
 export function leftOut({ wasRead }: ConfigReader, config: Readonly<Record<string, unknown>>): string[] {
   // A class that walks the timesteps of a distillation spaces them itself.
   const spacesItself = wasRead('original_inference_steps');

@@ -73,7 +73,7 @@ export function deis(config: ConfigReader): Planner {
   };
 }
 
-/** Of the estimates, newest first. `end`: ln ρ where the step ends; `nodes`: where each estimate was made. */
+/** Weights of the estimates, newest first. `end`: ln ρ where the step ends; `nodes`: where each estimate was made. */
 function weights([end = 0, ...nodes]: readonly number[]): number[] {
   const [start = end] = nodes;
   return nodes.map((node, k) => {

@@ -71,7 +71,7 @@ export function dpmSolverSinglestep(config: ConfigReader): Planner {
   };
 }
 
-/** Of each call: which one of its group it is. */
+/** The index of each call in its group. */
 function ordersOf(
   steps: number,
   highest: number,
@@ -85,7 +85,7 @@ function ordersOf(
   return orders;
 }
 
-/** Of the estimates of a group, newest first; `points`: the step's end, and where each estimate was made. */
+/** Weights of the estimates of a group, newest first; `points`: the step's end, and where each estimate was made. */
 function forward(points: readonly Point[], models: readonly Sum[], heun: boolean): Expansion {
   const [end = 0, ...lambdas] = points.map(lambdaOf);
   const estimate = models.at(-1) ?? LATENTS;

@@ -75,7 +75,7 @@ export function readMultistep(
   };
 }
 
-/** What a call of the model is given and gives; `model` is the estimate that the method goes by. */
+/** Inputs and outputs of one call of the model; `model` is the estimate that the method uses. */
 type Call = Omit<Draft, 'stores' | 'latents'> & { model: Sum };
 
 /** `points`: one more than calls; `first`: calls left out at the beginning. */

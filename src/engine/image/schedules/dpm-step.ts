@@ -52,7 +52,7 @@ export function advance(
   return combine(...parts);
 }
 
-/** Of estimates at the start and before, newest first; `points`: the step's end, its start, and before. */
+/** Weights of the estimates at the start and before, newest first; `points`: the step's end, its start, and before. */
 export function backward(points: readonly Point[], models: readonly Sum[]): Expansion {
   const [l = 0, l0 = 0, l1 = 0, l2 = 0] = points.map(lambdaOf);
   const [m0 = LATENTS, m1, m2] = models;

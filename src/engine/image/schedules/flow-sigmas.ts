@@ -48,7 +48,7 @@ export function readFlow(config: ConfigReader): Flow {
   };
 }
 
-/** What FLUX, Qwen-Image and Z-Image pipelines give as `sigmas`: 1 … 1/steps. */
+/** The sigmas that FLUX, Qwen-Image and Z-Image pipelines pass to the schedule: 1 … 1/steps. */
 export function plainSigmas(steps: number): number[] {
   return linspace(1, 1 / steps, steps);
 }

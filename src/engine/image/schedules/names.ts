@@ -71,7 +71,7 @@ const NAMES: Readonly<Record<string, NamedSchedule>> = {
   'flow-unipc': flow('UniPCMultistepScheduler', AS_FLOW),
 };
 
-/** What is often asked for and is not here, with what to take instead. */
+/** Schedules that are often requested and not built in, with the remedy. */
 const REFUSED: Readonly<Record<string, string>> = {
   DPMSolverSDEScheduler: 'its noise comes from a random tree that no seed sets; take dpm++2m-sde',
   DDIMParallelScheduler: 'it draws as DDIM does; take ddim',
@@ -93,7 +93,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   restart: 'diffusers has no class for it; take heun',
 };
 
-/** What ComfyUI and others ask for beside a method. */
+/** Names that ComfyUI and others use for spacings beside a method. */
 const SPACINGS = [
   'normal',
   'simple',
@@ -106,7 +106,7 @@ const SPACINGS = [
   'kloptimal',
 ];
 
-/** What other programs say for a word of a name. */
+/** Words in names of other programs, with this engine's. */
 const SPELLINGS: readonly [RegExp, string][] = [
   [/^k_/, ''],
   [/dpmpp/, 'dpm++'],
@@ -124,7 +124,7 @@ const KINDS: Readonly<Record<ScheduleFamily, string>> = {
 
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]/g, '');
 
-/** What `name` is called here, however another program spells it (dpmpp_2m_sde, Euler a, "DPM++ 2M Karras"); else itself. */
+/** This engine's name for a schedule in any program's spelling (dpmpp_2m_sde, Euler a, "DPM++ 2M Karras"); an unknown name as it is. */
 function ownName(name: string): string {
   const known = [...Object.keys(NAMES), ...Object.keys(CLASS_FAMILIES), ...Object.keys(REFUSED)];
   if (known.includes(name)) return name;

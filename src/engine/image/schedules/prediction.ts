@@ -1,4 +1,4 @@
-// What the model's output says about the latents, as sums over latents and output: the clean latents and the noise in them.
+// Predictions from the model's output, as sums over latents and output: the clean latents and the noise in them.
 
 import type { ConfigReader } from './config.ts';
 import { combine, LATENTS, OUTPUT, type Sum } from './sum.ts';
@@ -16,7 +16,7 @@ export function readPrediction(config: ConfigReader, choices: readonly Predictio
 
 export const DIFFUSION_PREDICTIONS: readonly Prediction[] = ['epsilon', 'sample', 'v_prediction'];
 
-/** Of latents x = α·clean + σ·noise, where α² + σ² = 1, or α = 1 − σ (flow). */
+/** Predictions for latents x = α·clean + σ·noise, where α² + σ² = 1, or α = 1 − σ (flow). */
 export function estimates(prediction: Prediction, alpha: number, sigma: number): Estimates {
   switch (prediction) {
     case 'epsilon':
@@ -36,7 +36,7 @@ export function estimates(prediction: Prediction, alpha: number, sigma: number):
   }
 }
 
-/** Of latents x = clean + σ·noise whose model input is x / √(σ² + 1). */
+/** Predictions for latents x = clean + σ·noise whose model input is x / √(σ² + 1). */
 export function estimatesAt(prediction: Prediction, sigma: number): Estimates {
   const length = Math.sqrt(sigma * sigma + 1);
   const clean =

@@ -1,4 +1,4 @@
-// What a noise schedule is: a pure function of numbers. From the checkpoint's scheduler_config.json and the number of steps
+// A noise schedule is a pure function of numbers. From the checkpoint's scheduler_config.json and the number of steps
 // it makes a plan, and one loop runs every plan, whatever the method:
 //
 //   latents = fromNoise · noise                     (image-to-image: fromImage.image · image + fromImage.noise · noise)
