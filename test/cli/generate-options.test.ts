@@ -122,7 +122,7 @@ it('help shows every option in its group, with the defaults that stand when nobo
     'Required (unless --config is given)',
     'Model configuration',
     'Sampling',
-    'Starting from a picture',
+    'Starting from an image',
     'Parallelism',
     'Attention and caching',
     'CPU offloading',
