@@ -40,10 +40,8 @@ export async function planImage(
 
   const { pages } = components;
   const planned = names.map((name) => plannedComponent(pipeline, device, name, pages));
-  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = runner.sampleSize ?? {};
-  const { size: pixels } = defaultsOf(entry, pipeline.components, modelName(options.model)).defaults;
-  const side = pixels === undefined ? null : pixels / autoencoder.factor;
-  const latents = [1, side ?? height, side ?? width, autoencoder.latentChannels];
+  const { defaults } = defaultsOf(entry, pipeline.components, modelName(options.model));
+  const latents = latentsOf(autoencoder, runner.sampleSize, defaults.size);
   const scratch = decodingBytes(
     device,
     pages.find(({ component }) => component === family.autoencoder)!,
@@ -63,13 +61,7 @@ export async function planImage(
     contextLength: null,
     opens: bytesFor(quantization) <= options.memoryBudget,
   }));
-  const unread = pages.map((page) => page.unread);
-  const modules = [
-    ...new Set(
-      pages.flatMap(({ component, unread: { names: own } }) => own.map((one) => `${component}/${one}`)),
-    ),
-  ];
-  const [, rows, columns] = latents as [number, number, number, number];
+  const [, rows, columns] = latents;
   const size = `${columns * autoencoder.factor} × ${rows * autoencoder.factor}`;
   return {
     model: options.model,
@@ -77,15 +69,9 @@ export async function planImage(
     architecture: pipeline.className,
     wrapper: null,
     parameters: planned.reduce((sum, { parameters }) => sum + parameters, 0),
-    stored: [
-      ...new Set(
-        pages.flatMap(({ requests, headers }) =>
-          requests.flatMap(({ names: own }) => own.map((name) => headers.tensors.get(name)!.dtype)),
-        ),
-      ),
-    ],
+    stored: storedTypes(pages),
     source: pages.every(({ headers }) => headers.source === 'headers') ? 'headers' : 'config',
-    ignored: { modules, tensors: unread.reduce((sum, { tensors }) => sum + tensors, 0) },
+    ignored: ignoredModules(pages),
     notes: [
       `components are on the device one after another; scratch is what decoding an image of ${size} takes, intermediates of the other components are not counted`,
     ],
@@ -96,6 +82,32 @@ export async function planImage(
     budget: options.memoryBudget,
     ...fit(choices, { quantization: options.quantization ?? 'none', contextLength: null }, bytesFor),
   };
+}
+
+/** The shape of latents of an image at the model's own size; `pixels`: its side, where the family or the name says. */
+function latentsOf(
+  { factor, latentChannels }: Autoencoder,
+  sampleSize: { height: number; width: number } | null,
+  pixels: number | undefined,
+): [number, number, number, number] {
+  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = sampleSize ?? {};
+  const side = pixels === undefined ? null : pixels / factor;
+  return [1, side ?? height, side ?? width, latentChannels];
+}
+
+function storedTypes(pages: readonly PlannedPage[]): string[] {
+  const types = pages.flatMap(({ requests, headers }) =>
+    requests.flatMap(({ names }) => names.map((name) => headers.tensors.get(name)!.dtype)),
+  );
+  return [...new Set(types)];
+}
+
+function ignoredModules(pages: readonly PlannedPage[]): ModelPlan['ignored'] {
+  const modules = pages.flatMap(({ component, unread }) =>
+    unread.names.map((name) => `${component}/${name}`),
+  );
+  const tensors = pages.reduce((sum, { unread }) => sum + unread.tensors, 0);
+  return { modules: [...new Set(modules)], tensors };
 }
 
 /** Pages of one component are on the device one after another. */

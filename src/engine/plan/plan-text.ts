@@ -50,33 +50,12 @@ export async function planText(
 
   const contextLength = Math.min(options.contextLength ?? declaration.context, declaration.context);
   const unlimited = openDevice(Number.MAX_SAFE_INTEGER);
-  const runner = await openOn(unlimited, checkpoint, declaration, contextLength);
-  const { arena, step } = unlimited.memory();
-  const scratch = arena + step;
-  const format = (quantization: PlannedQuantization) =>
-    quantization === 'none' ? runner.kvFormat : ('f16' as const);
-  const weightsIn = weightBytesIn(unlimited, checkpoint.tensors, declaration.generate!);
-  const bytesFor = (quantization: PlannedQuantization, tokens: number | null): number =>
-    weightsIn(quantization) +
-    scratch +
-    (Math.ceil((tokens ?? 0) / PAGE_TOKENS) + 1) * pageBytes(declaration.layers, format(quantization));
-  const choices = QUANTIZATIONS.map((quantization): PlannedChoice => {
-    const weights = weightsIn(quantization);
-    const most = usefulPages(unlimited, declaration.layers, format(quantization), {
-      contextLength,
-      totalTokens: Infinity,
-      slots: DEFAULTS.runningRequests,
-    });
-    const pages = Math.min(
-      most,
-      pagesWithin(options.memoryBudget - weights - scratch, declaration.layers, format(quantization)),
-    );
-    const opens = pages >= LEAST_PAGES;
-    const tokens = opens ? Math.min(contextLength, contextWithin(pages, declaration.layers, runner.rows)) : 0;
-    return { quantization, weights, scratch, contextLength: tokens, opens };
+  const memory = await memoryOf(unlimited, checkpoint, declaration, {
+    contextLength,
+    memoryBudget: options.memoryBudget,
   });
   const quantization = options.quantization ?? 'none';
-  const tokenBytes = pageBytes(declaration.layers, format(quantization)) / PAGE_TOKENS;
+  const tokenBytes = memory.pageBytes(quantization) / PAGE_TOKENS;
   const lengths = [...LENGTHS.filter((tokens) => tokens < contextLength), contextLength];
   return {
     model: options.model,
@@ -93,9 +72,50 @@ export async function planText(
     contextLength: declaration.context,
     cache: { tokenBytes, lengths: lengths.map((tokens) => ({ tokens, bytes: tokens * tokenBytes })) },
     components: [],
-    choices,
+    choices: memory.choices,
     budget: options.memoryBudget,
-    ...fit(choices, { quantization, contextLength }, bytesFor),
+    ...fit(memory.choices, { quantization, contextLength }, memory.bytesFor),
+  };
+}
+
+interface PlannedMemory {
+  choices: PlannedChoice[];
+  /** Bytes of everything in a quantization with a context. */
+  bytesFor(quantization: PlannedQuantization, contextLength: number | null): number;
+  pageBytes(quantization: PlannedQuantization): number;
+}
+
+/** What the engine's runner takes on a device without bounds, and what of it a budget has room for. */
+async function memoryOf(
+  device: Device,
+  checkpoint: Planned,
+  { layers, ...declaration }: TextDeclaration,
+  { contextLength, memoryBudget }: { contextLength: number; memoryBudget: number },
+): Promise<PlannedMemory> {
+  const runner = await openOn(device, checkpoint, { layers, ...declaration }, contextLength);
+  const { arena, step } = device.memory();
+  const scratch = arena + step;
+  const format = (quantization: PlannedQuantization) =>
+    quantization === 'none' ? runner.kvFormat : ('f16' as const);
+  const weightsIn = weightBytesIn(device, checkpoint.tensors, declaration.generate!);
+  const sizes = { contextLength, totalTokens: Infinity, slots: DEFAULTS.runningRequests };
+  const choices = QUANTIZATIONS.map((quantization): PlannedChoice => {
+    const weights = weightsIn(quantization);
+    const most = usefulPages(device, layers, format(quantization), sizes);
+    const fitting = pagesWithin(memoryBudget - weights - scratch, layers, format(quantization));
+    const pages = Math.min(most, fitting);
+    const opens = pages >= LEAST_PAGES;
+    const tokens = opens ? Math.min(contextLength, contextWithin(pages, layers, runner.rows)) : 0;
+    return { quantization, weights, scratch, contextLength: tokens, opens };
+  });
+  const bytesOfPage = (quantization: PlannedQuantization): number => pageBytes(layers, format(quantization));
+  return {
+    choices,
+    pageBytes: bytesOfPage,
+    bytesFor: (quantization, tokens) =>
+      weightsIn(quantization) +
+      scratch +
+      (Math.ceil((tokens ?? 0) / PAGE_TOKENS) + 1) * bytesOfPage(quantization),
   };
 }
 
