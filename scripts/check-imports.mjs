@@ -6,17 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const OPEN = new Set(['files/error.ts', 'files/bytes-text.ts']);
+const OPEN = new Set(['files/error.ts', 'files/message.ts', 'files/bytes-text.ts']);
 
 /**
- * Rooms under src/, top to bottom. `rooms`: imports of values; `types`: rooms only `import type` may reach; `packages`: from npm;
+ * Rooms under src/, top to bottom. `rooms`: imports of values, from a room or from one file of it; `types`: rooms only `import type` may reach; `packages`: from npm;
  * `node`: which of the room's files may import Node's own modules (true: all), and each other; the rest also runs in a browser.
- * files/error.ts and files/bytes-text.ts, the words of errors, are open to every room that is not `closed`.
+ * files/error.ts, files/message.ts and files/bytes-text.ts, the words of errors, are open to every room that is not `closed`.
  */
 export const ROOMS = {
   cli: {
     does: 'argv in, exit code out',
-    rooms: ['index.ts', 'server', 'options'],
+    rooms: ['index.ts', 'options', 'server/entry.ts'],
     packages: ['citty', 'consola', 'yaml'],
     node: true,
   },
@@ -191,7 +191,13 @@ function breachOf(file, { target, typeOnly }) {
   ) {
     return `imports ${path}, which needs Node: take it from the platform (engine/platform.ts)`;
   }
-  if (other === name || (OPEN.has(path) && !room.closed) || room.rooms.includes(other)) return null;
+  if (
+    other === name ||
+    (OPEN.has(path) && !room.closed) ||
+    room.rooms.includes(other) ||
+    room.rooms.includes(path)
+  )
+    return null;
   if (room.types?.includes(other))
     return typeOnly ? null : `may only \`import type\` from ${other} (${room.does})`;
   return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;

@@ -14,7 +14,7 @@ import { optionsOf, settingsGiven } from './setting-options.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
-import { inOptions } from '../server/option-names.ts';
+import { errorText } from './said.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './engine-options.ts';
 import { showOpening } from './progress.ts';
 import { pipedQuestions, terminalQuestions } from './questions.ts';
@@ -170,7 +170,7 @@ async function exchange(
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const remedy = error.code === 'context_length_exceeded' ? '; /reset starts anew' : '';
-    createLog().error(`${inOptions(error.message)}${remedy}`);
+    createLog().error(`${errorText(error)}${remedy}`);
     return history;
   }
 }

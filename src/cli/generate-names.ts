@@ -1,9 +1,10 @@
 // What the engine calls the fields of its requests, under the names of the options of `svc generate`: there and back again.
 
-import { EngineError, type ImageRequest } from '../index.ts';
+import { EngineError, type ImageEvent, type ImageRequest, type Names } from '../index.ts';
 import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { flagName } from '../options/setting.ts';
-import { inOptions, MODEL_OPTIONS } from '../server/option-names.ts';
+import { IMAGE_FLAGS, imageOption, MODEL_FLAGS, modelOption } from '../options/names.ts';
+import { noteText } from './said.ts';
 import { keyOf } from './config-file.ts';
 import type { GenerateOptions } from './generate-options.ts';
 import type { Given } from './generate-request.ts';
@@ -16,37 +17,49 @@ export const REQUEST_FIELDS = {
   'generic-kwargs': 'kwargs',
 } as Readonly<Partial<Record<keyof GenerateOptions, keyof ImageRequest>>>;
 
-/** Everything that the engine has a name of its own for → the option. */
-const OPTIONS: Readonly<Record<string, keyof GenerateOptions>> = {
-  ...MODEL_OPTIONS,
-  ...Object.fromEntries(Object.entries(REQUEST_FIELDS).map(([option, field]) => [field, option])),
-  prompt: 'prompt',
-  seed: 'seed',
-  image: 'image-path',
-  mask: 'mask-path',
-};
+const TYPED: Names = { option: modelOption, field: imageOption };
 
-/** A note of the engine. */
-export function noteTyped(message: string): string {
-  return inOptions(message, OPTIONS);
+/** A note of the engine under the names of the options. */
+export function noteTyped(note: Extract<ImageEvent, { type: 'note' }>): string {
+  return noteText(note, TYPED);
 }
 
 /** An error of the engine: about an option that was given, under the name that it was given by; else as it is. */
 export function asTyped(error: unknown, { options, origin, nameOf }: Given): unknown {
   if (!(error instanceof EngineError)) return error;
   const { code, param } = error;
-  const said = new EngineError(code, noteTyped(error.message), {
-    ...(param && { param }),
-    cause: error.cause,
-  });
-  // A file of the model is to blame.
-  if (param === null || code === 'bad_checkpoint') return said;
-  const name = OPTIONS[param];
+  const ownFlag = param === null ? undefined : (IMAGE_FLAGS.get(param) ?? MODEL_FLAGS.get(param));
+  const name = ownFlag as keyof GenerateOptions | undefined;
   const kwargs = options['generic-kwargs'] ?? {};
-  const key = name === 'num-samples' ? 'num_images_per_prompt' : keyOf(name ?? param);
+  const key = name === 'num-samples' ? 'num_images_per_prompt' : keyOf(name ?? param ?? '');
   const isTyped = name !== undefined && origin(name) !== null;
-  if (key in kwargs && !isTyped) return said.underName(`${key} in ${nameOf('generic-kwargs')}`);
-  if (isTyped) return said.underName(nameOf(name));
-  // As the options that are printed call it.
-  return name !== undefined && said.message.startsWith(`${param} `) ? said.underName(name) : said;
+  const isFile = param === null || code === 'bad_checkpoint';
+  const subjectName =
+    key in kwargs && !isTyped ? `${key} in ${nameOf('generic-kwargs')}` : isTyped ? nameOf(name) : name;
+  const begins = (text: EngineError): boolean => {
+    const [first] = text.parts;
+    return typeof first === 'object' && 'field' in first && first.field === param;
+  };
+  const named =
+    isFile || subjectName === undefined || (!isTyped && !(key in kwargs) && !begins(error))
+      ? error
+      : error.underName(subjectName);
+  const said = named.textWith({
+    option: (one) => givenName(MODEL_FLAGS.get(one), { origin, nameOf }),
+    field: (one) => (one === subjectName ? one : givenName(IMAGE_FLAGS.get(one), { origin, nameOf })),
+  });
+  return new EngineError(
+    code,
+    { parts: [said] },
+    { ...(named.param && { param: named.param }), cause: error.cause },
+  );
+}
+
+/** The name that the user has for an option: that which it was given by, else that which is typed. */
+function givenName(
+  name: string | undefined,
+  { origin, nameOf }: Pick<Given, 'origin' | 'nameOf'>,
+): string | undefined {
+  if (name === undefined) return undefined;
+  return origin(name) === null ? `--${name}` : nameOf(name);
 }

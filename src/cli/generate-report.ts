@@ -184,7 +184,7 @@ export class Report {
 
 /** An event whose note names options as they are typed. */
 function withTypedNames<E extends OpenEvent | ImageEvent>(event: E): E {
-  return event.type === 'note' ? { ...event, message: noteTyped(event.message) } : event;
+  return event.type === 'note' ? { ...event, message: noteTyped(event) } : event;
 }
 
 /** Writes the error that ended the run as an event on standard output. */

@@ -1,7 +1,7 @@
 // Ctrl-C: the first signal asks for an end, the second one is one.
 
 import { EngineError } from '../index.ts';
-import { endBy } from '../server/end-process.ts';
+import { endBy } from '../server/entry.ts';
 
 export interface Interrupt {
   signal: AbortSignal;

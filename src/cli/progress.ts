@@ -2,7 +2,7 @@
 
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../index.ts';
-import { inOptions } from '../server/option-names.ts';
+import { noteText } from './said.ts';
 import { countText, setBar, sizeText } from './terminal.ts';
 
 export interface Step {
@@ -62,7 +62,7 @@ export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) =
   let resumed = false;
   const event = (opening: OpenEvent) => {
     if (opening.type === 'note') {
-      log.info(inOptions(opening.message));
+      log.info(noteText(opening));
     } else if (opening.type === 'warmup') {
       const { done, total, stage } = opening;
       const label = stage === undefined ? 'Preparing kernels' : `Preparing kernels of ${stage}`;

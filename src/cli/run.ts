@@ -2,7 +2,7 @@
 
 import { type CommandDef, runCommand } from 'citty';
 import { EngineError } from '../index.ts';
-import { inOptions } from '../server/option-names.ts';
+import { errorText } from './said.ts';
 import { nearest } from './arguments.ts';
 import { asksForHelp, columns } from './command.ts';
 import { EXIT, exitCodeOf, UsageError } from './exit.ts';
@@ -65,6 +65,5 @@ function report(error: unknown, name: string | undefined, commands: Commands): v
   const command = name !== undefined && Object.hasOwn(commands, name) ? `${name} ` : '';
   if (error instanceof UsageError) log.error(`${error.message}\nSee \`npx svc-engine ${command}--help\`.`);
   else if (error instanceof EngineError && error.code === 'cancelled') return;
-  else
-    log.error(error instanceof EngineError && error.code !== 'internal' ? inOptions(error.message) : error);
+  else log.error(error instanceof EngineError && error.code !== 'internal' ? errorText(error) : error);
 }

@@ -11,9 +11,8 @@ import {
   type TextModel,
   type TextModelOptions,
 } from '../index.ts';
-import type { RunningServer, ServedModel } from '../server/lifecycle.ts';
-import { inOptions } from '../server/option-names.ts';
-import type { Kind, ServableModel } from '../server/service.ts';
+import { errorText } from './said.ts';
+import type { Kind, RunningServer, ServableModel, ServedModel } from '../server/entry.ts';
 import {
   type EngineOptions,
   toEmbeddingOptions,
@@ -66,7 +65,7 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
       kept.push(keepOpen(model, served, opened, keeping));
     } catch (error) {
       if (!model.optional || !(error instanceof Error)) throw error;
-      const reason = inOptions(error.message);
+      const reason = errorText(error);
       onTrouble(`${model.path} is not served: ${reason}`);
       served.failed(reason);
     }
@@ -86,13 +85,13 @@ async function keepOpen(
   for (;;) {
     const end = await model.ended;
     if (keeping.leaving.aborted) return end;
-    keeping.onTrouble(`${end.message}. Opening ${planned.path} again.`);
+    keeping.onTrouble(`${errorText(end)}. Opening ${planned.path} again.`);
     served.lost();
     try {
       model = await openModel(planned, served, keeping);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));
-      const said = inOptions(reason.message);
+      const said = errorText(reason);
       keeping.onTrouble(`${planned.path} is no longer served: ${said}`);
       served.failed(said);
       return reason;

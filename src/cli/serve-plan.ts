@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { shippedImageModelPath, shippedModelPath } from '../index.ts';
-import type { Kind } from '../server/service.ts';
+import type { Kind } from '../server/entry.ts';
 import { UsageError } from './exit.ts';
 
 export interface PlannedModel {

@@ -3,7 +3,7 @@
 import type { EmbeddingModelInfo, ImageModelInfo, TextModelInfo } from '../index.ts';
 import { fieldName } from '../options/setting.ts';
 import { mapSampling } from '../options/text-request.ts';
-import type { ServableModel } from '../server/service.ts';
+import type { ServableModel } from '../server/entry.ts';
 import { countText, sizeText } from './terminal.ts';
 
 /** What was chosen or found, so that nobody has to guess it from the answers. */

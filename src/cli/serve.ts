@@ -2,9 +2,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandDef } from 'citty';
-import { endBy } from '../server/end-process.ts';
-import { DRAIN_TIME, startServer, untilSignal } from '../server/lifecycle.ts';
-import type { ServableModel, ServerOptions } from '../server/service.ts';
+import {
+  DRAIN_TIME,
+  endBy,
+  type ServableModel,
+  type ServerOptions,
+  startServer,
+  untilSignal,
+} from '../server/entry.ts';
 import { LOADING, SHARING } from '../options/model.ts';
 import { flagName, type ModelKind, type Setting } from '../options/setting.ts';
 import type { Arguments } from './arguments.ts';

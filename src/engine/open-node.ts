@@ -1,5 +1,6 @@
 // The engine in Node: models in a thread of their own or in the caller's, and the probe of an adapter.
 
+import { type Prose, noteOf, say } from '../files/message.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import { listAdapters } from '../gpu/node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
@@ -68,8 +69,7 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   const model = await open(signal);
   const { sleepAfter: after } = options;
   if (after === undefined) return model;
-  const note = (message: string): void =>
-    onEvent?.({ type: 'note', message: `${modelName(options.model)}: ${message}` });
+  const note = (message: Prose): void => onEvent?.(noteOf(say`${modelName(options.model)}: ${message}`));
   return letSleep(model, { after, open, note, calls: kind.calls, ...kind.sleep(model, options) });
 }
 

@@ -1,5 +1,6 @@
 // The probe of an adapter: a norm and a matmul on small numbers, compared with JavaScript's results.
 
+import { type Prose, option, say, textOf } from '../files/message.ts';
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import { rmsnorm } from '../kernels/rmsnorm.ts';
@@ -18,10 +19,14 @@ export async function probe(open: () => Promise<Device>): Promise<ProbeResult> {
   const problem = await check(open).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),
   );
-  return { ok: problem === null, problem, milliseconds: performance.now() - started };
+  return {
+    ok: problem === null,
+    problem: problem === null ? null : textOf(problem),
+    milliseconds: performance.now() - started,
+  };
 }
 
-async function check(open: () => Promise<Device>): Promise<string | null> {
+async function check(open: () => Promise<Device>): Promise<Prose | null> {
   const device = await open();
   try {
     const x = wave(ROWS * K, 1);
@@ -33,7 +38,7 @@ async function check(open: () => Promise<Device>): Promise<string | null> {
     const worst = expected.reduce((most, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0);
     return worst < 1e-4
       ? null
-      : `a matmul is off by ${worst}: the driver miscomputes, update it or try another \`adapter\``;
+      : say`a matmul is off by ${worst}: the driver miscomputes, update it or try another ${option('adapter')}`;
   } finally {
     device.destroy();
   }

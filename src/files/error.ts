@@ -1,5 +1,16 @@
 // The one error the product throws on purpose. A message says what, the value, and the remedy, in one sentence.
 
+import {
+  type Message,
+  type MessagePart,
+  type Names,
+  type Prose,
+  partsOf,
+  subject,
+  textOf,
+  withPaths,
+} from './message.ts';
+
 export type ErrorCode =
   | 'bad_request'
   | 'model_not_found'
@@ -21,20 +32,38 @@ export class EngineError extends Error {
   readonly code: ErrorCode;
   /** The request field or file the error is about, where there is one. */
   readonly param: string | null;
+  /** The message in pieces: names of options and fields apart. */
+  readonly parts: readonly MessagePart[];
 
-  constructor(code: ErrorCode, message: string, options: { param?: string; cause?: unknown } = {}) {
-    super(brief(message), options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(code: ErrorCode, message: Prose, options: { param?: string; cause?: unknown } = {}) {
+    super(brief(textOf(message)), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'EngineError';
     this.code = code;
     this.param = options.param ?? null;
+    this.parts = partsOf(message, this.param);
   }
 
-  /** The same, about what the caller calls `name`: a message that begins with the parameter begins with that name instead. */
+  /** The message with the names of an interface. */
+  textWith(names: Names): string {
+    return brief(textOf(this, names));
+  }
+
+  /** The error about what the caller calls `name`: a message whose subject is the parameter gets that name instead. */
   underName(name: string): EngineError {
-    const { code, message, param, cause } = this;
-    const begins = param !== null && message.startsWith(`${param} `);
-    const renamed = begins ? `${name}${message.slice(param.length)}` : `${name}: ${message}`;
-    return new EngineError(code, renamed, { param: name, cause });
+    const { code, param, cause } = this;
+    const [first, ...rest] = this.parts;
+    const begins = typeof first === 'object' && 'field' in first && first.field === param;
+    const message: Message = begins
+      ? { parts: [subject(name), ...rest] }
+      : { parts: [`${name}: `, ...this.parts] };
+    return new EngineError(code, message, { param: name, cause });
+  }
+
+  /** The error with the paths of another interface; null: that one has the same. */
+  withPaths(pathOf: (path: string) => string | null): EngineError {
+    const { code, param, cause } = this;
+    const own = param === null ? null : (pathOf(param) ?? param);
+    return new EngineError(code, withPaths(this, pathOf), { ...(own !== null && { param: own }), cause });
   }
 }
 

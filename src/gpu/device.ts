@@ -1,6 +1,7 @@
 // A device: its limits and features, its profile, the pipelines made on it, the memory allocated on it, and its loss. One Device
 // owns one GPUDevice.
 
+import { option, say } from '../files/message.ts';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
@@ -266,7 +267,7 @@ function toEngineError(error: GPUError): EngineError {
   return error instanceof GPUOutOfMemoryError
     ? new EngineError(
         'out_of_memory',
-        `the GPU is out of memory (${error.message}): lower \`memoryBudget\`, or choose \`quantization\` int4`,
+        say`the GPU is out of memory (${error.message}): lower ${option('memoryBudget')}, or choose ${option('quantization')} int4`,
       )
     : new EngineError('internal', `the GPU layer reported: ${error.message}`);
 }

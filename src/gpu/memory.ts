@@ -1,6 +1,7 @@
 // Memory of a device. WebGPU cannot say how much is free, so a budget limits what is allocated: a buffer beyond it is refused with an
 // error that names the budget and the remedy.
 
+import { option, say } from '../files/message.ts';
 import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
 import { allocatedBytes } from './tensor.ts';
@@ -66,16 +67,14 @@ export class DeviceMemory {
     if (size > free) {
       throw new EngineError(
         'out_of_memory',
-        `${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ` +
-          `${bytesText(Math.max(0, free))} are free: raise \`memoryBudget\`, ask for less (a shorter context, a smaller image) or choose \`quantization\` int4`,
+        say`${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ${bytesText(Math.max(0, free))} are free: raise ${option('memoryBudget')}, ask for less (a shorter context, a smaller image) or choose ${option('quantization')} int4`,
       );
     }
     const largest = this.#gpu.limits.maxBufferSize;
     if (size > largest) {
       throw new EngineError(
         'out_of_memory',
-        `${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}: ` +
-          'choose a smaller model or `quantization` int4',
+        say`${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}: choose a smaller model or ${option('quantization')} int4`,
       );
     }
   }

@@ -1,7 +1,8 @@
 // Errors as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
 
+import { type MessagePart, type Names, type Prose, partsOf, textOf, withPaths } from '../files/message.ts';
 import { EngineError, type ErrorCode } from '../index.ts';
-import { inOptions } from './option-names.ts';
+import { modelOption } from '../options/names.ts';
 
 /** Codes of the HTTP layer, beside those of the engine. */
 export type RequestErrorCode =
@@ -31,18 +32,33 @@ export type RequestErrorCode =
 export class RequestError extends Error {
   readonly code: RequestErrorCode | ErrorCode;
   readonly param: string | null;
+  /** The message in pieces: names of options and fields apart. */
+  readonly parts: readonly MessagePart[];
   readonly headers: Record<string, string>;
 
   constructor(
     code: RequestErrorCode | ErrorCode,
-    message: string,
+    message: Prose,
     options: { param?: string; headers?: Record<string, string> } = {},
   ) {
-    super(message);
+    super(textOf(message));
     this.name = 'RequestError';
     this.code = code;
     this.param = options.param ?? null;
+    this.parts = partsOf(message, this.param);
     this.headers = options.headers ?? {};
+  }
+
+  /** The message with the names of an interface. */
+  textWith(names: Names): string {
+    return textOf(this, names);
+  }
+
+  /** The error with the paths of another interface; null: that one has the same. */
+  withPaths(pathOf: (path: string) => string | null): RequestError {
+    const { code, param, headers } = this;
+    const own = param === null ? null : (pathOf(param) ?? param);
+    return new RequestError(code, withPaths(this, pathOf), { ...(own !== null && { param: own }), headers });
   }
 }
 
@@ -124,6 +140,9 @@ function typeOf(status: number): string {
 const clientCode = (code: RequestErrorCode | ErrorCode): string =>
   code === 'bad_request' ? 'invalid_value' : code;
 
+/** Fields have the client's own names by now; options are those of the command line that started the server. */
+const FOR_CLIENTS: Names = { option: modelOption, field: (path) => path };
+
 /** Errors nobody foresaw keep their text to themselves: it is for the log, not for the network. */
 export function toErrorReply(error: unknown): ErrorReply {
   const known = isForeseen(error);
@@ -141,7 +160,7 @@ export function toErrorReply(error: unknown): ErrorReply {
     headers: { ...headers, ...retry, ...(error instanceof RequestError ? error.headers : undefined) },
     body: {
       error: {
-        message: known ? inOptions(error.message) : 'the server failed on this request; its log says why',
+        message: known ? error.textWith(FOR_CLIENTS) : 'the server failed on this request; its log says why',
         type: typeOf(status),
         param: known ? error.param : null,
         code: clientCode(code),

@@ -6,7 +6,7 @@ import { abortRequest, flushCache } from './admin/admin.ts';
 import { docs, home, openApiFile } from './docs/docs.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './images/image-schema.ts';
 import { imageContent, imageEdits, imageGenerations } from './images/images.ts';
-import { metricsPage } from './admin/metrics.ts';
+import { metricsPage } from './admin/metrics-page.ts';
 import { modelEntry, modelList } from './models.ts';
 import { OLLAMA_ROUTES } from './ollama/ollama-routes.ts';
 import { readiness } from './admin/readiness.ts';

@@ -4,7 +4,7 @@
 //   "crash"     it throws something nobody foresaw
 //   "hang"      after the first step it says nothing until it is aborted
 //   "knows X"   it does not know X; where that is a plural, it knows the singular
-//   "note X"    it notes X
+//   "note X"    it notes that the field X is worth a look
 
 import {
   EngineError,
@@ -17,6 +17,7 @@ import {
   type ResolvedImageRequest,
   type ValueSource,
 } from '../../src/index.ts';
+import { field, noteOf, say } from '../../src/files/message.ts';
 import { sizeFrom } from '../../src/engine/image/size.ts';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
 import { fakeAdapter } from '../server/fake-model.ts';
@@ -91,7 +92,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
   const [command, argument = ''] = request.prompt.split(' ');
   yield event;
   const known = argument.endsWith('s') && { known: { [argument]: argument.slice(0, -1) } };
-  if (command === 'note') yield { type: 'note', message: argument };
+  if (command === 'note') yield noteOf(say`see ${field(argument)}`);
   if (command === 'knows') yield { type: 'unknown-words', words: [argument], ...known };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
   const { width, height, steps } = values;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { asTyped, noteTyped } from '../../src/cli/generate-names.ts';
 import type { Given } from '../../src/cli/generate-request.ts';
 import { resolvedText } from '../../src/cli/generate-resolved.ts';
+import { field, type Prose, noteOf, option, say } from '../../src/files/message.ts';
 import { EngineError, type ErrorCode } from '../../src/index.ts';
 import { toErrorReply } from '../../src/server/errors.ts';
 
@@ -12,11 +13,11 @@ const given = (typed: Record<string, unknown>): Given => ({
   origin: (name) => (name in typed ? 'command line' : null),
   nameOf: (name) => `--${name}`,
 });
-const told = (code: ErrorCode, param: string, message: string, typed: Record<string, unknown> = {}): string =>
+const told = (code: ErrorCode, param: string, message: Prose, typed: Record<string, unknown> = {}): string =>
   String(asTyped(new EngineError(code, message, { param }), given(typed)));
 
 describe('an error of the engine', () => {
-  it.each<[ErrorCode, string, string, Record<string, unknown>, string]>([
+  it.each<[ErrorCode, string, Prose, Record<string, unknown>, string]>([
     [
       'bad_request',
       'steps',
@@ -53,7 +54,7 @@ describe('an error of the engine', () => {
     [
       'bad_request',
       'mask',
-      'made to fill masks: give `image` and a `mask`',
+      say`made to fill masks: give ${field('image')} and a ${field('mask')}`,
       {},
       'made to fill masks: give --image-path and a --mask-path',
     ],
@@ -62,15 +63,22 @@ describe('an error of the engine', () => {
   });
 });
 
-it('names between backticks are those of options, and others stay', () => {
-  expect(noteTyped('raise `memoryBudget`, or run `npm install x`: `steps` and `nothing`')).toBe(
+it('a note names options as they are typed, and other marked words stay', () => {
+  const note = noteOf(
+    say`raise ${option('memoryBudget')}, or run \`npm install x\`: ${field('steps')} and ${field('nothing')}`,
+  );
+  expect(note.message).toBe('raise `memoryBudget`, or run `npm install x`: `steps` and `nothing`');
+  expect(noteTyped(note)).toBe(
     'raise --memory-budget, or run `npm install x`: --num-inference-steps and `nothing`',
   );
 });
 
 it('a client of the server reads what its operator types, and the fields of a request as they are', () => {
-  const error = new EngineError('out_of_memory', 'raise `memoryBudget` or lower `width`');
-  expect(toErrorReply(error).body.error.message).toBe('raise --memory-budget or lower `width`');
+  const error = new EngineError(
+    'out_of_memory',
+    say`raise ${option('memoryBudget')} or lower ${field('width')}`,
+  );
+  expect(toErrorReply(error).body.error.message).toBe('raise --memory-budget or lower width');
 });
 
 it('a value that a model only hints at says by what', () => {

@@ -39,7 +39,7 @@ describe('streams', () => {
   });
 
   it('a note that several prompts share is said once, under the names of options', async () => {
-    const { err } = await draw('--prompt', 'note `steps`', '--prompt', 'note `steps`', '--quiet');
+    const { err } = await draw('--prompt', 'note steps', '--prompt', 'note steps', '--quiet');
     expect(err.trimEnd().split('\n')).toEqual([expect.stringMatching(/--num-inference-steps$/)]);
   });
 

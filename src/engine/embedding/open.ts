@@ -1,5 +1,6 @@
 // Opens an embedding model in this thread: its files, then a session with its runner on a device.
 
+import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
@@ -80,13 +81,13 @@ async function load(
 ): Promise<LoadedEmbedding> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, declaration.embed!);
   const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
-  if (note !== null) onEvent({ type: 'note', message: note });
+  if (note !== null) onEvent(noteOf(note));
   const runner = await openEmbeddingRunner(device, checkpoint, declaration, {
     pooling: layout.pooling,
     quantization,
     contextLength: Math.min(options.contextLength ?? CONTEXT, layout.mostTokens ?? Infinity),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
-    onNote: (message) => onEvent({ type: 'note', message }),
+    onNote: (message) => onEvent(noteOf(message)),
   });
   await warmUp(runner, (done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };

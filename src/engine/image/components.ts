@@ -1,6 +1,7 @@
 // Components of a pipeline on the device: weights are loaded for the stage that needs them and given back after it, so that peak memory is
 // that of the largest stage, not their sum. Where all of them take a small share of the budget they stay.
 
+import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { readTokenizer } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
@@ -35,7 +36,7 @@ export interface ComponentsOptions {
   /** For plain kernels: convolutions as they are stored. */
   plain: boolean;
   onProgress(bytes: number, totalBytes: number): void;
-  onNote(message: string): void;
+  onNote(message: Prose): void;
 }
 
 /** A page on the weights of a component. Disposing it gives the weights back, unless they stay on the device. */
@@ -233,12 +234,12 @@ async function chooseFormat(
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
     onNote(
-      `\`quantization\` auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
+      say`${option('quantization')} auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
     );
     return formatOf(choice);
   }
   throw new EngineError(
     'out_of_memory',
-    `the largest component needs ${bytesText(largest * packedShare(SMALLEST))} even as ${SMALLEST}, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
+    say`the largest component needs ${bytesText(largest * packedShare(SMALLEST))} even as ${SMALLEST}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
   );
 }

@@ -1,6 +1,7 @@
 // The memory that decoding an image takes, known before it is drawn: the decoder is recorded and not run. Where the whole image has no
 // room, strips take less and give the same bytes.
 
+import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -93,7 +94,7 @@ function refusal(
   const limit =
     largest > maxBufferSize
       ? `${bytesText(largest)} in one piece, the adapter allows ${bytesText(maxBufferSize)}: choose a smaller size`
-      : `${bytesText(bytes)}, the memory budget is ${bytesText(device.memoryBudget)}: choose a smaller size or raise \`memoryBudget\``;
-  const message = `decoding ${width} × ${height} pixels takes ${limit}`;
+      : say`${bytesText(bytes)}, the memory budget is ${bytesText(device.memoryBudget)}: choose a smaller size or raise ${option('memoryBudget')}`;
+  const message = say`decoding ${width} × ${height} pixels takes ${limit}`;
   return new EngineError('out_of_memory', message, { param: 'width' });
 }

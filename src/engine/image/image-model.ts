@@ -1,6 +1,7 @@
 // The interface of an image model to the rooms above: requests in, events out. Everything here is plain data, so that it
 // crosses a worker boundary as it is.
 
+import { type Note } from '../../files/message.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Pixels } from '../../files/image/image.ts';
 import type { IMAGE_MODEL } from '../../options/image-model.ts';
@@ -66,7 +67,7 @@ export type ImageEvent =
     }
   /** Words of the prompts that the model never saw, where it ships a list of those it knows; `known`: the singulars it does, of plurals. */
   | { type: 'unknown-words'; words: string[]; known?: Record<string, string> }
-  | { type: 'note'; message: string }
+  | Note
   /** Inputs of the denoiser: tokens of the prompt, of the image it starts from, and of each image it makes. */
   | { type: 'tokens'; text: number; image: number; each: number }
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }

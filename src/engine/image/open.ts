@@ -1,6 +1,7 @@
 // Opens an image model in this thread: the files of its pipeline, then a session with its components on a device. A lost device is
 // opened again for the next image.
 
+import { type Prose, noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
@@ -72,14 +73,11 @@ async function openFiles(
   });
   for (const [name, className] of Object.entries(pipeline.unused)) {
     const message = `model_index.json names ${name} (${className}), which ${pipeline.className} has no use for: it is not read`;
-    onEvent({ type: 'note', message });
+    onEvent(noteOf(message));
   }
   const { modelId } = options;
   if (modelId !== undefined && !isKnownName(modelId)) {
-    onEvent({
-      type: 'note',
-      message: `\`modelId\` ${modelId} tells no family of models, and changes nothing`,
-    });
+    onEvent(noteOf(say`${option('modelId')} ${modelId} tells no family of models, and changes nothing`));
   }
   return pipeline;
 }
@@ -118,8 +116,8 @@ async function drawIn(
 }
 
 /** An error about the model that a component is taken from, as one about `componentPaths`. */
-function asComponent({ code, message, cause }: EngineError): EngineError {
-  return new EngineError(code, message, { param: 'componentPaths', cause });
+function asComponent({ code, parts, cause }: EngineError): EngineError {
+  return new EngineError(code, { parts }, { param: 'componentPaths', cause });
 }
 
 /** The prompt, and the negative prompt where the user gave one. */
@@ -145,7 +143,7 @@ async function drawOn(
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
-  for (const message of notesOn(resolved, parts)) emit({ type: 'note', message });
+  for (const message of notesOn(resolved, parts)) emit(noteOf(message));
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
   const onKernels = (done: number, total: number): void => {
@@ -172,7 +170,7 @@ async function drawOn(
       tune: tune && !plain ? createTuner(device, platform, tell.note, onKernels) : undefined,
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
-        emit({ type: 'note', message });
+        emit(noteOf(message));
       },
     },
     resolved,
@@ -188,7 +186,7 @@ async function drawOn(
 
 interface Telling {
   kernels(stage: StageName, done: number, total: number): void;
-  note(message: string): void;
+  note(message: Prose): void;
 }
 
 /** Latents along a side of an image so small that a model that cannot draw it draws nothing. */
@@ -218,8 +216,9 @@ async function prepare(
       throw isFull ? tooSmall(parts, cause) : cause;
     }
     const { width, height } = resolved.event.values;
-    const message = `the memory budget does not hold ${width} × ${height} pixels, the model's own size, and smaller ones may be asked for: ${error.message}`;
-    note(message);
+    note(
+      say`the memory budget does not hold ${width} × ${height} pixels, the model's own size, and smaller ones may be asked for: ${error}`,
+    );
   }
 }
 
@@ -237,7 +236,7 @@ function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError
   const budget = bytesText(device.memoryBudget);
   return new EngineError(
     'out_of_memory',
-    `the memory budget of ${budget} does not hold ${info.name}, not even for ${side} × ${side} pixels: raise \`memoryBudget\`, or choose \`quantization\` int4`,
+    say`the memory budget of ${budget} does not hold ${info.name}, not even for ${side} × ${side} pixels: raise ${option('memoryBudget')}, or choose ${option('quantization')} int4`,
     { param: 'memoryBudget', cause },
   );
 }

@@ -1,5 +1,6 @@
 // A pipeline on a device: its components, its family's model, and everything that is known of it before weights are loaded.
 
+import { noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
@@ -46,7 +47,7 @@ export async function openParts(
 ): Promise<Parts> {
   const entry = pipelineEntry(pipeline.className);
   const own = defaultsOf(entry, pipeline.components, options.modelId ?? nameOf(options.model));
-  if (own.hint !== undefined) onEvent({ type: 'note', message: own.hint });
+  if (own.hint !== undefined) onEvent(noteOf(own.hint));
   const plain = options.backend === 'generic';
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
@@ -69,7 +70,7 @@ export async function openParts(
         ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
         : openComponentWeights(folder),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
-    onNote: (message) => onEvent({ type: 'note', message }),
+    onNote: (message) => onEvent(noteOf(message)),
   });
   return orClose(
     () => components.close(),

@@ -1,6 +1,7 @@
 // Checks of a request whose values are decided: their bounds, the inputs that its pipeline class needs, fields that only some families take.
 // Each throws bad_request with the name of the field.
 
+import { type Prose, field, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
@@ -8,7 +9,7 @@ import type { FamilyField } from './families/family.ts';
 import type { ImageRequest, ResolvedImageRequest } from './image-model.ts';
 import type { Resolved, ResolveContext } from './resolve.ts';
 
-function refuse(param: string, message: string): never {
+function refuse(param: string, message: Prose): never {
   throw new EngineError('bad_request', message, { param });
 }
 
@@ -23,7 +24,10 @@ export function checkValues(
   for (const key of ['width', 'height'] as const) {
     const problem = sideProblem(values[key], sizeMultiple);
     if (problem !== null && sources[key] === 'picture')
-      refuse(key, `${key} by the image's proportions ${problem}: give \`width\` and \`height\``);
+      refuse(
+        key,
+        say`${subject(key)} by the image's proportions ${problem}: give ${field('width')} and ${field('height')}`,
+      );
     check(key, problem);
   }
   check('steps', stepsProblem(values.steps));
@@ -55,15 +59,18 @@ export function checkInputs(
   if (needsMask && !mask)
     refuse(
       'mask',
-      'this model was made to fill masks: give `image`, and a `mask` that is white where to draw',
+      say`this model was made to fill masks: give ${field('image')}, and a ${field('mask')} that is white where to draw`,
     );
   if (task !== 'text-to-image' && !image)
     refuse(
       'image',
-      `${className} draws from an image, and none is given: give \`image\`, or take the class that draws from text`,
+      say`${className} draws from an image, and none is given: give ${field('image')}, or take the class that draws from text`,
     );
   if (task === 'inpainting' && !mask)
-    refuse('mask', `${className} fills a mask, and none is given: give \`mask\`, or take another class`);
+    refuse(
+      'mask',
+      say`${className} fills a mask, and none is given: give ${field('mask')}, or take another class`,
+    );
   if (strength !== null && !image)
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
 }

@@ -1,12 +1,13 @@
 // Notes on a request before it is drawn: settings that change nothing, and syntax of other programs in its prompts.
 
+import { type Prose, field, say } from '../../files/message.ts';
 import { isEmpty } from './mask-crop.ts';
 import type { Parts } from './parts.ts';
 import { promptNotes } from './prompt-notes.ts';
 import type { Resolved } from './resolve.ts';
 
 /** Notes on a request; none of them keeps it from being drawn. */
-export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): string[] {
+export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): Prose[] {
   const {
     request,
     event: { values },
@@ -14,7 +15,7 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
   const { planner, context } = parts;
   const weighs = context.pipeline.family.readsEmphasis;
   const left = planner.leavesOut(values.scheduler);
-  const notes = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
+  const notes: Prose[] = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
   if (left !== null) notes.unshift(left);
   if (planner.unknownSettings !== null) notes.unshift(planner.unknownSettings);
   if (request.mask && isEmpty(request.mask))
@@ -23,13 +24,13 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
 }
 
 /** Fields that were given and change nothing. */
-function ineffective({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): string[] {
+function ineffective({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): Prose[] {
   if (runner.guides(values.guidance)) return [];
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
   const asked = [
-    ...(isAsked('negativePrompt') && values.negativePrompt !== '' ? ['`negativePrompt`'] : []),
-    ...(isAsked('guidanceRescale') && values.guidanceRescale > 0 ? ['`guidanceRescale`'] : []),
+    ...(isAsked('negativePrompt') && values.negativePrompt !== '' ? ['negativePrompt'] : []),
+    ...(isAsked('guidanceRescale') && values.guidanceRescale > 0 ? ['guidanceRescale'] : []),
   ];
-  const why = `at \`guidance\` ${values.guidance} this model makes no pass without the prompt`;
-  return asked.map((name) => `${name} changes nothing: ${why}`);
+  const why = say`at ${field('guidance')} ${values.guidance} this model makes no pass without the prompt`;
+  return asked.map((name) => say`${field(name)} changes nothing: ${why}`);
 }

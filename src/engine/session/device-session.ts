@@ -1,5 +1,6 @@
 // A model in this thread: its files, and its parts on a device. A device that is lost is replaced by another with the parts on it.
 
+import { type Prose } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { OpenEvent } from './open-event.ts';
@@ -48,7 +49,7 @@ export class DeviceSession<P extends OnDevice> {
   }
 
   /** Passes a note to the caller that opened the model. */
-  get note(): (message: string) => void {
+  get note(): (message: Prose) => void {
     return this.#opening.note;
   }
 

@@ -1,5 +1,7 @@
 // The events of opening a model, the same for all kinds, and how its weights may be packed.
 
+import { type Note } from '../../files/message.ts';
+
 export type Quantization = 'none' | 'int8' | 'int4' | 'auto';
 
 export type OpenEvent =
@@ -8,4 +10,4 @@ export type OpenEvent =
   /** Kernels that are compiled; `stage`: the stage of the model that needs them, where it has stages. */
   | { type: 'warmup'; done: number; total: number; stage?: string }
   /** Something the user should know: a shortened context, a chosen quantization, a lost device. */
-  | { type: 'note'; message: string };
+  | Note;

@@ -1,5 +1,6 @@
 // The opening of a model in this thread: the events it reports, where it may be given up, and what it has acquired so far.
 
+import { type Prose, noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { DisposableStack } from './disposable-stack.ts';
 import type { OpenEvent } from './open-event.ts';
@@ -42,7 +43,7 @@ export class Opening {
     this.#onEvent(event);
   };
 
-  readonly note = (message: string): void => this.onEvent({ type: 'note', message });
+  readonly note = (message: Prose): void => this.onEvent(noteOf(message));
 }
 
 export function openingCancelled(): EngineError {

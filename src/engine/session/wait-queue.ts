@@ -1,5 +1,6 @@
 // The queue of requests to a sleeping model that is being opened again: as long as that of a model which is open.
 
+import { option, say } from '../../files/message.ts';
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 
@@ -44,6 +45,6 @@ export class BoundedWaitQueue implements WaitQueue {
 export function overloaded(waiting: number): EngineError {
   return new EngineError(
     'overloaded',
-    `${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that \`maxQueuedRequests\` allows: try again later`,
+    say`${countText(waiting, 'request')} ${waiting === 1 ? 'waits' : 'wait'} already, the most that ${option('maxQueuedRequests')} allows: try again later`,
   );
 }

@@ -1,5 +1,6 @@
 // Folders of LoRA adapters: those of the options, which of them a request may name, and how one is opened and checked.
 
+import { type Message, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { openLora, type LoraFile } from '../../files/checkpoint/lora.ts';
 import type { Platform } from '../platform.ts';
@@ -46,7 +47,7 @@ export class AdapterFolders {
     await file.close();
     throw new EngineError(
       'bad_request',
-      `${path} has rank ${file.rank}, \`maxLoraRank\` allows ${maxLoraRank}: raise it`,
+      say`${path} has rank ${file.rank}, ${option('maxLoraRank')} allows ${maxLoraRank}: raise it`,
       { param: 'maxLoraRank' },
     );
   }
@@ -54,12 +55,17 @@ export class AdapterFolders {
   /** The folder that a request names; null: there is none. Throws bad_request for a path that is not allowed. */
   async find(lora: string): Promise<string | null> {
     const isPath = /[/\\]/.test(lora) || lora === '..' || lora === '.';
-    const refuse = (problem: string): EngineError =>
-      new EngineError('bad_request', `lora ${JSON.stringify(lora)} ${problem}`, { param: 'lora' });
+    const refuse = (problem: Message): EngineError =>
+      new EngineError('bad_request', say`${subject('lora')} ${JSON.stringify(lora)} ${problem}`, {
+        param: 'lora',
+      });
     if (isPath && this.#allowed.length === 0)
-      throw refuse('is a path, and none is allowed: start with `loraDir` or `loraPaths`');
+      throw refuse(
+        say`is a path, and none is allowed: start with ${option('loraDir')} or ${option('loraPaths')}`,
+      );
     const found = await this.#platform.folderWithin(lora, this.#allowed);
-    if (found === 'outside') throw refuse('lies outside the folders that `loraDir` and `loraPaths` allow');
+    if (found === 'outside')
+      throw refuse(say`lies outside the folders that ${option('loraDir')} and ${option('loraPaths')} allow`);
     return found === 'missing' ? null : found.path;
   }
 }
@@ -73,10 +79,10 @@ function notFound(cause: unknown): never {
 /** Attributes an error about a folder to `param`; a damaged folder is a bad request if the request itself names it. */
 export function aboutFolder(error: unknown, param: FolderParam): unknown {
   if (!(error instanceof EngineError)) return error;
-  const { code, message } = error;
+  const { code } = error;
   if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request)$/.test(code)) return error;
   const blamed = code === 'bad_checkpoint' && param === 'lora' ? 'bad_request' : code;
-  return new EngineError(blamed, message, { param, cause: error });
+  return new EngineError(blamed, error, { param, cause: error });
 }
 
 /** NAME=PATH, or a path whose last segment is the name. */

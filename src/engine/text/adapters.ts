@@ -1,6 +1,7 @@
 // The LoRA adapters of a text model: which are loaded, and which requests use them. Adapters come and go while requests run: an
 // unloaded one gets no new requests, and leaves the device when its last request has ended.
 
+import { option, say } from '../../files/message.ts';
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { LoraFile } from '../../files/checkpoint/lora.ts';
@@ -195,7 +196,7 @@ export class Adapters {
     if (!idle) {
       throw new EngineError(
         'overloaded',
-        `${countText(most, 'adapter')} ${most === 1 ? 'is' : 'are'} loaded, the most that \`maxLoras\` allows: unload one, or raise it`,
+        say`${countText(most, 'adapter')} ${most === 1 ? 'is' : 'are'} loaded, the most that ${option('maxLoras')} allows: unload one, or raise it`,
         { param: 'lora' },
       );
     }

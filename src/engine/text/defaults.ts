@@ -1,5 +1,6 @@
 // What a checkpoint decides about its use: sampling values, end tokens, the quantization and rows that fit.
 
+import { type Prose, option, say } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { EngineError } from '../../files/error.ts';
@@ -45,7 +46,7 @@ function asAllowed({ kind, modelKey }: Setting & { modelKey: string }, value: un
     if (!(cause instanceof EngineError)) throw cause;
     throw new EngineError(
       'bad_checkpoint',
-      `${cause.message}; correct it there, or open the model with \`samplingDefaults\` contract`,
+      say`${cause}; correct it there, or open the model with ${option('samplingDefaults')} contract`,
       { param: modelKey, cause },
     );
   }
@@ -94,7 +95,7 @@ export function stepRows(
   if (tile(slots) > mostSlots) {
     throw new EngineError(
       'bad_request',
-      `${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower \`maxRunningRequests\` to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
+      say`${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower ${option('maxRunningRequests')} to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
       { param: 'maxRunningRequests' },
     );
   }
@@ -115,20 +116,20 @@ export function contextNotes(
   modelContext: number,
   inForce: number,
   device: Device,
-): string[] {
-  const notes: string[] = [];
+): Prose[] {
+  const notes: Prose[] = [];
   const wanted = Math.min(contextLength ?? modelContext, modelContext);
   if (contextLength !== undefined && contextLength > modelContext) {
     notes.push(
-      `\`contextLength\` ${contextLength} is beyond the ${modelContext} tokens the model was made for; using those`,
+      say`${option('contextLength')} ${contextLength} is beyond the ${modelContext} tokens the model was made for; using those`,
     );
   }
   if (inForce < wanted) {
     const limit =
       inForce >= maxTotalTokens
-        ? `\`maxTotalTokens\` ${maxTotalTokens}`
+        ? say`${option('maxTotalTokens')} ${maxTotalTokens}`
         : `the memory budget of ${bytesText(device.memoryBudget)}`;
-    notes.push(`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
+    notes.push(say`the context is shortened from ${wanted} to ${inForce} tokens to fit ${limit}`);
   }
   return notes;
 }

@@ -1,5 +1,6 @@
 // The live requests of a model, from their arrival to their last event: their ids, their time limits, and their places in the queue.
 
+import { field, option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { overloaded } from '../session/wait-queue.ts';
 import type { Sequence } from './sequence.ts';
@@ -95,9 +96,10 @@ export class LiveRequests {
     const { queue = queueTimeout, total = totalTimeout, waited = 0 } = timeouts ?? {};
     if (queue !== undefined)
       request.after(queue - waited, () => {
-        if (!request.hasBegun) end(request, waitedTooLong(queue));
+        if (!request.hasBegun) end(request, waitedTooLong(queue, timeouts?.queue !== undefined));
       });
-    if (total !== undefined) request.after(total - waited, () => end(request, tookTooLong(total)));
+    if (total !== undefined)
+      request.after(total - waited, () => end(request, tookTooLong(total, timeouts?.total !== undefined)));
     this.#live.set(id, request);
     return request;
   }
@@ -126,16 +128,17 @@ export function gaveWay(): EngineError {
   );
 }
 
-function waitedTooLong(ms: number): EngineError {
+/** `ofRequest`: the request itself said how long. */
+function waitedTooLong(ms: number, ofRequest: boolean): EngineError {
   return new EngineError(
     'timed_out',
-    `the request waited ${ms} ms for a place, the most it may: try again later, or raise \`queueTimeout\``,
+    say`the request waited ${ms} ms for a place, the most it may: try again later, or raise ${ofRequest ? field('timeouts.queue') : option('queueTimeout')}`,
   );
 }
 
-function tookTooLong(ms: number): EngineError {
+function tookTooLong(ms: number, ofRequest: boolean): EngineError {
   return new EngineError(
     'timed_out',
-    `the request took ${ms} ms, the most it may: ask for fewer tokens, or raise \`totalTimeout\``,
+    say`the request took ${ms} ms, the most it may: ask for fewer tokens, or raise ${ofRequest ? field('timeouts.total') : option('totalTimeout')}`,
   );
 }

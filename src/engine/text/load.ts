@@ -1,5 +1,6 @@
 // Loads a checkpoint onto a device by the options of a model: quantized weights, KV pages, compiled kernels.
 
+import { noteOf } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
@@ -68,7 +69,7 @@ export async function loadOnto(
 ): Promise<Loaded> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
-  if (note !== null) onEvent({ type: 'note', message: note });
+  if (note !== null) onEvent(noteOf(note));
   const sizes = {
     ...runnerSizes(device, config, options),
     quantization,
@@ -78,7 +79,7 @@ export async function loadOnto(
   };
   const runner = await openRunner(device, checkpoint, config, sizes, {
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
-    onNote: (message) => onEvent({ type: 'note', message }),
+    onNote: (message) => onEvent(noteOf(message)),
   });
   await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };

@@ -1,6 +1,7 @@
 // Processors that a request names: what they leave of the tokens that may come. Those that look at what was said are constraints like
 // a grammar; those that do not are one set of bits for the whole request.
 
+import { option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { maskWords } from '../../kernels/logits-mask.ts';
 import { bannedWords } from './banned-words.ts';
@@ -160,7 +161,7 @@ export async function checkWgsl(
   if (check === null) {
     throw new EngineError(
       'bad_request',
-      'processors has a function in WGSL, which this model does not take: open it with `customLogitProcessors`',
+      say`${subject('processors')} has a function in WGSL, which this model does not take: open it with ${option('customLogitProcessors')}`,
       { param: 'processors' },
     );
   }

@@ -1,6 +1,7 @@
 // Collects what a request reports beside its tokens: the hidden states that they were sampled from, the experts that tokens were
 // routed to, and log probabilities of the prompt.
 
+import { type Prose, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { readPrompt } from './logprobs.ts';
 import type { Pieces } from './piece.ts';
@@ -85,15 +86,16 @@ function checkRequest(
   recording: Recording,
   promptTokens: number,
 ): void {
-  const refuse = (param: string, problem: string): never => {
-    throw new EngineError('bad_request', `${param} ${problem}`, { param });
+  const refuse = (param: string, problem: Prose): never => {
+    throw new EngineError('bad_request', say`${subject(param)} ${problem}`, { param });
   };
   if (hiddenStates !== undefined && !recording.hiddenStates)
-    refuse('hiddenStates', 'is off: open the model with `enableHiddenStates`');
+    refuse('hiddenStates', say`is off: open the model with ${option('enableHiddenStates')}`);
   if (routedExperts === undefined) return;
   if (!recording.experts)
     refuse('routedExperts', 'is for models with experts, which this is not: leave it out');
-  if (!recording.routedExperts) refuse('routedExperts', 'is off: open the model with `enableRoutedExperts`');
+  if (!recording.routedExperts)
+    refuse('routedExperts', say`is off: open the model with ${option('enableRoutedExperts')}`);
   if (routedExperts.from > promptTokens)
     refuse(
       'routedExperts.from',

@@ -1,5 +1,6 @@
 // Errors of sampling: the device reports in place of a token that there was none to choose.
 
+import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Sequence } from './sequence.ts';
 
@@ -23,6 +24,6 @@ export function notANumber({ request: { processor } }: Sequence): EngineError {
     );
   return new EngineError(
     'internal',
-    'the logits are not numbers: the weights or their precision do not fit this adapter; try `quantization` none',
+    say`the logits are not numbers: the weights or their precision do not fit this adapter; try ${option('quantization')} none`,
   );
 }

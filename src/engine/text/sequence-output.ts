@@ -128,7 +128,8 @@ function withoutTail(pieces: readonly Piece[], length: number): Piece[] {
 export function eventError({
   code,
   message,
+  parts,
   param,
 }: EngineError): NonNullable<Extract<TextEvent, { type: 'done' }>['error']> {
-  return { code, message, ...(param !== null && { param }) };
+  return { code, message, parts, ...(param !== null && { param }) };
 }

@@ -1,6 +1,7 @@
 // What a text model offers to the rooms above: requests in, events out. Everything here is plain data, so that it
 // crosses a worker boundary as it is.
 
+import { type MessagePart } from '../../files/message.ts';
 import type { ErrorCode } from '../../files/error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Quantization } from '../session/open-event.ts';
@@ -90,6 +91,8 @@ export type TextEvent =
       error?: {
         code: ErrorCode;
         message: string;
+        /** The message in pieces, the names of settings apart. */
+        parts?: readonly MessagePart[];
         /** The field of the request that it is about. */ param?: string;
       };
     };

@@ -1,5 +1,6 @@
 // The options of a text model and the fields of a request, one table each: what the library takes, by the names it takes it.
 
+import { type Prose, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
 import { LIMITS } from '../../options/limits.ts';
@@ -176,16 +177,20 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
 export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
-  const useless = (param: string, why: string): never => {
-    throw new EngineError('bad_request', `\`${param}\` has no effect ${why}`, { param });
+  const useless = (param: string, why: Prose): never => {
+    throw new EngineError('bad_request', say`${option(param)} has no effect ${why}`, { param });
   };
   const off = 'where the prefix cache is off: leave one of them out';
   if (!prefixCache && hostCache !== undefined) useless('hostCache', off);
   if (!prefixCache && storageCache !== undefined) useless('storageCache', off);
   if (storageCacheBytes === undefined) return;
-  if (storageCache === undefined) useless('storageCacheBytes', 'without `storageCache`: set that too');
+  if (storageCache === undefined)
+    useless('storageCacheBytes', say`without ${option('storageCache')}: set that too`);
   if (/^rediss?:/.test(String(storageCache)))
-    useless('storageCacheBytes', 'where `storageCache` is a redis:// address: set maxmemory in that server');
+    useless(
+      'storageCacheBytes',
+      say`where ${option('storageCache')} is a redis:// address: set maxmemory in that server`,
+    );
 }
 
 /** The same for a request; `vocabulary` bounds the token ids it names. */
@@ -203,7 +208,7 @@ export function checkTextRequest(request: TextRequest, vocabulary: number): void
   if (minTokens > maxTokens) {
     throw new EngineError(
       'bad_request',
-      `minTokens is ${minTokens}, maxTokens ${maxTokens}: ask for no more tokens than there may be`,
+      say`${subject('minTokens')} is ${minTokens}, ${subject('maxTokens')} ${maxTokens}: ask for no more tokens than there may be`,
       { param: 'minTokens' },
     );
   }

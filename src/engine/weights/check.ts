@@ -1,6 +1,7 @@
 // Compares a page's requests with the tensors of a checkpoint before a byte of them is read: names, shapes, types, and tensors that
 // nothing reads.
 
+import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { quantizedSign } from '../../files/quantized.ts';
@@ -71,7 +72,7 @@ function broken(tensors: TensorHeaders, tensor: string, reason: string, remedy: 
   }
   return new EngineError(
     'unsupported',
-    `the weights are quantized already (${sign}), which is not read: take the original checkpoint, and \`quantization\` ${QUANTIZED_FORMATS.join(' or ')} for its size`,
+    say`the weights are quantized already (${sign}), which is not read: take the original checkpoint, and ${option('quantization')} ${QUANTIZED_FORMATS.join(' or ')} for its size`,
     { param: tensor },
   );
 }

@@ -1,5 +1,6 @@
 // The choice of a quantization: the bytes that a page's weights take in each, and the largest that a budget has room for.
 
+import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -36,18 +37,18 @@ export async function chooseQuantization(
   device: Device,
   wanted: Quantization,
   bytesIn: (quantization: ChosenQuantization) => number,
-): Promise<{ quantization: ChosenQuantization; note: string | null }> {
+): Promise<{ quantization: ChosenQuantization; note: Prose | null }> {
   if (wanted !== 'auto') return { quantization: wanted, note: null };
   for (const quantization of QUANTIZATIONS) {
     const bytes = bytesIn(quantization);
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
-    const note = `\`quantization\` auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`;
+    const note = say`${option('quantization')} auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`;
     return { quantization, note };
   }
   const smallest = QUANTIZATIONS.at(-1)!;
   throw new EngineError(
     'out_of_memory',
-    `the weights need ${bytesText(bytesIn(smallest))} even as ${smallest}, the memory budget is ${bytesText(device.memoryBudget)}: raise \`memoryBudget\` or choose a smaller model`,
+    say`the weights need ${bytesText(bytesIn(smallest))} even as ${smallest}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
   );
 }

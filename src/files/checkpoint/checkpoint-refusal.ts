@@ -1,6 +1,7 @@
 // Folders that hold a model, but not one this engine can open as a language model: each is told apart by its files,
 // and the refusal says what to fetch or run instead.
 
+import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from './gguf-sniff.ts';
 import { MODULES } from './embedding-folder.ts';
@@ -36,7 +37,7 @@ const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf)(\.index\.json)?$/;
 function adapterFolder(path: string): EngineError {
   return new EngineError(
     'unsupported',
-    `${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on, with \`loraPaths\``,
+    say`${path} is an adapter (adapter_config.json), not a model: open the model that it was trained on, with ${option('loraPaths')}`,
     { param: 'adapter_config.json' },
   );
 }
@@ -99,7 +100,7 @@ export async function refuseQuantized(
   const size = found.bits !== null && found.bits > 4 ? 'int8' : 'int4';
   throw new EngineError(
     'unsupported',
-    `${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read: take the original checkpoint, and \`quantization\` ${size} for its size`,
+    say`${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read: take the original checkpoint, and ${option('quantization')} ${size} for its size`,
     { param: found.file },
   );
 }

@@ -1,5 +1,6 @@
 // Ids and revisions as hubs allow them, and what somebody may have meant who wrote another.
 
+import { type Prose, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
 import { nearestModel } from './hub-list.ts';
@@ -14,9 +15,13 @@ export async function checkId(id: string, source: HubSource): Promise<void> {
   const hint = near ? `; did you mean ${near}` : '';
   const written = writtenAsId(id);
   if (written !== null) {
-    throw new EngineError('model_not_found', `'${id}' is not how a model is named here: ${written}${hint}`, {
-      param: 'model',
-    });
+    throw new EngineError(
+      'model_not_found',
+      say`'${id}' is not how a model is named here: ${written}${hint}`,
+      {
+        param: 'model',
+      },
+    );
   }
   const isPath = /^[./~]|[\\:]|\/.*\//.test(id);
   if (isPath)
@@ -48,7 +53,7 @@ export function checkRevision(revision: string): string {
 }
 
 /** The form used here of an id written for another program; null for any other text. */
-function writtenAsId(given: string): string | null {
+function writtenAsId(given: string): Prose | null {
   const [, path] = /^(?:https?:\/\/|hf:\/\/)([^?#]*)/i.exec(given) ?? [];
   if (path !== undefined) {
     const segments = path.split('/').filter(Boolean);
@@ -59,6 +64,6 @@ function writtenAsId(given: string): string | null {
   }
   if (/\.gguf$/i.test(given)) return GGUF_REMEDY;
   if (/^[\w.-]+(\/[\w.-]+)?:[\w.-]+$/.test(given))
-    return 'write the id that the model has on the hub, org/name; a branch or tag goes with `revision`';
+    return say`write the id that the model has on the hub, org/name; a branch or tag goes with ${option('revision')}`;
   return null;
 }

@@ -1,4 +1,5 @@
 // Which files of a repository inference needs: configuration, tokenizer and safetensors weights, each weight once.
+import { type Prose, option, say } from '../message.ts';
 import { posix } from 'node:path';
 import { EngineError } from '../error.ts';
 
@@ -17,7 +18,7 @@ const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
 /** The names that diffusers and transformers gave them. What is fine without is the autoencoder, for which there are others. */
 const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_model\b.*\.bin$/;
-const PICKLE_REMEDY = 'convert them, or try a `revision` that has safetensors (often refs/pr/1)';
+const PICKLE_REMEDY = say`convert them, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
 export const isWeights = (path: string): boolean => path.endsWith('.safetensors');
@@ -117,7 +118,7 @@ function refusePickles(id: string, files: readonly Named[], weights: readonly Na
   const names = [...new Set(pickled)].join(' and ');
   throw new EngineError(
     'unsupported',
-    `${id} holds the weights of ${names} as pickles alone, which are not read, as they can run code: ${PICKLE_REMEDY}`,
+    say`${id} holds the weights of ${names} as pickles alone, which are not read, as they can run code: ${PICKLE_REMEDY}`,
   );
 }
 
@@ -128,17 +129,17 @@ const isDiffusers = (path: string): boolean => posix.basename(path).startsWith('
 
 function noWeights(id: string, files: Named[], baseModel: string | null): EngineError {
   const has = (ending: RegExp): boolean => files.some(({ path }) => ending.test(path));
-  let remedy = 'name a repository with .safetensors weights';
+  let remedy: Prose = 'name a repository with .safetensors weights';
   if (has(/\.gguf$/i)) {
     remedy = baseModel
       ? `GGUF files are not read: fetch ${baseModel}, which its card names as the original`
       : 'GGUF files are not read: fetch the repository these were made from';
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
-    remedy = `pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
+    remedy = say`pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
   }
   return new EngineError(
     'unsupported',
-    `${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`,
+    say`${id} has no .safetensors weights, it holds ${contents(files)}; ${remedy}`,
   );
 }
 

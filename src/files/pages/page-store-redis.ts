@@ -1,6 +1,7 @@
 // KV pages in Redis or Valkey, through ioredis if it is installed. The server's own memory limit bounds their number; a page that is
 // not requested for a week expires.
 
+import { option, say } from '../message.ts';
 import type { Redis } from 'ioredis';
 import { EngineError } from '../error.ts';
 import { openSealed, sealPage, type PageStore } from './page-store.ts';
@@ -17,7 +18,7 @@ export async function openRedisStore(url: string, onTrouble: (message: string) =
   const { Redis: Client } = await import('ioredis').catch((cause: unknown) => {
     throw new EngineError(
       'unsupported',
-      '`storageCache` with a redis:// address needs the package ioredis: run npm install ioredis',
+      say`${option('storageCache')} with a redis:// address needs the package ioredis: run npm install ioredis`,
       { param: 'storageCache', cause },
     );
   });

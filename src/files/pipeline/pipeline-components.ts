@@ -1,6 +1,7 @@
 // The components of a pipeline: which model_index.json names, checked against what the pipeline's class computes with, and each
 // one's folder and configuration.
 
+import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
 import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
@@ -103,7 +104,7 @@ function unknownClass(path: string, { name, className }: Pair, classes?: readonl
   const may = classes ? `it may be ${classes.join(', ')}, and ` : '';
   return new EngineError(
     'unsupported',
-    `${INDEX} in ${path} names the class ${className}, which is not built in as ${name}: ${may}\`componentPaths\` puts another in its place`,
+    say`${INDEX} in ${path} names the class ${className}, which is not built in as ${name}: ${may}${option('componentPaths')} puts another in its place`,
     { param: INDEX },
   );
 }
@@ -197,7 +198,7 @@ async function openComponent(
   if (!isBuiltIn) {
     throw new EngineError(
       'unsupported',
-      `${folder.path} is of class ${className}, which is not built in as ${name}: it may be ${classes.join(', ')}, and \`componentPaths\` puts another in its place`,
+      say`${folder.path} is of class ${className}, which is not built in as ${name}: it may be ${classes.join(', ')}, and ${option('componentPaths')} puts another in its place`,
       { param: `${name}/${file ?? INDEX}` },
     );
   }
@@ -231,7 +232,7 @@ function missing(path: string, name: string, pipelineClassName: string | undefin
   }
   return new EngineError(
     'bad_checkpoint',
-    `${INDEX} in ${path} names no ${name}, which its pipeline class needs: give one with \`componentPaths\`, or take a whole pipeline`,
+    say`${INDEX} in ${path} names no ${name}, which its pipeline class needs: give one with ${option('componentPaths')}, or take a whole pipeline`,
     { param: INDEX },
   );
 }

@@ -1,6 +1,7 @@
 // A diffusion pipeline in the diffusers layout: model_index.json names the class of the pipeline and, for each component, the
 // library and class; every component is a folder beside it, or somewhere else where the user says so.
 
+import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { namesOf, type KnownPipelines } from './pipeline-classes.ts';
 import { openComponents, readPairs, type PipelineComponent } from './pipeline-components.ts';
@@ -91,7 +92,7 @@ function chooseClass(
   if (own !== undefined && own !== null && typeof own !== 'string') {
     throw new EngineError(
       'bad_checkpoint',
-      `${INDEX} in ${path} has "_class_name": ${JSON.stringify(own)}; it is the name of a pipeline class: say which with \`pipelineClassName\``,
+      say`${INDEX} in ${path} has "_class_name": ${JSON.stringify(own)}; it is the name of a pipeline class: say which with ${option('pipelineClassName')}`,
       { param: INDEX },
     );
   }
@@ -99,7 +100,7 @@ function chooseClass(
   if (fromId !== null) return fromId;
   throw new EngineError(
     'bad_checkpoint',
-    `${INDEX} in ${path} names no pipeline class: say which with \`pipelineClassName\`, one of ${namesOf(known)}`,
+    say`${INDEX} in ${path} names no pipeline class: say which with ${option('pipelineClassName')}, one of ${namesOf(known)}`,
     { param: INDEX },
   );
 }

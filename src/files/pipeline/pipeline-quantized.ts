@@ -1,6 +1,7 @@
 // Components whose weights are packed by another program: refused by component and method before any weight is read, for their
 // tensors would only be missing or of another shape.
 
+import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { describeQuantized, quantizedBeside, quantizedBy } from '../quantized.ts';
 
@@ -20,7 +21,7 @@ export function refuseQuantized(path: string, name: string, { config, file, name
   const found = declared ?? { method: null, bits: null, where: beside!, file: beside! };
   throw new EngineError(
     'unsupported',
-    `the ${name} in ${path} is quantized${describeQuantized(found)} (${found.where}), which is not read: give the original with \`componentPaths\`, and \`quantization\` int8 or int4 for its size`,
+    say`the ${name} in ${path} is quantized${describeQuantized(found)} (${found.where}), which is not read: give the original with ${option('componentPaths')}, and ${option('quantization')} int8 or int4 for its size`,
     { param: `${name}/${found.file}` },
   );
 }

@@ -1,5 +1,6 @@
 // Refusals of folders and files that are not image models which can be opened: recognized by their files, with what to use instead.
 
+import { type Message, type Prose, field, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
 import { isRecord } from '../source.ts';
@@ -13,7 +14,10 @@ export function refuseSingleFile(path: string): void {
   if (/\.safetensors$/i.test(path)) throw refusal(path, singleFile());
   if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
   if (/\.(png|jpe?g|webp)$/i.test(path))
-    throw refusal(path, `is an image, not a model: ${REMEDY}; an image to start from goes with \`image\``);
+    throw refusal(
+      path,
+      say`is an image, not a model: ${REMEDY}; an image to start from goes with ${field('image')}`,
+    );
 }
 
 /** Throws for a folder without model_index.json; `config` is its config.json, where there is one. */
@@ -39,7 +43,10 @@ export function refuseFolder(
     throw refusal(path, 'is a LoRA adapter, not a model, and adapters are not applied in this version');
   }
   if (has(/\.safetensors$/) !== undefined) {
-    throw refusal(path, `holds ${has(/\.safetensors$/)} and no model_index.json: it ${singleFile()}`);
+    throw refusal(
+      path,
+      say`holds ${has(/\.safetensors$/) ?? ''} and no model_index.json: it ${singleFile()}`,
+    );
   }
   const gguf = has(/\.gguf$/i);
   if (gguf !== undefined) throw refusal(path, `holds only GGUF weights (${gguf}), and ${GGUF_REMEDY}`);
@@ -70,15 +77,15 @@ export function customModule(index: Record<string, unknown>): { module: string; 
   return { module, className };
 }
 
-const singleFile = (): string =>
-  `is a single-file checkpoint, which this version does not read: ${REMEDY}; weights of a denoiser alone go with \`transformerWeightsPath\``;
+const singleFile = (): Message =>
+  say`is a single-file checkpoint, which this version does not read: ${REMEDY}; weights of a denoiser alone go with ${option('transformerWeightsPath')}`;
 
 const pickle = (name: string): string =>
   `is a Python pickle (${name.slice(name.lastIndexOf('/') + 1)}), which can run code when it is read: ${REMEDY}`;
 
-const componentOf = (className: string): string =>
-  `is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with \`componentPaths\``;
+const componentOf = (className: string): Message =>
+  say`is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with ${option('componentPaths')}`;
 
-function refusal(path: string, reason: string): EngineError {
-  return new EngineError('unsupported', `${path} ${reason}`, { param: 'model' });
+function refusal(path: string, reason: Prose): EngineError {
+  return new EngineError('unsupported', say`${path} ${reason}`, { param: 'model' });
 }

@@ -1,6 +1,7 @@
 // Pipeline classes that are not built in: what each would do that no class here does, and which class draws with its components
 // where that is an honest answer. A class is never run as another unless the user names that one.
 
+import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { namesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
 
@@ -14,10 +15,10 @@ export function refuseClass(path: string, className: string, index: Index, known
   const remedy =
     alternative === null
       ? ''
-      : `; \`pipelineClassName\` ${alternative} draws with its components, and without what the class adds`;
+      : say`; ${option('pipelineClassName')} ${alternative} draws with its components, and without what the class adds`;
   throw new EngineError(
     'unsupported',
-    `${path} is ${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}, which ${purpose}: this version runs ${namesOf(known)}${remedy}`,
+    say`${path} is ${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}, which ${purpose}: this version runs ${namesOf(known)}${remedy}`,
     { param: 'model' },
   );
 }

@@ -1,6 +1,7 @@
 // Weights of one component of a diffusion pipeline, or of a denoiser that stands apart: one file or shards, and which
 // variant (fp16 …) where there are several.
 
+import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
@@ -65,7 +66,7 @@ export async function openDenoiserWeights(openFolder: OpenFolder, path: string):
   await Promise.all(weights.sources.map((source) => source.close()));
   throw new EngineError(
     'bad_request',
-    `${path} holds weights that are quantized already (${problem}), which this version does not run: give plain f32, f16 or bf16 weights, and \`quantization\` int8 or int4 to pack them while loading`,
+    say`${path} holds weights that are quantized already (${problem}), which this version does not run: give plain f32, f16 or bf16 weights, and ${option('quantization')} int8 or int4 to pack them while loading`,
     { param: 'transformerWeightsPath' },
   );
 }
@@ -87,7 +88,7 @@ function noWeights(path: string, names: readonly string[]): EngineError {
   }
   return new EngineError(
     'bad_checkpoint',
-    `${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with \`componentPaths\``,
+    say`${path} has no safetensors weights (diffusion_pytorch_model.safetensors or model.safetensors): fetch the pipeline again, or where its repository has none, put another in its place with ${option('componentPaths')}`,
     { param: 'diffusion_pytorch_model.safetensors' },
   );
 }

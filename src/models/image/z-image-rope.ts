@@ -1,5 +1,6 @@
 // Positions of the tokens of a Z-Image image and its caption, and the rotation of each pair of a head's dimensions there.
 
+import { field, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ZImageConfig } from './z-image-config.ts';
 
@@ -60,9 +61,11 @@ function checkLengths({ rope }: ZImageConfig, ...needed: number[]): void {
   const what = ['a caption of', 'a height of', 'a width of'][axis]!;
   const unit = axis === 0 ? 'tokens' : 'patches';
   const remedy =
-    axis === 0 ? 'shorten the prompt, or let `maxSequenceLength` cut it' : 'choose a smaller image';
+    axis === 0
+      ? say`shorten the prompt, or let ${field('maxSequenceLength')} cut it`
+      : 'choose a smaller image';
   throw new EngineError(
     'bad_request',
-    `${what} ${needed[axis]! - (axis === 0 ? 2 : 0)} ${unit} exceeds the model's ${rope.lengths[axis]! - (axis === 0 ? 2 : 0)}: ${remedy}`,
+    say`${what} ${needed[axis]! - (axis === 0 ? 2 : 0)} ${unit} exceeds the model's ${rope.lengths[axis]! - (axis === 0 ? 2 : 0)}: ${remedy}`,
   );
 }

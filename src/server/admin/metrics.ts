@@ -1,10 +1,8 @@
 // GET /metrics: what requests took, counted as their events pass, and what the engines say of themselves when they are asked.
 
-import type { H3Event } from 'h3';
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, TextMetrics, TextModel } from '../../index.ts';
 import { createInstruments, createRouteTimer, type Instruments } from './instruments.ts';
-import type { Service } from '../service.ts';
 import { watchEmbeddings, watchText } from './watched-events.ts';
 
 export interface Metrics {
@@ -113,14 +111,4 @@ function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   to.setCount('prefetched_tokens_total', cache.fetched);
   to.setCount('num_retracted_requests_total', now.retractions);
   to.setCount('device_restarts_total', now.deviceRestarts);
-}
-
-export async function metricsPage({ metrics, slots }: Service, event: H3Event): Promise<string> {
-  for (const { names, phase } of slots) {
-    if (phase.name !== 'ready' || phase.ready.kind !== 'text') continue;
-    // A model that ends meanwhile has no metrics.
-    await metrics.tell(names[0]!, phase.ready.model).catch(() => {});
-  }
-  event.res.headers.set('content-type', metrics.registry.contentType);
-  return metrics.registry.metrics();
 }

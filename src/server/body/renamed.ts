@@ -28,11 +28,7 @@ function renamedPath(path: string, renames: Renames): string | null {
 
 export function renameParam(error: unknown, renames: Renames): unknown {
   if (!(error instanceof RequestError || error instanceof EngineError) || error.param === null) return error;
-  const { code, param } = error;
-  const own = renamedPath(param, renames);
-  if (own === null) return error;
-  const message = error.message.replaceAll(param, own);
-  return new RequestError(code, message, { param: own });
+  return error.withPaths((path) => renamedPath(path, renames));
 }
 
 /** Returns the result of `run`; its errors are renamed. */

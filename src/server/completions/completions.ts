@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
-import { EngineError } from '../../index.ts';
 import { completionForm, textCompletion } from './completion-reply.ts';
 import { toCompletions } from './completion-request.ts';
 import { checkCompletion } from './completion-schema.ts';
 import { underFieldName } from '../text/generation-request.ts';
+import { renameParam } from '../body/renamed.ts';
 import { readJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
 import { findTextModel } from '../models.ts';
@@ -21,9 +21,7 @@ export async function completions(service: Service, event: H3Event): Promise<unk
   const asked = await toCompletions(body, model, adapter);
   listIgnored(event, ignored);
   const rename = (error: unknown): unknown => {
-    const renamed = underFieldName(error, body);
-    if (!(renamed instanceof EngineError) || renamed.param !== 'max_completion_tokens') return renamed;
-    return new EngineError(renamed.code, renamed.message, { param: 'max_tokens' });
+    return renameParam(underFieldName(error, body), [['max_completion_tokens', 'max_tokens']]);
   };
   const requests = asked.map(({ request }) => request);
   const call = callText(service, event, model, requests, rename);

@@ -1,7 +1,10 @@
 // From the fields of a request to what the engine draws.
 
+import { say, textOf } from '../../files/message.ts';
 import { randomInt } from 'node:crypto';
+import { modelOption } from '../../options/names.ts';
 import {
+  type ImageEvent,
   coverImage,
   decodeAlphaMask,
   decodeImage,
@@ -98,23 +101,28 @@ const FIELD_NAMES = Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')) as 
 /** Call arguments that diffusers calls otherwise than the fields of a request. */
 const KWARGS_NAMES: Partial<Record<string, string>> = { samples: 'num_images_per_prompt' };
 
-/** The engine's error under the name that the client knows the field by. */
+/** The engine's error under the names that the client has for the fields. */
 export function underFieldName(error: unknown, body: ImageBody): unknown {
-  if (!(error instanceof EngineError) || error.param === null) return error;
-  const { param } = error;
-  const isSide = param === 'width' || param === 'height';
+  if (!(error instanceof EngineError)) return error;
   const kwargs = body.generic_kwargs === undefined ? 'diffusers_kwargs' : 'generic_kwargs';
-  const inner = KWARGS_NAMES[param] ?? FIELD_NAMES[param] ?? param;
-  const isField = Object.hasOwn(body, FIELD_NAMES[param] ?? param);
-  if (!isField && Object.hasOwn(body[kwargs] ?? {}, inner)) return error.underName(`${kwargs}.${inner}`);
-  const name =
-    isSide && body[param] === undefined && body.size !== undefined
-      ? 'size'
-      : param === 'kwargs'
-        ? kwargs
-        : (FIELD_NAMES[param] ?? param);
+  const nameOf = (field: string): string => (field === 'kwargs' ? kwargs : (FIELD_NAMES[field] ?? field));
+  const named = error.withPaths(nameOf);
+  const { param } = error;
+  if (param === null) return named;
+  const isSide = param === 'width' || param === 'height';
+  const inner = KWARGS_NAMES[param] ?? nameOf(param);
+  const isField = Object.hasOwn(body, nameOf(param));
+  if (!isField && Object.hasOwn(body[kwargs] ?? {}, inner)) return named.underName(`${kwargs}.${inner}`);
   // Of a size only one side is wrong: the message goes on saying which.
-  if (name === 'size')
-    return new EngineError(error.code, `size: ${error.message}`, { param: name, cause: error.cause });
-  return error.underName(name);
+  if (isSide && body[param] === undefined && body.size !== undefined)
+    return new EngineError(error.code, say`size: ${named}`, { param: 'size', cause: error.cause });
+  return named.underName(nameOf(param));
+}
+
+/** A note of the engine for the server's log. */
+export function noteText(note: Extract<ImageEvent, { type: 'note' }>): string {
+  return textOf(note.parts ? { parts: note.parts } : note.message, {
+    option: modelOption,
+    field: (name) => FIELD_NAMES[name],
+  });
 }

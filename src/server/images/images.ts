@@ -7,12 +7,11 @@ import { RequestError } from '../errors.ts';
 import { countText } from '../body/fields.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
-import { checkCount, fitSources, toImageRequests, underFieldName } from './image-request.ts';
+import { checkCount, fitSources, noteText, toImageRequests, underFieldName } from './image-request.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
 import { readJson } from '../body/json-body.ts';
-import { inOptions } from '../option-names.ts';
 import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
 import { findModel } from '../models.ts';
 import { PICTURE_LIFETIME } from './picture-store.ts';
@@ -125,7 +124,7 @@ async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], si
 
 async function* withNotes(service: Service, events: Events): Events {
   for await (const event of events) {
-    if (event.type === 'note') service.log.warn(inOptions(event.message));
+    if (event.type === 'note') service.log.warn(noteText(event));
     yield event;
   }
 }

@@ -6,7 +6,7 @@ import { type ErrorReply, toErrorReply, toOllamaError } from '../errors.ts';
 import { toLogprobs } from '../text/logprobs.ts';
 import type { Fold } from '../text/reply-fold.ts';
 import { isGenerated, type Part } from '../text/reply-parts.ts';
-import type { Events } from '../text/text-call.ts';
+import type { Events } from '../text/reply-parts.ts';
 import type { Send, StreamForm } from '../text/text-stream.ts';
 
 export interface ReplyHead {

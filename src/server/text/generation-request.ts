@@ -1,5 +1,6 @@
 // From the fields that all routes for text share to the engine's request, and from the engine's words back to those of the fields.
 
+import { type Prose, say, subject } from '../../files/message.ts';
 import { EngineError, type TextModelInfo, type TextRequest } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
@@ -52,14 +53,17 @@ export function checkGeneration(
   body: GenerationBody,
   maxTokens: [name: string, value: number | undefined],
 ): void {
-  const refuse = (param: string, text: string): never => {
-    throw new RequestError('invalid_value', `${param} ${text}`, { param });
+  const refuse = (param: string, text: Prose): never => {
+    throw new RequestError('invalid_value', say`${subject(param)} ${text}`, { param });
   };
   if (body.stream_options && !body.stream)
     refuse('stream_options', 'needs stream to be true; send both or neither');
   const [name, most] = maxTokens;
   if (most !== undefined && (body.min_tokens ?? 0) > most)
-    refuse('min_tokens', `must be at most ${name}, which is ${most}, got ${body.min_tokens}`);
+    refuse(
+      'min_tokens',
+      say`must be at most ${subject(name)}, which is ${most}, got ${body.min_tokens ?? 0}`,
+    );
   if (body.routed_experts_start_len && !body.return_routed_experts)
     refuse('routed_experts_start_len', 'needs return_routed_experts to be true; send both or neither');
   checkOneConstraint(body);
@@ -110,14 +114,14 @@ function fieldPaths(
   ];
 }
 
-/** The engine's error under the name the client knows the field by. */
+/** The engine's error under the names that the client has for the fields. */
 export function underFieldName(error: unknown, body: GenerationBody & { functions?: unknown }): unknown {
-  if (!(error instanceof EngineError) || error.param === null) return error;
-  const { code, message, param, cause } = error;
-  const found = fieldPaths(body).find(([engine]) => param === engine || param.startsWith(`${engine}.`));
-  const path = found ? found[1] + param.slice(found[0].length) : param;
-  // Functions are tools to the engine.
-  const name = body.functions ? path.replace(/^tools(?:(\.\d+)\.function)?/, 'functions$1') : path;
-  const text = message.startsWith(param) ? name + message.slice(param.length) : message;
-  return new EngineError(code, text, { param: name, cause });
+  if (!(error instanceof EngineError)) return error;
+  const paths = fieldPaths(body);
+  return error.withPaths((path) => {
+    const found = paths.find(([engine]) => path === engine || path.startsWith(`${engine}.`));
+    const own = found ? found[1] + path.slice(found[0].length) : path;
+    // Functions are tools to the engine.
+    return body.functions ? own.replace(/^tools(?:(\.\d+)\.function)?/, 'functions$1') : own;
+  });
 }

@@ -100,7 +100,12 @@ function applyDone(fold: Fold, choice: Choice, event: Done): void {
   if (event.reasoningTokens !== undefined) choice.reasoningTokens = event.reasoningTokens;
   if (event.hiddenStates) choice.hiddenStates = event.hiddenStates;
   if (event.routedExperts) choice.routedExperts = event.routedExperts;
-  if (event.error) fold.error ??= new EngineError(event.error.code, event.error.message, event.error);
+  if (event.error) fold.error ??= errorOf(event.error);
+}
+
+/** The error that a `done` event carries. */
+export function errorOf({ code, message, parts, param }: NonNullable<Done['error']>): EngineError {
+  return new EngineError(code, parts ? { parts } : message, param === undefined ? {} : { param });
 }
 
 export function completionTokens({ choices }: Fold): number {

@@ -3,6 +3,8 @@
 
 import type { TextEvent, TokenLogprob } from '../../index.ts';
 
+export type Events = AsyncGenerator<TextEvent, void, void>;
+
 interface Carried {
   ids: number[];
   logprobs: TokenLogprob[];

@@ -2,18 +2,16 @@
 // server if these leave first; the engine's words under the names of the body's fields; a line of log.
 
 import type { H3Event } from 'h3';
-import type { TextEvent, TextModel, TextRequest } from '../../index.ts';
+import { EngineError, type TextModel, type TextRequest } from '../../index.ts';
 import { CutShort, RequestError } from '../errors.ts';
 import type { GenerationBody } from './generation-fields.ts';
 import { underFieldName } from './generation-request.ts';
 import { abortWithClient, whileRunning } from '../model-call.ts';
-import { applyEvent, completionTokens, type Fold, startFold } from './reply-fold.ts';
-import { isGenerated, type Part, partsOf } from './reply-parts.ts';
+import { applyEvent, completionTokens, errorOf, type Fold, startFold } from './reply-fold.ts';
+import { type Events, isGenerated, type Part, partsOf } from './reply-parts.ts';
 import { duration } from '../request-log.ts';
 import { type Service, SHUTDOWN } from '../service.ts';
 import { wholeCalls } from './whole-calls.ts';
-
-export type Events = AsyncGenerator<TextEvent, void, void>;
 
 export interface TextRun {
   fold: Fold;
@@ -120,12 +118,26 @@ async function* timed(events: Events, timing: Timing): Events {
   }
 }
 
+/** Events whose errors, thrown or carried by a `done` event, name the client's fields. */
 async function* renamed(events: Events, rename: (error: unknown) => unknown): Events {
   try {
-    yield* events;
+    for await (const event of events) {
+      yield event.type === 'done' && event.error
+        ? { ...event, error: renamedError(event.error, rename) }
+        : event;
+    }
   } catch (error) {
     throw rename(error);
   }
+}
+
+type CarriedError = Parameters<typeof errorOf>[0];
+
+function renamedError(carried: CarriedError, rename: (error: unknown) => unknown): CarriedError {
+  const error = rename(errorOf(carried));
+  if (!(error instanceof EngineError)) return carried;
+  const { code, message, parts, param } = error;
+  return { code, message, parts, ...(param !== null && { param }) };
 }
 
 /** A reply that the server's end cut short has that for an error. */

@@ -3,8 +3,7 @@
 
 import type { TextEvent } from '../../index.ts';
 import { isObject } from '../body/fields.ts';
-import type { Generated } from './reply-parts.ts';
-import type { Events } from './text-call.ts';
+import type { Events, Generated } from './reply-parts.ts';
 
 type CallEvent = Extract<TextEvent, { type: 'toolCall' }>;
 

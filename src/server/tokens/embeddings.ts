@@ -3,7 +3,6 @@
 import type { H3Event } from 'h3';
 import { type EmbeddingModel, type EmbeddingRequest, EngineError } from '../../index.ts';
 import { checkEmbeddings } from './embedding-schema.ts';
-import { RequestError } from '../errors.ts';
 import { countText } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
 import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
@@ -55,7 +54,7 @@ export function underInputName(error: unknown, input: TokenInputs): unknown {
   if (!(error instanceof EngineError) || !error.param?.startsWith('inputs.')) return error;
   const [, at, ...rest] = error.param.split('.');
   const param = ['input', ...(isOneInput(input) ? [] : [at]), ...rest].join('.');
-  return new RequestError(error.code, error.message.replace(error.param, param), { param });
+  return error.withPaths((path) => (path === error.param ? param : null));
 }
 
 /** Base64 of little-endian 32-bit floats, as OpenAI sends it. */

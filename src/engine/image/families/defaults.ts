@@ -1,5 +1,6 @@
 // Defaults of a model: its family's, replaced by what its files, its pipeline class or a word in its name imply.
 
+import { type Prose } from '../../../files/message.ts';
 import type { ComponentFiles, DefaultsFrom, FamilyDefaults } from './family.ts';
 import type { PipelineEntry } from './registry.ts';
 
@@ -8,7 +9,7 @@ export interface OwnDefaults {
   /** The hint that some of them were taken from; left out: the family alone. */
   defaultsFrom?: string;
   /** A note for the user, where the files leave open how the model is used. */
-  hint?: string;
+  hint?: Prose;
 }
 
 /** Defaults of a model; `name` is its own, or the `modelId` given in its place. */

@@ -2,6 +2,7 @@
 // the hints that they are taken from, the shape of its latents, and the model itself. Everything else in the engine reads this
 // declaration; a family is added by declaring it and listing it in registry.ts.
 
+import { type Prose } from '../../../files/message.ts';
 import type {
   ComponentClasses,
   PipelineComponents,
@@ -77,7 +78,7 @@ export interface DefaultsFrom {
 export interface ImpliedDefaults {
   certain?: DefaultsFrom;
   likely?: DefaultsFrom;
-  hint?: string;
+  hint?: Prose;
 }
 
 export type FamilyField = 'guidanceRescale' | 'maxSequenceLength' | 'flowShift';

@@ -1,6 +1,7 @@
 // Defaults that the files of a Stable Diffusion model imply: few-step models by their UNet's embedding of the guidance, by their schedule's
 // class, or by timesteps that few-step models are published with.
 
+import { field, option, say } from '../../../files/message.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { ComponentFiles, FamilyDefaults, ImpliedDefaults } from './family.ts';
 
@@ -34,8 +35,8 @@ function trailingDefaults(config: PipelineComponent['config'] = {}): ImpliedDefa
   // SDXL's UNet at half of its usual size, or that of Stable Diffusion 2 at 512 pixels.
   if (side === 64 && (columns === 2048 || columns === 1024))
     return { likely: { defaults: few, from: `${trailing}, and a UNet as Turbo has it` } };
-  const remedy = `\`steps\` ${few.steps} and \`guidance\` ${few.guidance}`;
+  const remedy = say`${field('steps')} ${few.steps} and ${field('guidance')} ${few.guidance}`;
   return {
-    hint: `the model has ${trailing}, as few-step models do and some ordinary ones: where it is one of Lightning's kind, give ${remedy}, or \`modelId\` lightning`,
+    hint: say`the model has ${trailing}, as few-step models do and some ordinary ones: where it is one of Lightning's kind, give ${remedy}, or ${option('modelId')} lightning`,
   };
 }

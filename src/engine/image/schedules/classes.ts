@@ -1,5 +1,6 @@
 // The schedules by diffusers' class, and opening one from scheduler_config.json.
 
+import { field, say } from '../../../files/message.ts';
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { leftOut, readConfig, type ConfigReader } from './config.ts';
@@ -101,7 +102,7 @@ export function openSchedule(config: Readonly<Record<string, unknown>>): Schedul
   if (found === undefined) {
     throw new EngineError(
       'unsupported',
-      `There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')} with \`scheduler\`.`,
+      say`There is no schedule ${name} here; take one of ${SCHEDULE_CLASSES.join(', ')} with ${field('scheduler')}.`,
       { param: '_class_name' },
     );
   }

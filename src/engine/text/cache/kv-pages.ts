@@ -1,5 +1,6 @@
 // KV pages on the device: how many fit, their buffers layer by layer, and their first clearing.
 
+import { option, say } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
@@ -64,8 +65,7 @@ export function fittingPages(
   if (pages < LEAST_PAGES) {
     throw new EngineError(
       'out_of_memory',
-      `after the weights ${bytesText(Math.max(free, 0))} of the memory budget of ${bytesText(device.memoryBudget)} are left, and ` +
-        `${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((LEAST_PAGES + 1) * perPage)}: raise \`memoryBudget\` or choose \`quantization\` int4`,
+      say`after the weights ${bytesText(Math.max(free, 0))} of the memory budget of ${bytesText(device.memoryBudget)} are left, and ${LEAST_PAGES * PAGE_TOKENS} tokens of context need ${bytesText((LEAST_PAGES + 1) * perPage)}: raise ${option('memoryBudget')} or choose ${option('quantization')} int4`,
     );
   }
   return pages;

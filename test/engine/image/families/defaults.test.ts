@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultsOf } from '../../../../src/engine/image/families/defaults.ts';
 import { isKnownName, pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
+import { textOf } from '../../../../src/files/message.ts';
 
 const CLASSES = {
   'stable-diffusion': 'StableDiffusionPipeline',
@@ -90,7 +91,7 @@ describe('components', () => {
   it('and names say by what they tell it, or leave it to the user', () => {
     const told = (name: string, components: object = {}) => {
       const { defaultsFrom, hint } = defaultsOf(XL, { ...components }, name);
-      return { defaultsFrom, hint };
+      return { defaultsFrom, ...(hint !== undefined && { hint: textOf(hint) }) };
     };
     expect(told('a/b')).toEqual({});
     expect(told('a/my-Lightning-mix').defaultsFrom).toBe('"Lightning" in its name');
