@@ -4,7 +4,7 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
 import type { Port } from './session/port.ts';
-import { serveTokenizer } from './text/long-text.ts';
+import { serveTextTasks } from './text/text-worker.ts';
 import { portOf, startThread } from './session/thread-node.ts';
 
 const TOKENIZER_THREAD = 'svc-tokenizer';
@@ -16,4 +16,4 @@ export function startTokenizer(memory?: number): Port {
 }
 
 if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD)
-  serveTokenizer(portOf(parentPort), openDiskFolder);
+  serveTextTasks(portOf(parentPort), openDiskFolder);

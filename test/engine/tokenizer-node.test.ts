@@ -3,7 +3,8 @@
 import { afterAll, expect, it } from 'vitest';
 import type { EngineError } from '../../src/files/error.ts';
 import type { Port } from '../../src/engine/session/port.ts';
-import { connectTokenizer, STAGES } from '../../src/engine/text/long-text.ts';
+import { STAGES } from '../../src/engine/text/grammar-stages.ts';
+import { connectTextThreads } from '../../src/engine/text/text-threads.ts';
 import type { GrammarSource } from '../../src/engine/text/grammar-source.ts';
 import { startTokenizer } from '../../src/engine/tokenizer-node.ts';
 
@@ -11,7 +12,7 @@ const ports: Port[] = [];
 afterAll(() => ports.forEach((port) => port.end?.()));
 
 const available = new Uint8Array(256).fill(1);
-const { compile } = connectTokenizer('none', (memory) => {
+const { compile } = connectTextThreads('none', (memory) => {
   const port = startTokenizer(memory);
   ports.push(port);
   return port;

@@ -6,7 +6,7 @@ import { TemplateLimitError } from '../../files/template/jinja/meter.ts';
 import type { ChatRendering } from '../../files/template/template.ts';
 import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
 import { fitTurns } from './fitting.ts';
-import { LONG_TEXT } from './long-text.ts';
+import { LONG_TEXT } from './text-threads.ts';
 import { beginsAfter, renderConversation, type Rendered } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
 import type { RequestContext } from './request.ts';

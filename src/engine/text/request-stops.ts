@@ -9,7 +9,7 @@ import {
 } from '../../grammar/stops/stop-table.ts';
 import { stopText } from '../../grammar/stops/stop-text.ts';
 import { withEngineErrors } from './grammar-error.ts';
-import type { LongTextEncoder } from './long-text.ts';
+import type { LongTextEncoder } from './text-threads.ts';
 import type { TextRequest } from './text-request.ts';
 
 /** `away` compiles in another thread; null: there is none. Throws bad_request, and cancelled where `signal` aborts. */

@@ -9,7 +9,7 @@ import type { Adapter } from './adapters.ts';
 import { Placement, SequencePrefix } from './cache/placement.ts';
 import type { Constraint } from './constraint.ts';
 import type { GrammarCache } from './grammar-cache.ts';
-import type { LongTextEncoder } from './long-text.ts';
+import type { LongTextEncoder } from './text-threads.ts';
 import { holdCalls, withHeldCalls } from './output/held-calls.ts';
 import { createReplyConstraint } from './output/reply-constraint.ts';
 import type { Begins } from './output/reply-start.ts';

@@ -12,7 +12,7 @@ import { openTiers } from './cache/open-tiers.ts';
 import { contextNotes, modelName, samplingDefaults } from './defaults.ts';
 import { GrammarCache } from './grammar-cache.ts';
 import type { Loaded } from './load.ts';
-import { connectTokenizer } from './long-text.ts';
+import { connectTokenizer } from './text-threads.ts';
 import { EngineLoop } from './loop.ts';
 import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrammarCache } from '../../../src/engine/text/grammar-cache.ts';
 import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
-import { LONG_TEXT } from '../../../src/engine/text/long-text.ts';
+import { LONG_TEXT } from '../../../src/engine/text/text-threads.ts';
 import { planReply } from '../../../src/engine/text/output/reply.ts';
 import { renderPrompt } from '../../../src/engine/text/prompt.ts';
 import { createSequences, type RequestContext } from '../../../src/engine/text/request.ts';

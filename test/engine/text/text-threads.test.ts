@@ -3,7 +3,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { GrammarSource } from '../../../src/engine/text/grammar-source.ts';
-import { connectTokenizer, serveTokenizer, STAGES } from '../../../src/engine/text/long-text.ts';
+import { STAGES } from '../../../src/engine/text/grammar-stages.ts';
+import { connectTextThreads } from '../../../src/engine/text/text-threads.ts';
+import { serveTextTasks } from '../../../src/engine/text/text-worker.ts';
 import type { Port } from '../../../src/engine/session/port.ts';
 
 const available = new Uint8Array(256).fill(1);
@@ -44,7 +46,7 @@ function threads() {
       onLost: () => {},
     };
   };
-  return { started, ...connectTokenizer('model', connect) };
+  return { started, ...connectTextThreads('model', connect) };
 }
 
 describe('grammars', () => {
@@ -132,14 +134,14 @@ it('a thread compiles what it is asked for, and nothing that nobody waits for', 
     let toFar: (message: unknown) => void = () => {};
     let toNear: (message: unknown) => void = () => {};
     const far = { post: (message: unknown) => toNear(message), onLost: () => {} };
-    serveTokenizer({ ...far, onMessage: (listener) => void (toFar = listener) }, () => Promise.reject());
+    serveTextTasks({ ...far, onMessage: (listener) => void (toFar = listener) }, () => Promise.reject());
     return {
       post: (message) => queueMicrotask(() => toFar(message)),
       onMessage: (listener) => void (toNear = listener),
       onLost: () => {},
     };
   };
-  const { compile } = connectTokenizer('model', connect);
+  const { compile } = connectTextThreads('model', connect);
   const client = new AbortController();
   expect((await compile(source, available, client.signal)).nodes.length).toBeGreaterThan(0);
   await expect(compile({ type: 'regex', pattern: '(' }, available, client.signal)).rejects.toMatchObject({

@@ -1,0 +1,29 @@
+// The messages of the threads for slow work on texts. Answers are TaskAnswers.
+
+import type { ChatRendering } from '../../files/template/template.ts';
+import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
+import type { StopTable } from '../../grammar/stops/stop-table.ts';
+import type { GrammarSource } from './grammar-source.ts';
+
+/** `path`: folder of the checkpoint whose tokenizer and chat template are used. */
+export type TextTask =
+  | { kind: 'encode'; path: string; text: string; addSpecialTokens: boolean }
+  | { kind: 'render'; path: string; rendering: ChatRendering }
+  | { kind: 'stops'; patterns: readonly string[] }
+  | CompileTask;
+
+export interface CompileTask {
+  kind: 'compile';
+  source: GrammarSource;
+  /** 1 for each byte that is a token by itself. */
+  available: Uint8Array;
+  /** Time limit. */
+  milliseconds: number;
+  /** On shared memory: element 0 becomes 1 to stop the compilation. */
+  stop: Int32Array;
+}
+
+export type TextTaskResult = number[] | string | StopTable[] | CompiledGrammar;
+
+/** Milliseconds that the first grammar of a thread may take in any stage, since the JavaScript engine compiles the compiler then. */
+export const FIRST_GRAMMAR_TIME = 300;
