@@ -12,7 +12,7 @@ import { openTiers } from './cache/open-tiers.ts';
 import { contextNotes, modelName, samplingDefaults } from './defaults.ts';
 import { GrammarCache } from './grammar-cache.ts';
 import type { Loaded } from './load.ts';
-import { connectTokenizer } from './text-threads.ts';
+import { connectTextThreads } from './text-threads.ts';
 import { EngineLoop } from './loop.ts';
 import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
@@ -90,7 +90,7 @@ function requestContext(
   options: TextModelOptions,
   session: DeviceSession<Loaded>,
 ): Omit<RequestContext, 'sampling'> {
-  const thread = platform.tokenizerThread && connectTokenizer(checkpoint.path, platform.tokenizerThread);
+  const thread = platform.tokenizerThread && connectTextThreads(checkpoint.path, platform.tokenizerThread);
   return {
     ...speech,
     name: modelName(options.model),

@@ -7,7 +7,7 @@ import { readChannels } from './channels.ts';
 import type { OutputFormat, ReasoningFormat, Tags } from './format.ts';
 import type { OutputParser } from './output-parser.ts';
 import { closeReasoning, type OutputParserOptions, type ParserState } from './parser-state.ts';
-import { createParts } from './parts.ts';
+import { Parts } from './parts.ts';
 import {
   createReader,
   firsts,
@@ -24,7 +24,7 @@ import {
 
 export function createOutputParser(format: OutputFormat, options: OutputParserOptions): OutputParser {
   const reader = createReader();
-  const parts = createParts({
+  const parts = new Parts({
     ...options,
     separateReasoning: options.separateReasoning && format.reasoning?.joined !== true,
     holdSpace: options.tools !== null,

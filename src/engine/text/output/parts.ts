@@ -1,5 +1,5 @@
-// What a parser finds, gathered into the parts of one push. Each token goes with the first part that appears once it is
-// in; line breaks and spaces that only set a call or the reasoning apart are left out.
+// Collects what the parser of a reply finds into the parts of one push. A token belongs to the first part that appears after it was
+// pushed. Line breaks and spaces that only separate a call or the reasoning are left out.
 
 import type { Piece } from '../piece.ts';
 import type { TokenLogprob } from '../text-model.ts';
@@ -7,175 +7,187 @@ import type { OutputPart } from './output-parser.ts';
 import { isJsonObject } from './typed-value.ts';
 
 export interface PartsOptions {
-  /** false: reasoning is content, tags and all. */
+  /** false: reasoning is part of the content, tags included. */
   separateReasoning: boolean;
   /** false: reasoning comes in one part. */
   streamReasoning: boolean;
-  /** Reasoning waits for the answer; where there comes none, it is the answer. */
+  /** Reasoning is held until the answer comes; without an answer it is the answer. */
   reasoningFills?: boolean;
-  /** Space before a call is held back and dropped. */
+  /** Space before a call is held and dropped. */
   holdSpace: boolean;
-  /** Nothing but calls can stand here: other text is of one that was cut before its name. */
+  /** Only calls can occur; other text is part of a call that was cut before its name. */
   callsOnly?: boolean;
   callId: () => string;
 }
 
-export interface Parts {
-  /** Nothing but space has been said. */
-  readonly blank: boolean;
-  readonly calls: number;
-  /** See OutputParser. */
-  readonly callsAreWhole: boolean;
-  readonly openArguments: string | null;
-  token(piece: Piece): void;
-  content(text: string): void;
-  openReasoning(tag: string): void;
-  reasoning(text: string): void;
-  closeReasoning(tag: string): void;
-  openCall(name: string, id?: string): void;
-  arguments(text: string): void;
-  /** Whether arguments are as the model writes them from now on. */
-  verbatim(isSo: boolean): void;
-  closeCall(): void;
-  /** The parts since the last time. */
-  take(): OutputPart[];
-  /** The last ones. */
-  end(): OutputPart[];
-}
-
-/** Space held back at most: a model stuck in it still streams. */
+/** Most characters of space that are held, so that a model that repeats it still streams. */
 const MOST_SPACE = 256;
 
-export function createParts(options: PartsOptions): Parts {
-  const { separateReasoning, holdSpace, callId, reasoningFills = false } = options;
-  const streamReasoning = options.streamReasoning && !reasoningFills;
-  let parts: OutputPart[] = [];
-  let waiting: { ids: number[]; logprobs: TokenLogprob[] } = { ids: [], logprobs: [] };
-  let said = false;
-  let calls = 0;
-  let inReasoning = false;
-  /** What the last token belonged to. */
-  let lastKind: OutputPart['kind'] = 'content';
-  let heldSpace = '';
-  /** Line breaks are dropped until something else comes. */
-  let atStart = false;
+export class Parts {
+  readonly #options: PartsOptions;
+  readonly #streamsReasoning: boolean;
+  #parts: OutputPart[] = [];
+  /** Tokens that no part has yet. */
+  #pending: { ids: number[]; logprobs: TokenLogprob[] } = { ids: [], logprobs: [] };
+  #hasContent = false;
+  #calls = 0;
+  #inReasoning = false;
+  /** Kind of the part that got the last text. */
+  #lastKind: OutputPart['kind'] = 'content';
+  /** Space that is dropped if a call follows. */
+  #heldSpace = '';
+  /** Whether line breaks are dropped until other text comes. */
+  #atStart = false;
   /** Arguments of the last call. */
-  let given = '';
-  /** Calls before it whose arguments are an object. */
-  let whole = 0;
-  let isVerbatim = false;
-  /** Reasoning that is sent in one piece. */
-  let thought = '';
+  #arguments = '';
+  /** Number of calls before the last one whose arguments are a JSON object. */
+  #wholeCalls = 0;
+  #isVerbatim = false;
+  /** Reasoning that is sent in one part. */
+  #heldReasoning = '';
 
-  const add = (kind: 'content' | 'reasoning', text: string): void => {
+  constructor(options: PartsOptions) {
+    this.#options = options;
+    this.#streamsReasoning = options.streamReasoning && options.reasoningFills !== true;
+  }
+
+  /** Whether there is neither a call nor content other than space. */
+  get blank(): boolean {
+    return !this.#hasContent && this.#calls === 0;
+  }
+
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** See OutputParser. */
+  get callsAreWhole(): boolean {
+    return this.#calls > 0 && this.#wholeCalls === this.#calls - 1 && isJsonObject(this.#arguments);
+  }
+
+  /** See OutputParser. */
+  get openArguments(): string | null {
+    return this.#isVerbatim ? this.#arguments : null;
+  }
+
+  token({ id, logprob }: Piece): void {
+    if (id !== null) this.#pending.ids.push(id);
+    if (logprob) this.#pending.logprobs.push(logprob);
+  }
+
+  content(text: string): void {
+    if (this.#options.callsOnly) return;
+    this.#hasContent ||= text.trim() !== '';
+    if (this.#hasContent && !this.#inReasoning) this.#releaseReasoning();
+    this.#add('content', this.#withoutHeldSpace(text, this.#options.holdSpace));
+  }
+
+  openReasoning(tag: string): void {
+    this.#inReasoning = true;
+    if (!this.#options.separateReasoning) this.#add('content', this.#heldSpace + tag);
+    else this.#atStart = true;
+    this.#heldSpace = '';
+  }
+
+  reasoning(text: string): void {
+    if (!this.#options.separateReasoning) {
+      this.#add('content', text);
+      return;
+    }
+    const released = this.#withoutHeldSpace(text, true);
+    if (this.#streamsReasoning) this.#add('reasoning', released);
+    else this.#heldReasoning += released;
+  }
+
+  closeReasoning(tag: string): void {
+    this.#inReasoning = false;
+    this.#heldSpace = '';
+    if (!this.#options.separateReasoning) {
+      this.#add('content', tag);
+      return;
+    }
+    if (!this.#options.reasoningFills) this.#releaseReasoning();
+    this.#atStart = true;
+  }
+
+  openCall(name: string, id = this.#options.callId()): void {
+    this.#releaseReasoning();
+    this.#lastKind = 'toolCall';
+    if (this.#calls > 0 && isJsonObject(this.#arguments)) this.#wholeCalls++;
+    this.#heldSpace = '';
+    this.#arguments = '';
+    this.#parts.push({ kind: 'toolCall', call: this.#calls++, id, name, text: '', ids: [], logprobs: [] });
+  }
+
+  arguments(text: string): void {
+    if (text !== '') this.#addArguments(text);
+  }
+
+  /** Whether the following arguments are text as the model wrote it. */
+  verbatim(isVerbatim: boolean): void {
+    this.#isVerbatim = isVerbatim;
+  }
+
+  closeCall(): void {
+    this.#isVerbatim = false;
+    this.#atStart = true;
+  }
+
+  /** The parts since the last call of take(). */
+  take(): OutputPart[] {
+    const taken = this.#parts;
+    this.#parts = [];
+    const [first] = taken;
+    if (first === undefined || this.#pending.ids.length === 0) return taken;
+    Object.assign(first, this.#pending);
+    this.#pending = { ids: [], logprobs: [] };
+    return taken;
+  }
+
+  /** The last parts, with all text that was held. */
+  end(): OutputPart[] {
+    const held = this.#heldReasoning + this.#heldSpace;
+    if (this.#options.reasoningFills && this.blank) this.#add('content', held);
+    else if (this.#inReasoning && this.#options.separateReasoning) this.#add('reasoning', held);
+    else this.#add('content', this.#heldSpace);
+    this.#heldSpace = '';
+    this.#heldReasoning = '';
+    if (this.#parts.length > 0 || this.#pending.ids.length === 0) return this.take();
+    const kind = this.#lastKind;
+    if (kind === 'toolCall') this.#addArguments('');
+    else this.#parts.push({ kind, text: '', ids: [], logprobs: [] });
+    return this.take();
+  }
+
+  #add(kind: 'content' | 'reasoning', text: string): void {
     if (text === '') return;
-    lastKind = kind;
-    const last = parts.at(-1);
+    this.#lastKind = kind;
+    const last = this.#parts.at(-1);
     if (last !== undefined && last.kind === kind) last.text += text;
-    else parts.push({ kind, text, ids: [], logprobs: [] });
-  };
-  const addReasoning = (text: string): void => {
-    if (streamReasoning) add('reasoning', text);
-    else thought += text;
-  };
-  const addArguments = (text: string): void => {
-    lastKind = 'toolCall';
-    given += text;
-    const last = parts.at(-1);
-    if (last?.kind === 'toolCall') last.text += text;
-    else parts.push({ kind: 'toolCall', call: calls - 1, text, ids: [], logprobs: [] });
-  };
-  const endThought = (): void => {
-    add('reasoning', thought);
-    thought = '';
-  };
-  /** The text that is certain to stay; space at its end waits for what follows. */
-  const certain = (text: string, holds: boolean): string => {
-    const rest = atStart ? text.replace(/^[\r\n]+/, '') : text;
-    atStart &&= rest === '';
-    const all = heldSpace + rest;
-    const space = holds ? all.length - all.trimEnd().length : 0;
-    const sure = all.slice(0, all.length - (space % MOST_SPACE));
-    heldSpace = all.slice(sure.length);
-    return sure;
-  };
+    else this.#parts.push({ kind, text, ids: [], logprobs: [] });
+  }
 
-  return {
-    get blank() {
-      return !said && calls === 0;
-    },
-    get calls() {
-      return calls;
-    },
-    get callsAreWhole() {
-      return calls > 0 && whole === calls - 1 && isJsonObject(given);
-    },
-    get openArguments() {
-      return isVerbatim ? given : null;
-    },
-    token({ id, logprob }) {
-      if (id !== null) waiting.ids.push(id);
-      if (logprob) waiting.logprobs.push(logprob);
-    },
-    content(text) {
-      if (options.callsOnly) return;
-      said ||= text.trim() !== '';
-      if (said && !inReasoning) endThought();
-      add('content', certain(text, holdSpace));
-    },
-    openReasoning(tag) {
-      inReasoning = true;
-      if (!separateReasoning) add('content', heldSpace + tag);
-      else atStart = true;
-      heldSpace = '';
-    },
-    reasoning(text) {
-      if (separateReasoning) addReasoning(certain(text, true));
-      else add('content', text);
-    },
-    closeReasoning(tag) {
-      inReasoning = false;
-      heldSpace = '';
-      if (!separateReasoning) return add('content', tag);
-      if (!reasoningFills) endThought();
-      atStart = true;
-    },
-    openCall(name, id = callId()) {
-      endThought();
-      lastKind = 'toolCall';
-      if (calls > 0 && isJsonObject(given)) whole++;
-      heldSpace = given = '';
-      parts.push({ kind: 'toolCall', call: calls++, id, name, text: '', ids: [], logprobs: [] });
-    },
-    arguments(text) {
-      if (text !== '') addArguments(text);
-    },
-    verbatim(isSo) {
-      isVerbatim = isSo;
-    },
-    closeCall() {
-      isVerbatim = false;
-      atStart = true;
-    },
-    take() {
-      const taken = parts;
-      parts = [];
-      const [first] = taken;
-      if (first === undefined || waiting.ids.length === 0) return taken;
-      Object.assign(first, waiting);
-      waiting = { ids: [], logprobs: [] };
-      return taken;
-    },
-    end() {
-      const isAnswer = reasoningFills && !said && calls === 0;
-      if (isAnswer) add('content', thought + heldSpace);
-      else if (inReasoning && separateReasoning) add('reasoning', thought + heldSpace);
-      else add('content', heldSpace);
-      heldSpace = thought = '';
-      if (parts.length > 0 || waiting.ids.length === 0) return this.take();
-      if (lastKind === 'toolCall') addArguments('');
-      else parts.push({ kind: lastKind, text: '', ids: [], logprobs: [] });
-      return this.take();
-    },
-  };
+  #addArguments(text: string): void {
+    this.#lastKind = 'toolCall';
+    this.#arguments += text;
+    const last = this.#parts.at(-1);
+    if (last?.kind === 'toolCall') last.text += text;
+    else this.#parts.push({ kind: 'toolCall', call: this.#calls - 1, text, ids: [], logprobs: [] });
+  }
+
+  #releaseReasoning(): void {
+    this.#add('reasoning', this.#heldReasoning);
+    this.#heldReasoning = '';
+  }
+
+  /** The held space and the text; space at its end is held again where `holds`. */
+  #withoutHeldSpace(text: string, holds: boolean): string {
+    const rest = this.#atStart ? text.replace(/^[\r\n]+/, '') : text;
+    this.#atStart &&= rest === '';
+    const all = this.#heldSpace + rest;
+    const space = holds ? all.length - all.trimEnd().length : 0;
+    const released = all.slice(0, all.length - (space % MOST_SPACE));
+    this.#heldSpace = all.slice(released.length);
+    return released;
+  }
 }

@@ -1,29 +1,31 @@
-// Reasoning before a grammar: while a model thinks it may say anything, and the grammar begins behind the end of its thinking.
-// A budget ends the thinking when it is spent. Where the model may think or not, its first tokens decide.
+// Reasoning before a grammar: while a model reasons it may write anything, and the grammar begins after the end of its reasoning. A
+// budget ends the reasoning once it is spent. Where the model may reason or not, its first tokens decide.
 
 import type { Constraint } from '../constraint.ts';
 import type { Begins } from './reply-start.ts';
 
 export interface ThinkingRules {
-  /** What the reply may be behind the thinking, or without it from its first token on (`opens`); null: anything. */
+  /**
+   * The grammar of the reply after the reasoning, or without it from the first token on (`opens`); null: any text.
+   */
   grammar: ((opens: boolean) => Constraint) | null;
   begins: Begins;
   /** Tokens of the opening tag. */
   begin: readonly number[];
-  /** Whether this token ends the thinking; `tail` is the text of the last ones, its own included. */
+  /** Whether a token ends the reasoning; `tail`: the end of the text, that of the token included. */
   isEnd(id: number, tail: string): boolean;
   textOf(id: number): string;
-  /** Tokens that must follow the end before the grammar begins. */
+  /** Tokens that must come between the end tag and the grammar. */
   gap: readonly number[];
-  /** Tokens that end the thinking, gap included. */
+  /** Tokens that end the reasoning, the gap included. */
   close: readonly number[];
-  /** Most tokens of thinking; null: any number. */
+  /** Most tokens of reasoning; null: not bounded. */
   budget: number | null;
-  /** Not allowed while it thinks, where a grammar follows: end tokens, and what would end the thinking otherwise. */
+  /** Tokens that are not allowed in reasoning before a grammar: end tokens, and others that would end the reasoning. */
   banned: readonly number[];
 }
 
-/** Of decoded text, as much as an end tag could be part of. */
+/** UTF-16 units of decoded text in which an end tag is looked for. */
 const TAIL = 64;
 
 type Phase = 'start' | 'thinking' | 'grammar';
@@ -31,19 +33,21 @@ type Phase = 'start' | 'thinking' | 'grammar';
 interface State {
   phase: Phase;
   grammar: Constraint | null;
-  /** Tokens of the opening tag so far; null: it is not that. */
+  /** Tokens of the opening tag so far; null: the text does not begin with it. */
   opening: number | null;
-  /** What was said is of the grammar. */
+  /** Whether the text so far matches the grammar. */
   matches: boolean;
+  /** Tokens of reasoning. */
   thought: number;
   tail: string;
+  /** Tokens that must come next. */
   pending: readonly number[];
 }
 
 export function createThinkingConstraint(rules: ThinkingRules): Constraint {
   const { begins, grammar } = rules;
   const phase = { reasoning: 'thinking', closed: 'grammar', answer: 'grammar', undecided: 'start' } as const;
-  const state: State = {
+  return new ThinkingConstraint(rules, {
     phase: phase[begins],
     grammar: grammar?.(begins !== 'reasoning') ?? null,
     opening: 0,
@@ -51,93 +55,117 @@ export function createThinkingConstraint(rules: ThinkingRules): Constraint {
     thought: 0,
     tail: '',
     pending: [],
-  };
-  return withState(rules, state);
+  });
 }
 
-function withState(rules: ThinkingRules, state: State): Constraint {
-  const { begin, budget, banned, gap, close } = rules;
-  if (state.phase === 'thinking' && budget !== null && state.thought >= budget && state.pending.length === 0)
-    endNow();
+class ThinkingConstraint implements Constraint {
+  readonly #rules: ThinkingRules;
+  readonly #state: State;
 
-  function endNow(): void {
-    state.pending = close;
-    state.phase = 'grammar';
+  constructor(rules: ThinkingRules, state: State) {
+    this.#rules = rules;
+    this.#state = state;
+    const { phase, thought, pending } = state;
+    const isSpent = rules.budget !== null && thought >= rules.budget;
+    if (phase === 'thinking' && isSpent && pending.length === 0) this.#endReasoning();
   }
 
-  function think(id: number): void {
+  mask(into: Uint32Array): boolean {
+    const { phase, grammar, pending } = this.#state;
+    if (pending.length > 0) {
+      into.fill(0);
+      allow(into, pending[0]!);
+      return true;
+    }
+    if (grammar === null) return false;
+    if (phase === 'grammar') return grammar.mask(into);
+    if (phase === 'start') return this.#startMask(grammar, into);
+    into.fill(0xffffffff);
+    for (const id of this.#rules.banned) into[id >> 5]! &= ~(1 << (id & 31));
+    return true;
+  }
+
+  accept(id: number): void {
+    const state = this.#state;
+    const { pending, phase } = state;
+    if (pending.length > 0) {
+      if (pending[0] !== id) throw new Error(`token ${id} where ${pending[0]} must follow`);
+      state.pending = pending.slice(1);
+    } else if (phase === 'thinking') this.#think(id);
+    else if (phase === 'start') this.#decide(id);
+    else state.grammar?.accept(id);
+  }
+
+  forced(): number[] {
+    const { pending, phase, grammar } = this.#state;
+    if (pending.length > 0) return [...pending];
+    return phase === 'grammar' ? (grammar?.forced() ?? []) : [];
+  }
+
+  get ended(): boolean {
+    const { pending, phase, grammar } = this.#state;
+    return phase === 'grammar' && pending.length === 0 && (grammar?.ended ?? false);
+  }
+
+  get free(): boolean {
+    const { pending, phase, grammar } = this.#state;
+    return phase === 'grammar' && grammar === null && pending.length === 0;
+  }
+
+  fork(): Constraint {
+    const grammar = this.#state.grammar?.fork() ?? null;
+    return new ThinkingConstraint(this.#rules, { ...this.#state, grammar });
+  }
+
+  /** The tokens of the grammar, and the next one of the opening tag. */
+  #startMask(grammar: Constraint, into: Uint32Array): boolean {
+    const { opening, matches } = this.#state;
+    if (matches && !grammar.mask(into)) return false;
+    if (!matches) into.fill(0);
+    const next = opening === null ? undefined : this.#rules.begin[opening];
+    if (next !== undefined) allow(into, next);
+    return true;
+  }
+
+  #endReasoning(): void {
+    this.#state.pending = this.#rules.close;
+    this.#state.phase = 'grammar';
+  }
+
+  #think(id: number): void {
+    const state = this.#state;
+    const { budget, gap } = this.#rules;
     state.thought++;
-    state.tail = (state.tail + rules.textOf(id)).slice(-TAIL);
-    if (rules.isEnd(id, state.tail)) {
+    state.tail = (state.tail + this.#rules.textOf(id)).slice(-TAIL);
+    if (this.#rules.isEnd(id, state.tail)) {
       state.phase = 'grammar';
       state.pending = state.grammar ? gap : [];
-    } else if (budget !== null && state.thought >= budget) endNow();
+    } else if (budget !== null && state.thought >= budget) this.#endReasoning();
   }
 
-  /** The first tokens: those of the tag, those of the grammar, or both as yet. */
-  function decide(id: number): void {
+  /** A token at the start, where both the opening tag and the grammar may fit so far. */
+  #decide(id: number): void {
+    const state = this.#state;
+    const { begin, budget } = this.#rules;
     const { grammar } = state;
     const opens = state.opening !== null && begin[state.opening] === id;
-    const taken = state.matches && grammar !== null ? taking(grammar, id) : null;
-    const fits = state.matches && (grammar === null || taken !== null);
-    state.grammar = taken ?? grammar;
+    const next = state.matches && grammar !== null ? after(grammar, id) : null;
+    const fits = state.matches && (grammar === null || next !== null);
+    state.grammar = next ?? grammar;
     if (!opens && !fits) throw new Error(`token ${id} neither opens the reasoning nor matches the grammar`);
     state.matches = fits;
     state.opening = opens ? state.opening! + 1 : null;
     if (state.opening === begin.length) {
       state.phase = 'thinking';
-      state.grammar = rules.grammar?.(false) ?? null;
-      if (budget === 0) endNow();
-    } else if (!opens && (grammar !== null || rules.textOf(id).trim() !== '')) state.phase = 'grammar';
+      state.grammar = this.#rules.grammar?.(false) ?? null;
+      if (budget === 0) this.#endReasoning();
+    } else if (!opens && (grammar !== null || this.#rules.textOf(id).trim() !== '')) state.phase = 'grammar';
     else if (!opens) state.opening = 0;
   }
-
-  return {
-    mask(into) {
-      const { phase, grammar, pending, opening, matches } = state;
-      if (pending.length > 0) {
-        into.fill(0);
-        allow(into, pending[0]!);
-        return true;
-      }
-      if (grammar === null) return false;
-      if (phase === 'grammar') return grammar.mask(into);
-      if (phase === 'thinking') {
-        into.fill(0xffffffff);
-        for (const id of banned) into[id >> 5]! &= ~(1 << (id & 31));
-        return true;
-      }
-      if (matches && !grammar.mask(into)) return false;
-      if (!matches) into.fill(0);
-      const next = opening === null ? undefined : begin[opening];
-      if (next !== undefined) allow(into, next);
-      return true;
-    },
-    accept(id) {
-      const { pending, phase } = state;
-      if (pending.length > 0) {
-        if (pending[0] !== id) throw new Error(`token ${id} where ${pending[0]} must follow`);
-        state.pending = pending.slice(1);
-      } else if (phase === 'thinking') think(id);
-      else if (phase === 'start') decide(id);
-      else state.grammar?.accept(id);
-    },
-    forced() {
-      if (state.pending.length > 0) return [...state.pending];
-      return state.phase === 'grammar' ? (state.grammar?.forced() ?? []) : [];
-    },
-    get ended() {
-      return state.phase === 'grammar' && state.pending.length === 0 && (state.grammar?.ended ?? false);
-    },
-    get free() {
-      return state.phase === 'grammar' && state.grammar === null && state.pending.length === 0;
-    },
-    fork: () => withState(rules, { ...state, grammar: state.grammar?.fork() ?? null }),
-  };
 }
 
-/** The constraint behind that token; null: it refuses it. */
-function taking(constraint: Constraint, id: number): Constraint | null {
+/** The constraint after a token; null: the token is not allowed. */
+function after(constraint: Constraint, id: number): Constraint | null {
   const next = constraint.fork();
   try {
     next.accept(id);
