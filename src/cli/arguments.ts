@@ -20,6 +20,8 @@ export interface Positional {
   name: string;
   help: string;
   required: boolean;
+  /** Options that give it to other commands: whoever types one of them is told that it stands by itself. */
+  elsewhere?: readonly string[];
 }
 
 export interface Arguments<T extends OptionTable> {
@@ -53,7 +55,7 @@ export function readArguments<T extends OptionTable>(
   for (const [at, token] of tokens.entries()) {
     if (token.kind === 'positional') given.push(token.value);
     if (token.kind !== 'option') continue;
-    const { name, value, isSwitch } = readOption(token, table);
+    const { name, value, isSwitch } = readOption(token, table, positionals);
     if (table[name]!.isOne && values[name] !== undefined)
       throw new UsageError(
         `--${name} takes one, and is given as ${values[name] as string} and ${value as string}`,
@@ -116,12 +118,14 @@ interface ReadOption {
   isSwitch?: boolean;
 }
 
-function readOption(token: OptionToken, table: OptionTable): ReadOption {
+function readOption(token: OptionToken, table: OptionTable, positionals: readonly Positional[]): ReadOption {
   const { rawName, value } = token;
   const negated = token.name.startsWith('no-') ? findOption(token.name.slice(3), table) : null;
   if (negated?.option.kind === 'boolean' && value === undefined) return { name: negated.name, value: false };
   const found = findOption(token.name, table);
   if (!found) {
+    const bare = positionals.find(({ elsewhere = [] }) => elsewhere.includes(token.name));
+    if (bare) throw new UsageError(`there is no option ${rawName} here: give the ${bare.name} by itself`);
     const near = meantBy(token.name, table);
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }

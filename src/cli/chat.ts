@@ -60,7 +60,12 @@ export function createChat(open: OpenTextModel): CommandDef {
     name: 'chat',
     summary: 'Talk to a model in the terminal.',
     positionals: [
-      { name: 'model', help: 'a folder, or an id on the hub [the model that ships]', required: false },
+      {
+        name: 'model',
+        help: 'a folder, or an id on the hub [the model that ships]',
+        required: false,
+        elsewhere: ['model-path', 'model', 'm'],
+      },
     ],
     options: OPTIONS,
     notes: `In the conversation: ${HELP} Several lines are one question where they are pasted, or stand between """ and """. Ctrl-C stops an answer, and leaves where there is none.`,

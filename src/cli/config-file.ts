@@ -2,10 +2,10 @@
 // for hyphens; what it says is checked like arguments. What is to be read is looked for as config-paths.ts says; what is written goes where
 // the command runs.
 
-import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
 import { isMapOption, joined, meantBy } from './arguments.ts';
+import { MOST_TEXT_BYTES, readBounded } from './bounded-file.ts';
 import { placed } from './config-paths.ts';
 import { UsageError } from './exit.ts';
 import { findMember, findOption, readValue, type OptionTable } from './option.ts';
@@ -17,10 +17,13 @@ export async function readConfigFile(
   table: OptionTable,
   typed: ReadonlySet<string>,
 ): Promise<Record<string, unknown>> {
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
-    throw new UsageError(`the configuration file ${path} ${reason}: give a .json, .yaml or .yml file`);
-  });
+  const bytes = await readBounded(path, `the configuration file ${path}`, MOST_TEXT_BYTES).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error instanceof UsageError) throw error;
+      const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+      throw new UsageError(`the configuration file ${path} ${reason}: give a .json, .yaml or .yml file`);
+    },
+  );
   const values: Record<string, unknown> = {};
   const config = parse(path, bytes);
   const digests = digestsIn(path, config, table);

@@ -1,6 +1,5 @@
 // The picture that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
 
-import { readFile } from 'node:fs/promises';
 import {
   coverImage,
   decodeImage,
@@ -10,6 +9,7 @@ import {
   type ResolvedImageRequest,
   sameProportions,
 } from '../index.ts';
+import { MOST_IMAGE_BYTES, readBounded } from './bounded-file.ts';
 import { digestOf } from './config-paths.ts';
 import { UsageError } from './exit.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
@@ -41,9 +41,11 @@ function assertSameProportions(mask: Pixels, image: Pixels, { nameOf }: Given): 
 }
 
 async function read(path: string, name: string): Promise<Buffer> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+  const called = `the picture ${path} of ${name}`;
+  return readBounded(path, called, MOST_IMAGE_BYTES).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof UsageError) throw error;
     const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
-    throw new UsageError(`the picture ${path} of ${name} ${reason}`);
+    throw new UsageError(`${called} ${reason}`);
   });
 }
 

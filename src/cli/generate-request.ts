@@ -3,7 +3,6 @@
 
 import { randomInt } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { configOfPicture, type ImageModelOptions, type ImageRequest, type Pixels } from '../index.ts';
 import { IMAGE_MODEL } from '../options/image-model.ts';
@@ -13,6 +12,7 @@ import { forModels } from '../options/setting.ts';
 import { settingsGiven } from './setting-options.ts';
 import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
+import { MOST_TEXT_BYTES, readBounded } from './bounded-file.ts';
 import { UsageError } from './exit.ts';
 import { missing } from './generate-example.ts';
 import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
@@ -139,7 +139,12 @@ async function readPrompts({ options, nameOf }: Given): Promise<string[] | null>
     const { prompt } = options;
     return prompt === undefined || prompt.length === 0 ? null : prompt;
   }
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readBounded(
+    path,
+    `the file ${path} of ${nameOf('prompt-path')}`,
+    MOST_TEXT_BYTES,
+  ).catch((error: NodeJS.ErrnoException) => {
+    if (error instanceof UsageError) throw error;
     const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
     throw new UsageError(`the file ${path} of ${nameOf('prompt-path')} ${reason}`);
   });

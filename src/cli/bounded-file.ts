@@ -1,0 +1,30 @@
+// Reading a file that an option names, in bounded memory: devices, which may have no end, are refused, and so are overlong files.
+
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { UsageError } from './exit.ts';
+import { sizeText } from './terminal.ts';
+
+/** Bytes of a configuration or a list of prompts, and of an image. */
+export const MOST_TEXT_BYTES = 64 * 2 ** 20;
+export const MOST_IMAGE_BYTES = 512 * 2 ** 20;
+
+/**
+ * The bytes of a file or a pipe; `name` is the subject of messages. Throws UsageError for devices and for more than `most` bytes, and
+ * the errors of Node.
+ */
+export async function readBounded(path: string, name: string, most: number): Promise<Buffer> {
+  const info = await stat(path);
+  if (info.isCharacterDevice() || info.isBlockDevice())
+    throw new UsageError(`${name} is a device, which may have no end: give a file`);
+  const tooLong = () => new UsageError(`${name} is longer than ${sizeText(most)}: give a smaller file`);
+  if (info.size > most) throw tooLong();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > most) throw tooLong();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
