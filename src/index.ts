@@ -43,7 +43,7 @@ export {
   type Pixels,
 } from './files/image/image.ts';
 export { configOfPicture, type PictureParameters } from './files/image/image-metadata.ts';
-export { PIPELINE_CLASSES } from './engine/image/families/registry.ts';
+export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';
 export { sameProportions } from './engine/image/size.ts';

@@ -13,6 +13,7 @@ import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { unet } from '../../dist/models/image/unet.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
 import { zImage } from '../../dist/models/image/z-image.js';
+import { tensorsOf, WeightTable } from '../../dist/models/weights.js';
 import { byteTokenizer, madeOnce, writeTensors } from './synthetic.mjs';
 
 /** Stable Diffusion 1 with a UNet of `channels` at its widest resolution (1.5: 320); text encoder and decoder as they are. */
@@ -151,34 +152,13 @@ const WRITERS = {
 };
 
 function writeModel(folder, { class: className, config }) {
-  const shapes = [];
-  PAGES[className](config, recorder(shapes));
+  const weights = new WeightTable({ has: () => false });
+  PAGES[className](config, weights);
+  const shapes = weights.requests.flatMap(tensorsOf).map(({ name, shape }) => [name, shape]);
   writeTensors(join(folder, 'model.safetensors'), shapes);
   writeJson(join(folder, 'config.json'), { _class_name: className, ...config });
 }
 
 function writeJson(path, value) {
   writeFileSync(path, JSON.stringify(value));
-}
-
-/** A table of weights (src/models/weights.ts) that writes down what it is asked for. */
-function recorder(shapes) {
-  const add = (name, shape) => void shapes.push([name, shape]);
-  const biased = (name, shape, bias) => {
-    add(name, shape);
-    if (bias) add(name.replace(/weight$/, 'bias'), shape.slice(0, 1));
-    return {};
-  };
-  return {
-    has: () => false,
-    ignore() {},
-    vector: (name, size) => add(name, [size]),
-    table: (name, rows, columns) => add(name, [rows, columns]),
-    matrix: (name, rows, k, bias) => biased(name, [rows, k], bias),
-    conv: (name, out, channels, kernel, { bias = true } = {}) =>
-      biased(name, [out, channels, kernel, kernel], bias),
-    stacked: (parts, k, bias) => parts.forEach(({ name, rows }) => biased(name, [rows, k], bias)),
-    gateUp: (gate, up, rows, k, bias) => [gate, up].forEach((name) => biased(name, [rows, k], bias)),
-    geglu: (name, rows, k, bias) => biased(name, [2 * rows, k], bias),
-  };
 }

@@ -1,8 +1,8 @@
 // What a model would take, as planModel returns it.
 
-import type { ChosenQuantization } from '../weights/quantization.ts';
+import type { Quantization } from '../session/open-event.ts';
 
-export type PlannedQuantization = ChosenQuantization;
+export type PlannedQuantization = Exclude<Quantization, 'auto'>;
 
 export interface PlanOptions {
   /** A folder, or an id of the hub. */

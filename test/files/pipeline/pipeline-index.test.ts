@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { knownPipelines, PIPELINE_CLASSES } from '../../../src/engine/image/families/registry.ts';
+import { PIPELINE_CLASSES } from '../../../src/engine/image/families/class-names.ts';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { temporaryFolders, type Files } from '../folders.ts';

@@ -74,8 +74,10 @@ export function knownPipelines(): KnownPipelines {
   };
 }
 
-/** Names of the pipeline classes that are built in. */
-export const PIPELINE_CLASSES: readonly string[] = entries().map(({ className }) => className);
+/** Names of the pipeline classes that are built in or registered. */
+export function pipelineClassNames(): string[] {
+  return entries().map(({ className }) => className);
+}
 
 /** Whether a name says anything about a model: its family, or how it is used. */
 export function isKnownName(name: string): boolean {
