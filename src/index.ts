@@ -1,7 +1,7 @@
 // The public face. Nothing else is public: the command line and the server are written with what stands here.
 
 export { EngineError, type ErrorCode } from './files/error.ts';
-export { type Message, type MessagePart, type Names, textOf } from './files/message.ts';
+export type { Message, MessagePart, Names } from './files/message.ts';
 export type { HubLimits } from './files/hub/hub-http.ts';
 export { type HubEvent, type ResolvedModel, type ResolveOptions, resolveModel } from './files/hub/hub.ts';
 export {

@@ -1,6 +1,7 @@
 // Errors and notes of the engine as texts for somebody who types options.
 
-import { EngineError, type Names, type OpenEvent, textOf } from '../index.ts';
+import { type Names, textOf } from '../files/message.ts';
+import { EngineError, type OpenEvent } from '../index.ts';
 import { modelOption, textOption } from '../options/names.ts';
 
 /** Options and fields of requests for text, as they are typed. */

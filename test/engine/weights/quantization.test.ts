@@ -7,6 +7,7 @@ import {
   weightBytesIn,
 } from '../../../src/engine/weights/quantization.ts';
 import type { TensorHeader } from '../../../src/engine/weights/check.ts';
+import { textOf } from '../../../src/files/message.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
 import { FORMATS, QUANTIZED_FORMATS } from '../../../src/kernels/formats.ts';
@@ -46,7 +47,7 @@ describe('auto', () => {
   ])('takes the largest that leaves a fifth of %i bytes', async (budget, chosen) => {
     const { quantization, note } = await chooseQuantization(open(budget), 'auto', bytesIn);
     expect(quantization).toBe(chosen);
-    expect(note).toContain(`\`quantization\` auto: ${chosen}`);
+    expect(textOf(note ?? '')).toContain(`\`quantization\` auto: ${chosen}`);
   });
 
   it('is refused where none fits, and leaves other choices alone', async () => {
