@@ -5,6 +5,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
 import { firstVisiblePage, widestWindow, windowPages } from '../../../src/engine/text/cache/page-window.ts';
+import type { PageNode } from '../../../src/engine/text/cache/prefix-tree.ts';
+import { keysOf } from '../../../src/engine/text/cache/sequence-pages.ts';
 import { Scheduler } from '../../../src/engine/text/scheduler.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
 import { paperSequence } from './paper-sequence.ts';
@@ -67,6 +69,24 @@ describe('the scheduler', () => {
     sequence.finish('abort', null);
     scheduler.sweep();
     expect(scheduler.pages.available).toBe(limits.pages);
+  });
+
+  it('loads pages from the host although a page before the window is evicted for them', () => {
+    const { pages } = new Scheduler({ ...limits, pages: 5 });
+    const sequence = paperSequence(promptOf(6 * PAGE_TOKENS + 1, 1), 9);
+    const { scope } = sequence.placement.prefix;
+    const nodes: PageNode[] = [];
+    for (const [at, key] of keysOf(sequence, 6).entries()) {
+      const node = pages.tree.child(scope, nodes.at(-1) ?? null, key);
+      // The first pages are on the device alone, the last one on the host alone.
+      if (at < 5) pages.tree.place(node, pages.pool.take()!);
+      else pages.tree.keep(node, Uint8Array.of(at));
+      nodes.push(node);
+    }
+    const path = pages.match(sequence);
+    expect(path).toEqual(nodes);
+    expect(pages.claim(sequence, path, 0)).toBe(true);
+    expect(pages.takeLoads(sequence, 9).map(({ bytes }) => [...bytes])).toEqual([[5]]);
   });
 
   it('hands out pages again, to be cleared', () => {

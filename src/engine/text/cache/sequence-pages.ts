@@ -81,15 +81,16 @@ export class SequencePages {
     const passed = this.firstVisible(path.length * PAGE_TOKENS);
     const seen = path.slice(passed);
     for (const node of seen) this.tree.hold(node);
-    const missing = seen.filter(({ page }) => page === null);
-    if (this.available - missing.length < spare) {
+    // Kept here: taking a page may evict one before the window, and with it the host's copies of all that follow it.
+    const loads = seen.flatMap((node) => (node.page === null ? [{ node, bytes: node.host! }] : []));
+    if (this.available - loads.length < spare) {
       for (const node of seen.toReversed()) this.tree.release(node);
       return false;
     }
-    for (const node of missing) {
-      this.tree.place(node, this.#take()!);
-      node.loading = true;
-      placement.prefix.loads.push({ node, bytes: node.host! });
+    for (const load of loads) {
+      this.tree.place(load.node, this.#take()!);
+      load.node.loading = true;
+      placement.prefix.loads.push(load);
     }
     placement.prefix.nodes = [...path];
     // Pages that no query sees need no bytes; their entries in the table are not read.
