@@ -1,6 +1,7 @@
 // svc plan: what a model would take, before anything of it is downloaded or a GPU is opened.
 
 import { type ModelPlan, planModel, type PlanOptions } from '../index.ts';
+import { WEIGHT_CHOICES } from '../options/model.ts';
 import { createCommand } from './command.ts';
 import { ENGINE_OPTIONS } from './engine-options.ts';
 import { EXIT } from './exit.ts';
@@ -15,7 +16,7 @@ export const plan = createCommand({
     'context-length': ENGINE_OPTIONS['context-length'],
     quantization: {
       kind: 'choice',
-      choices: ['none', 'int8', 'int4'],
+      choices: WEIGHT_CHOICES,
       default: 'none',
       group: 'Model',
       help: 'Weights as the model would be opened with them; the other choices are listed too.',

@@ -7,6 +7,9 @@ const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
 const TOKENS = ['text', 'embedding'] as const satisfies ModelKind[];
 const TEXT = ['text'] as const satisfies ModelKind[];
 
+/** Weights as they are stored, or the formats of kernels/formats.ts that they are packed into while they are loaded. */
+export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
+
 /** Of a single user too. */
 export const LOADING = {
   revision: {
@@ -16,7 +19,7 @@ export const LOADING = {
     flag: { group: 'Model', value: 'name', otherwise: "the hub's own" },
   },
   quantization: {
-    kind: { type: 'choice', choices: ['none', 'int8', 'int4', 'auto'] },
+    kind: { type: 'choice', choices: [...WEIGHT_CHOICES, 'auto'] },
     help: 'Weights as stored, or packed smaller while loading; auto takes the largest that fits the budget.',
     default: 'none',
     models: ALL,

@@ -1,6 +1,7 @@
 // Schemas of the list of models, of one model, and of its source.
 
 import { z } from 'zod';
+import { WEIGHT_CHOICES } from '../options/model.ts';
 import { mapSampling, MODEL_SAMPLING } from '../options/text-request.ts';
 import { underFieldNames } from './body/setting-fields.ts';
 import { count, seconds } from './reply-members.ts';
@@ -62,7 +63,7 @@ const origin = {
   model_path: z.string(),
   served_model_names: z.array(z.string()),
   parameters: count,
-  quantization: z.enum(['none', 'int8', 'int4']),
+  quantization: z.enum(WEIGHT_CHOICES),
   adapter: z.string().describe('The GPU.'),
 };
 

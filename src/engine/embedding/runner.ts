@@ -15,12 +15,13 @@ import { fittingPages, pageBytes, usefulPages } from '../text/cache/kv-pages.ts'
 import { pagesFor } from '../text/cache/pages.ts';
 import { TextRoom } from '../text/step/text-room.ts';
 import { formatOf } from '../weights/plan.ts';
+import type { ChosenQuantization } from '../weights/quantization.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights } from '../weights/weights.ts';
 
 export interface RunnerOptions {
   pooling: Pooling;
-  quantization: 'none' | 'int8' | 'int4';
+  quantization: ChosenQuantization;
   contextLength: number;
   onProgress(bytes: number, totalBytes: number): void;
   onNote(message: string): void;

@@ -51,7 +51,7 @@ export async function openParts(
   const plain = options.backend === 'generic';
   const { quantization = 'none' } = options;
   const inF32 = plain || options.allF32 === true;
-  if (inF32 && (quantization === 'int8' || quantization === 'int4')) {
+  if (inF32 && quantization !== 'none' && quantization !== 'auto') {
     const why = plain ? 'the generic backend computes' : 'everything was asked to be computed';
     throw new EngineError(
       'bad_request',

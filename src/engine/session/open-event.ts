@@ -1,8 +1,9 @@
 // The events of opening a model, the same for all kinds, and how its weights may be packed.
 
 import { type Note } from '../../files/message.ts';
+import type { WEIGHT_CHOICES } from '../../options/model.ts';
 
-export type Quantization = 'none' | 'int8' | 'int4' | 'auto';
+export type Quantization = (typeof WEIGHT_CHOICES)[number] | 'auto';
 
 export type OpenEvent =
   | { type: 'download'; file: string; bytes: number; totalBytes: number; resumedPercent?: number }

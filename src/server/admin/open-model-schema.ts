@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type * as engine from '../../index.ts';
+import { WEIGHT_CHOICES } from '../../options/model.ts';
 import { mapSampling } from '../../options/text-request.ts';
 import { count } from '../reply-members.ts';
 
@@ -25,7 +26,7 @@ const common = {
   path: z.string(),
   name: z.string(),
   parameters: count,
-  quantization: z.enum(['none', 'int8', 'int4']),
+  quantization: z.enum(WEIGHT_CHOICES),
   adapter: GpuAdapter,
 };
 

@@ -5,12 +5,13 @@ import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
 import type { PackedCache } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
+import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageCleaner } from '../cache/kv-pages.ts';
 import type { PageMover } from '../cache/page-mover.ts';
 import type { Part } from '../step-plan.ts';
 
 export interface RunnerOptions {
-  quantization: 'none' | 'int8' | 'int4';
+  quantization: ChosenQuantization;
   /** Tokens a request may have, if memory allows. */
   contextLength: number;
   /** Tokens of all pages together; Infinity: as memory allows. */
