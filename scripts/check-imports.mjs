@@ -136,13 +136,13 @@ export function checkImports(sources) {
   return [...breaches, ...circlesIn(sources)];
 }
 
-/** Files that import each other's values in a circle: one line a circle, at the file whose name comes first. Types may. */
+/** Files that import each other in a circle, types included: one line per circle, at the file whose name comes first. */
 function circlesIn(sources) {
   const imports = new Map(
     Object.entries(sources).map(([file, text]) => [
       file,
       importsIn(withoutComments(text))
-        .filter(({ target, typeOnly }) => target.startsWith('.') && !typeOnly)
+        .filter(({ target }) => target.startsWith('.'))
         .map(({ target }) => posix.join(posix.dirname(file), target)),
     ]),
   );

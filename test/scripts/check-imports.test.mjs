@@ -57,7 +57,7 @@ describe('imports only go down', () => {
 describe('circles', () => {
   const twoFiles = (first, second) => checkImports({ 'gpu/a.ts': first, 'gpu/b.ts': second });
 
-  it('of values are told once', () => {
+  it('of values are reported once', () => {
     expect(twoFiles("import { b } from './b.ts';", "import { a, type T } from './a.ts';")).toEqual([
       'src/gpu/a.ts:1 imports itself by way of gpu/b.ts',
     ]);
@@ -66,8 +66,11 @@ describe('circles', () => {
     ]);
   });
 
-  it('of types are none', () => {
-    expect(twoFiles("import { b } from './b.ts';", "import type { A } from './a.ts';")).toEqual([]);
+  it('of types are circles too', () => {
+    expect(twoFiles("import type { B } from './b.ts';", "import type { A } from './a.ts';")).toEqual([
+      'src/gpu/a.ts:1 imports itself by way of gpu/b.ts',
+    ]);
+    expect(twoFiles("import type { B } from './b.ts';", '')).toEqual([]);
   });
 });
 

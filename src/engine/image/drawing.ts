@@ -8,7 +8,7 @@ import type { GivenImages } from './given-images.ts';
 import type { ImageEvent, StageName } from './image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { LatentShape } from './latent-shape.ts';
-import type { Resolved } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 import type { Plan } from './schedules/schedule.ts';
 
 export interface Drawing extends GivenImages {

@@ -3,7 +3,7 @@
 import type { Platform } from '../platform.ts';
 import type { Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, within } from './mask-crop.ts';
-import type { Resolved } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 
 export interface GivenImages {
   /** Scaled to the size that is drawn. */

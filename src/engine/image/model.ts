@@ -5,7 +5,7 @@ import type { DeviceSession, OnDevice } from '../session/device-session.ts';
 import { EventQueue } from '../session/event-queue.ts';
 import type { CallNames } from '../session/model.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
-import type { Resolved } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 
 /** See CallNames. */
 export const IMAGE_CALLS: CallNames<ImageModel> = { resolve: true, warmUp: true };

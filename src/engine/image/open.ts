@@ -29,7 +29,8 @@ import { openParts, type Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
 import { notesOn } from './request-notes.ts';
 import { createTuner } from './tuner.ts';
-import { resolveRequest, type Resolved } from './resolve.ts';
+import { resolveRequest } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 
 /** Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
 export function openImageModelInline(

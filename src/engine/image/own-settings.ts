@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { readJson, readText, type Folder } from '../../files/source.ts';
 import { parseEmphasis } from './prompt.ts';
 import { guidanceProblem, sideProblem, stepsProblem } from './bounds.ts';
-import type { ModelDefaults } from './resolve.ts';
+import type { ModelDefaults } from './resolved.ts';
 
 export interface OwnSettings {
   defaults: Partial<ModelDefaults>;

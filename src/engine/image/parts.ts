@@ -18,7 +18,7 @@ import type { LatentShape } from './latent-shape.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import type { Autoencoder } from './autoencoder.ts';
 import { Planner } from './plan.ts';
-import type { ModelDefaults, ResolveContext } from './resolve.ts';
+import type { ModelDefaults, ResolveContext } from './resolved.ts';
 
 /** Latents along a side where neither the checkpoint nor its family states a size. */
 const USUAL_LATENTS = 64;

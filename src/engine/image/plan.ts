@@ -7,7 +7,7 @@ import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from './s
 import { CLEAN, type Plan, type PlanRequest, type Schedule } from './schedules/schedule.ts';
 import { roundHalfEven } from './schedules/spacing.ts';
 import type { CallArguments } from './call-arguments.ts';
-import type { Resolved } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 import type { ImageFamily, StrengthRule } from './families/family.ts';
 import { latentTokens, type LatentShape } from './latent-shape.ts';
 

@@ -7,7 +7,7 @@ import { LIMITS } from '../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
 import type { FamilyField } from './families/family.ts';
 import type { ImageRequest, ResolvedImageRequest } from './image-model.ts';
-import type { Resolved, ResolveContext } from './resolve.ts';
+import type { Resolved, ResolveContext } from './resolved.ts';
 
 function refuse(param: string, message: Prose): never {
   throw new EngineError('bad_request', message, { param });

@@ -4,7 +4,7 @@ import { type Prose, field, say } from '../../files/message.ts';
 import { isEmpty } from './mask-crop.ts';
 import type { Parts } from './parts.ts';
 import { promptNotes } from './prompt-notes.ts';
-import type { Resolved } from './resolve.ts';
+import type { Resolved } from './resolved.ts';
 
 /** Notes on a request; none of them keeps it from being drawn. */
 export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): Prose[] {

@@ -15,7 +15,7 @@ import { formatOf, parametersOf, planWeights } from '../weights/plan.ts';
 import { QUANTIZATIONS } from '../weights/quantization.ts';
 import { fit } from './fit.ts';
 import type { ModelPlan, PlannedComponent, PlannedQuantization, PlanOptions } from './model-plan.ts';
-import type { PlanPlace } from './plan.ts';
+import type { PlanPlace } from './plan-place.ts';
 import { componentHeaders, PlannedComponents, type PlannedPage } from './planned-components.ts';
 
 /** Latents along a side where neither the checkpoint nor its family says. */

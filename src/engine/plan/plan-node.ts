@@ -9,7 +9,8 @@ import { INTEGRATED } from '../../gpu/adapter-profile.ts';
 import { firstBudget, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
-import { planFolder, type PlanPlace } from './plan.ts';
+import { planFolder } from './plan.ts';
+import type { PlanPlace } from './plan-place.ts';
 
 const openDevice = (memoryBudget: number) => openPaperDevice({ shaders: readShader, memoryBudget });
 

@@ -2,21 +2,13 @@
 
 import { architectureOf } from '../../files/checkpoint/architecture.ts';
 import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
-import type { OpenFolder } from '../../files/pipeline/pipeline-weights.ts';
 import { readJson, type Folder } from '../../files/source.ts';
-import type { Device } from '../../gpu/device.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
 import { planEmbedding } from './plan-embedding.ts';
 import { planImage } from './plan-image.ts';
+import type { PlanPlace } from './plan-place.ts';
 import { planText } from './plan-text.ts';
-
-export interface PlanPlace {
-  /** A folder by the model's path or by one below it. */
-  openFolder: OpenFolder;
-  /** A device that computes nothing. */
-  openDevice(memoryBudget: number): Device;
-}
 
 /** Plans the model in a folder; the path is the folder's own, as `openFolder` takes it. */
 export async function planFolder(

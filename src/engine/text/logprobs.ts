@@ -2,15 +2,21 @@
 
 import { LOGPROB_WORDS, MOST_LOGPROBS } from '../../kernels/logprobs.ts';
 import type { Pieces } from './piece.ts';
-import type { Sequence } from './sequence.ts';
 import type { PromptToken, TokenLogprob } from './text-model.ts';
 
 /** Lower bound of reported log probabilities, as in OpenAI's API. */
 const LEAST = -9999;
 
+/** The parts of a sequence that its log probabilities depend on. */
+interface Sampled {
+  /** `logprobs`: most likely tokens to report beside the sampled one; null: the request asks for no log probabilities. */
+  request: { sampling: { logprobs: number | null } };
+  output: { pieces: Pieces };
+}
+
 /** Log probabilities of a sampled row; undefined if the request asks for none. */
 export function readLogprob(
-  { request: { sampling }, output: { pieces } }: Sequence,
+  { request: { sampling }, output: { pieces } }: Sampled,
   id: number,
   words: Uint32Array,
   row: number,

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
-import type { Resolved } from '../../../src/engine/image/resolve.ts';
+import type { Resolved } from '../../../src/engine/image/resolved.ts';
 import { openPaperSession } from '../session/paper-session.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };

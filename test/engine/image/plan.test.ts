@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { Planner } from '../../../src/engine/image/plan.ts';
 import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
-import type { Resolved } from '../../../src/engine/image/resolve.ts';
+import type { Resolved } from '../../../src/engine/image/resolved.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear', clip_sample: false };
 const LCM = { ...SD, _class_name: 'LCMScheduler' };

@@ -5,7 +5,8 @@ import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import { checkSecondNegative } from '../../../src/engine/image/families/unet-model.ts';
 import { Planner } from '../../../src/engine/image/plan.ts';
 import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
-import { resolveRequest, type Resolved } from '../../../src/engine/image/resolve.ts';
+import { resolveRequest } from '../../../src/engine/image/resolve.ts';
+import type { Resolved } from '../../../src/engine/image/resolved.ts';
 
 const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
 

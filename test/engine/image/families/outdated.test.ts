@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
 import { sampleSizeOf } from '../../../../src/engine/image/families/outdated.ts';
 import { Planner } from '../../../../src/engine/image/plan.ts';
-import type { Resolved } from '../../../../src/engine/image/resolve.ts';
+import type { Resolved } from '../../../../src/engine/image/resolved.ts';
 import type { Plan } from '../../../../src/engine/image/schedules/schedule.ts';
 import { changed, open, REQUEST } from '../open-model.ts';
 
