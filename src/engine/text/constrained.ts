@@ -1,4 +1,5 @@
-// What a sequence's constraints mean for its next tokens: a mask where the model has a choice, and the tokens themselves where it has none.
+// The effect of a sequence's constraints on its next tokens: a mask where the model has a choice, and the tokens themselves where it
+// has none.
 
 import type { Sequence } from './sequence.ts';
 
@@ -73,6 +74,6 @@ function mustFollow(sequence: Sequence): readonly number[] {
     if (end === undefined) sequence.finish('stop', null);
     return end === undefined || processor !== null ? [] : [end];
   }
-  // What a function on logits makes of a token, only the device knows.
+  // Only the device knows what a request's own function on logits does to a token.
   return processor === null ? constraint.forced() : [];
 }

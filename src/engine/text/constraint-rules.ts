@@ -1,4 +1,4 @@
-// What bounds a request's tokens, as it is written: constraints and processors, one table each, by their kinds.
+// Rules for the members of a request that restrict its tokens: constraints and processors, one table each, by their kinds.
 
 import {
   anything,

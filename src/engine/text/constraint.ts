@@ -1,4 +1,4 @@
-// What a text may go on with, token by token. A grammar makes one for each choice; the clock (loop.ts) asks it for a mask while
+// A constraint on the tokens that may continue a text. A grammar makes one for each choice; the engine loop asks it for a mask while
 // the device computes the logits that the mask is for.
 
 export interface Constraint {

@@ -1,4 +1,4 @@
-// What a checkpoint decides about its use: sampling values, end tokens, the quantization and rows that fit.
+// Defaults that a checkpoint's files decide: sampling values, end tokens, the quantization and rows that fit.
 
 import { type Prose, option, say } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';

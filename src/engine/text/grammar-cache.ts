@@ -110,7 +110,7 @@ export class GrammarCache {
 
   #jsonObject(anyObject: Grammar): FoundGrammar {
     this.#counters.known++;
-    // Its caches grow with every text; a new one begins with empty ones.
+    // The caches of a compiled grammar grow with every text: beyond the limit it is replaced by a new one with empty caches.
     const grammar = anyObject.bytes > this.#mostBytes ? this.#newAnyObject()! : anyObject;
     this.#anyObject = grammar;
     return { grammar, compileMs: null };

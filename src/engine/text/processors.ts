@@ -81,10 +81,10 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   };
 }
 
-/** Tokens whose consequences are looked at: where there are more, some go on as they like. */
+/** Most allowed tokens that are each checked for a banned text that they would force; where more are allowed, none is checked. */
 const FEW = 64;
 
-/** Those of a mask; none where they are many. */
+/** The token ids that a mask allows; empty where there are more than FEW. */
 function fewIn(mask: Uint32Array): number[] {
   const ids: number[] = [];
   for (let i = 0; i < mask.length; i++) {

@@ -8,7 +8,7 @@ import type { Pieces } from './piece.ts';
 import type { PromptToken, TextEvent } from './text-model.ts';
 import type { TextRequest } from './text-request.ts';
 
-/** What the steps of a model record, as it was opened. */
+/** The data that a model's steps record for requests, by the options it was opened with. */
 export interface Recording {
   hiddenStates: boolean;
   routedExperts: boolean;

@@ -5,13 +5,13 @@ export interface RepeatedRuns {
   add(token: number): void;
   /** The tokens that would now end a run which is within the last `window` tokens already. */
   ends(window: number, take: (token: number) => void): void;
-  /** The same text; both go on by themselves. */
+  /** A copy of the text; the two continue independently. */
   fork(): RepeatedRuns;
 }
 
 interface Text {
   tokens: number[];
-  /** Of the last size - 1 tokens. */
+  /** Rolling hash of the last size - 1 tokens. */
   hash: number;
   /** Hash of the tokens before a place → the last such place, and from each place the one before it; -1: none. */
   last: Map<number, number>;
@@ -20,7 +20,7 @@ interface Text {
 
 const FACTOR = 0x01000193;
 
-/** Runs of `size` tokens, at least 1; what it gives begins the text of one choice, after the prompt. */
+/** Runs of `size` tokens, at least 1; the returned function begins the text of one choice, after the prompt. */
 export function repeatedRuns(size: number, prompt: readonly number[]): () => RepeatedRuns {
   const base = textAfter(0);
   const runs = follow(size, textAfter(0), base);
@@ -32,7 +32,7 @@ function textAfter(hash: number): Text {
   return { tokens: [], hash, last: new Map(), before: [] };
 }
 
-/** `base` stands before `own`, and stays as it is. */
+/** Continues the text `base`, which does not change, in `own`. */
 function follow(size: number, base: Text, own: Text): RepeatedRuns {
   const start = base.tokens.length;
   let weight = 1; // in the hash, of the token that leaves it

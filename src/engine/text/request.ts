@@ -43,7 +43,7 @@ export interface RequestContext extends ReplyContext {
   checkProcessor: ((source: string) => Promise<void>) | null;
 }
 
-/** What the choices of a request share beyond their prompt. */
+/** The parts of a request, beside its prompt, that its choices share. */
 export interface Reply {
   plan: ReplyPlan;
   begins: Begins;

@@ -26,7 +26,7 @@ export interface SequenceSampling extends Required<SamplingOptions> {
 
 export type TokenBias = readonly [token: number, value: number];
 
-/** What the request asks of each of its choices; constant while the sequence lives. */
+/** The settings of a request that hold for each of its choices; constant while the sequence lives. */
 export interface SequenceRequest {
   /** Higher runs first. */
   priority: number;

@@ -4,16 +4,16 @@ import type { Piece } from './piece.ts';
 import type { StopAutomaton } from '../../grammar/stops/stop-automaton.ts';
 
 export interface StopMatch {
-  /** What is safe to tell. Text that belongs to a stop is cut out of its pieces. */
+  /** Pieces that may be emitted. Text that belongs to a stop is cut out of them. */
   pieces: Piece[];
-  /** The stop that ended it. */
+  /** The stop that ended the text. */
   matched: string | null;
 }
 
 export interface StopMatcher {
   /** `mayStop` false: a stop that becomes complete now is text like any other. */
   push(piece: Piece, mayStop?: boolean): StopMatch;
-  /** What is held, when nothing follows any more. */
+  /** Returns the withheld pieces; called when no further piece follows. */
   flush(): Piece[];
 }
 

@@ -1,4 +1,4 @@
-// What a text model offers to the rooms above: requests in, events out. Everything here is plain data, so that it
+// The interface of a text model to the rooms above: requests in, events out. Everything here is plain data, so that it
 // crosses a worker boundary as it is.
 
 import { type MessagePart } from '../../files/message.ts';
@@ -26,7 +26,7 @@ export interface TokenLogprob {
 /** A token of the prompt; the first has nothing before it that could make it likely. */
 export interface PromptToken extends Omit<TokenLogprob, 'logprob'> {
   logprob: number | null;
-  /** What it adds to the prompt's text. */
+  /** The text that the token adds to the prompt's. */
   text: string;
 }
 
@@ -78,9 +78,9 @@ export type TextEvent =
       /** The stop string or token id that matched; null with tool calls. */
       matchedStop: string | number | null;
       completionTokens: number;
-      /** Those of reasoning, its end tag included. */
+      /** Generated tokens of reasoning, its end tag included. */
       reasoningTokens?: number;
-      /** What each token was drawn from (the last norm's output): [tokens][hidden], or [hidden] of the last token, [] without one. */
+      /** Output of the last norm that each token was drawn from: [tokens][hidden], or [hidden] of the last token, [] without one. */
       hiddenStates?: number[][] | number[];
       /**
        * int32 [tokens][layers with experts][experts a token, best first], little-endian: of prompt and reply from the token asked
@@ -111,7 +111,7 @@ export interface TextModelInfo {
   quantization: Exclude<Quantization, 'auto'>;
   vocabSize: number;
   contextLength: number;
-  /** What config.json says. */
+  /** The context length that config.json states. */
   modelContextLength: number;
   maxRunningRequests: number;
   maxQueuedRequests: number;
@@ -147,25 +147,25 @@ export interface CacheMetrics extends CachedTokens {
   storageBytes: { used: number; total: number } | null;
 }
 
-/** Of requests that have one. */
+/** Counters of requests with a grammar. */
 export interface GrammarCounters {
   asked: number;
-  /** Those of them that were there, or being compiled, already. */
+  /** Grammars that were compiled, or being compiled, already. */
   known: number;
-  /** Those that made no sense, or took too much room. */
+  /** Grammars that were refused as invalid or too large. */
   refused: number;
-  /** Those that took too long. */
+  /** Grammars whose compilation took too long. */
   timedOut: number;
-  /** At the moment. */
+  /** Grammars that are being compiled now. */
   compiling: number;
 }
 
 export interface LoraInfo {
   name: string;
   path: string;
-  /** The largest of its modules. */
+  /** The largest rank among the adapter's modules. */
   rank: number;
-  /** Those that run with it. */
+  /** Requests that run with the adapter. */
   requests: number;
 }
 
@@ -218,6 +218,6 @@ export interface TextModel {
   unloadAdapter(name: string): Promise<LoraInfo[]>;
   /** Ends what runs, and gives the device back. */
   close(): Promise<void>;
-  /** The same as close: `await using` ends with it. */
+  /** Calls `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }

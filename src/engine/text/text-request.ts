@@ -1,4 +1,4 @@
-// What a text model is asked for: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
+// A request to a text model: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
 
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import type { SettingValues } from '../../options/setting.ts';
@@ -94,9 +94,9 @@ export interface TextRequest extends SettingValues<typeof SAMPLING>, SettingValu
   /** Clamped to what the context leaves; left out: all of it. 0: the prompt is read, and nothing said. */
   maxTokens?: number;
   processors?: LogitProcessor[];
-  /** Log probabilities of each token, and of that many best ones, 0 to 20. */
+  /** Log probabilities of each generated token and of so many most likely ones, 0 to 20. */
   logprobs?: number;
-  /** The same of the prompt's tokens, which then are computed whatever the cache has. */
+  /** As `logprobs`, for the tokens of the prompt, which then are computed even if the cache has them. */
   promptLogprobs?: number;
   constraint?: TextConstraint;
   /** Tools are in the prompt. Left out: auto. */

@@ -193,7 +193,7 @@ export function checkTextModelOptions(options: TextModelOptions): void {
     );
 }
 
-/** The same for a request; `vocabulary` bounds the token ids it names. */
+/** Throws bad_request for the first member of a request that is unknown or out of bounds; `vocabulary` bounds the token ids it names. */
 export function checkTextRequest(request: TextRequest, vocabulary: number): void {
   checkOptions(request, TEXT_REQUEST, 'a request', ['prompt']);
   const checkId = (id: number, param: string): void => {

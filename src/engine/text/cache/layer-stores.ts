@@ -1,4 +1,4 @@
-// What the layers of a text model keep on the device from step to step: KV pages, or a fixed state for each slot.
+// The stores that the layers of a text model keep on the device from step to step: KV pages, or a fixed state for each slot.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat, KvPages, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
@@ -6,12 +6,12 @@ import type { LayerState } from '../../../models/text/architecture.ts';
 import { allocateKv } from './kv-pages.ts';
 
 export interface StoreSizes {
-  /** Of layers that declare none. */
+  /** Format of the pages of layers that declare none. */
   format: KvFormat;
   pages: number;
   /** Where a step's pages are found. */
   table: PageTable;
-  /** States of each layer that has fixed ones. */
+  /** Number of sequences that each layer with fixed states has room for. */
   slots: number;
 }
 

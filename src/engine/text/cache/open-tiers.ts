@@ -15,7 +15,7 @@ const PAGE_LAYOUT = 'layers of keys and values, 32 tokens';
 
 export interface TierPlace {
   pages: Scheduler['pages'];
-  /** What is loaded now. */
+  /** The runner, and the device it is loaded on, as they are now: a lost device is replaced. */
   parts: () => Loaded;
   onTrouble(message: string): void;
 }

@@ -22,7 +22,7 @@ export class SequencePrefix {
   readonly keys: string[] = [];
   /** Nodes of its shared pages, in order of position. */
   nodes: PageNode[] = [];
-  /** Those of `nodes` whose bytes are still to be written to their pages. */
+  /** Entries of `nodes` whose bytes are still to be written to their pages. */
   loads: PageLoad[] = [];
   /** Prompt tokens that the cache had when the sequence first ran; null before. */
   found: CachedTokens | null = null;

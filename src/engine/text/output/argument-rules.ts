@@ -23,7 +23,7 @@ export type SchemaRule = (schema: unknown, path: string, strict: boolean) => Rul
 
 export interface PlacedTool {
   tool: Tool;
-  /** Of its parameters, for messages. */
+  /** Path of the tool's parameters, for messages. */
   path: string;
 }
 
@@ -34,13 +34,16 @@ export interface Parameter {
   required: boolean;
 }
 
-/** What says nothing of a value, and what is read here. */
+/** Keywords of a schema that are read here, or that do not restrict a value. */
 const READ = new Set([
   ...['type', 'properties', 'required', 'additionalProperties', '$defs', 'definitions'],
   ...['description', 'title', 'default', 'examples', 'example', 'deprecated', '$schema', '$id', '$comment'],
 ]);
 
-/** Those of an object schema. Strict ones with more to say than that are refused: a call without JSON cannot keep it. */
+/**
+ * The parameters of an object schema. A strict schema with further keywords is refused: calls that are not written as JSON cannot be
+ * held to them.
+ */
 export function parametersOf(schema: unknown, path: string, strict: boolean): Parameter[] {
   if (!isObject(schema)) return [];
   const extra = Object.keys(schema).find((word) => !READ.has(word));

@@ -6,7 +6,7 @@ import { readCall, type CallContext } from './bodies.ts';
 import type { Tags, ToolFormat } from './format.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
-/** What may begin calls. */
+/** Markers that may begin calls. */
 export function callOpeners(format: ToolFormat): string[] {
   const own = format.bodies.flatMap((body) => (body.kind === 'tagged' ? [body.name.begin] : []));
   const sections = sectionsOf(format).map(({ begin }) => begin);

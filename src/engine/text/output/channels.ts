@@ -7,7 +7,7 @@ import { firsts, forget, isOneOf, match, peek, sees, textUntil, type Parse } fro
 
 interface Message {
   kind: 'content' | 'reasoning' | 'call';
-  /** Who is called. */
+  /** Name of the tool that is called. */
   name: string;
   header: string;
   /** Token with which the header began. */

@@ -18,7 +18,7 @@ export interface NamedBody {
   before?: string;
   /** Space around it, and before `after`, is what grammars write; other space is read as well. */
   separator: string;
-  /** What may stand between name and separator, up to the separator: a call id. */
+  /** Begins an optional part between name and separator, which extends to the separator: a call id. */
   aside?: string;
   /** The separator may be left out where the arguments follow the name at once. */
   mayLackSeparator?: boolean;
@@ -30,7 +30,7 @@ export interface TaggedBody {
   kind: 'tagged';
   name: { begin: string; end: string };
   key: { begin: string; end: string };
-  /** What opens a value, and how the value reads: by the schema, as text, or as JSON. */
+  /** Texts that begin a value, and how the value is read: by the schema, as text, or as JSON. */
   value: {
     begins: readonly { text: string; reads: 'schema' | 'text' | 'json'; end?: string }[];
     /** Unless what opens it has an end of its own. */
@@ -86,7 +86,7 @@ export interface ToolFormat {
   bodies: readonly Body[];
   /** The name in the text is an id: `functions.NAME:INDEX`. */
   namesAreIds?: boolean;
-  /** What a grammar writes between markers, where the model was trained to see a line break. */
+  /** A grammar writes line breaks between markers, as the model was trained to. */
   lineBreaks?: boolean;
 }
 
@@ -96,7 +96,7 @@ export interface ReasoningFormat {
   end: string;
   /** Other spellings of the tags, which are read too. */
   others?: readonly Tags[];
-  /** What the model writes between the end and its answer. */
+  /** Text that the model writes between the end tag and its answer. */
   gap?: string;
   /** The reply begins inside, wherever the prompt has not closed the reasoning itself. */
   always?: boolean;
@@ -129,7 +129,7 @@ export interface ChannelFormat {
   namespace: string;
 }
 
-/** What a model's output is made of. `channels` stands for both others. */
+/** The formats of a model's output. `channels` replaces both others. */
 export interface OutputFormat {
   tools: ToolFormat | null;
   reasoning: ReasoningFormat | null;

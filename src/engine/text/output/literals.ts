@@ -14,7 +14,7 @@ import {
 } from './reader.ts';
 
 export interface LiteralSyntax {
-  /** What opens a string and closes it. */
+  /** Markers that open and close a string. */
   quotes: readonly Marker[];
   /** Backslashes mean what they mean in Python. */
   escapes: boolean;
@@ -113,7 +113,7 @@ function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, t
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '0': '\0', '\n': '' };
 const HEX_DIGITS: Record<string, number> = { x: 2, u: 4, U: 8 };
 
-/** What stands behind a backslash. */
+/** Reads an escape sequence after its backslash. */
 function* escaped(reader: Reader): Parse<string> {
   const unit = yield* peek(reader);
   if (unit === null) return '';

@@ -11,10 +11,10 @@ export type OutputPart = { ids: number[]; logprobs: TokenLogprob[] } & (
   | { kind: 'toolCall'; text: string; call: number; id?: string; name?: string }
 );
 
-/** Of one choice. */
+/** Separates the output of one choice into parts. */
 export interface OutputParser {
   push(piece: Piece): OutputPart[];
-  /** What is held, when nothing follows any more. */
+  /** Returns the withheld parts; called when no further piece follows. */
   flush(): OutputPart[];
   /** Tokens of reasoning so far; null: this output has none. */
   readonly reasoningTokens: number | null;
@@ -22,7 +22,7 @@ export interface OutputParser {
   readonly toolCalls: number;
   /** There are calls, and the arguments of each are a JSON object: others cannot be made. */
   readonly callsAreWhole: boolean;
-  /** Of a call whose arguments are being read as the JSON that they are, that so far; null: none are. */
+  /** Arguments read so far of the call that is being read, where they are passed on as JSON; null: there is no such call. */
   readonly openArguments: string | null;
   /** The reply is over, whatever the model would go on with. */
   readonly ended: boolean;

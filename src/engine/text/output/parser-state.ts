@@ -1,4 +1,4 @@
-// What the parsers of tagged replies and of replies in channels share while they read one choice.
+// State that the parsers of tagged replies and of replies in channels share while they read one choice.
 
 import type { Tool } from '../text-model.ts';
 import type { Parts } from './parts.ts';
@@ -6,7 +6,7 @@ import type { Marker, Reader } from './reader.ts';
 import type { Begins } from './reply-start.ts';
 
 export interface OutputParserOptions {
-  /** Those whose calls are looked for; null: calls are text. */
+  /** Tools whose calls are recognized; null: calls are text. */
   tools: readonly Tool[] | null;
   /** The prompt has opened the reasoning, or the answer, already. */
   begins: Begins;

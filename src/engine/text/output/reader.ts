@@ -7,9 +7,9 @@ export type Parse<T> = Generator<undefined, T, undefined>;
 
 /** One character (UTF-16 unit), or a special token. */
 export interface Unit {
-  /** As it shows; of a special token perhaps ''. */
+  /** Its text, which may be '' for a special token. */
   text: string;
-  /** Of a special token; -1: a character. */
+  /** Id of the special token; -1: a character. */
   id: number;
   /** Which token it came with, counted from 0. */
   token: number;
@@ -71,7 +71,7 @@ export function* sees(reader: Reader, markers: readonly Marker[]): Parse<boolean
   return found !== null;
 }
 
-/** What the markers begin with. */
+/** The first symbol of each marker. */
 export function firsts(markers: readonly Marker[]): ReadonlySet<string | number> {
   return new Set(markers.flatMap(({ symbols }) => symbols.slice(0, 1)));
 }

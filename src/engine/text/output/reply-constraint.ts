@@ -1,4 +1,4 @@
-// What holds a reply to its grammar and its thinking to its budget, as a request asks for them.
+// The constraint that holds a reply to its grammar, and its reasoning to its budget, as a request asks for them.
 
 import type { Constraint } from '../constraint.ts';
 import { withEngineErrors } from '../grammar-error.ts';
@@ -47,7 +47,7 @@ interface ConstraintContext extends ReplyContext {
   opens: boolean;
 }
 
-/** Of one choice; null: its tokens are free. */
+/** The constraint of one choice; null: any token may follow. */
 export function createReplyConstraint(
   { tags, thinking, format, tools }: ReplyPlan,
   begins: Begins,

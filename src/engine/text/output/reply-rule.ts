@@ -1,4 +1,4 @@
-// What a reply may be after its reasoning, as a grammar: calls in the format's own markers, an answer, or either.
+// The rule for a reply after its reasoning, as a grammar: calls in the format's own markers, an answer, or either.
 
 import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
@@ -20,7 +20,7 @@ export interface ReplyGrammar {
   tools: ToolPlan;
   /** All tools of the request, whose places messages name. */
   given: readonly Tool[];
-  /** What the answer has to match; null: anything. */
+  /** The constraint that the answer has to match; null: any answer does. */
   answer: TextConstraint | null;
   /** The reply goes on within the answer. */
   answering: boolean;
@@ -52,7 +52,7 @@ export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
   return choice(calls, followed ? sequence(answers, optional(calls)) : answers);
 }
 
-/** What stands between an answer that has begun in the prompt and calls. */
+/** The text between an answer that has begun in the prompt and calls. */
 function endOfAnswer({ format: { channels, reasoning }, mark }: Context): Rule {
   if (channels) return mark(`${channels.end}${channels.start}assistant`);
   return optional(reasoning?.answer ? mark(reasoning.answer.end) : text('\n'));

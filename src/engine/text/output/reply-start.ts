@@ -13,7 +13,7 @@ export type Begins = 'reasoning' | 'closed' | 'answer' | 'undecided';
 export interface Rendered {
   text: string;
   begins: Begins;
-  /** What the answer has already, where it has begun. */
+  /** The text that the answer has already, where it has begun in the prompt. */
   said: string;
 }
 

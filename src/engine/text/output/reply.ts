@@ -1,4 +1,4 @@
-// What a request makes of a reply: which tools it shows, how it thinks, and how the tokens that come back are to be read.
+// The plan of a reply, as a request asks for it: which tools it shows, how it thinks, and how the tokens that come back are to be read.
 
 import type { ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
@@ -13,7 +13,7 @@ import { planTools, type ToolPlan } from './tool-choice.ts';
 import { JSON_CALLS } from './tool-formats.ts';
 
 export interface ReplyContext {
-  /** What the model writes. */
+  /** Formats that the model writes. */
   output: OutputFormat;
   template: ChatTemplate;
   tokenizer: Tokenizer;
@@ -24,7 +24,7 @@ export interface ReplyContext {
 export interface ReplyPlan {
   /** As the template is to see it. */
   prompt: TextPrompt;
-  /** What this reply may consist of. */
+  /** Formats that this reply may use. */
   format: OutputFormat;
   tools: ToolPlan;
   thinking: ThinkingPlan | null;

@@ -4,7 +4,7 @@ import { EngineError } from '../../../files/error.ts';
 import type { TextRequest, Tool } from '../text-model.ts';
 
 export interface ToolPlan {
-  /** Those the prompt shows and whose calls are looked for. */
+  /** Tools that the prompt shows and whose calls are recognized. */
   tools: Tool[];
   mode: 'none' | 'auto' | 'required';
   /** One call at most. */

@@ -6,13 +6,13 @@ type Kind = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | '
 
 const KINDS: readonly Kind[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
-/** What a value may be; empty: the schema does not say. */
+/** Types that a value may have; empty: the schema does not say. */
 export type Kinds = ReadonlySet<Kind>;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Of an argument of a tool with these parameters. */
+/** The types of an argument of a tool with these parameters. */
 export function kindsOf(parameters: unknown, argument: string): Kinds {
   const kinds = new Set<Kind>();
   if (!isObject(parameters)) return kinds;

@@ -26,7 +26,7 @@ export interface PromptReader {
 interface Told {
   row: number;
   sequence: Sequence;
-  /** Of that token. */
+  /** Position of that token in the sequence. */
   position: number;
 }
 

@@ -1,4 +1,4 @@
-// What the engine asks of a text model on a device. The runner ends with the device; sequences and the schedule do not.
+// The interface of a text model on a device to the engine. A runner ends with its device; sequences and the schedule do not.
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../../gpu/device.ts';
@@ -22,16 +22,17 @@ export interface RunnerOptions {
   slots: number;
   /** Rows of the largest step. */
   rows: number;
-  /** Biases of one choice, those on its end tokens included. */
+  /** Most biases of one choice, those on its end tokens included. */
   biases: number;
-  /** Kept of each step for those who ask. */
+  /** Whether each step keeps hidden states for requests that ask for them. */
   hiddenStates: boolean;
+  /** Whether each step keeps which experts its rows went to. */
   routedExperts: boolean;
   /** Log probabilities are of what is sampled from, not of what the model says. */
   processedLogprobs: boolean;
-  /** Told of who holds LoRA adapters before pages are allotted. */
+  /** Called with the host of LoRA adapters before pages are allocated, so that adapters are loaded first. */
   adapters: (host: AdapterHost) => Promise<void>;
-  /** Where quantised weights are kept; null: nowhere. */
+  /** Cache of packed weights on disk; null: there is none. */
   packed: PackedCache | null;
   /** Weights get their bytes and are not read: for planning, where nothing is computed. */
   unread?: boolean;
@@ -59,20 +60,20 @@ export interface Runner {
   kvFormat: KvFormat;
   /** Compiles a request's own function on logits. Throws bad_request. */
   checkProcessor(source: string): Promise<void>;
-  /** Submits a step's forward pass; and its sampling, too, unless that is to wait until `draw` is called. */
+  /** Submits a step's forward pass, and its sampling too unless `drawLater` says that it waits for `draw`. */
   launch(parts: readonly Part[], options?: { drawLater?: boolean }): Launched;
 }
 
 export interface Launched {
   /** Resolves with what was sampled. */
   draw(): Promise<Drawn>;
-  /** In place of `draw`, where sampling was to wait and nobody wants it any more. */
+  /** Called in place of `draw` where sampling was to wait and is not wanted any more. */
   drop(): void;
 }
 
-/** By sampled row, in order. */
+/** The results of a step by sampled row, in order. */
 export interface Drawn {
   ids: Uint32Array;
-  /** LOGPROB_WORDS a row, those of rows that asked; empty where none did. */
+  /** LOGPROB_WORDS words for each sampled row; empty where no row asked for log probabilities. */
   logprobs: Uint32Array;
 }

@@ -22,9 +22,9 @@ export interface Sampler {
   record(forward: Tape, logits: Tensor): Drawing;
 }
 
-/** Of one recorded forward pass. */
+/** The sampling that follows one recorded forward pass. */
 export interface Drawing {
-  /** What there is to compile. */
+  /** Tapes whose kernels have to be compiled. */
   tapes: Tape[];
   /**
    * Adds it to a command buffer, for the rows of these sequences. The masks of `masked` are made here, in the order that the step

@@ -1,4 +1,4 @@
-// What a step leaves for those who ask for more than tokens: copied out behind it, read once its tokens are.
+// Hidden states and routed experts that a step leaves for requests that ask for them: copied out behind the step, read after its tokens.
 
 import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';

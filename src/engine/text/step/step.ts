@@ -6,15 +6,15 @@ import type { Part } from '../step-plan.ts';
 import type { Sequence, TokenBias } from '../sequence.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
-/** What is written of the sampling regions. */
+/** Entries written so far into the sampling regions. */
 interface Written {
   biases: number;
-  /** Pairs. */
+  /** Pairs of token and count. */
   counts: number;
   masks: number;
 }
 
-/** Fills and uploads. */
+/** Writes the parts of a step with their sampling parameters, and uploads them. `processorId`: number of a request's own function. */
 export function writeStep(
   writer: BatchWriter,
   parts: readonly Part[],
@@ -86,7 +86,7 @@ function writeSampled(
 
 const NO_PAIRS = new Uint32Array(0);
 
-/** Choices that say the same share their pages, but not what is counted of them: one for which there is no room left ends. */
+/** Equal choices share pages, but each has counts of its own: a choice whose counts find no room ends with out_of_memory. */
 function countedPairs(sequence: Sequence, room: number): Uint32Array {
   const pairs = sequence.progress.counts?.pairs ?? NO_PAIRS;
   if (pairs.length <= room) return pairs;
@@ -107,7 +107,7 @@ function biasAt(sequence: Sequence, position: number): readonly TokenBias[] {
 }
 
 interface Place {
-  /** Of the token to be drawn, which with the seed decides the random number. */
+  /** Position of the token to be drawn, which with the seed decides the random number. */
   position: number;
   bias: readonly TokenBias[];
   /** Where its biases and counts begin. */

@@ -10,9 +10,9 @@ import { PROCESS_SHADER, processorFile } from '../../../kernels/process.ts';
 export interface WgslProcessors {
   /** Throws bad_request, with the compiler's message, for what cannot be run. */
   check(source: string): Promise<void>;
-  /** What the device calls it; the kernel's text is there from then on. */
+  /** Name and number of a processor on the device, which has the kernel's text from then on. */
   of(source: string): { name: string; id: number };
-  /** Whether it is still there. */
+  /** Whether the device still has the processor of that number. */
   has(id: number): boolean;
 }
 
@@ -22,7 +22,7 @@ const SIGNATURE = 'fn process(token: u32, logit: f32, position: u32, count: u32)
 /** `most`: processors that are kept at once. */
 export function createWgslProcessors(device: Device, most: number): WgslProcessors {
   const ids = new Map<string, number>();
-  /** Those whose text the compiler is still reading. */
+  /** Processors that are still being compiled, by their source. */
   const checking = new Map<string, Promise<void>>();
   let next = 1;
   const kernel = kernelNames(device);
@@ -77,9 +77,9 @@ function refusal(problem: string): EngineError {
 
 /** Names in the kernel that a processor is linked into. */
 export interface KernelNames {
-  /** Those at its module scope. */
+  /** Names declared at the kernel's module scope. */
   declared: ReadonlySet<string>;
-  /** Those of WGSL itself that it uses: to declare one anew would change the kernel. */
+  /** Names of WGSL itself that the kernel uses: declaring one of them again would change the kernel. */
   builtin: ReadonlySet<string>;
 }
 
@@ -96,7 +96,7 @@ function kernelNames(device: Device): KernelNames {
 const FOREIGN = /^(enable|requires|diagnostic|override|\w*Barrier|atomic\w*|workgroup\w*|subgroup\w*)$/;
 const SPEND = ' if (svc_fuel == 0u) { break; } svc_fuel -= 1u; ';
 
-/** The same text, line by line, whose loops spend fuel. Throws bad_request for what it must not hold. */
+/** The source with a limit on the turns of its loops (fuel), line for line. Throws bad_request for constructs that it must not contain. */
 export function fuelled(source: string, { declared, builtin }: KernelNames): string {
   if (source.length > LONGEST) throw refusal(`it has ${source.length} characters, the most is ${LONGEST}`);
   const text = withoutComments(source);
@@ -125,7 +125,7 @@ export function fuelled(source: string, { declared, builtin }: KernelNames): str
   return out + text.slice(done);
 }
 
-/** What stands in no braces. */
+/** The part of a text that is outside all braces. */
 function outerText(text: string): string {
   let depth = 0;
   let out = '';
