@@ -141,7 +141,7 @@ function readOption(token: OptionToken, table: OptionTable, positionals: readonl
   return { name, value: value === '' ? emptyValue(option) : readText(rawName, option, value) };
 }
 
-/** Of what is not built, an empty value says that it is not wanted. */
+/** Whether an option takes an empty value; one that is not built does, which says that it is not wanted. */
 function mayBeEmpty({ kind, unbuilt, mayBeEmpty }: Option): boolean {
   if (mayBeEmpty) return true;
   return unbuilt !== undefined && (kind === 'string' || kind === 'list' || kind === 'json');
@@ -169,7 +169,7 @@ export function meantBy(typed: string, table: OptionTable): string | null {
   const written = typed.replaceAll('_', '-');
   const known = findElsewhere(typed, table) ?? findElsewhere(written, table);
   if (known !== null) return known;
-  // Of a letter or two anything is much like something.
+  // Names of one or two letters resemble too many others.
   const others = Object.values(table).flatMap(({ elsewhere = [] }) =>
     elsewhere.filter((name) => name.length > 2),
   );

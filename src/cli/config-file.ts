@@ -63,7 +63,7 @@ function digestsIn(path: string, config: Record<string, unknown>, table: OptionT
   );
 }
 
-/** What an option is called in a configuration file. */
+/** The name of an option in a configuration file. */
 export function keyOf(name: string): string {
   return name.replaceAll('-', '_');
 }

@@ -63,7 +63,7 @@ export function placed(named: Named, value: unknown): unknown {
   );
 }
 
-/** What is there by that path, in the order in which it counts. */
+/** Existing files or folders that a path may mean, in order of precedence. */
 function placesOf(file: string, value: string): string[] {
   if (isAbsolute(value)) return existsSync(value) ? [value] : [];
   const beside = join(dirname(file), value);

@@ -1,4 +1,4 @@
-// What ends a command, as an exit code: the only place that maps error codes to numbers.
+// Exit codes: the only place that maps error codes to numbers.
 
 import { EngineError, type ErrorCode } from '../index.ts';
 
@@ -12,7 +12,7 @@ const CODES: Partial<Record<ErrorCode, number>> = {
   model_not_found: EXIT.refused,
   bad_checkpoint: EXIT.refused,
   unsupported: EXIT.refused,
-  // What cannot be fetched: the network is used for models alone.
+  // The network is used only to fetch models.
   network: EXIT.refused,
   out_of_memory: EXIT.outOfMemory,
   cancelled: EXIT.interrupted,

@@ -20,10 +20,10 @@ import type { Perf } from './perf-dump.ts';
 import { saveOver } from './picture-file.ts';
 import { saveNumbered } from './picture-names.ts';
 
-/** What the parts of one run share. */
+/** State that the parts of one run share. */
 export interface Run {
   plan: Plan;
-  /** Of what it draws from. */
+  /** Digests of the images that the run draws from. */
   digests: Digests;
   model: ImageModel;
   report: Report;

@@ -1,4 +1,4 @@
-// What the engine calls the fields of its requests, under the names of the options of `svc generate`: there and back again.
+// The names of the engine's request fields beside those of the options of `svc generate`, in both directions.
 
 import { EngineError, type ImageEvent, type ImageRequest, type Names } from '../index.ts';
 import { IMAGE_SAMPLING } from '../options/image-request.ts';

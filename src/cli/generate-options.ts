@@ -107,7 +107,7 @@ const PERFORMANCE_OPTIONS = {
   safe: { ...ENGINE_OPTIONS.safe, group: PERFORMANCE },
 } as const satisfies OptionTable;
 
-/** Of JPEG and WebP. */
+/** Default quality of JPEG and WebP files. */
 export const USUAL_QUALITY = 75;
 
 const COMPONENTS = [

@@ -1,4 +1,4 @@
-// What `svc generate` was given, from the command line and the configuration file, checked as a whole before anything is loaded, and
+// The options of `svc generate`, from the command line and the configuration file, checked as a whole before anything is loaded, and
 // handed on under the engine's names.
 
 import { randomInt } from 'node:crypto';
@@ -27,7 +27,7 @@ export interface Given {
   options: GenerateOptions;
   /** Where an option was given; null: nowhere. */
   origin(name: string): Origin | null;
-  /** What the user called an option, for messages. */
+  /** The name under which the user gave an option, for messages. */
   nameOf(name: string): string;
 }
 
@@ -41,7 +41,7 @@ export interface Plan {
   names: NamePattern;
 }
 
-/** What is typed comes before what the configuration file says. */
+/** Options that were typed take precedence over the configuration file. */
 export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OPTIONS>): Promise<Given> {
   const file = options.config;
   const config: Record<string, unknown> =
@@ -164,7 +164,7 @@ function checkModelPath({ options, nameOf }: Given, model: string): void {
   }
 }
 
-/** What a name tells; what lies inside is the engine's to check. */
+/** Checks the path of the denoiser's weights by its name; the engine checks the content. */
 function checkDenoiserPath({ options, nameOf }: Given): void {
   const path = options['transformer-weights-path'];
   if (path === undefined) return;
@@ -180,10 +180,10 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   }
 }
 
-/** Of the picture as it comes to be, in the output folder. */
+/** File in the output folder that shows the image while it is drawn. */
 export const PREVIEW = 'preview.png';
 
-/** What cannot be made or written to is known before the model is opened. */
+/** Refuses folders that cannot be made or written to, before the model is opened. */
 function checkFolders({ options, nameOf }: Given): void {
   checkFolder(options['output-path'], nameOf('output-path'));
   const preview = join(options['output-path'], PREVIEW);
@@ -254,7 +254,7 @@ export function toImageRequest(plan: Plan, prompt: string, sources: Sources): Im
   };
 }
 
-/** The same as what the engine is asked: each seed of a list is asked for by itself. */
+/** The requests to the engine for a prompt: one for each seed of a list. */
 export function toImageRequests(plan: Plan, prompt: string, sources: Sources): ImageRequest[] {
   const whole = toImageRequest(plan, prompt, sources);
   return plan.seeds.length === 1 ? [whole] : plan.seeds.map((seed) => ({ ...whole, seed, samples: 1 }));

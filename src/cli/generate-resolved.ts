@@ -22,7 +22,7 @@ export type ResolvedEvent = Extract<ImageEvent, { type: 'resolved' }>;
 export interface ResolvedValue {
   value: unknown;
   source: Origin | Exclude<ValueSource, 'request'> | 'drawn' | 'default';
-  /** Of a model's value, what tells it. */
+  /** The hint that a model's value was taken from. */
   by?: string;
 }
 
@@ -131,7 +131,7 @@ export function pictureParameters(
   };
 }
 
-/** What other programs count where nothing is left out: from the last layer, of which SDXL never reads the last. */
+/** The clip skip that other programs show where no layer is left out: 1, and 2 for SDXL, which never reads the last layer. */
 function usualClipSkip({ pipeline }: ImageModelInfo): number {
   return pipeline.startsWith('StableDiffusionXL') ? 2 : 1;
 }

@@ -113,7 +113,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   }
   const started = performance.now();
   const failed = await drawPrompts(run, resolved, fitted).catch(async (error: unknown) => {
-    // What was drawn until then was drawn.
+    // Images that were drawn until then count.
     perf.finished(performance.now() - started);
     await dumpPerf(run);
     throw error;

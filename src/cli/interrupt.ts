@@ -5,7 +5,7 @@ import { endBy } from '../server/entry.ts';
 
 export interface Interrupt {
   signal: AbortSignal;
-  /** What is waited for, or an error as soon as the user has had enough. */
+  /** The result of `waited`; rejects as soon as the user interrupts. */
   orInterrupted<T>(waited: Promise<T>): Promise<T>;
   end(): void;
 }

@@ -10,13 +10,13 @@ export interface OptionBase {
   alias?: string;
   /** Other names it is known by, elsewhere or of old. */
   aliases?: readonly string[];
-  /** What other programs call it: who types that is told this name. */
+  /** Names that other programs have for it: a user who types one of them is told this name. */
   elsewhere?: readonly string[];
   /** Stands for the value in the help. */
   value?: string;
-  /** What to do instead, for who gives a value that cannot be. */
+  /** The remedy for a value that cannot be honoured. */
   instead?: string;
-  /** What the help says where there is no `default`. */
+  /** The default in words, where there is no `default`. */
   otherwise?: string;
   /** Names what is read, a file, a folder or a model: a configuration file may mean one beside itself. */
   isInput?: true;
@@ -26,7 +26,7 @@ export interface OptionBase {
   isOne?: true;
   /** "" is a value. */
   mayBeEmpty?: true;
-  /** Its machinery is not built: any value but these, or an empty one, is refused, and `because` says why. */
+  /** The option is not built: any value but these, or an empty one, is refused, and `because` says why. */
   unbuilt?: { neutral: readonly (string | number | boolean)[]; because: string };
 }
 
@@ -115,7 +115,7 @@ export function namesIn(table: OptionTable): string[] {
   return Object.entries(table).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
 }
 
-/** What turns a switch on and off. */
+/** The words that turn a switch on and off. */
 export function wordsOf({ words }: Extract<Option, { kind: 'boolean' }>): Readonly<Record<string, boolean>> {
   return { true: true, false: false, ...words };
 }
@@ -152,10 +152,10 @@ export function readText(name: string, option: Option, text: string): unknown {
   }
 }
 
-/** The same for a value of a configuration file: numbers, booleans, lists and objects need not be text. */
+/** Reads an option's value from a configuration file, where numbers, booleans, lists and objects need not be text. */
 export function readValue(name: string, option: Option, value: unknown): unknown {
   const wrong = (wanted: string) => new UsageError(`${name} is ${wanted}, got ${JSON.stringify(value)}`);
-  // Of what is not built an empty list or object says, as elsewhere, that it is not wanted.
+  // For an option that is not built, an empty list or object says that it is not wanted.
   if (option.unbuilt && typeof value === 'object' && value !== null && Object.keys(value).length === 0)
     return value;
   if (option.kind === 'list' || option.kind === 'texts') {
@@ -240,7 +240,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What stands for the value in the help. */
+/** The placeholder of an option's value in the help. */
 export function valueText(option: Option): string {
   if (option.value !== undefined) return `<${option.value}>`;
   if (option.kind === 'choice') return `<${option.choices.join('|')}>`;

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-/** The same number of folders up from src/cli and from dist/cli. */
+/** package.json lies two folders up, both from src/cli and from dist/cli. */
 const MANIFEST = new URL('../../package.json', import.meta.url);
 
 export function packageVersion(): string {

@@ -14,7 +14,7 @@ export interface PerfDump {
   /** A UUID. */
   request_id: string;
   tag: 'cli_generate';
-  /** Of svc-engine. */
+  /** Version of svc-engine. */
   version: string;
   /** From the first prompt to the last picture saved; loading, warm-up and profiling are apart. */
   total_duration_ms: number;
@@ -32,7 +32,7 @@ export interface PerfDump {
   adapter: Pick<AdapterSummary, 'vendor' | 'architecture' | 'device' | 'description' | 'software'>;
   /** Key of a configuration file → the value used and where it comes from. */
   options: Record<string, ResolvedValue>;
-  /** Of each picture, in the order of `outputs`. */
+  /** Seed of each image, in the order of `outputs`. */
   seeds: number[];
   outputs: { path: string; prompt: number; sample: number; seed: number }[];
   failures: { prompt: number; code: string; message: string }[];
@@ -43,7 +43,7 @@ export interface Perf {
   loaded(info: ImageModelInfo, milliseconds: number): void;
   resolved(options: Record<string, ResolvedValue>): void;
   warmedUp(milliseconds: number): void;
-  /** What a prompt's run says. */
+  /** Takes an event of a prompt's run. */
   event(prompt: number, event: ImageEvent): void;
   saved(output: PerfDump['outputs'][number], milliseconds: number): void;
   failed(failure: PerfDump['failures'][number]): void;

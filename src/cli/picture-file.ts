@@ -9,7 +9,7 @@ import { EngineError } from '../index.ts';
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
 /** No picture takes so long to write: what is older belongs to a run that was killed. */
 const LEFTOVER_AGE_MS = 3_600_000;
-/** What file systems without hard links answer. */
+/** Error codes of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EACCES'];
 
 /** Makes the file `path`; false where that name is taken, by whoever came first. */

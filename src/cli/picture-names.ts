@@ -22,7 +22,7 @@ const PLACEHOLDERS = [
 
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** What fills a pattern, besides the index. */
+/** Values that fill a pattern, beside the index. */
 export type NameValues = Readonly<Record<Exclude<Placeholder, 'index'>, string | number>>;
 
 export interface NamePattern {

@@ -42,7 +42,7 @@ export function createProgress(log: ConsolaInstance): Progress {
       tenth = -1;
       saidAt = performance.now();
     }
-    // What is soon done says so once, when it is.
+    // A step that is done soon is reported once, at its end.
     const isSoon = step.unit !== 'steps' && performance.now() - saidAt < LINE_PAUSE;
     if (reached <= tenth || (isSoon && (reached < 10 || step.minor))) return;
     tenth = reached;
@@ -80,7 +80,7 @@ export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) =
   return { event, end };
 }
 
-/** The same for the events of a download alone. */
+/** Shows the progress of a download alone. */
 export function showDownload(log: ConsolaInstance): { event: (event: HubEvent) => void; end: () => void } {
   const { show, end } = createProgress(log);
   let id = '';

@@ -1,4 +1,4 @@
-// What is asked in svc chat: on a terminal a line each, several where they are pasted or stand between """; from a pipe all of
+// Reads the questions of svc chat: on a terminal a line each, several where they are pasted or stand between """; from a pipe all of
 // it at once, or a line each.
 
 import { createInterface, type Interface } from 'node:readline';

@@ -1,4 +1,4 @@
-// What to install where no adapter answers, or only one that computes on the CPU: a list of sentences, for this system.
+// Remedies where no adapter answers, or only one that computes on the CPU: a list of sentences, for this system.
 // Nothing here needs the engine, so that it can speak where the engine cannot even be loaded.
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -132,7 +132,7 @@ async function openModel(
   return model;
 }
 
-/** What a folder holds, as the opening of a language model says that refuses it. */
+/** The kind of model in a folder, from the error with which a language model was refused. */
 function refusedKind(error: unknown): Kind | null {
   if (!(error instanceof EngineError) || error.code !== 'unsupported') return null;
   if (error.param === 'model_index.json') return 'image';

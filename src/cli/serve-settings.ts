@@ -1,4 +1,4 @@
-// What a served model was opened with and takes, as lines of the log.
+// The settings and memory of a served model, as lines of the log.
 
 import type { EmbeddingModelInfo, ImageModelInfo, TextModelInfo } from '../index.ts';
 import { fieldName } from '../options/setting.ts';
@@ -6,7 +6,7 @@ import { mapSampling } from '../options/text-request.ts';
 import type { ServableModel } from '../server/entry.ts';
 import { countText, sizeText } from './terminal.ts';
 
-/** What was chosen or found, so that nobody has to guess it from the answers. */
+/** The settings that were chosen or found for a model. */
 export function settingsInForce({ info }: ServableModel): string[] {
   if ('pipeline' in info) return imageSettings(info);
   return 'pooling' in info ? embeddingSettings(info) : textSettings(info);

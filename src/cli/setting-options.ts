@@ -81,7 +81,7 @@ function bounds(kind: Kind): object {
   }
 }
 
-/** What options give, under the library's names; what is missing is left out. */
+/** Values of options under the library's names; options that were not given are left out. */
 export function settingsGiven<const T extends Settings>(
   settings: T,
   given: Readonly<Record<string, unknown>>,

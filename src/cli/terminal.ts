@@ -1,4 +1,4 @@
-// What a person sees: log lines and a progress bar share standard error, and data has standard output to itself.
+// Output for people: log lines and a progress bar share standard error, and data has standard output to itself.
 
 import { isatty } from 'node:tty';
 import { type ConsolaInstance, createConsola, LogLevels } from 'consola';
@@ -40,7 +40,7 @@ let outlives = false;
 /** Whether a command is over when nobody reads its standard output any more. */
 export const endsWithReader = (): boolean => !outlives;
 
-/** What the command is for is not what it prints. */
+/** Lets the command go on when the reader of standard output has left: its purpose is not what it prints. */
 export function outliveReader(): void {
   outlives = true;
 }

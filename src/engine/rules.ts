@@ -1,4 +1,4 @@
-// What a program hands to the library, held to rules before anything runs: types are not there at run time, and a slip would
+// Rules for the values that a program gives to the library, checked before anything runs: types are not there at run time, and a slip would
 // otherwise surface far from where it was made. A set of options is one table, name to rule; names outside it are refused.
 
 import { EngineError } from '../files/error.ts';

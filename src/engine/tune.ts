@@ -9,11 +9,11 @@ import { isSame, type TunedVariants, type Variant } from '../gpu/tuning.ts';
 import { compileTape } from './compile.ts';
 
 export interface Tuned {
-  /** The fastest of each kernel and shape. */
+  /** The fastest variant of each kernel and shape. */
   variants: TunedVariants;
-  /** Those that are not the first. */
+  /** Products whose fastest variant is not the default. */
   changed: number;
-  /** Milliseconds of all of them by their first variants, and by the fastest. */
+  /** Milliseconds of all products by their default variants, and by the fastest. */
   before: number;
   after: number;
 }

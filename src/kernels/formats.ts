@@ -7,13 +7,13 @@ export type SourceFormat = 'f32' | 'f16' | 'bf16';
 export interface WeightFormat {
   /** Names the two shaders. */
   name: string;
-  /** Of a code. */
+  /** Bits of a code. */
   bits: number;
   /** k's in one step of weights/<name>.wgsl. */
   step: 4 | 8;
   /** `bytes` of scales for each `block` k's of a column; null: codes are numbers. */
   scale: { block: number; bytes: number } | null;
-  /** A weight as its code stands for it. */
+  /** The formula of a weight, for tables. */
   rule: string;
   /** Types that codes/<name>.wgsl packs it from. */
   sources: readonly SourceFormat[];

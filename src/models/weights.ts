@@ -18,7 +18,7 @@ export interface Rows {
  */
 export type Layout = 'stacked' | 'interleaved' | 'halves' | 'table' | 'vector';
 
-/** What a weight is for. Routers, tables and vectors are never quantised: what they decide must not depend on a rounding. */
+/** The purpose of a weight. Routers, tables and vectors are never quantised: what they decide must not depend on a rounding. */
 export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
 
 /** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
@@ -38,7 +38,7 @@ export interface WeightRequest {
   readonly split: Split;
   /** Number of equally shaped matrices that `names` make up. */
   readonly experts: number;
-  /** Of a convolution. */
+  /** Kernel and stride of a convolution; 1 for all other weights. */
   readonly kernel: 1 | 3;
   readonly stride: 1 | 2;
 }

@@ -2,15 +2,15 @@
 
 /** Bounds are allowed values; one number is the most. */
 export const LIMITS = {
-  /** Of a text model. */
+  /** Bounds of a text model's options. */
   runningRequests: 256,
   leastTotalTokens: 64,
   prefillChunk: { least: 16, most: 8192 },
   adapters: 256,
   adapterRank: 1024,
-  /** What a timer takes, in milliseconds. */
+  /** The longest time that a timer takes, in milliseconds. */
   timeout: 2 ** 31 - 1,
-  /** Of a request for text. */
+  /** Bounds of a request for text. */
   choices: 128,
   /** Best tokens that the kernel of log probabilities keeps. */
   logprobs: 20,
@@ -19,11 +19,11 @@ export const LIMITS = {
   biases: 1024,
   processors: 16,
   bannedWords: 1000,
-  /** UTF-8, of all of them. */
+  /** Bytes of all banned words together, in UTF-8. */
   bannedWordBytes: 8192,
-  /** Of a request for embeddings. */
+  /** Bounds of a request for embeddings. */
   inputs: 2048,
-  /** Of a request for images: steps, pixels a side, guidance, images of one prompt. */
+  /** Bounds of a request for images: steps, pixels a side, guidance, images of one prompt. */
   steps: 1000,
   side: 16384,
   /** Far beyond the guidance at which an image falls apart, and far from where f32 ends. */
@@ -38,7 +38,7 @@ export const DEFAULTS = {
   storedBytes: 10e9,
   adapters: 8,
   adapterRank: 64,
-  /** Of an image whose model does not say. */
+  /** Steps and guidance of an image whose model states none. */
   steps: 50,
   guidance: 7.5,
 } as const;

@@ -10,7 +10,7 @@ const TEXT = ['text'] as const satisfies ModelKind[];
 /** Weights as they are stored, or the formats of kernels/formats.ts that they are packed into while they are loaded. */
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
 
-/** Of a single user too. */
+/** Settings of loading a model, which a single user has too. */
 export const LOADING = {
   revision: {
     kind: { type: 'text' },
@@ -87,7 +87,7 @@ export const LOADING = {
   },
 } as const satisfies Settings;
 
-/** Of a server with many users. */
+/** Settings of sharing a model among many requests, as servers do. */
 export const SHARING = {
   maxRunningRequests: {
     kind: { type: 'integer', min: 1, max: LIMITS.runningRequests },
@@ -220,7 +220,7 @@ export const SHARING = {
   },
 } as const satisfies Settings;
 
-/** Of programs alone. */
+/** Settings that only programs can give: they have no flag and no field. */
 export const PROGRAM = {
   inline: {
     kind: { type: 'boolean' },

@@ -83,7 +83,7 @@ export interface Setting {
   readonly kind: Kind;
   /** One sentence, for every table and help text. */
   readonly help: string;
-  /** What a value that is left out means; missing where that is no value of its own. */
+  /** The value that holds where the setting is left out; missing where no single value says that. */
   readonly default?: unknown;
   /** Left out, the value of the model's own file counts, under this key; the default counts where it has none. */
   readonly modelKey?: string;
@@ -106,7 +106,7 @@ export interface Setting {
 
 export type Settings = Readonly<Record<string, Setting>>;
 
-/** What a program gives: every setting may be left out. */
+/** Values that a program gives; every setting may be left out. */
 export type SettingValues<T extends Settings> = {
   -readonly [K in keyof T]?: ValueOf<T[K]['kind']>;
 };

@@ -28,7 +28,7 @@ const EMBEDDING_REQUEST: Record<keyof Required<EmbeddingRequest>, Rule> = {
   dimensions: whole(1),
 };
 
-/** The same for a request to a model. */
+/** Throws bad_request for the first member of a request that is unknown or out of the model's bounds. */
 export function checkEmbeddingRequest(
   request: EmbeddingRequest,
   { vocabSize, dimensions }: EmbeddingModelInfo,

@@ -23,7 +23,7 @@ export interface CallArguments {
 }
 
 export interface CallArgument {
-  /** Its values, in words that follow "it takes". */
+  /** The values it takes, in words that follow "it takes". */
   wanted: string;
   fits(value: unknown): boolean;
   /** The field it sets: one of the request, or one of the call arguments; null: it asks for what is done anyway. */

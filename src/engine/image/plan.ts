@@ -170,7 +170,7 @@ function beginning(
   if (strength === null) return {};
   const listed = request.timesteps !== undefined;
   if (rule === 'spread' && takes.includes('reach') && !listed) return { reach: strength };
-  // Of timesteps that a request lists calls are counted, of which Heun makes two a step.
+  // Where a request lists timesteps, calls of the model are counted: Heun makes two a step.
   const count = listed ? plan(request).steps.length : steps;
   const taken = count * strength;
   const first = rule === 'ceil' ? Math.trunc(count - taken) : count - Math.trunc(taken);

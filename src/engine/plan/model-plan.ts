@@ -1,4 +1,4 @@
-// What a model would take, as planModel returns it.
+// The plan of a model: the memory it would take, as planModel returns it.
 
 import type { Quantization } from '../session/open-event.ts';
 

@@ -85,7 +85,7 @@ interface PlannedMemory {
   pageBytes(quantization: PlannedQuantization): number;
 }
 
-/** What the engine's runner takes on a device without bounds, and what of it a budget has room for. */
+/** The memory that the engine's runner takes on a device without bounds, and the part of it that a budget has room for. */
 async function memoryOf(
   device: Device,
   checkpoint: Planned,

@@ -1,4 +1,4 @@
-// What a model would take, from its configuration and the headers of its weights: no weights are read and no GPU is opened.
+// Plans the memory of a model from its configuration and the headers of its weights: no weights are read and no GPU is opened.
 
 import { architectureOf } from '../../files/checkpoint/architecture.ts';
 import { MODULES } from '../../files/checkpoint/embedding-folder.ts';

@@ -26,7 +26,7 @@ export function weightBytesIn(
   page: (weights: WeightTable) => unknown,
 ): (quantization: ChosenQuantization) => number {
   const { requests } = collect(tensors, page);
-  // What is missing or of another type is refused when the weights are opened.
+  // A tensor that is missing or of another type is refused when the weights are opened.
   const dtypeOf = (name: string): string => tensors.get(name)?.dtype ?? 'F32';
   return (quantization) =>
     planWeights(requests, dtypeOf, { format: formatOf(quantization), bindingLimit, winograd: false }).bytes;

@@ -26,7 +26,7 @@ export interface LoadOptions {
 }
 
 export interface OpenOptions {
-  /** Of what may be quantised; null: as stored. */
+  /** Format of the weights that may be quantised; null: as stored. */
   format: WeightFormat | null;
   /** For plain kernels: convolutions as they are stored. */
   plain?: boolean;

@@ -58,7 +58,7 @@ export interface TextDeclaration {
   /** Rope tables; none where positions are learned. All but the first go by the same lengths as the first. */
   ropes: readonly RopeConfig[];
   inputs: TextInputs;
-  /** What the layers keep from step to step, in the order of `stores`. */
+  /** States that the layers keep from step to step, in the order of `stores`. */
   layers: readonly LayerState[];
   /** Columns of the widest intermediate of a row, logits left out. */
   widest: number;
@@ -74,7 +74,7 @@ export interface TextDeclaration {
   states: ((weights: WeightTable, depth: number) => TextForward) | null;
 }
 
-/** What rows a model takes. */
+/** The kinds of rows that a model takes. */
 export interface TextInputs {
   /** Whether rows may be embeddings that another model computed, in place of tokens. */
   embeddings: boolean;

@@ -10,22 +10,22 @@ import { RequestError } from '../errors.ts';
 export interface Field<Status extends string = string, Schema extends z.ZodType = z.ZodType> {
   status: Status;
   help: string;
-  /** What a left-out field means; left out here too where it means "off". */
+  /** The value that a left-out field stands for; undefined where it means "off". */
   default?: unknown;
-  /** The same in words, where the model has a say. */
+  /** The default in words, where the model decides it. */
   defaultText?: string;
   schema: Schema;
   /** Values beside null, [] and {} that ask for nothing. */
   neutral: readonly unknown[];
   /** The file under src/ that does what the field says. */
   by?: string;
-  /** Of an object's members all have defaults: {} asks for it, too. */
+  /** All members of the object have defaults, so that {} asks for it too. */
   emptyAsks?: boolean;
   /** In place of "asks for what this server does not do". */
   refusal?: string;
   /** A limit of ours that the contract does not have. */
   stricter?: string;
-  /** What other servers call it, of fields that a client relies on: they are refused, since passing them over would change what comes. */
+  /** Names that other servers have for the field: they are refused, because ignoring them would change the reply. */
   elsewhere?: readonly string[];
 }
 
@@ -79,7 +79,7 @@ type HonouredShape<T extends FieldTable> = {
 /** The honoured fields of a request. */
 export type HonouredBody<T extends FieldTable> = z.infer<z.ZodObject<HonouredShape<T>>>;
 
-/** Of the honoured fields of a request; `null` has become "left out". */
+/** The schema of the honoured fields of a request, in which null already means "left out". */
 export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<HonouredShape<T>> {
   const shape = Object.entries(table)
     .filter(([, field]) => field.status === 'honoured')
@@ -87,7 +87,7 @@ export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<Hono
   return z.object(Object.fromEntries(shape) as z.core.$ZodShape) as z.ZodObject<HonouredShape<T>>;
 }
 
-/** Of one body, those included that nobody knows. */
+/** Most members of one body, unknown ones included. */
 const MOST_FIELDS = 1024;
 
 /**
@@ -169,7 +169,7 @@ export function withoutMissing<T extends object>(values: T): Given<T> {
   return Object.fromEntries(present) as Given<T>;
 }
 
-/** What clients send that means "not set". */
+/** Whether a value is one that clients send for "not set". */
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined) return true;
   if (Array.isArray(value)) return value.length === 0;
@@ -187,7 +187,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** A value as a message shows it: JSON, shortened. */
 export function show(value: unknown): string {
-  // What JSON has no word for: 1e400 is read as Infinity.
+  // JSON has no word for Infinity, which 1e400 is read as.
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

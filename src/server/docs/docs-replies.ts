@@ -3,7 +3,7 @@
 import { kindText, row, text } from './docs-rows.ts';
 import type { JsonSchema, Operation } from './openapi.ts';
 
-/** What a route gives where all is well. */
+/** The reply of a route that succeeds, in words. */
 export function givesText({ responses }: Operation): string {
   const gives = Object.entries(responses[200]?.content ?? {}).map(([type, { schema }]) => {
     const { description, ...kind } = schema;

@@ -12,11 +12,11 @@ export function row(name: string, schema: JsonSchema, note = ''): string {
   return `<tr class="${status}"><td><code>${text(name)}</code>${note}</td><td>${kindText(schema)} ${fallback}</td><td>${text(schema.description ?? '')}</td></tr>`;
 }
 
-/** The same with links to the schemas that it names. */
+/** The kind of a value in words, with links to the schemas that they name. */
 export const kindText = (schema: JsonSchema): string =>
   text(kindOf(schema)).replace(/#(\w+)/g, '<a href="#$1">$1</a>');
 
-/** What a value may be, in a few words; # before the name of a schema. */
+/** The kind of a value in a few words; # precedes the name of a schema. */
 function kindOf(schema: JsonSchema): string {
   const {
     type,

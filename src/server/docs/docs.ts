@@ -40,7 +40,7 @@ export async function docs(service: Service, event: H3Event, routes: RouteTable)
   return docsPage(await interfaceOf(service, routes));
 }
 
-/** What asks for a page gets one; what probes an address sees that it is alive. */
+/** A client that asks for HTML gets the page; any other sees that the server is alive. */
 export function home({ options }: Service, { req, res }: H3Event): unknown {
   if (req.headers.get('accept')?.includes('text/html')) {
     res.status = 302;

@@ -132,7 +132,7 @@ async function replySchemas(): Promise<Record<string, JsonSchema>> {
   const { schemas } = z.toJSONSchema(registry, {
     uri: addressOf,
     override({ jsonSchema }) {
-      // What JavaScript counts exactly: that says nothing.
+      // The bounds of exact numbers in JavaScript, which zod adds to every integer.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

@@ -18,7 +18,7 @@ export interface ImageReply {
   /** Seconds since 1970. */
   created: number;
   format: ImageFormat;
-  /** Of JPEG and WebP: 1 to 100. */
+  /** Quality of a JPEG or WebP file: 1 to 100. */
   quality: number;
   width: number;
   height: number;
@@ -26,7 +26,7 @@ export interface ImageReply {
   /** Where pictures are kept instead of being sent, and where that is. */
   keep: { store: PictureStore; origin: string } | null;
   data: PictureEntry[];
-  /** What was asked for, as it was drawn. */
+  /** The prompt that the image was drawn from. */
   prompt: string;
   tokens: { text: number; image: number; each: number };
   /** Words of the prompt that the model never saw. */

@@ -113,7 +113,7 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
   const inner = KWARGS_NAMES[param] ?? nameOf(param);
   const isField = Object.hasOwn(body, nameOf(param));
   if (!isField && Object.hasOwn(body[kwargs] ?? {}, inner)) return named.underName(`${kwargs}.${inner}`);
-  // Of a size only one side is wrong: the message goes on saying which.
+  // Where one side of `size` is wrong, the message still says which.
   if (isSide && body[param] === undefined && body.size !== undefined)
     return new EngineError(error.code, say`size: ${named}`, { param: 'size', cause: error.cause });
   return named.underName(nameOf(param));

@@ -7,7 +7,7 @@ import { fieldsOf } from '../body/setting-fields.ts';
 import { list, record } from '../body/bounded.ts';
 import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
 
-/** Of one request. */
+/** Most images of one request. */
 export const MOST_PICTURES = 10;
 const MOST_PREVIEWS = 3;
 

@@ -8,7 +8,7 @@ import type { Log } from '../service.ts';
 import { createEventStream } from '../sse.ts';
 
 interface ImageStreamOptions {
-  /** What the events' names begin with. */
+  /** The first part of the events' names. */
   name: 'image_generation' | 'image_edit';
   /** Most previews of a picture. */
   previews: number;

@@ -55,7 +55,7 @@ const message = withAnyMembers(
   }),
 );
 
-/** What both routes for text have. */
+/** Fields that both routes for text have. */
 const TEXT_FIELDS = {
   stream: honoured(z.boolean(), 'Answer as lines of JSON, application/x-ndjson.', true),
   think: honoured(

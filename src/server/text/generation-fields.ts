@@ -9,7 +9,7 @@ import { by, type FieldTable, honoured, honouredSchema, show } from '../body/fie
 import { fieldsOf, schemaOf } from '../body/setting-fields.ts';
 import { responseFormat } from './response-format.ts';
 
-/** What other servers call response_format. */
+/** Names that other servers have for response_format. */
 export const FORMAT_NAMES = ['guided_json', 'structured_outputs', 'json_schema', 'format'];
 
 /** Elsewhere -1 means "all". */

@@ -3,7 +3,7 @@
 import type { TokenLogprob } from '../../index.ts';
 import type { Logprobs, TokenLogprob as Entry } from './text-reply-schema.ts';
 
-/** What stands for a probability of 0, as JSON has no word for minus infinity. */
+/** The log probability sent for a probability of 0, because JSON has no word for minus infinity. */
 const NEVER = -9999;
 const decoder = new TextDecoder();
 

@@ -37,7 +37,7 @@ export interface Fold {
   choices: Choice[];
   promptTokens: number;
   promptIds?: number[];
-  /** Its tokens with log probabilities, where asked for. */
+  /** Tokens of the prompt with log probabilities, where asked for. */
   prompt?: PromptToken[];
   cachedTokens: number;
   cached?: CachedTokens;
@@ -94,7 +94,7 @@ function applyCall({ calls }: Choice, event: Extract<TextEvent, { type: 'toolCal
 
 function applyDone(fold: Fold, choice: Choice, event: Done): void {
   choice.finishReason = event.finishReason;
-  // What ended the text of a call is no stop of the client's.
+  // The text that ends a call is not one of the client's stops.
   choice.matchedStop = event.finishReason === 'tool_calls' ? null : event.matchedStop;
   choice.tokens = event.completionTokens;
   if (event.reasoningTokens !== undefined) choice.reasoningTokens = event.reasoningTokens;

@@ -1,4 +1,4 @@
-// What a stream still has to send, choice by choice in order. Neighbours of a kind become one part while the reader is behind:
+// The parts that a stream still has to send, in order for each choice. Neighbours of a kind become one part while the reader is behind:
 // fewer chunks, and nothing lost or out of its place.
 
 import type { TextEvent, TokenLogprob } from '../../index.ts';

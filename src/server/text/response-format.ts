@@ -1,4 +1,4 @@
-// What a text has to match: response_format, regex and ebnf, of which a request has one.
+// The format that a text has to match: response_format, regex and ebnf, of which a request has one.
 
 import { z } from 'zod';
 import type { StructuralTag, TextConstraint, TextFormat } from '../../index.ts';

@@ -1,4 +1,4 @@
-// What every route for text does with the engine: one or several requests at once, followed until they end, with the client or the
+// The use of the engine that all routes for text share: one or several requests at once, followed until they end, with the client or the
 // server if these leave first; the engine's words under the names of the body's fields; a line of log.
 
 import type { H3Event } from 'h3';
@@ -67,7 +67,7 @@ export async function foldText(call: TextCall, tell: (part: Part) => void = () =
   });
 }
 
-/** The same, and then the reply; where one failed after something was said, the error carries what there is. */
+/** Follows the events to their end and returns the reply; an error after some output carries that output. */
 export async function replyWhole<T extends object>(
   call: TextCall,
   reply: () => T,

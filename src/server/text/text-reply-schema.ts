@@ -1,4 +1,4 @@
-// What the replies of several routes for text share: usage, log probabilities, calls, extensions.
+// Schemas that the replies of several routes for text share: usage, log probabilities, calls, extensions.
 
 import { z } from 'zod';
 import { calledFunction, count } from '../reply-members.ts';

@@ -43,7 +43,7 @@ export function streamText(
   const flush = () => {
     for (const [choice, part] of held.take()) form.part(choice, part);
   };
-  /** What was thrown while the reader caught up. */
+  /** An error that was thrown while the reader caught up. */
   let thrown: Error | undefined;
   const onRoom = () => {
     try {

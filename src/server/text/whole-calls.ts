@@ -9,7 +9,7 @@ type CallEvent = Extract<TextEvent, { type: 'toolCall' }>;
 
 /** Tells each call once it is over. */
 export async function* wholeCalls(events: Events): Events {
-  /** Of each choice, the call that it is at. */
+  /** The events of the open call of each choice. */
   const open = new Map<number, CallEvent[]>();
   const settled = (choice: number): Generated[] => {
     const call = open.get(choice);

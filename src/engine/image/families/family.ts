@@ -21,7 +21,7 @@ import type { ImageEvent, ResolvedImageRequest } from '../image-model.ts';
 export type { ComponentClasses, PipelineComponents, PipelineTask };
 
 export interface ImageFamily {
-  /** Its name in messages, as in stable-diffusion-xl. */
+  /** The family's name in messages, as in stable-diffusion-xl. */
   readonly name: string;
   /** Matches model ids of the family. */
   readonly modelIds: RegExp;

@@ -82,6 +82,6 @@ export async function encodeCaptions(
     const free = (made: Tensor): void => freeTensors(device, [made]);
     captions.push(results.hold(await finitely(device, options, 'the text encoder', encode, free)));
   }
-  results.move();
+  results.move(); // the caller frees them
   return captions;
 }

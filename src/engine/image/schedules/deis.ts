@@ -26,7 +26,7 @@ export function deis(config: ConfigReader): Planner {
     toZero: false,
   };
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
-  // Of other solvers' methods it takes none, but their configurations.
+  // diffusers accepts configurations that name another solver's method, and computes DEIS all the same.
   config.choice('algorithm_type', 'deis', ['deis', 'dpmsolver', 'dpmsolver++']);
   config.choice('solver_type', 'logrho', ['logrho', 'midpoint', 'heun', 'bh1', 'bh2']);
   const highest = config.choice('solver_order', 2, [1, 2, 3]);
