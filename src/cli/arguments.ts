@@ -164,7 +164,7 @@ function checkPositionals(given: string[], positionals: Positional[]): void {
   if (missing?.required) throw new UsageError(`the ${missing.name} is missing: give ${missing.help}`);
 }
 
-/** The option that somebody may have meant who wrote `typed`, here or for another program; null where none is much like it. */
+/** The option that `typed` probably stands for, by its own name or that of another program; null where no name is similar. */
 export function meantBy(typed: string, table: OptionTable): string | null {
   const written = typed.replaceAll('_', '-');
   const known = findElsewhere(typed, table) ?? findElsewhere(written, table);
@@ -177,7 +177,7 @@ export function meantBy(typed: string, table: OptionTable): string | null {
   return near === null || findOption(near, table) ? near : findElsewhere(near, table);
 }
 
-/** The name most like what was typed, by the letters and pairs of letters they share; null where none is much like it. */
+/** The name most similar to what was typed, by shared letters and pairs of letters; null where none is similar enough. */
 export function nearest(typed: string, names: string[]): string | null {
   let best: { name: string; share: number } | null = null;
   for (const name of names) {

@@ -16,7 +16,7 @@ interface CommandSpec<T extends OptionTable> {
   notes?: string;
   /** Returns the exit code where it is not 0. */
   run(given: Arguments<T>): Promise<number | void>;
-  /** Hears what is wrong with arguments that cannot be read; it is thrown all the same. */
+  /** Called with the error of arguments that cannot be read, before it is thrown. */
   unread?(error: unknown, rawArgs: readonly string[]): void;
 }
 

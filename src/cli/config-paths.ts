@@ -1,6 +1,7 @@
-// Where a configuration's paths lead. A path of something to read is looked for beside the file first, then where the command runs. Pictures
-// travel, and their names repeat: of a picture it is looked for where the command runs, then beside the picture and in the folders above,
-// never taken for the picture itself; and what was drawn from is known by its digest, so that no other takes its place.
+// Resolves the paths in a configuration. A path in a text file is looked for beside that file first, then in the working directory.
+// An image that holds its configuration may have been moved, and names of images repeat: its paths are looked for in the working
+// directory, then beside the image and in the folders above it, and never mean the image itself. An image that was drawn from is
+// recognized by its digest, so that no other file of that name is taken for it.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
@@ -8,10 +9,10 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:pat
 import { imageFormatOf } from '../index.ts';
 import { UsageError } from './exit.ts';
 
-/** Begins a path whose folders are not told. */
+/** Prefix of a path whose folders are left out. */
 export const UNTOLD = '…/';
 
-/** Pictures travel: what they say of this machine's folders is what was typed, or a path from where it was typed. */
+/** A value as an image states it, without the folders of this machine: absolute paths become relative to the working directory. */
 export function withoutPlace(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlace);
   if (typeof value === 'object' && value !== null) {
@@ -22,7 +23,7 @@ export function withoutPlace(value: unknown): unknown {
   return fromHere === '' || /^\.\.|:/.test(fromHere) ? `${UNTOLD}${basename(value)}` : fromHere;
 }
 
-/** By which a picture that was drawn from is known again. */
+/** Digest by which an image that was drawn from is recognized. */
 export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }
@@ -32,12 +33,12 @@ export interface Named {
   /** The configuration. */
   file: string;
   key: string;
-  /** The option that gives it. */
+  /** The option that gives the path. */
   option: string;
   digest?: string | undefined;
 }
 
-/** A path, or each of a map's, as it leads from here. */
+/** A path of a configuration, or each path of a list or a map, as seen from the working directory. */
 export function placed(named: Named, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((path) => placed(named, path));
   if (typeof value === 'object' && value !== null) {

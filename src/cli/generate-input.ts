@@ -49,7 +49,7 @@ async function read(path: string, name: string): Promise<Buffer> {
   });
 }
 
-/** Both scaled to the size of the output, once it is known to be one; what juts out is cut off. Whole where a part of them is drawn. */
+/** Image and mask scaled to cover the size of the output, their edges cut off; unchanged where only a part around the mask is drawn. */
 export async function fitSources(
   sources: Sources,
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,

@@ -25,18 +25,18 @@ export type Origin = 'command line' | 'config file';
 
 export interface Given {
   options: GenerateOptions;
-  /** Where an option was given; null: nowhere. */
+  /** The place where an option was given; null: it was not. */
   origin(name: string): Origin | null;
   /** The name under which the user gave an option, for messages. */
   nameOf(name: string): string;
 }
 
-/** A run, decided as far as it can be without the model. */
+/** The decisions about a run that need no model. */
 export interface Plan {
   given: Given;
   model: string;
   prompts: string[];
-  /** One, from which the samples of a prompt count on, or one for each of them. */
+  /** One seed for each sample of a prompt, or a single one that the samples count up from. */
   seeds: [number, ...number[]];
   names: NamePattern;
 }

@@ -121,7 +121,7 @@ function unknownMember(path: string, member: string, rules: Rules, name: string)
   const plain = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
   const near = names.find((known) => plain(known) === plain(member));
   const remedy = near === undefined ? `it takes ${names.join(', ')}` : `it is written ${near}`;
-  return bad(path, `is nothing that ${name} knows: ${remedy}`);
+  return bad(path, `is unknown to ${name}: ${remedy}`);
 }
 
 /** Part of an adapter's name, or its index. */

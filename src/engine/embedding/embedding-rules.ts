@@ -40,7 +40,7 @@ export function checkEmbeddingRequest(
     const wrong = ids.findIndex((id) => id >= vocabSize);
     if (wrong < 0) return;
     const param = `inputs.${at}.${wrong}`;
-    const message = `${param} is no token of this model: its ids go from 0 to ${vocabSize - 1}`;
+    const message = `${param} is not a token id of this model (0 to ${vocabSize - 1})`;
     throw new EngineError('bad_request', message, { param });
   });
 }

@@ -132,7 +132,7 @@ function tokensOf(
   const ids = typeof input === 'string' ? tokenizer.encode(input) : input;
   const param = `inputs.${index}`;
   if (ids.length === 0) {
-    throw new EngineError('bad_request', `${param} is no token long: send a text that is not empty`, {
+    throw new EngineError('bad_request', `${param} has no tokens: send a text that is not empty`, {
       param,
     });
   }

@@ -68,7 +68,7 @@ export function parseEmphasis(prompt: string): Emphasis[][] {
   return sections.map(merge);
 }
 
-/** Neighbours of one weight are tokenized together. */
+/** Joins neighbouring pieces of equal weight, so that they are tokenized together. */
 function merge(pieces: Emphasis[]): Emphasis[] {
   const merged: Emphasis[] = [];
   for (const piece of pieces) {

@@ -200,7 +200,7 @@ export function checkTextRequest(request: TextRequest, vocabulary: number): void
     if (Number.isInteger(id) && id >= 0 && id < vocabulary) return;
     throw new EngineError(
       'bad_request',
-      `${param} is no token of this model: its ids go from 0 to ${vocabulary - 1}`,
+      `${param} is not a token id of this model (0 to ${vocabulary - 1})`,
       { param },
     );
   };

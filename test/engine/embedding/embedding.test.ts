@@ -222,10 +222,10 @@ describe('bad requests', () => {
   it.each([
     [{ inputs: [] }, 'bad_request', /at least 1/],
     [{ inputs: [[]] }, 'bad_request', /at least 1/],
-    [{ inputs: [[100000]] }, 'bad_request', /inputs\.0\.0 is no token/],
+    [{ inputs: [[100000]] }, 'bad_request', /inputs\.0\.0 is not a token id/],
     [{ inputs: ['cat'], dimensions: 65 }, 'bad_request', /from 1 to 64/],
     [{ inputs: [Array(200).fill(5)] }, 'context_length_exceeded', /inputs\.0 has 200 tokens/],
-    [{ inputs: ['cat'], model: 'x' }, 'bad_request', /is nothing that a request knows/],
+    [{ inputs: ['cat'], model: 'x' }, 'bad_request', /is unknown to a request/],
   ])('%j', async (request, code, message) => {
     const model = await open('bert');
     await expect(embed(model, request as EmbeddingRequest)).rejects.toMatchObject({

@@ -128,7 +128,7 @@ describe('requests', () => {
     [{ prompt, stop: 'a' }, 'stop', 'a list'],
     [{ prompt, stop: [''] }, 'stop.0', 'not empty'],
     [{ prompt, seed: 2 ** 60 }, 'seed', 'whole number'],
-    [{ prompt, onToken: () => {} }, 'onToken', 'is nothing that a request knows'],
+    [{ prompt, onToken: () => {} }, 'onToken', 'is unknown to a request'],
   ])('%j are refused', (given, param, words) => {
     const found = refusal(request(given));
     expect(found).toMatchObject({ code: 'bad_request', param });

@@ -103,7 +103,7 @@ export interface PipelineSet {
 
 /** Facts about an opened model that decide which call arguments it takes. */
 export interface CalledModel {
-  /** Names of its components. */
+  /** Names of the model's components. */
   components: readonly string[];
   /** The other entries of model_index.json. */
   settings: Readonly<Record<string, unknown>>;

@@ -12,7 +12,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&#34;',
 };
 
-/** Markup stays as it is. */
+/** Escapes a value for HTML; a Markup value is returned unchanged. */
 export function escapeMarkup(value: Value, meter: Meter): Markup {
   if (value instanceof Markup) return value;
   const text = printed(value, meter);

@@ -133,7 +133,7 @@ export class Meter {
 
 /** A rendering that passed a limit, `unsupported`. */
 export class TemplateLimitError extends EngineError {
-  /** `name`: of the template; `limit`: amount and thing. */
+  /** `name`: the template's name; `limit`: the amount and its unit. */
   constructor(name: string, limit: string) {
     super(
       'unsupported',
