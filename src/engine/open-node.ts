@@ -73,7 +73,7 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   return letSleep(model, { after, open, note, calls: kind.calls, ...kind.sleep(model, options) });
 }
 
-/** All adapters that answer, best first. */
+/** Lists all GPU adapters that can be opened, best first. */
 export function adapters(): Promise<AdapterSummary[]> {
   return listAdapters();
 }

@@ -1,4 +1,4 @@
-// The plan of a model: the memory it would take, as planModel returns it.
+// Type of the memory plan of a model, as planModel returns it.
 
 import type { Quantization } from '../session/open-event.ts';
 
@@ -11,13 +11,13 @@ export interface PlanOptions {
   revision?: string;
   /** Bytes for everything on the device; left out: a share of the memory that is free now, as on GPUs that share it with the CPU. */
   memoryBudget?: number;
-  /** As the model would be opened; none where it is left out. */
+  /** Quantization with which the model would be opened. Default: none. */
   quantization?: PlannedQuantization;
   /** Tokens that a request may have; the model's own where it is left out. */
   contextLength?: number;
 }
 
-/** One quantization of a model within the budget. */
+/** Plan of one quantization of a model. */
 export interface PlannedChoice {
   quantization: PlannedQuantization;
   /** Bytes of weights on the device; of an image pipeline, of the component that takes most. */
@@ -48,7 +48,7 @@ export interface ModelPlan {
   parameters: number;
   /** Types that the weights are stored in. */
   stored: readonly string[];
-  /** Where shapes and types of the weights are known from: their headers, or config.json alone. */
+  /** Source of the weights' shapes and types: safetensors headers, or config.json alone. */
   source: 'headers' | 'config';
   /** Modules that are not read, and the number of their tensors. */
   ignored: { modules: readonly string[]; tensors: number };

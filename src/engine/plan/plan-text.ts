@@ -85,7 +85,7 @@ interface PlannedMemory {
   pageBytes(quantization: PlannedQuantization): number;
 }
 
-/** The memory that the engine's runner takes on a device without bounds, and the part of it that a budget has room for. */
+/** Memory of a text model: bytes that its runner takes on a device without limits, and the part of it that fits into the budget. */
 async function memoryOf(
   device: Device,
   checkpoint: Planned,
@@ -122,7 +122,7 @@ async function memoryOf(
 type Planned = Pick<Checkpoint, 'path' | 'architecture' | 'wrapper' | 'config' | 'tensors' | 'shards'> &
   Pick<Headers, 'source'>;
 
-/** A checkpoint with the headers of its files, or where they are not there those that its page asks for. */
+/** A checkpoint with the headers of its files. If the files are missing, the headers are made from the weight requests of its page. */
 async function headersOf(folder: Folder): Promise<Planned> {
   const assumed = assumingWeights(folder, 'model.safetensors');
   try {

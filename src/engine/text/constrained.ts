@@ -1,5 +1,4 @@
-// The effect of a sequence's constraints on its next tokens: a mask where the model has a choice, and the tokens themselves where it
-// has none.
+// Applies a sequence's constraints to its next tokens: a mask if several tokens are allowed, and the tokens themselves if only one is.
 
 import type { Sequence } from './sequence.ts';
 
@@ -64,7 +63,7 @@ export function acceptForced(sequence: Sequence): boolean {
   return progress.ids.length > before;
 }
 
-/** Ends a text that is complete where no token may say so. */
+/** Tokens that must come next; []: the model chooses. Finishes a sequence whose constraint has ended if no end token is allowed. */
 function mustFollow(sequence: Sequence): readonly number[] {
   const { constraint, finished } = sequence;
   const { processor, stopIds, maxTokens } = sequence.request;
@@ -74,6 +73,6 @@ function mustFollow(sequence: Sequence): readonly number[] {
     if (end === undefined) sequence.finish('stop', null);
     return end === undefined || processor !== null ? [] : [end];
   }
-  // Only the device knows what a request's own function on logits does to a token.
+  // A processor on the device may change the logits in ways that are unknown here, so no token is forced.
   return processor === null ? constraint.forced() : [];
 }

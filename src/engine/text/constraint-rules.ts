@@ -1,4 +1,4 @@
-// Rules for the members of a request that restrict its tokens: constraints and processors, one table each, by their kinds.
+// Rules that check the constraints and processors of a request: one table each, by kind.
 
 import {
   anything,

@@ -1,4 +1,4 @@
-// A constraint on the tokens that may continue a text. A grammar makes one for each choice; the engine loop asks it for a mask while
+// Interface of constraints on the next token of a text. A grammar makes one for each choice; the loop (loop.ts) asks it for a mask while
 // the device computes the logits that the mask is for.
 
 export interface Constraint {
@@ -16,6 +16,6 @@ export interface Constraint {
   readonly free?: boolean;
   /** It has no say in the next token, but may have one later. */
   readonly idle?: boolean;
-  /** As it stands now; both go on by themselves. */
+  /** Returns an independent copy in the current state. */
   fork(): Constraint;
 }

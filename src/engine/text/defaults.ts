@@ -1,4 +1,4 @@
-// Defaults that a checkpoint's files decide: sampling values, end tokens, the quantization and rows that fit.
+// Defaults that follow from a checkpoint: sampling values, end tokens, and the quantization and rows that fit into memory.
 
 import { type Prose, option, say } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';

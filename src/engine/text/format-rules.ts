@@ -76,7 +76,7 @@ function tagOf(members: Rules, begin: Rule): Rule {
   return objectOf({ type: oneOf('tag'), ...members, begin }, { required: ['begin', 'content', 'end'] });
 }
 
-/** Where a tag begins. */
+/** Rule for the begin of a tag: a text, or a token. */
 const edge: Rule = (value, name) => {
   if (typeof value !== 'string')
     objectOf({ type: oneOf('token'), token: whole(0) }, { required: ['type', 'token'] })(value, name);

@@ -101,7 +101,7 @@ export class GrammarCache {
     return { grammar, compileMs: performance.now() - begun };
   }
 
-  /** Forgets all grammars and failures; texts that are held to a grammar keep it. */
+  /** Drops all grammars and failures; running sequences keep their grammars. */
   clear(): void {
     this.#entries.clear();
     this.#failures.clear();
@@ -110,7 +110,7 @@ export class GrammarCache {
 
   #jsonObject(anyObject: Grammar): FoundGrammar {
     this.#counters.known++;
-    // The caches of a compiled grammar grow with every text: beyond the limit it is replaced by a new one with empty caches.
+    // The caches inside a grammar grow with every text, so it is replaced by a new one when they are too large.
     const grammar = anyObject.bytes > this.#mostBytes ? this.#newAnyObject()! : anyObject;
     this.#anyObject = grammar;
     return { grammar, compileMs: null };

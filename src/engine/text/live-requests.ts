@@ -19,7 +19,7 @@ export interface LiveOptions {
 export class LiveRequest {
   readonly id: string;
   readonly priority: number;
-  /** The choices of the request; empty until the prompt is tokenized. */
+  /** Sequences of the request, one for each choice; empty until the prompt is tokenized. */
   sequences: Sequence[] = [];
   /** Set if the request ends before it has sequences. */
   ended: { error?: EngineError } | null = null;

@@ -7,7 +7,7 @@ import type { TokenLogprob } from './text-model.ts';
 export interface Piece {
   /** null: more text, of tokens before. */
   id: number | null;
-  /** As a client may see it: '' while a character is incomplete, and for a special token that is skipped. */
+  /** Text for the client: '' while a character is incomplete, and for a special token that is skipped. */
   text: string;
   /** A special token of the vocabulary. */
   special: boolean;

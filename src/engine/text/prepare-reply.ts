@@ -1,8 +1,8 @@
-// The part of a request's life before it is scheduled: its stops are compiled, its prompt is rendered and tokenized, its grammar compiled.
+// Prepares a request before it is scheduled: compiles its stops, renders and tokenizes its prompt, and compiles its grammar.
 
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
-import { HELD_ARGUMENTS, mayHoldCalls } from './output/held-calls.ts';
+import { CALL_ARGUMENTS, mayConstrainCalls } from './output/call-constraint.ts';
 import { grammarOfReply } from './output/reply-constraint.ts';
 import { planReply } from './output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
@@ -12,7 +12,7 @@ import type { Reply, RequestContext } from './request.ts';
 import type { TextRequest } from './text-model.ts';
 
 export interface PreparedReply {
-  /** Tokens of the prompt. */
+  /** Token ids of the prompt. */
   ids: number[];
   reply: Reply;
   /** Milliseconds that the request's grammar took to compile; null: it has none, or it was compiled already. */
@@ -33,12 +33,12 @@ export async function prepareReply(
   const { ids, begins, said } = await renderPrompt(plan.prompt, context, signal);
   const source = grammarOfReply(request, plan, begins, context);
   const found = source ? await grammars.get(source, signal) : null;
-  // A vocabulary that cannot spell JSON holds no calls.
-  const holds = source === null && mayHoldCalls(plan);
-  const held = holds ? await grammars.get(HELD_ARGUMENTS, signal).catch(() => null) : null;
+  // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
+  const isConstrained = source === null && mayConstrainCalls(plan);
+  const compiled = isConstrained ? await grammars.get(CALL_ARGUMENTS, signal).catch(() => null) : null;
   if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
   const grammar = found?.grammar ?? null;
-  const heldArguments = held?.grammar ?? null;
-  const reply = { plan, begins, said, grammar, heldArguments, stops, adapter };
+  const argumentsGrammar = compiled?.grammar ?? null;
+  const reply = { plan, begins, said, grammar, argumentsGrammar, stops, adapter };
   return { ids, reply, compileMs: found?.compileMs ?? null };
 }

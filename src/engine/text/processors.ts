@@ -56,10 +56,10 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   const texts = bans.filter(({ bansTexts }) => bansTexts);
   return {
     mask(into) {
-      const isHeld = constraint?.mask(into) ?? false;
-      if (!isHeld) into.fill(0xffffffff);
+      const isMasked = constraint?.mask(into) ?? false;
+      if (!isMasked) into.fill(0xffffffff);
       for (const one of bans) one.clear(into);
-      if (!isHeld || texts.length === 0) return true;
+      if (!isMasked || texts.length === 0) return true;
       for (const id of fewIn(into))
         if (mustEndIn(texts, constraint!, id)) into[id >> 5]! &= ~(1 << (id & 31));
       return true;
@@ -84,7 +84,7 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
 /** Most allowed tokens that are each checked for a banned text that they would force; where more are allowed, none is checked. */
 const FEW = 64;
 
-/** The token ids that a mask allows; empty where there are more than FEW. */
+/** Ids whose bits are set in a mask; [] if there are many. */
 function fewIn(mask: Uint32Array): number[] {
   const ids: number[] = [];
   for (let i = 0; i < mask.length; i++) {

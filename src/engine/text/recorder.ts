@@ -8,7 +8,7 @@ import type { Pieces } from './piece.ts';
 import type { PromptToken, TextEvent } from './text-model.ts';
 import type { TextRequest } from './text-request.ts';
 
-/** The data that a model's steps record for requests, by the options it was opened with. */
+/** Records that steps of a model can make, by the options with which it was opened. */
 export interface Recording {
   hiddenStates: boolean;
   routedExperts: boolean;

@@ -5,13 +5,13 @@ export interface RepeatedRuns {
   add(token: number): void;
   /** The tokens that would now end a run which is within the last `window` tokens already. */
   ends(window: number, take: (token: number) => void): void;
-  /** A copy of the text; the two continue independently. */
+  /** Returns an independent copy with the text so far. */
   fork(): RepeatedRuns;
 }
 
 interface Text {
   tokens: number[];
-  /** Rolling hash of the last size - 1 tokens. */
+  /** Hash of the last size - 1 tokens. */
   hash: number;
   /** Hash of the tokens before a place → the last such place, and from each place the one before it; -1: none. */
   last: Map<number, number>;

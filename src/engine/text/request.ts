@@ -10,7 +10,7 @@ import { Placement, SequencePrefix } from './cache/placement.ts';
 import type { Constraint } from './constraint.ts';
 import type { GrammarCache } from './grammar-cache.ts';
 import type { LongTextEncoder } from './text-threads.ts';
-import { holdCalls, withHeldCalls } from './output/held-calls.ts';
+import { createCallConstraint, withCallConstraint } from './output/call-constraint.ts';
 import { createReplyConstraint } from './output/reply-constraint.ts';
 import type { Begins } from './output/reply-start.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
@@ -43,15 +43,15 @@ export interface RequestContext extends ReplyContext {
   checkProcessor: ((source: string) => Promise<void>) | null;
 }
 
-/** The parts of a request, beside its prompt, that its choices share. */
+/** Data that the choices of a request share beyond their prompt. */
 export interface Reply {
   plan: ReplyPlan;
   begins: Begins;
   /** Text of the answer that the prompt ends with (see `Rendered`). */
   said: string;
   grammar: Grammar | null;
-  /** Grammar of tool calls' arguments (see held-calls.ts); null: arguments are not restricted. */
-  heldArguments: Grammar | null;
+  /** Grammar of tool calls' arguments (see call-constraint.ts); null: arguments are not restricted. */
+  argumentsGrammar: Grammar | null;
   stops: readonly StopAutomata[];
   adapter: Adapter | null;
 }
@@ -175,17 +175,17 @@ class ChoiceFactory {
     const matched = this.#request.constraint && plan.tools.mode !== 'required' ? said : '';
     const options = { ...this.#context, matched, opens: this.#opens };
     const own = createReplyConstraint(plan, begins, grammar, options);
-    return this.#processed(this.#withHeldCalls(own));
+    return this.#processed(this.#withCallConstraint(own));
   }
 
-  #withHeldCalls(constraint: Constraint | null): Constraint | null {
-    const { plan, begins, heldArguments } = this.#reply;
-    if (heldArguments === null) return constraint;
+  #withCallConstraint(constraint: Constraint | null): Constraint | null {
+    const { plan, begins, argumentsGrammar } = this.#reply;
+    if (argumentsGrammar === null) return constraint;
     const read = () => ({
       output: createOutput(plan, begins, this.#context),
       pieces: createPieces(this.#context.tokenizer, { ...this.#reading, skipSpecialTokens: true }),
     });
-    return withHeldCalls(constraint, holdCalls({ grammar: heldArguments, read }));
+    return withCallConstraint(constraint, createCallConstraint({ grammar: argumentsGrammar, read }));
   }
 
   #recorder(first: Recorder | null): Recorder | null {

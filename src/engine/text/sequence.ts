@@ -1,5 +1,5 @@
-// One choice of a text request, from admission to its last event. Its state stands in four groups: what was requested, how far its
-// tokens are, where the device keeps them, and the text that the client gets.
+// A sequence is one choice of a text request, from admission to its last event. Its state has four groups: the request, the progress of its
+// tokens, their placement on the device, and the text for the client.
 
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
@@ -26,7 +26,7 @@ export interface SequenceSampling extends Required<SamplingOptions> {
 
 export type TokenBias = readonly [token: number, value: number];
 
-/** The settings of a request that hold for each of its choices; constant while the sequence lives. */
+/** Settings that the request gives to each of its choices; constant while the sequence lives. */
 export interface SequenceRequest {
   /** Higher runs first. */
   priority: number;

@@ -1,40 +1,40 @@
-// Stops in a stream of pieces. Only the longest tail that could still become a stop is held back.
+// Matches stops in a stream of pieces. Only the longest tail that could still become a stop is withheld.
 
 import type { Piece } from './piece.ts';
 import type { StopAutomaton } from '../../grammar/stops/stop-automaton.ts';
 
 export interface StopMatch {
-  /** Pieces that may be emitted. Text that belongs to a stop is cut out of them. */
+  /** Pieces that can be reported. Text of a matched stop is cut out of them. */
   pieces: Piece[];
-  /** The stop that ended the text. */
+  /** The stop that ended the text; null: none. */
   matched: string | null;
 }
 
 export interface StopMatcher {
-  /** `mayStop` false: a stop that becomes complete now is text like any other. */
+  /** Adds a piece. `mayStop` false: a stop that this piece completes is ordinary text. */
   push(piece: Piece, mayStop?: boolean): StopMatch;
-  /** Returns the withheld pieces; called when no further piece follows. */
+  /** Ends the text and returns the withheld pieces. */
   flush(): Piece[];
 }
 
 export interface StopOptions {
   stops: readonly StopAutomaton[];
-  /** The stop stays in the text. */
+  /** Whether the stop stays in the text. */
   keep?: boolean;
 }
 
-/** The match whose last character comes first ends the text, whatever its tokens are; of several that end there, the one that began first. */
+/** The match that is complete first ends the text, however it is split into tokens; of several that end there, the one that began first. */
 export function createStopMatcher({ stops, keep = false }: StopOptions): StopMatcher {
   if (stops.length === 0) return { push: (piece) => ({ pieces: [piece], matched: null }), flush: () => [] };
-  let held: Piece[] = [];
-  /** Where what is held begins, and where the text ends. */
+  let withheld: Piece[] = [];
+  /** Offsets at which the withheld text begins and ends. */
   let from = 0;
   let end = 0;
   const release = (to: number): Piece[] => {
-    // A long match may hold back much: it is not looked through at each token.
-    if (to === from && held[0]?.text !== '') return [];
-    const { before, after } = splitPieces(held, to - from);
-    held = after;
+    // The withheld pieces of a long match are not split again at each token.
+    if (to === from && withheld[0]?.text !== '') return [];
+    const { before, after } = splitPieces(withheld, to - from);
+    withheld = after;
     from = to;
     return before;
   };
@@ -50,16 +50,16 @@ export function createStopMatcher({ stops, keep = false }: StopOptions): StopMat
   };
   return {
     push(piece, mayStop = true) {
-      held.push(piece);
+      withheld.push(piece);
       for (const character of piece.text) {
         const found = match(character.codePointAt(0)!);
         end += character.length;
         if (!found || !mayStop) continue;
         const pieces = release(keep ? end : Math.max(found.at, from));
-        // Tokens of the stop are told, too: without text.
-        for (const { id, special, logprob } of held)
+        // Tokens of the stop are reported without text.
+        for (const { id, special, logprob } of withheld)
           if (id !== null) pieces.push({ id, text: '', special, ...(logprob ? { logprob } : {}) });
-        held = [];
+        withheld = [];
         return { pieces, matched: found.stop };
       }
       const open = stops.reduce((first, stop) => Math.min(first, stop.open), end);
@@ -73,7 +73,7 @@ export function textOf(pieces: readonly Piece[]): string {
   return pieces.map(({ text }) => text).join('');
 }
 
-/** A piece that is cut in two keeps its id in the first part. Pieces without text go with what is before them. */
+/** Splits pieces after `length` characters. A piece that is cut keeps its id in the first part; pieces without text stay with the piece before. */
 export function splitPieces(pieces: readonly Piece[], length: number): { before: Piece[]; after: Piece[] } {
   const before: Piece[] = [];
   const after: Piece[] = [];

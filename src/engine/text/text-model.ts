@@ -1,5 +1,5 @@
-// The interface of a text model to the rooms above: requests in, events out. Everything here is plain data, so that it
-// crosses a worker boundary as it is.
+// The public interface of a text model: requests in, events out. Requests, events and metrics are plain data, so that they
+// can be posted to a worker without conversion.
 
 import { type MessagePart } from '../../files/message.ts';
 import type { ErrorCode } from '../../files/error.ts';
@@ -15,35 +15,35 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'abort';
 
 export interface TokenLogprob {
   id: number;
-  /** UTF-8; of one token perhaps no whole character. */
+  /** UTF-8 bytes of the token; they may end inside a character. */
   bytes: number[];
   /** Natural logarithm of the probability. */
   logprob: number;
-  /** Best first. */
+  /** The most likely tokens, in falling order of probability. */
   top: { id: number; bytes: number[]; logprob: number }[];
 }
 
-/** A token of the prompt; the first has nothing before it that could make it likely. */
+/** A token of the prompt. `logprob` is null for the first token, which follows nothing. */
 export interface PromptToken extends Omit<TokenLogprob, 'logprob'> {
   logprob: number | null;
-  /** The text that the token adds to the prompt's. */
+  /** Text that this token adds to the decoded prompt. */
   text: string;
 }
 
-/** Where a prompt's cached tokens came from; they add up to cachedTokens. */
+/** Tokens of a prompt that were found in each tier of the prefix cache; the three numbers add up to `cachedTokens`. */
 export interface CachedTokens {
   device: number;
   host: number;
   storage: number;
-  /** Kind of storage, where there is one: `file`, `redis`. */
+  /** Kind of the storage tier: `file` or `redis`; left out without one. */
   storageBackend?: string;
 }
 
 interface Generated {
   choice: number;
-  /** Tokens whose text this is; each token is in one event. */
+  /** Ids of the tokens that this event reports; each generated token is in exactly one event. */
   ids: number[];
-  /** One for each of `ids`, where asked for. */
+  /** One entry for each of `ids`, if the request sets `logprobs`. */
   logprobs?: TokenLogprob[];
 }
 
@@ -54,7 +54,7 @@ export type TextEvent =
       promptTokens: number;
       maxTokens: number;
       promptIds?: number[];
-      /** Milliseconds that its grammar took, where it was not known yet. */
+      /** Milliseconds that compiling the grammar took; left out if the grammar was cached or the request has none. */
       compileMs?: number;
     }
   /** 0 <= cachedTokens <= processed <= promptTokens */
@@ -65,7 +65,7 @@ export type TextEvent =
       cachedTokens: number;
       cached?: CachedTokens;
     }
-  /** Where promptLogprobs asks for them: before any text, of all choices. */
+  /** Log probabilities of the prompt, if the request sets `promptLogprobs`; precedes the text of all choices. */
   | { type: 'prompt'; tokens: PromptToken[] }
   | ({ type: 'delta'; text: string } & Generated)
   | ({ type: 'reasoning'; text: string } & Generated)
@@ -78,27 +78,28 @@ export type TextEvent =
       /** The stop string or token id that matched; null with tool calls. */
       matchedStop: string | number | null;
       completionTokens: number;
-      /** Generated tokens of reasoning, its end tag included. */
+      /** Number of reasoning tokens, end tag included; left out where the reply is not searched for reasoning. */
       reasoningTokens?: number;
-      /** Output of the last norm that each token was drawn from: [tokens][hidden], or [hidden] of the last token, [] without one. */
+      /** Outputs of the last norm, from which tokens were sampled: [tokens][hidden], or [hidden] of the last token, [] if none was. */
       hiddenStates?: number[][] | number[];
       /**
-       * int32 [tokens][layers with experts][experts a token, best first], little-endian: of prompt and reply from the token asked
-       * for on, but for the last, which went nowhere.
+       * Expert ids as little-endian int32 [tokens][layers with experts][experts per token, best first], for the prompt from
+       * `routedExperts.from` on and for the reply except its last token, which was never an input.
        */
       routedExperts?: { shape: [number, number, number]; data: Uint8Array };
-      /** With finishReason `abort`: why, where the fault is not the caller's. */
+      /** Reason for finishReason `abort`, if the engine and not the caller ended the choice. */
       error?: {
         code: ErrorCode;
         message: string;
-        /** The message in pieces, the names of settings apart. */
+        /** The message in parts, so that an interface can insert its own names of settings. */
         parts?: readonly MessagePart[];
-        /** The field of the request that it is about. */ param?: string;
+        /** Field of the request that caused the error. */
+        param?: string;
       };
     };
 
 export interface TextModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'text'>> {
-  /** Folder, or hub id. */
+  /** Path of a model folder, or hub id. */
   model: string;
 }
 
@@ -111,50 +112,51 @@ export interface TextModelInfo {
   quantization: Exclude<Quantization, 'auto'>;
   vocabSize: number;
   contextLength: number;
-  /** The context length that config.json states. */
+  /** Context length in tokens that config.json states; `contextLength` is the one in use. */
   modelContextLength: number;
   maxRunningRequests: number;
   maxQueuedRequests: number;
   memory: { budget: number; weights: number; kv: number; arena: number };
-  /** Kind of the cache's storage: `file`, `redis`; null: none. */
+  /** Kind of the prefix cache's storage tier: `file` or `redis`; null without one. */
   storageBackend: string | null;
   sampling: Required<SamplingOptions>;
-  /** Where each value in `sampling` comes from. */
+  /** Source of each value in `sampling`: the checkpoint's generation_config.json, or the documented default. */
   samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'contract'>;
-  /** Whether it takes messages. */
+  /** Whether prompts may be messages. */
   hasChatTemplate: boolean;
-  /** How it writes tool calls and reasoning; null: it has none that is known. */
+  /** Names of the model's tool call and reasoning formats; null if none is known. */
   outputFormat: { tools: string | null; reasoning: string | null };
   adapter: AdapterSummary;
 }
 
-/** Tokens, where nothing else is said. */
+/** Counters of the prefix cache since the model was opened, in tokens unless stated otherwise. */
 export interface CacheMetrics extends CachedTokens {
-  /** Prompt tokens of requests that have run; `device`, `host` and `storage` of them were cached. */
+  /** Prompt tokens of all requests that have run. Of these, `device`, `host` and `storage` tokens were cached. */
   lookedUp: number;
-  /** Share of the looked up tokens that were cached, 0 to 1. */
+  /** Share of `lookedUp` that was cached, 0 to 1. */
   hitRate: number;
-  /** Dropped from the device to make room. */
+  /** Tokens evicted from the device. */
   evicted: number;
-  /** Copied from the device to host memory, and back. */
+  /** Tokens copied from the device to host memory; `loadedBack` counts the opposite direction. */
   backedUp: number;
   loadedBack: number;
-  /** Brought from storage to host memory. */
+  /** Tokens read from storage into host memory. */
   fetched: number;
-  /** Bytes in host memory, and how many there may be. */
+  /** Bytes of cached pages in host memory, and the limit. */
   hostBytes: { used: number; total: number };
-  /** Bytes in storage; null where it keeps no count, or there is none. */
+  /** Bytes of cached pages in storage, and the limit; null without storage or if the storage does not count. */
   storageBytes: { used: number; total: number } | null;
 }
 
-/** Counters of requests with a grammar. */
+/** Counters of grammars, in requests that have a grammar. */
 export interface GrammarCounters {
+  /** Requests with a grammar. */
   asked: number;
-  /** Grammars that were compiled, or being compiled, already. */
+  /** Requests whose grammar was cached or being compiled already. */
   known: number;
-  /** Grammars that were refused as invalid or too large. */
+  /** Requests refused because the grammar was invalid or exceeded the size limits. */
   refused: number;
-  /** Grammars whose compilation took too long. */
+  /** Requests refused because the grammar exceeded the compile time. */
   timedOut: number;
   /** Grammars that are being compiled now. */
   compiling: number;
@@ -163,25 +165,25 @@ export interface GrammarCounters {
 export interface LoraInfo {
   name: string;
   path: string;
-  /** The largest rank among the adapter's modules. */
+  /** Largest rank among the modules of the adapter. */
   rank: number;
-  /** Requests that run with the adapter. */
+  /** Unfinished requests that use the adapter. */
   requests: number;
 }
 
 export interface TextMetrics {
   running: number;
   waiting: number;
-  /** Pages that requests hold, those that only the cache holds, and all there are. */
+  /** KV pages in use by requests, pages kept by the prefix cache alone, and all pages of the device. */
   pages: { used: number; cached: number; total: number; tokensPerPage: number; bytesPerPage: number };
   cache: CacheMetrics;
   grammars: GrammarCounters;
-  /** LoRA adapters that are loaded, and how many there may be. */
+  /** Number of loaded LoRA adapters, and the limit. */
   adapters: { loaded: number; most: number };
   steps: number;
   /** Steps in which more than one sequence took part. */
   sharedSteps: number;
-  /** Computed; those found in the cache are in `cache`. */
+  /** Prompt tokens that were computed; `cache` counts the cached ones. */
   promptTokens: number;
   generatedTokens: number;
   retractions: number;
@@ -190,34 +192,37 @@ export interface TextMetrics {
 
 export interface TextModel {
   readonly info: TextModelInfo;
-  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  /** Resolves with the reason once the model no longer answers: it was closed, or its worker thread has ended. */
   readonly ended: Promise<Error>;
-  /** It is not on the device: the next request opens it again (`sleepAfter`). */
+  /** Whether the model has left the device because it was idle (`sleepAfter`); the next request loads it again. */
   readonly asleep: boolean;
   /**
-   * Ends early when `signal` aborts: each running choice then yields `done` with finishReason `abort`. Throws EngineError;
-   * where a choice ended with an `error`, once all choices are done.
+   * Runs a request. When `signal` aborts, each running choice yields `done` with finishReason `abort`. Throws EngineError for a
+   * refused request, and after the last `done` event if a choice ended with an `error`.
    */
   generate(request: TextRequest, options?: { signal?: AbortSignal }): AsyncGenerator<TextEvent, void, void>;
-  /** The rendered template, for those who want to see it. */
+  /** Text and token ids of the prompt, as the chat template and the tokenizer produce them. Throws EngineError. */
   renderPrompt(prompt: TextPrompt): Promise<{ text: string; ids: number[] }>;
-  /** With the tokens that the tokenizer puts around a text, unless told otherwise. */
+  /** Token ids of a text. `addSpecialTokens` (default true): with the special tokens that the tokenizer puts around it. */
   tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;
-  /** With special tokens, unless told otherwise. */
+  /** Text of token ids. `skipSpecialTokens` (default false): without the text of special tokens. */
   detokenize(ids: number[], options?: { skipSpecialTokens?: boolean }): Promise<string>;
   metrics(): Promise<TextMetrics>;
-  /** Ends the requests whose id begins so, or all; how many. Their choices yield `done` with finishReason `abort`. */
+  /**
+   * Aborts the requests whose id starts with `id`, or every request if `id` is 'all'; their choices yield `done` with finishReason
+   * `abort`. Returns the number of aborted requests.
+   */
   abort(id: string): Promise<number>;
-  /** Empties the prefix cache, in storage excepted, and forgets grammars; false where requests run or wait, and nothing is done. */
+  /** Empties the prefix cache (not its storage) and the grammar cache. Does nothing and returns false while requests run or wait. */
   flushCache(): Promise<boolean>;
-  /** LoRA adapters that requests may name. */
+  /** LoRA adapters that requests may name in `adapter`. */
   loadedAdapters(): Promise<LoraInfo[]>;
-  /** Loads one from any folder while requests run; which there are then. */
+  /** Loads a LoRA adapter from a folder while requests run. Returns all loaded adapters. Throws EngineError. */
   loadAdapter(name: string, path: string): Promise<LoraInfo[]>;
-  /** Requests that run with it end as they would; new ones get model_not_found. */
+  /** Unloads an adapter. Requests that use it continue to their end; new ones fail with model_not_found. Returns the adapters left. */
   unloadAdapter(name: string): Promise<LoraInfo[]>;
-  /** Ends what runs, and gives the device back. */
+  /** Aborts running requests and releases the device. */
   close(): Promise<void>;
-  /** Calls `close`, for `await using`. */
+  /** Calls `close`, at the end of an `await using` scope. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A request to a text model: a conversation or a text, how to sample, what the text must match, where it ends. Plain data.
+// A request to a text model as plain data: the prompt, sampling values, constraints on the reply, and its end.
 
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import type { SettingValues } from '../../options/setting.ts';
@@ -19,14 +19,14 @@ export interface ContentPart {
 export interface ToolCall {
   id?: string;
   type?: 'function';
-  /** `arguments` is a JSON object as text, or the object itself; what is neither goes to the template as it stands. */
+  /** `arguments` is a JSON object as text, or the object itself; any other value is passed to the template unchanged. */
   function: { name: string; arguments: string | Record<string, unknown> };
 }
 
-/** Further members reach the model's template as they are. */
+/** A message of a conversation. Further members are passed to the model's chat template unchanged. */
 export interface ChatMessage {
   role: Role;
-  /** Left out, it is undefined to the template; null is None. */
+  /** In the template, a missing content is undefined and null is None. */
   content?: string | ContentPart[] | null;
   name?: string | null;
   reasoning_content?: string | null;
@@ -46,24 +46,24 @@ export type TextPrompt =
       messages: ChatMessage[];
       tools?: Tool[];
       templateKwargs?: Record<string, unknown>;
-      /** The last message is the assistant's and unfinished: the reply goes on with it. */
+      /** true: the last message is an unfinished one of the assistant, and the reply continues it. */
       continueFinal?: boolean;
-      /** Where it is too long for the context, its oldest turns are left out. */
+      /** true: the oldest turns of a conversation that exceeds the context length are left out. */
       dropOldest?: boolean;
     }
   | { text: string }
-  /** `tools`: those the prompt shows, so that their calls are looked for. */
+  /** Token ids. `tools`: the tools that the prompt describes, so that calls of them are recognised in the reply. */
   | { ids: number[]; tools?: Tool[] };
 
-/** Changes logits, after the bias. Several run in their order. */
+/** A change of the logits, applied after `logitBias`. Several processors run in the order of the list. */
 export type LogitProcessor =
   | { name: 'allowed_tokens'; tokens: number[] }
   | { name: 'disallowed_tokens'; tokens: number[] }
-  /** Thinking ends after so many tokens. */
+  /** Closes the reasoning after `tokens` tokens. */
   | { name: 'thinking_budget'; tokens: number }
   /** No run of `size` tokens occurs twice; runs are looked for in the last `window` tokens. */
   | { name: 'no_repeat_ngram'; size: number; window?: number }
-  /** Texts that do not occur in what is generated, wherever they begin and however tokens spell them. */
+  /** The generated text contains none of `words`, wherever they begin and however tokens spell them. */
   | { name: 'bad_words'; words: string[] }
   /** `fn process(token: u32, logit: f32, position: u32, count: u32) -> f32`: needs the option customLogitProcessors. */
   | { name: 'wgsl'; source: string };
@@ -76,7 +76,7 @@ export interface ReasoningOptions {
   /** false: reasoning comes in one piece when it is over. Left out: true. */
   stream?: boolean;
   effort?: ReasoningEffort;
-  /** Most tokens of reasoning; then it is ended. */
+  /** Maximum number of reasoning tokens; the engine then writes the end of the reasoning. */
   budget?: number;
 }
 
@@ -89,34 +89,34 @@ export type ToolChoice =
 
 export interface TextRequest extends SettingValues<typeof SAMPLING>, SettingValues<typeof SCHEDULING> {
   prompt: TextPrompt;
-  /** A name for it, unique among those that live; left out: one is made up. */
+  /** Name of the request, unique among unfinished requests. Default: a generated one. */
   id?: string;
-  /** Clamped to what the context leaves; left out: all of it. 0: the prompt is read, and nothing said. */
+  /** Maximum tokens of each choice, at most (and by default) the rest of the context. 0: only the prompt is computed. */
   maxTokens?: number;
   processors?: LogitProcessor[];
-  /** Log probabilities of each generated token and of so many most likely ones, 0 to 20. */
+  /** Reports the log probability of each generated token and of this many most likely ones, 0 to 20. */
   logprobs?: number;
-  /** As `logprobs`, for the tokens of the prompt, which then are computed even if the cache has them. */
+  /** Reports log probabilities of the prompt's tokens, as `logprobs` does; the prompt is then computed without the prefix cache. */
   promptLogprobs?: number;
   constraint?: TextConstraint;
-  /** Tools are in the prompt. Left out: auto. */
+  /** Which of the prompt's tools the model may or must call. Default: auto. */
   toolChoice?: ToolChoice;
-  /** false: one tool call at most. */
+  /** false: at most one tool call in a reply. Default: true. */
   parallelToolCalls?: boolean;
   reasoning?: ReasoningOptions;
-  /** Prompts are shared in the cache only among requests with the same salt. */
+  /** The prefix cache shares prompts only among requests with an equal salt. */
   cacheSalt?: string;
-  /** Milliseconds to wait for a place, and for the whole; left out: the model's. */
+  /** Limits in milliseconds on the time in the queue and on the whole request. Default: the model's limits. */
   timeouts?: {
     queue?: number;
     total?: number;
-    /** How much of both is over already, as for one that waited elsewhere. Left out: nothing. */
+    /** Milliseconds of both limits that have passed already, for a request that waited elsewhere. Default: 0. */
     waited?: number;
   };
-  /** `last`: of the last token alone. */
+  /** Reports the hidden states of all generated tokens, or of the last one. */
   hiddenStates?: 'all' | 'last';
-  /** Which experts ran, from that prompt token on. */
+  /** Reports the routed experts of each token from prompt token `from` on. */
   routedExperts?: { from: number };
-  /** Tell the prompt's token ids when it is accepted. */
+  /** true: the `accepted` event has the prompt's token ids. */
   promptIds?: boolean;
 }

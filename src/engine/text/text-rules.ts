@@ -98,14 +98,14 @@ const TOOL: RulesOf<Tool> = {
   ),
 };
 
-/** Each id is held to the vocabulary later. */
+/** Ids are checked against the vocabulary later. */
 const ids: Rule = (value, name) => {
   if (!Array.isArray(value)) refuse(value, name, 'a list of token ids');
 };
 
 const tools = listOf(objectOf(TOOL, { required: ['type', 'function'] }));
 
-/** One table for each form a prompt can have; which one it is, its own member says. */
+/** Rules for each form of a prompt, by the member that identifies the form. */
 const PROMPTS = {
   messages: {
     messages: listOf(message, { least: 1 }),
@@ -193,7 +193,7 @@ export function checkTextModelOptions(options: TextModelOptions): void {
     );
 }
 
-/** Throws bad_request for the first member of a request that is unknown or out of bounds; `vocabulary` bounds the token ids it names. */
+/** Checks a request. `vocabulary`: number of token ids; larger ids are refused. Throws bad_request. */
 export function checkTextRequest(request: TextRequest, vocabulary: number): void {
   checkOptions(request, TEXT_REQUEST, 'a request', ['prompt']);
   const checkId = (id: number, param: string): void => {

@@ -1,4 +1,4 @@
-// The stores that the layers of a text model keep on the device from step to step: KV pages, or a fixed state for each slot.
+// State that the layers of a text model keep on the device between steps: KV pages, or a fixed state for each slot.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat, KvPages, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
@@ -6,17 +6,17 @@ import type { LayerState } from '../../../models/text/architecture.ts';
 import { allocateKv } from './kv-pages.ts';
 
 export interface StoreSizes {
-  /** Format of the pages of layers that declare none. */
+  /** Format of KV pages of layers that declare none. */
   format: KvFormat;
   pages: number;
-  /** Where a step's pages are found. */
+  /** Table of the pages of a step. */
   table: PageTable;
   /** Number of sequences that each layer with fixed states has room for. */
   slots: number;
 }
 
 export class LayerStores {
-  /** One for each declared layer. */
+  /** Stores, one for each declared layer. */
   readonly all: readonly LayerStore[];
   readonly #device: Device;
 

@@ -15,7 +15,7 @@ const PAGE_LAYOUT = 'layers of keys and values, 32 tokens';
 
 export interface TierPlace {
   pages: Scheduler['pages'];
-  /** The runner, and the device it is loaded on, as they are now: a lost device is replaced. */
+  /** Returns the parts that are loaded now. */
   parts: () => Loaded;
   onTrouble(message: string): void;
 }

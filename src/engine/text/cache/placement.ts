@@ -1,4 +1,4 @@
-// Where a sequence stands in the scheduler and on the device: its place in the queue, its slot, its KV pages, and the part of them
+// Placement of a sequence in the scheduler and on the device: its place in the queue, its slot, its KV pages, and the part of them
 // that it shares through the prefix cache.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
@@ -22,7 +22,7 @@ export class SequencePrefix {
   readonly keys: string[] = [];
   /** Nodes of its shared pages, in order of position. */
   nodes: PageNode[] = [];
-  /** Entries of `nodes` whose bytes are still to be written to their pages. */
+  /** The nodes whose bytes have not been written to their pages yet. */
   loads: PageLoad[] = [];
   /** Prompt tokens that the cache had when the sequence first ran; null before. */
   found: CachedTokens | null = null;

@@ -1,4 +1,4 @@
-// Arguments that are not one JSON object, as a grammar: each parameter in its own place, in any order, the required ones all.
+// Grammars of arguments that are written one by one and not as a JSON object: in any order, with all required parameters.
 
 import { EngineError } from '../../../files/error.ts';
 import { boundLength } from '../../../grammar/length-bound.ts';
@@ -18,12 +18,15 @@ import { textWithout } from '../../../grammar/marker-dfa.ts';
 import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
 
-/** JSON of the values that a schema allows. What it cannot enforce is a bad_request where `strict`, else it is left out; null: all of it. */
+/**
+ * Rule for JSON values that a schema allows. Keywords that cannot be enforced throw bad_request if `strict`, and are ignored otherwise;
+ * null: the whole schema is ignored.
+ */
 export type SchemaRule = (schema: unknown, path: string, strict: boolean) => Rule | null;
 
 export interface PlacedTool {
   tool: Tool;
-  /** Path of the tool's parameters, for messages. */
+  /** Path of the tool's parameters in the request, for messages. */
   path: string;
 }
 
@@ -34,16 +37,13 @@ export interface Parameter {
   required: boolean;
 }
 
-/** Keywords of a schema that are read here, or that do not restrict a value. */
+/** Schema keywords that `parametersOf` reads, and keywords without effect on values. */
 const READ = new Set([
   ...['type', 'properties', 'required', 'additionalProperties', '$defs', 'definitions'],
   ...['description', 'title', 'default', 'examples', 'example', 'deprecated', '$schema', '$id', '$comment'],
 ]);
 
-/**
- * The parameters of an object schema. A strict schema with further keywords is refused: calls that are not written as JSON cannot be
- * held to them.
- */
+/** Parameters of an object schema. Throws bad_request if `strict` and the schema has keywords that need the whole object. */
 export function parametersOf(schema: unknown, path: string, strict: boolean): Parameter[] {
   if (!isObject(schema)) return [];
   const extra = Object.keys(schema).find((word) => !READ.has(word));
@@ -66,10 +66,10 @@ export function parametersOf(schema: unknown, path: string, strict: boolean): Pa
   }));
 }
 
-/** More parameters keep the schema's order: each that may come in any place doubles the grammar. */
+/** Maximum number of parameters in any order, since each doubles the grammar. More parameters follow the schema's order. */
 const MOST_UNORDERED = 6;
 
-/** Every order and selection of the parameters with all required ones; `ruleOf` writes one. */
+/** Rule for every order and selection of the parameters that has all required ones; `ruleOf` gives the rule of one. */
 export function inAnyOrder(
   parameters: readonly Parameter[],
   ruleOf: (parameter: Parameter) => Rule,
@@ -79,7 +79,7 @@ export function inAnyOrder(
   const rules: Record<string, Rule> = {};
   const written = parameters.map((parameter, at): [string, Rule] => [`parameter ${at}`, ruleOf(parameter)]);
   const ordered = parameters.length > MOST_UNORDERED;
-  /** `left`: bits of those that may still come. */
+  /** `left`: bit set of the parameters that may follow. */
   const visit = (left: number, first: boolean): Rule => {
     const name = `left ${left} ${first}`;
     if (name in rules) return reference(name);
@@ -100,7 +100,7 @@ export function inAnyOrder(
   return scope({ ...rules, ...Object.fromEntries(written) }, start);
 }
 
-/** Where a rule is a JSON string and nothing else: the texts it stands for. */
+/** The string rule that `rule` consists of; null if it allows other JSON than strings. */
 export function stringTexts(rule: Rule): StringRule | null {
   if (rule.type === 'string') return rule;
   if (rule.type !== 'scope' || rule.start.type !== 'reference') return null;
@@ -108,7 +108,7 @@ export function stringTexts(rule: Rule): StringRule | null {
   return target ? stringTexts(target) : null;
 }
 
-/** A string as it stands, without any of `ends`. */
+/** Rule for an unquoted string that contains none of `ends`. */
 export function bareString({ dfa, longest }: StringRule, ends: readonly string[]): Rule {
   const free = textWithout(ends);
   const { dfa: texts, ...rest } = boundLength(
@@ -119,7 +119,7 @@ export function bareString({ dfa, longest }: StringRule, ends: readonly string[]
   return regular(texts, rest.longest);
 }
 
-/** Several of one kind. */
+/** Rule for one or more of `rule` with `between` between them; exactly one if `single`. */
 export function several(rule: Rule, between: Rule, single: boolean): Rule {
   return single ? rule : sequence(rule, repeat(sequence(between, rule), 0));
 }

@@ -1,5 +1,5 @@
-// One call, in each of the syntaxes that models write calls in. Each parser gives out the name as soon as it is certain
-// that this is a call, then the arguments as JSON text as they come.
+// Parsers of one tool call, one for each syntax of format.ts. Each emits the name as soon as the text is certain to be a
+// call, then the arguments as JSON text, piece by piece.
 
 import type { Tool } from '../text-model.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
@@ -23,18 +23,18 @@ import { isText, kindsOf, toJson, type Kinds } from './typed-value.ts';
 export interface CallContext {
   reader: Reader;
   marker: (text: string) => Marker;
-  /** Only known names make a call here. */
+  /** Whether only names of `tools` make a call. */
   knownOnly: boolean;
   tools: readonly Tool[];
   parts: Parts;
-  /** Where a call without a closing tag of its own ends. */
+  /** Markers that end a call which has no closing tag. */
   ends: readonly Marker[];
-  /** The text that begins each call. */
+  /** Marker that begins each call; null without one. */
   opener: Marker | null;
   namesAreIds: boolean;
 }
 
-/** Whether a call was given out; where it was not, what was consumed is text. */
+/** Reads one call. Returns whether a call was emitted; if not, the consumed input is text. */
 export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<boolean> {
   const next = yield* peek(context.reader);
   const body = bodies.find(({ kind }) => (kind === 'json') === (next?.text === '{')) ?? bodies[0];
@@ -56,12 +56,12 @@ export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<
 
 const LONGEST_NAME = 256;
 
-/** '' where there is none. */
+/** Reads a function name; '' if there is none. */
 function* functionName({ reader }: CallContext): Parse<string> {
   return yield* run(reader, /[^\s<>"'`(){}[\]=,;|]/, LONGEST_NAME);
 }
 
-/** Gives the name out; false where it is not one that may be called here. */
+/** Emits the name of a call; false, and nothing is emitted, for a name that may not be called. */
 function open({ parts, tools, knownOnly, namesAreIds }: CallContext, text: string): boolean {
   const [, name = text, index] = (namesAreIds && /^(?:functions\.)?(.+?)(?::(\d+))?$/.exec(text)) || [];
   if (name === '' || (knownOnly && !tools.some((tool) => tool.function.name === name))) return false;
@@ -69,7 +69,7 @@ function open({ parts, tools, knownOnly, namesAreIds }: CallContext, text: strin
   return true;
 }
 
-/** {"name": …, "arguments": …}, its members in any order. Arguments that come before the name wait for it. */
+/** Reads {"name": …, "arguments": …} with its members in any order. Arguments before the name are emitted after it. */
 function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
   const { reader, parts } = context;
   if (!(yield* character(reader, '{'))) return false;
@@ -149,13 +149,13 @@ function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
     parts.arguments(`${nth > 0 ? ', ' : ''}${JSON.stringify(key.trim())}: `);
     if (!(yield* taggedValue(context, body, kindsOf(parameters, key.trim())))) return true;
   }
-  // A reply that was cut leaves its arguments as they are.
+  // If the reply was cut off, its arguments are not completed.
   if ((yield* peek(reader)) !== null) parts.arguments('}');
   if (body.close !== undefined) yield* match(reader, closing);
   return true;
 }
 
-/** null: the reply was over within it. */
+/** Reads a parameter's name; null: the reply ended within it. */
 function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: TaggedBody): Parse<string | null> {
   let name = '';
   if (!mayLackEnds) {
@@ -167,13 +167,13 @@ function* taggedKey({ reader, marker }: CallContext, { key, mayLackEnds }: Tagge
   return name;
 }
 
-/** Whether a value without its end tag ends here: before the next key, and where the call does. */
+/** Whether a value without end tag ends at the current position: before the next key, or at the end of the call. */
 function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: TaggedBody): Parse<boolean> {
   if (yield* sees(reader, [marker(body.key.begin)])) return true;
   const from = reader.at;
   const closes = body.close === undefined ? [] : [marker(body.close)];
   const ended = yield* match(reader, [...closes, ...ends]);
-  // A false end tag is followed by more of the value.
+  // An end tag that belongs to the value is followed by more of the value.
   yield* space(reader);
   const follow = [marker(body.name.begin), ...(opener ? [opener] : []), ...ends];
   const certain = ended !== null && ((yield* peek(reader)) === null || (yield* sees(reader, follow)));
@@ -184,7 +184,7 @@ function* endsUnclosed({ reader, marker, ends, opener }: CallContext, body: Tagg
 const STRING: Kinds = new Set(['string'] as const);
 const ANY: Kinds = new Set();
 
-/** One value, from behind its key; false: the reply was over within it. */
+/** Reads the value after a key; false: the reply ended within it. */
 function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Parse<boolean> {
   const { reader, marker, parts } = context;
   const begins = body.value.begins.filter(({ text }) => text !== '');
@@ -198,28 +198,28 @@ function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Par
   const wanted = reads === 'schema' ? kinds : reads === 'text' ? STRING : ANY;
   if (body.newlines) yield* character(reader, '\n');
   const end = marker(begun?.end ?? body.value.end);
-  /** The last line break belongs to the tag, if one follows. */
-  let held = '';
+  /** A line break that is dropped if the end tag follows. */
+  let lineBreak = '';
   const unlessLast = (text: string): string => {
-    const all = held + text;
-    held = body.newlines && all.endsWith('\n') ? '\n' : '';
-    return all.slice(0, all.length - held.length);
+    const all = lineBreak + text;
+    lineBreak = body.newlines && all.endsWith('\n') ? '\n' : '';
+    return all.slice(0, all.length - lineBreak.length);
   };
   const unclosed = body.mayLackEnds ? () => endsUnclosed(context, body) : undefined;
   if (!isText(wanted)) {
     let text = '';
     const whole = yield* until(reader, end, (more) => void (text += unlessLast(more)), unclosed);
-    parts.arguments(toJson(whole ? text : text + held, wanted));
+    parts.arguments(toJson(whole ? text : text + lineBreak, wanted));
     return whole;
   }
   parts.arguments('"');
   const take = (text: string): void => parts.arguments(escapeJson(unlessLast(text)));
   const whole = yield* until(reader, end, take, unclosed);
-  parts.arguments(whole ? '"' : escapeJson(held));
+  parts.arguments(whole ? '"' : escapeJson(lineBreak));
   return whole;
 }
 
-/** `name(key=value, …)`: certain once the first key or the closing bracket is there. */
+/** Reads `name(key=value, …)`, which is certain to be a call after the first key or the closing bracket. */
 function* pythonCall(context: CallContext): Parse<boolean> {
   const { reader, parts } = context;
   const name = yield* functionName(context);
@@ -246,7 +246,7 @@ function* pythonCall(context: CallContext): Parse<boolean> {
   return true;
 }
 
-/** `name{key:value, …}`: certain once the brace is there. */
+/** Reads `name{key:value, …}`, which is certain to be a call after the brace. */
 function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   const { reader, marker, parts } = context;
   if (!(yield* match(reader, [marker(body.before)]))) return false;

@@ -1,4 +1,4 @@
-// One call in each syntax, as a grammar: the counterpart of bodies.ts.
+// Grammars of one call in each syntax. The parsers of these syntaxes are in bodies.ts.
 
 import { anyJson, object, regular, sequence, text, type Rule } from '../../../grammar/rule.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
@@ -16,7 +16,7 @@ import type { Body, JsonBody, NamedBody, TaggedBody, ToolFormat } from './format
 
 export interface BodyContext {
   format: ToolFormat;
-  /** Markers as rules: special tokens by id. */
+  /** Rule for a marker, whose special tokens are matched by id. */
   mark: (text: string) => Rule;
   schemaRule: SchemaRule;
 }
@@ -39,7 +39,7 @@ export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): 
   }
 }
 
-/** The arguments as one JSON object; no parameters are an empty list of them. */
+/** Rule for arguments that are one JSON object. A function without `parameters` takes the empty object. */
 export function argumentsRule({ tool, path }: PlacedTool, schemaRule: SchemaRule): Rule {
   const { parameters, strict } = tool.function;
   if (parameters === undefined) return object({ rest: null });
@@ -82,7 +82,7 @@ function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext):
   );
 }
 
-/** The end of a value that is bare text, where nothing but the format's tags marks it. */
+/** Texts that a bare text value must not contain, since the parser would end the value there. */
 function valueEnds(body: TaggedBody, end: string, { call, section }: ToolFormat): string[] {
   const others = [body.key.begin, body.close, call?.end, section?.end];
   return [end, ...(body.mayLackEnds ? others : [])].flatMap((text) => text || []);
@@ -108,7 +108,7 @@ function taggedParameter(
   );
 }
 
-/** Python reads JSON but for its words, and true, false and null are read here as well. */
+/** Python literals written as JSON: the parser also accepts true, false and null. */
 function pythonRule({ tool, path }: PlacedTool, { schemaRule }: BodyContext): Rule {
   const strict = tool.function.strict === true;
   const parameters = parametersOf(tool.function.parameters, path, strict);

@@ -1,4 +1,4 @@
-// Values with bare keys and quotes of their own, as a grammar: objects, lists and strings that are not JSON, all else as JSON.
+// Grammar of values with bare keys and format-specific quotes: objects, lists and strings are not JSON, other values are.
 
 import { EngineError } from '../../../files/error.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
@@ -16,13 +16,13 @@ import { isObject } from './typed-value.ts';
 
 interface Syntax {
   quote: Rule;
-  /** As text. */
+  /** Text of `quote`. */
   quoteText: string;
   schemaRule: SchemaRule;
   strict: boolean;
 }
 
-/** Braces included. */
+/** Rule for all arguments of a call, braces included. */
 export function bracesArguments(
   { tool, path }: PlacedTool,
   quote: Rule,
@@ -78,7 +78,7 @@ function isPlainList(schema: Record<string, unknown>): boolean {
   return Object.keys(schema).every((word) => LIST_WORDS.has(word));
 }
 
-/** Any value in this syntax. */
+/** Rule for any value in this syntax. */
 function anyValue({ quote, quoteText }: Syntax): Rule {
   const value = reference('value');
   const member = sequence(regular(regexDfa('[\\w-]{1,64}:', { whole: true })), value);

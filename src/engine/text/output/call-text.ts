@@ -1,5 +1,5 @@
-// Calls of earlier turns as the model would have written them, for the content of a message: some templates leave them out, as those of
-// LFM2 and Granite do, whose models were trained on histories in which a call is text.
+// Writes the calls of earlier turns into the content of a message, in the model's own format. This is for templates that omit calls:
+// the templates of LFM2 and Granite do, and their models were trained on histories in which a call is text.
 
 import type { Body, JsonBody, ToolFormat } from './format.ts';
 import { JSON_CALLS } from './tool-formats.ts';
@@ -9,7 +9,7 @@ export interface WrittenCall {
   arguments: string | Record<string, unknown>;
 }
 
-/** `format` null: the model knows none. */
+/** Text of the calls. `format` null: the model has no format for calls, and JSON is used. */
 export function writeCalls(calls: readonly WrittenCall[], format: ToolFormat | null): string {
   const known = format && callWriter(format.bodies[0]) ? format : JSON_CALLS;
   const { section, call = { begin: '', end: '' }, list, separators = [''], lineBreaks } = known;
@@ -36,7 +36,7 @@ function pythonCall({ name, arguments: given }: WrittenCall): string {
   return `${name}(${members.join(', ')})`;
 }
 
-/** Spaced as Python's json does it. */
+/** JSON with a space after each comma and colon, like Python's `json.dumps`. */
 function json(value: unknown): string {
   return literal(value, JSON.stringify);
 }

@@ -1,19 +1,19 @@
-// Where calls begin and end: the markers around all of them and around each. A name that the request's tools do not have
-// is still a call, since the model made it and the client can answer that there is no such tool; only where the request
-// lists what may be called, or no marker says that a call begins (`bare`), must the name be known.
+// Reads the markers around a section of calls and around each call. A name that the request's tools do not have
+// still makes a call, since the client can answer that there is no such tool. The name must be known only if the request
+// lists the allowed tools, or if the call begins without a marker (`bare`).
 
 import { readCall, type CallContext } from './bodies.ts';
 import type { Tags, ToolFormat } from './format.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
-/** Markers that may begin calls. */
+/** Markers with which calls may begin. */
 export function callOpeners(format: ToolFormat): string[] {
   const own = format.bodies.flatMap((body) => (body.kind === 'tagged' ? [body.name.begin] : []));
   const sections = sectionsOf(format).map(({ begin }) => begin);
   return [...sections, format.call?.begin, ...own].filter((text): text is string => !!text);
 }
 
-/** As they are read: space behind the opening tag may be missing. */
+/** Tags around all calls. Space at the end of an opening tag is trimmed, since a model may leave it out. */
 export function sectionsOf({ section, otherSections = [] }: ToolFormat): Tags[] {
   const all = section ? [section, ...otherSections] : otherSections;
   return all.map(({ begin, end }) => ({ begin: begin.trimEnd(), end }));
@@ -21,19 +21,20 @@ export function sectionsOf({ section, otherSections = [] }: ToolFormat): Tags[] 
 
 export interface CallsOptions extends CallContext {
   format: ToolFormat;
-  /** Reading ends behind the first call. */
+  /** Whether reading ends after the first call. */
   single: boolean;
 }
 
 /**
- * All calls that stand here. Gives out as text what followed the markers and was no call; returns whether there was one.
+ * Reads all calls from the current position on. Text after the markers that is not a call becomes content. Returns whether
+ * there was a call.
  */
 export function* readCalls(options: CallsOptions): Parse<boolean> {
   const { reader, format, parts, single, marker } = options;
   const { call, list, separators = [], bodies } = format;
   const one = (text: string | undefined): Marker[] => (text === undefined ? [] : [marker(text)]);
   const comma = { text: ',', symbols: [','] };
-  /** Up to here, all is said or dropped. */
+  /** Position up to which all input was emitted or dropped. */
   let settled = reader.at;
   let any = false;
   let listed = false;
@@ -78,7 +79,7 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
   return any;
 }
 
-/** A brace too many before the closing tag is a known slip. */
+/** Reads the closing tag. Superfluous braces before it are skipped: models are known to write them. */
 function* closeCall({ reader, marker, format, parts }: CallsOptions): Parse<void> {
   yield* space(reader);
   parts.closeCall();

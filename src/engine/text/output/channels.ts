@@ -1,5 +1,5 @@
-// Replies made of messages, each with a header (harmony): its channel says whether it is reasoning or answer, its
-// recipient makes it a call, whose arguments are the whole message.
+// Reads replies that consist of messages with headers (harmony). The header's channel separates reasoning from answer; a
+// recipient in the header makes the message a call, and its text the arguments.
 
 import type { ChannelFormat } from './format.ts';
 import { closeReasoning, type ParserState } from './parser-state.ts';
@@ -7,14 +7,14 @@ import { firsts, forget, isOneOf, match, peek, sees, textUntil, type Parse } fro
 
 interface Message {
   kind: 'content' | 'reasoning' | 'call';
-  /** Name of the tool that is called. */
+  /** Name of the called function; '' without one. */
   name: string;
   header: string;
-  /** Token with which the header began. */
+  /** Index of the generated token with which the header began. */
   token: number;
 }
 
-/** Longer ones are none. */
+/** Maximum length of a header in characters; longer text is content. */
 const LONGEST_HEADER = 256;
 
 export function* readChannels(state: ParserState, format: ChannelFormat): Parse<void> {
@@ -33,7 +33,7 @@ function content(token: number): Message {
   return { kind: 'content', name: '', header: '', token };
 }
 
-/** Up to where the message begins. Text without a header is content; null: the reply was over within one. */
+/** Reads a header to the beginning of its message. Text without a header is content; null: the reply ended within the header. */
 function* readHeader(state: ParserState, format: ChannelFormat): Parse<Message | null> {
   const { reader, marker } = state;
   const from = reader.at;
@@ -72,7 +72,7 @@ function toMessage(header: string, { options }: ParserState, format: ChannelForm
   return { kind, name: name ?? '', header, token };
 }
 
-/** To its end, or to where the next one begins. */
+/** Reads a message to its end tag, or to the start of the next message. */
 function* readMessage(state: ParserState, format: ChannelFormat, message: Message): Parse<void> {
   const { reader, parts, marker } = state;
   const ends = [format.end, ...format.ends].map(marker);

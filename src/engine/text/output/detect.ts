@@ -1,5 +1,5 @@
-// Which formats a model writes: read off its chat template, whose words for calls and reasoning are those of the model, and
-// off its vocabulary where the template does not say. The first rule that holds decides.
+// Detects the tool call and reasoning formats of a model from markers in its chat template, and from the tokens of its
+// vocabulary if no marker of the template is known. The first matching rule decides.
 
 import { EngineError } from '../../../files/error.ts';
 import type { OutputFormat } from './format.ts';
@@ -8,11 +8,11 @@ import { toolFormat, toolFormatNames } from './tool-formats.ts';
 
 interface Rule {
   format: string;
-  /** Each of these must be in the template; of a list within it, one. */
+  /** Texts that the template must contain; of an inner list, at least one. */
   template?: readonly (string | readonly string[])[];
-  /** None of these may be. */
+  /** Texts that the template must not contain. */
   without?: readonly string[];
-  /** Each of these must be a token. */
+  /** Texts that must be tokens of the vocabulary. */
   tokens?: readonly string[];
 }
 
@@ -91,11 +91,11 @@ export function detectFormats(template: string, hasToken: (text: string) => bool
 
 const NONE = 'none';
 
-/** The names that `outputFormat` knows. */
+/** Names that `outputFormat` accepts. */
 export const TOOL_CALL_FORMATS: readonly string[] = [...toolFormatNames(), HARMONY.name, NONE];
 export const REASONING_FORMATS: readonly string[] = [...reasoningFormatNames(), HARMONY.name, NONE];
 
-/** By name: `none`, a format, or left out for what was detected. Throws bad_request for a name that nobody knows. */
+/** The formats by name; a name that is left out takes the detected format. Throws bad_request for an unknown name. */
 export function outputFormat(
   named: { tools?: string | undefined; reasoning?: string | undefined },
   detected: DetectedFormats,

@@ -1,55 +1,55 @@
-// How models write what is not plain text: reasoning and tool calls, as data. One parser and one grammar builder read
-// these tables; a model family that is not in them yet is a new entry, and code only where its syntax is new.
+// Data types that describe how models write reasoning and tool calls. One parser and one grammar builder read
+// the tables of these types; a new model family is a new entry, and needs new code only if its syntax is new.
 
 /** A call written as a JSON object. */
 export interface JsonBody {
   kind: 'json';
-  /** Member with a number for the call, before its name. */
+  /** Name of a member with the number of the call, before the function's name. */
   id?: string;
-  /** Member with the function's name; null: the only member's key is the name and its value the arguments. */
+  /** Name of the member with the function's name; null: the object has one member, function name to arguments. */
   name: string | null;
-  /** Members that may hold the arguments; the first is what grammars write. */
+  /** Names of members that may have the arguments. Grammars write the first. */
   arguments: readonly string[];
 }
 
-/** NAME, a separator, the arguments as JSON. */
+/** A call written as the function's name, a separator, and the arguments as JSON. */
 export interface NamedBody {
   kind: 'named';
   before?: string;
-  /** Space around it, and before `after`, is what grammars write; other space is read as well. */
+  /** Separator with the space that grammars write around it. The parser accepts any space there and before `after`. */
   separator: string;
-  /** Begins an optional part between name and separator, which extends to the separator: a call id. */
+  /** Marker of an optional call id between name and separator. */
   aside?: string;
-  /** The separator may be left out where the arguments follow the name at once. */
+  /** Whether the separator may be missing if the arguments directly follow the name. */
   mayLackSeparator?: boolean;
   after?: string;
 }
 
-/** Each argument in tags of its own, typed by the tool's schema. */
+/** A call with tags around each argument; the tool's schema gives the argument's type. */
 export interface TaggedBody {
   kind: 'tagged';
   name: { begin: string; end: string };
   key: { begin: string; end: string };
-  /** Texts that begin a value, and how the value is read: by the schema, as text, or as JSON. */
+  /** Opening tags of a value. `reads`: the value is typed by the schema, is text, or is JSON. */
   value: {
     begins: readonly { text: string; reads: 'schema' | 'text' | 'json'; end?: string }[];
-    /** Unless what opens it has an end of its own. */
+    /** Closing tag of values whose opening tag has no own `end`. */
     end: string;
   };
-  /** After the last argument. */
+  /** Tag after the last argument. */
   close?: string;
-  /** A line break of its own stands at both ends of each value. */
+  /** Each value is written between two line breaks that are not part of it. */
   newlines?: boolean;
-  /** A value without its end tag ends before the next key and where the call does; a key without its end at the line's. */
+  /** A value without end tag ends at the next key or at the end of the call; a key without end tag ends at the line's end. */
   mayLackEnds?: boolean;
 }
 
-/** `name(key=value, …)` with Python's literals. */
+/** A call written as `name(key=value, …)` with Python literals. */
 export interface PythonBody {
   kind: 'python';
 }
 
-/** `name{key:value, …}`: bare keys, strings in quotes of their own. */
+/** A call written as `name{key:value, …}` with unquoted keys; strings stand between two `quote` markers. */
 export interface BracesBody {
   kind: 'braces';
   before: string;
@@ -65,28 +65,28 @@ export interface Tags {
 
 export interface ToolFormat {
   name: string;
-  /** Around all calls. */
+  /** Tags around all calls. */
   section?: Tags;
   /** Other tags around all calls that are read, but never written by a grammar. */
   otherSections?: readonly Tags[];
-  /** Around each call. */
+  /** Tags around each call. */
   call?: { begin: string; end: string };
-  /** Calls stand in brackets, with commas between, or may. */
+  /** Whether calls may or must be written as a list in square brackets, separated by commas. */
   list?: 'may' | 'must';
-  /** Between calls without brackets. */
+  /** Separators between calls without brackets. Grammars write the first. */
   separators?: readonly string[];
   /**
-   * Without any marker a call may begin with one of these characters, at the very start of a reply. Such a text is a
-   * call only where it names a known tool.
+   * Characters with which a call may begin without a marker, at the very start of a reply. This text is a
+   * call only if it names a known tool.
    */
   bare?: string;
-  /** A grammar writes the section's tags all the same. */
+  /** Grammars write the section's tags although the format has `bare`. */
   marked?: boolean;
-  /** A grammar writes the first; the parser takes the one that begins as the text does. */
+  /** Syntaxes of a call. Grammars write the first; the parser selects by the first character. */
   bodies: readonly Body[];
-  /** The name in the text is an id: `functions.NAME:INDEX`. */
+  /** The name in the text is a call id: `functions.NAME:INDEX`. */
   namesAreIds?: boolean;
-  /** A grammar writes line breaks between markers, as the model was trained to. */
+  /** Whether grammars write line breaks between markers, as in the model's training data. */
   lineBreaks?: boolean;
 }
 
@@ -94,25 +94,25 @@ export interface ReasoningFormat {
   name: string;
   begin: string;
   end: string;
-  /** Other spellings of the tags, which are read too. */
+  /** Other spellings of the tags that the parser accepts. */
   others?: readonly Tags[];
-  /** Text that the model writes between the end tag and its answer. */
+  /** Text between the end tag and the answer. */
   gap?: string;
-  /** The reply begins inside, wherever the prompt has not closed the reasoning itself. */
+  /** The reply begins within the reasoning, unless the prompt has closed it. */
   always?: boolean;
-  /** A tool call ends it too. */
+  /** A tool call ends the reasoning, too. */
   callsEnd?: boolean;
-  /** May come again in mid-reply. */
+  /** Reasoning may occur again after content. */
   repeats?: boolean;
-  /** It is content, behind its opening tag, which the prompt has. */
+  /** Reasoning is part of the content, preceded by the opening tag from the prompt. */
   joined?: boolean;
-  /** A variable of the template: where it is true, reasoning without an answer is the answer. */
+  /** Name of a template variable. If it is true, reasoning without an answer is returned as the answer. */
   fills?: string;
-  /** Around the answer. */
+  /** Tags around the answer. */
   answer?: { begin: string; end: string };
 }
 
-/** Messages with headers: what each is, its channel and recipient say. */
+/** Replies that consist of messages with headers. Channel and recipient in the header give the kind of a message. */
 export interface ChannelFormat {
   name: string;
   start: string;
@@ -120,16 +120,16 @@ export interface ChannelFormat {
   constrain: string;
   message: string;
   end: string;
-  /** Ends a message too: a call, the last answer. */
+  /** Other tags that end a message: after a call, and after the last answer. */
   ends: readonly string[];
   reasoning: string;
   answer: string;
   calls: string;
-  /** Before the names of the request's tools. */
+  /** Prefix of the tools' names in a recipient. */
   namespace: string;
 }
 
-/** The formats of a model's output. `channels` replaces both others. */
+/** The formats of a model's output. `channels` replaces `tools` and `reasoning`, which are then null. */
 export interface OutputFormat {
   tools: ToolFormat | null;
   reasoning: ReasoningFormat | null;

@@ -1,13 +1,13 @@
-// JSON inside a reply, read as it comes. It is passed on as the model writes it, right or wrong; only its end is looked for.
+// Reads JSON inside a reply as it streams. The text is passed on unchanged, even if it is malformed; only its end is searched for.
 
 import { character, peek, textUntil, type Parse, type Reader } from './reader.ts';
 
-/** Text as the inside of a JSON string. Every UTF-16 unit stands for itself, so that pieces add up. */
+/** Escapes text for the inside of a JSON string. UTF-16 units are escaped one by one, so that escaped pieces can be joined. */
 export function escapeJson(text: string): string {
   return text.replace(/["\\\p{Cc}]/gu, (character) => JSON.stringify(character).slice(1, -1));
 }
 
-/** A JSON string, decoded; null: there is none, or the reply was over within it. */
+/** Reads a JSON string and decodes it; null: there is none, or the reply ended within it. */
 export function* jsonString(reader: Reader): Parse<string | null> {
   const from = reader.at;
   let text = '';
@@ -25,7 +25,7 @@ export function* jsonString(reader: Reader): Parse<string | null> {
 
 const STRING_MARKS = new Set(['"', '\\']);
 
-/** A string with its quotes; false: it does not begin here or never ends. */
+/** Copies a string with its quotes; false: no string begins here, or the reply ended within it. */
 function* copyString(reader: Reader, take: (text: string) => void): Parse<boolean> {
   if (!(yield* character(reader, '"'))) return false;
   take('"');
@@ -45,7 +45,7 @@ function* copyString(reader: Reader, take: (text: string) => void): Parse<boolea
 }
 
 /**
- * One JSON value, copied to its end. What cannot stand outside a string ends it too, so that a value which the model left
+ * Copies one JSON value to its end. A character that is invalid outside a string ends it, too, so that a value which the model left
  * unfinished does not swallow what follows.
  */
 export function* copyJson(reader: Reader, take: (text: string) => void): Parse<void> {
@@ -75,7 +75,7 @@ export function* copyJson(reader: Reader, take: (text: string) => void): Parse<v
   }
 }
 
-/** A number, or true, false, null. */
+/** Copies a number, or true, false, null. */
 function* copyWord(reader: Reader, take: (text: string) => void): Parse<void> {
   for (;;) {
     const unit = yield* peek(reader);
@@ -86,8 +86,9 @@ function* copyWord(reader: Reader, take: (text: string) => void): Parse<void> {
 }
 
 /**
- * The arguments of a call, as JSON text of an object: `null` and nothing at all are `{}`, and a string is taken for JSON
- * written as a string.
+ * Copies the arguments of a call as JSON text of an object. `null` and missing arguments become `{}`; a string is decoded, as it
+ * contains
+ JSON text.
  */
 export function* copyArguments(reader: Reader, take: (text: string) => void): Parse<void> {
   const unit = yield* peek(reader);
@@ -106,7 +107,7 @@ export function* copyArguments(reader: Reader, take: (text: string) => void): Pa
     any = true;
     take(text);
   });
-  // A reply that was cut has none.
+  // The arguments of a reply that was cut off stay empty.
   if (!any && !unitsEnded(reader)) take('{}');
 }
 

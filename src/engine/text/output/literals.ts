@@ -1,4 +1,4 @@
-// Literals that are not JSON, made JSON as they come: Python's, and those with bare keys and quotes of their own.
+// Converts literals that are not JSON to JSON as they stream: Python literals, and those with unquoted keys and format-specific quotes.
 
 import { escapeJson } from './json-text.ts';
 import {
@@ -14,9 +14,9 @@ import {
 } from './reader.ts';
 
 export interface LiteralSyntax {
-  /** Markers that open and close a string. */
+  /** Quotes that open and close strings; longer ones first. */
   quotes: readonly Marker[];
-  /** Backslashes mean what they mean in Python. */
+  /** Whether strings have Python's backslash escapes. */
   escapes: boolean;
 }
 
@@ -26,7 +26,7 @@ export const PYTHON: LiteralSyntax = { quotes: ['"""', "'''", '"', "'"].map(quot
 
 type Take = (text: string) => void;
 
-/** One literal; false where it is malformed or the reply was over within it. What could be read has been given out. */
+/** Copies one literal as JSON; false: it is malformed, or the reply ended within it. The part before that has been emitted. */
 export function* copyLiteral(reader: Reader, syntax: LiteralSyntax, take: Take): Parse<boolean> {
   const opening = yield* match(reader, syntax.quotes);
   if (opening) return yield* copyText(reader, opening, syntax, take);
@@ -53,7 +53,7 @@ function* copyList(reader: Reader, end: string, syntax: LiteralSyntax, take: Tak
   return true;
 }
 
-/** Members up to `end`, which is consumed; `{` has been given out already. */
+/** Copies members up to `end`, which is consumed. The caller has emitted `{`. */
 export function* copyMembers(
   reader: Reader,
   end: string,
@@ -76,7 +76,7 @@ export function* copyMembers(
   return true;
 }
 
-/** Escaped for JSON; its separator is consumed. */
+/** Reads a key and its separator. Returns the key escaped for JSON; null: it is malformed, or the reply ended. */
 export function* memberKey(reader: Reader, separator: string, syntax: LiteralSyntax): Parse<string | null> {
   const opening = yield* match(reader, syntax.quotes);
   let key = '';
@@ -94,7 +94,7 @@ function* follows(reader: Reader, end: string): Parse<boolean> {
   return next !== null && next.id < 0 && next.text === end;
 }
 
-/** A string from behind its opening quote. */
+/** Copies a string as JSON, after its opening quote was consumed. */
 function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, take: Take): Parse<boolean> {
   const ends = [quotes];
   take('"');
@@ -113,7 +113,7 @@ function* copyText(reader: Reader, quotes: Marker, { escapes }: LiteralSyntax, t
 const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', '0': '\0', '\n': '' };
 const HEX_DIGITS: Record<string, number> = { x: 2, u: 4, U: 8 };
 
-/** Reads an escape sequence after its backslash. */
+/** Reads the escape after a backslash and returns its characters. */
 function* escaped(reader: Reader): Parse<string> {
   const unit = yield* peek(reader);
   if (unit === null) return '';
@@ -139,7 +139,7 @@ function* copyWord(reader: Reader, take: Take): Parse<boolean> {
   return true;
 }
 
-/** A number in any of Python's spellings, true and false, None; another word is a string. */
+/** JSON of a number in Python's notation, of true, false or None; any other word becomes a string. */
 function wordJson(word: string): string {
   if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(word)) return word;
   const named = WORDS[word.toLowerCase()];
@@ -148,7 +148,7 @@ function wordJson(word: string): string {
   return Number.isFinite(number) ? String(number) : `"${escapeJson(word)}"`;
 }
 
-/** A whole Python literal as JSON; null: it is none. */
+/** JSON of a text that is one Python literal; null if it is not. */
 export function literalJson(text: string): string | null {
   const reader = createReader();
   for (const character of text) reader.units.push({ text: character, id: -1, token: 0 });

@@ -1,34 +1,34 @@
-// From pieces of text to what they are: content, reasoning, tool calls. Stop strings are through with the text before.
+// Interface of the parsers that split a reply into content, reasoning and tool calls. Stop strings were matched before.
 
 import type { Piece } from '../piece.ts';
 import type { TokenLogprob } from '../text-model.ts';
 
-/** Each token's id is in one part. A part without text waits for the next one of its kind before it is told. */
+/** A part of a reply. Each token's id is in exactly one part. A part without text is reported with the next part of its kind. */
 export type OutputPart = { ids: number[]; logprobs: TokenLogprob[] } & (
   | { kind: 'content'; text: string }
   | { kind: 'reasoning'; text: string }
-  /** The first part of a call has its id and name. `text`: more of its arguments. */
+  /** The first part of a call has `id` and `name`. `text`: a piece of the arguments as JSON. */
   | { kind: 'toolCall'; text: string; call: number; id?: string; name?: string }
 );
 
-/** Separates the output of one choice into parts. */
+/** Parser of one choice. */
 export interface OutputParser {
   push(piece: Piece): OutputPart[];
-  /** Returns the withheld parts; called when no further piece follows. */
+  /** Ends the reply and returns the parts that were withheld. */
   flush(): OutputPart[];
-  /** Tokens of reasoning so far; null: this output has none. */
+  /** Number of reasoning tokens so far; null: the output is not searched for reasoning. */
   readonly reasoningTokens: number | null;
-  /** Tool calls begun. */
+  /** Number of tool calls that have begun. */
   readonly toolCalls: number;
-  /** There are calls, and the arguments of each are a JSON object: others cannot be made. */
+  /** Whether there are calls and the arguments of each are a complete JSON object. */
   readonly callsAreWhole: boolean;
-  /** Arguments read so far of the call that is being read, where they are passed on as JSON; null: there is no such call. */
+  /** Arguments so far of a call that is being read and is written in JSON; null without one. */
   readonly openArguments: string | null;
-  /** The reply is over, whatever the model would go on with. */
+  /** Whether the reply has ended, so that further text of the model is ignored. */
   readonly ended: boolean;
 }
 
-/** All of it is content. */
+/** A parser that reports all text as content. */
 export function plainOutput(): OutputParser {
   return {
     push: ({ id, text, logprob }) => [

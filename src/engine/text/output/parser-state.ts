@@ -1,4 +1,4 @@
-// State that the parsers of tagged replies and of replies in channels share while they read one choice.
+// State of one choice, shared by the parsers of tagged replies and of replies in channels.
 
 import type { Tool } from '../text-model.ts';
 import type { Parts } from './parts.ts';
@@ -6,23 +6,23 @@ import type { Marker, Reader } from './reader.ts';
 import type { Begins } from './reply-start.ts';
 
 export interface OutputParserOptions {
-  /** Tools whose calls are recognized; null: calls are text. */
+  /** Tools whose calls are recognised; null: calls are text. */
   tools: readonly Tool[] | null;
-  /** The prompt has opened the reasoning, or the answer, already. */
+  /** Part of the reply that the prompt has opened already: the reasoning or the answer. */
   begins: Begins;
   separateReasoning: boolean;
   streamReasoning: boolean;
-  /** Reasoning waits for the answer; where there comes none, it is the answer. */
+  /** Reasoning is withheld until the answer begins; without an answer it is returned as the answer. */
   reasoningFills?: boolean;
-  /** The reply is over with its first call. */
+  /** The reply ends after its first call. */
   singleCall: boolean;
   /** Calls of other tools are text. */
   listedOnly: boolean;
-  /** A grammar holds the reply to calls. */
+  /** A grammar restricts the reply to calls. */
   callsOnly?: boolean;
   /** See markerMaker. */
   marker(text: string): Marker;
-  /** Left out: random ones. */
+  /** Generator of call ids. Default: random ids. */
   callId?: () => string;
 }
 
@@ -31,12 +31,12 @@ export interface ParserState {
   parts: Parts;
   marker(text: string): Marker;
   options: OutputParserOptions;
-  /** Token at which the reasoning that is open began. */
+  /** Index of the token with which the open reasoning began; null: no reasoning is open. */
   reasoningFrom: number | null;
   reasoningTokens: number;
 }
 
-/** `next` is the first token behind it. */
+/** Counts the tokens of the open reasoning and closes it. `next`: index of the first token after it. */
 export function closeReasoning(state: ParserState, next: number): void {
   state.reasoningTokens += next - (state.reasoningFrom ?? next);
   state.reasoningFrom = null;

@@ -1,5 +1,5 @@
-// The tokens of one choice become content, reasoning and tool calls. What opens a part and closes it comes from the
-// tables of formats; the parser is one generator that is fed token by token.
+// Splits the tokens of one choice into content, reasoning and tool calls. The markers of these parts come from the
+// tables of formats. The parser is one generator, which receives token by token.
 
 import type { Tool } from '../text-model.ts';
 import { beginsBare, callOpeners, readCalls, sectionsOf, type CallsOptions } from './calls.ts';
@@ -27,7 +27,7 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
   const parts = new Parts({
     ...options,
     separateReasoning: options.separateReasoning && format.reasoning?.joined !== true,
-    holdSpace: options.tools !== null,
+    withholdSpace: options.tools !== null,
     callId: options.callId ?? callId,
   });
   const { marker } = options;
@@ -72,13 +72,13 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
   };
 }
 
-/** As the field's servers make them: 24 hexadecimal digits. */
+/** A random call id in the form of other OpenAI-compatible servers: `call_` and 24 hexadecimal digits. */
 function callId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return `call_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Reasoning in tags, calls in theirs, and the rest is content. */
+/** Reads a reply in which tags mark reasoning and calls; text outside tags is content. */
 function* readReply(state: ParserState, { tools: format, reasoning }: OutputFormat): Parse<void> {
   const { reader, parts, marker, options } = state;
   const callMarkers = format && options.tools ? callOpeners(format).map(marker) : [];
@@ -86,7 +86,7 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   const dropped = reasoning?.answer ? [reasoning.answer.begin, reasoning.answer.end].map(marker) : [];
   const special = firsts([...callMarkers, ...thinkMarkers, ...dropped]);
   const calls = format && options.tools ? callsOptions(state, format, options.tools) : null;
-  // Without markers, each character may begin a call until something is said.
+  // Without markers, each character may begin a call until there is content.
   const readText = (): void => {
     if (!format?.bare || !parts.blank) return parts.content(textUntil(reader, special));
     parts.content(reader.units[reader.at++]!.text);
@@ -118,7 +118,7 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   }
 }
 
-/** All spellings. */
+/** All spellings of the reasoning tags. */
 function tagsOf(format: ReasoningFormat): Tags[] {
   return [format, ...(format.others ?? [])];
 }
@@ -144,7 +144,7 @@ function callsOptions(
   };
 }
 
-/** From the opening tag, if there is one, to behind the closing tag; a call may close it too. */
+/** Reads reasoning from its opening tag (if present) to the end of its closing tag. In some formats a call closes it, too. */
 function* readReasoning(
   state: ParserState,
   format: ReasoningFormat,
@@ -156,7 +156,7 @@ function* readReasoning(
   const first = yield* peek(reader);
   state.reasoningFrom = first?.token ?? 0;
   if (!opened) {
-    // The prompt has the tag, and some models write it once more.
+    // Some models repeat the opening tag that the prompt ends with.
     const from = reader.at;
     yield* space(reader);
     if (!(yield* sees(reader, begins))) reader.at = from;

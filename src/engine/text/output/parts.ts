@@ -1,4 +1,4 @@
-// Collects what the parser of a reply finds into the parts of one push. A token belongs to the first part that appears after it was
+// Collects the output of a reply's parser into the parts of one push. A token belongs to the first part that appears after it was
 // pushed. Line breaks and spaces that only separate a call or the reasoning are left out.
 
 import type { Piece } from '../piece.ts';
@@ -9,42 +9,42 @@ import { isJsonObject } from './typed-value.ts';
 export interface PartsOptions {
   /** false: reasoning is part of the content, tags included. */
   separateReasoning: boolean;
-  /** false: reasoning comes in one part. */
+  /** false: reasoning is reported in one part. */
   streamReasoning: boolean;
-  /** Reasoning is held until the answer comes; without an answer it is the answer. */
+  /** Reasoning is withheld until the answer begins; without an answer it is returned as the answer. */
   reasoningFills?: boolean;
-  /** Space before a call is held and dropped. */
-  holdSpace: boolean;
-  /** Only calls can occur; other text is part of a call that was cut before its name. */
+  /** Space at the end of content is withheld, and dropped if a call follows. */
+  withholdSpace: boolean;
+  /** Only calls can occur: other text is part of a call that was cut off before its name, and is dropped. */
   callsOnly?: boolean;
   callId: () => string;
 }
 
-/** Most characters of space that are held, so that a model that repeats it still streams. */
+/** Maximum number of space characters that are withheld, so that a reply of repeated space still streams. */
 const MOST_SPACE = 256;
 
 export class Parts {
   readonly #options: PartsOptions;
   readonly #streamsReasoning: boolean;
   #parts: OutputPart[] = [];
-  /** Tokens that no part has yet. */
-  #pending: { ids: number[]; logprobs: TokenLogprob[] } = { ids: [], logprobs: [] };
+  /** Tokens that are not in a part yet. */
+  #pendingTokens: { ids: number[]; logprobs: TokenLogprob[] } = { ids: [], logprobs: [] };
   #hasContent = false;
   #calls = 0;
   #inReasoning = false;
-  /** Kind of the part that got the last text. */
+  /** Kind of the part to which text was added last. */
   #lastKind: OutputPart['kind'] = 'content';
-  /** Space that is dropped if a call follows. */
-  #heldSpace = '';
-  /** Whether line breaks are dropped until other text comes. */
+  /** Withheld space, which is dropped if a call follows. */
+  #pendingSpace = '';
+  /** Whether line breaks are dropped until other text follows. */
   #atStart = false;
   /** Arguments of the last call. */
   #arguments = '';
   /** Number of calls before the last one whose arguments are a JSON object. */
   #wholeCalls = 0;
   #isVerbatim = false;
-  /** Reasoning that is sent in one part. */
-  #heldReasoning = '';
+  /** Withheld reasoning, which is reported in one part. */
+  #pendingReasoning = '';
 
   constructor(options: PartsOptions) {
     this.#options = options;
@@ -71,22 +71,22 @@ export class Parts {
   }
 
   token({ id, logprob }: Piece): void {
-    if (id !== null) this.#pending.ids.push(id);
-    if (logprob) this.#pending.logprobs.push(logprob);
+    if (id !== null) this.#pendingTokens.ids.push(id);
+    if (logprob) this.#pendingTokens.logprobs.push(logprob);
   }
 
   content(text: string): void {
     if (this.#options.callsOnly) return;
     this.#hasContent ||= text.trim() !== '';
     if (this.#hasContent && !this.#inReasoning) this.#releaseReasoning();
-    this.#add('content', this.#withoutHeldSpace(text, this.#options.holdSpace));
+    this.#add('content', this.#withPendingSpace(text, this.#options.withholdSpace));
   }
 
   openReasoning(tag: string): void {
     this.#inReasoning = true;
-    if (!this.#options.separateReasoning) this.#add('content', this.#heldSpace + tag);
+    if (!this.#options.separateReasoning) this.#add('content', this.#pendingSpace + tag);
     else this.#atStart = true;
-    this.#heldSpace = '';
+    this.#pendingSpace = '';
   }
 
   reasoning(text: string): void {
@@ -94,14 +94,14 @@ export class Parts {
       this.#add('content', text);
       return;
     }
-    const released = this.#withoutHeldSpace(text, true);
+    const released = this.#withPendingSpace(text, true);
     if (this.#streamsReasoning) this.#add('reasoning', released);
-    else this.#heldReasoning += released;
+    else this.#pendingReasoning += released;
   }
 
   closeReasoning(tag: string): void {
     this.#inReasoning = false;
-    this.#heldSpace = '';
+    this.#pendingSpace = '';
     if (!this.#options.separateReasoning) {
       this.#add('content', tag);
       return;
@@ -114,7 +114,7 @@ export class Parts {
     this.#releaseReasoning();
     this.#lastKind = 'toolCall';
     if (this.#calls > 0 && isJsonObject(this.#arguments)) this.#wholeCalls++;
-    this.#heldSpace = '';
+    this.#pendingSpace = '';
     this.#arguments = '';
     this.#parts.push({ kind: 'toolCall', call: this.#calls++, id, name, text: '', ids: [], logprobs: [] });
   }
@@ -123,7 +123,7 @@ export class Parts {
     if (text !== '') this.#addArguments(text);
   }
 
-  /** Whether the following arguments are text as the model wrote it. */
+  /** Sets whether the following arguments are text exactly as the model wrote it. */
   verbatim(isVerbatim: boolean): void {
     this.#isVerbatim = isVerbatim;
   }
@@ -138,21 +138,21 @@ export class Parts {
     const taken = this.#parts;
     this.#parts = [];
     const [first] = taken;
-    if (first === undefined || this.#pending.ids.length === 0) return taken;
-    Object.assign(first, this.#pending);
-    this.#pending = { ids: [], logprobs: [] };
+    if (first === undefined || this.#pendingTokens.ids.length === 0) return taken;
+    Object.assign(first, this.#pendingTokens);
+    this.#pendingTokens = { ids: [], logprobs: [] };
     return taken;
   }
 
-  /** The last parts, with all text that was held. */
+  /** Returns the last parts, with all text that was withheld. */
   end(): OutputPart[] {
-    const held = this.#heldReasoning + this.#heldSpace;
-    if (this.#options.reasoningFills && this.blank) this.#add('content', held);
-    else if (this.#inReasoning && this.#options.separateReasoning) this.#add('reasoning', held);
-    else this.#add('content', this.#heldSpace);
-    this.#heldSpace = '';
-    this.#heldReasoning = '';
-    if (this.#parts.length > 0 || this.#pending.ids.length === 0) return this.take();
+    const withheld = this.#pendingReasoning + this.#pendingSpace;
+    if (this.#options.reasoningFills && this.blank) this.#add('content', withheld);
+    else if (this.#inReasoning && this.#options.separateReasoning) this.#add('reasoning', withheld);
+    else this.#add('content', this.#pendingSpace);
+    this.#pendingSpace = '';
+    this.#pendingReasoning = '';
+    if (this.#parts.length > 0 || this.#pendingTokens.ids.length === 0) return this.take();
     const kind = this.#lastKind;
     if (kind === 'toolCall') this.#addArguments('');
     else this.#parts.push({ kind, text: '', ids: [], logprobs: [] });
@@ -176,18 +176,18 @@ export class Parts {
   }
 
   #releaseReasoning(): void {
-    this.#add('reasoning', this.#heldReasoning);
-    this.#heldReasoning = '';
+    this.#add('reasoning', this.#pendingReasoning);
+    this.#pendingReasoning = '';
   }
 
-  /** The held space and the text; space at its end is held again where `holds`. */
-  #withoutHeldSpace(text: string, holds: boolean): string {
+  /** Returns the withheld space and the text. If `withholds`, space at the end of both is withheld again. */
+  #withPendingSpace(text: string, withholds: boolean): string {
     const rest = this.#atStart ? text.replace(/^[\r\n]+/, '') : text;
     this.#atStart &&= rest === '';
-    const all = this.#heldSpace + rest;
-    const space = holds ? all.length - all.trimEnd().length : 0;
+    const all = this.#pendingSpace + rest;
+    const space = withholds ? all.length - all.trimEnd().length : 0;
     const released = all.slice(0, all.length - (space % MOST_SPACE));
-    this.#heldSpace = all.slice(released.length);
+    this.#pendingSpace = all.slice(released.length);
     return released;
   }
 }

@@ -1,21 +1,21 @@
-// The tokens of a reply as symbols to parse: characters, and special tokens as wholes. Parsers are generators that wait
-// where the input ends, so that each is written as if the whole reply were there, and how text falls into tokens
+// Reader of a reply as a sequence of symbols: characters and special tokens. Parsers are generators that wait
+// at the end of the input, so that each is written as if the whole reply were present, and the split of text into tokens
 // makes no difference.
 
-/** A parser that takes what has come and waits for the rest. */
+/** A parser that consumes the available input, and yields to wait for more. */
 export type Parse<T> = Generator<undefined, T, undefined>;
 
 /** One character (UTF-16 unit), or a special token. */
 export interface Unit {
-  /** Its text, which may be '' for a special token. */
+  /** Decoded text; may be '' for a special token. */
   text: string;
-  /** Id of the special token; -1: a character. */
+  /** Id of a special token; -1 for a character. */
   id: number;
-  /** Which token it came with, counted from 0. */
+  /** Index of the generated token that contains the unit. */
   token: number;
 }
 
-/** A text to be recognised: characters, and the ids of those tokens in it that are special. */
+/** A text to recognise, as symbols: characters, and ids of the special tokens in it. */
 export interface Marker {
   text: string;
   symbols: readonly (string | number)[];
@@ -31,20 +31,20 @@ export function createReader(): Reader {
   return { units: [], at: 0, ended: false };
 }
 
-/** Forgets what lies behind, when it is most of it. Positions taken before are void. */
+/** Drops consumed units if they are at least half of all. Earlier values of `at` become invalid. */
 export function forget(reader: Reader): void {
   if (reader.at < reader.units.length / 2) return;
   reader.units.splice(0, reader.at);
   reader.at = 0;
 }
 
-/** The next unit, left where it is; null: the reply is over. */
+/** Returns the next unit without consuming it; null: the reply has ended. */
 export function* peek(reader: Reader): Parse<Unit | null> {
   while (reader.at === reader.units.length && !reader.ended) yield;
   return reader.units[reader.at] ?? null;
 }
 
-/** Consumes the longest of the markers that comes next; null, and nothing is consumed, where none does. */
+/** Consumes the longest marker that matches at the current position. Returns null and consumes nothing if none matches. */
 export function* match(reader: Reader, markers: readonly Marker[]): Parse<Marker | null> {
   const from = reader.at;
   let open = markers;
@@ -63,7 +63,7 @@ export function* match(reader: Reader, markers: readonly Marker[]): Parse<Marker
   return best?.marker ?? null;
 }
 
-/** Whether one of the markers comes next; consumes nothing. */
+/** Whether one of the markers matches at the current position; consumes nothing. */
 export function* sees(reader: Reader, markers: readonly Marker[]): Parse<boolean> {
   const from = reader.at;
   const found = yield* match(reader, markers);
@@ -71,7 +71,7 @@ export function* sees(reader: Reader, markers: readonly Marker[]): Parse<boolean
   return found !== null;
 }
 
-/** The first symbol of each marker. */
+/** First symbols of the markers. */
 export function firsts(markers: readonly Marker[]): ReadonlySet<string | number> {
   return new Set(markers.flatMap(({ symbols }) => symbols.slice(0, 1)));
 }
@@ -80,7 +80,7 @@ export function isOneOf(unit: Unit, symbols: ReadonlySet<string | number>): bool
   return symbols.has(unit.id >= 0 ? unit.id : unit.text);
 }
 
-/** Consumes the next unit, and those after it that are there already, up to one of these symbols. */
+/** Consumes the next unit and all available ones after it, up to one of the symbols `stops`. Returns their text. */
 export function textUntil(reader: Reader, stops: ReadonlySet<string | number>): string {
   const { units } = reader;
   let text = units[reader.at++]!.text;
@@ -92,7 +92,7 @@ function isUnit(unit: Unit, wanted: string | number | undefined): boolean {
   return unit.id >= 0 ? unit.id === wanted : unit.text === wanted;
 }
 
-/** Consumes that character if it comes next. */
+/** Consumes the character `wanted` if it is next; whether it was. */
 export function* character(reader: Reader, wanted: string): Parse<boolean> {
   const next = yield* peek(reader);
   if (next === null || next.id >= 0 || next.text !== wanted) return false;
@@ -108,7 +108,7 @@ export function* space(reader: Reader): Parse<void> {
   }
 }
 
-/** Consumes the longest run of characters that `belongs`. */
+/** Consumes the longest run of characters that match `belongs`, at most `most`. Returns its text. */
 export function* run(reader: Reader, belongs: RegExp, most = Infinity): Parse<string> {
   let text = '';
   while (text.length < most) {
@@ -121,8 +121,9 @@ export function* run(reader: Reader, belongs: RegExp, most = Infinity): Parse<st
 }
 
 /**
- * Consumes everything up to the marker and the marker itself; false: the reply was over first. `stopsHere` is asked where the marker's
- * first character stands, and ends it without consuming anything.
+ * Consumes all input up to the marker, and the marker; false: the reply ended first. `stopsHere` is called at each occurrence of the
+ * marker's
+ first character; if it returns true, reading ends there.
  */
 export function* until(
   reader: Reader,
@@ -143,7 +144,7 @@ export function* until(
   }
 }
 
-/** Markers of a vocabulary: which of their parts are special tokens, `specialId` says. */
+/** Returns a cached function that makes markers. `specialId`: the id of a special token by its text. */
 export function markerMaker(specialId: (text: string) => number | undefined): (text: string) => Marker {
   const made = new Map<string, Marker>();
   return (text) => {
@@ -155,7 +156,7 @@ export function markerMaker(specialId: (text: string) => number | undefined): (t
   };
 }
 
-/** Special tokens are looked for from each position on, the longest first. */
+/** Symbols of a text. At each position the longest special token is taken. */
 function symbolsOf(text: string, specialId: (text: string) => number | undefined): (string | number)[] {
   const symbols: (string | number)[] = [];
   for (let at = 0; at < text.length;) {

@@ -1,4 +1,4 @@
-// How each family of models marks its reasoning, by the names that servers know these formats by.
+// Table of reasoning formats, one for each way in which models mark their reasoning, with the names that other servers use.
 
 import type { ChannelFormat, ReasoningFormat } from './format.ts';
 
@@ -44,7 +44,7 @@ const FORMATS: readonly ReasoningFormat[] = [
   { name: 'apertus', begin: '<|inner_prefix|>', end: '<|inner_suffix|>', repeats: true },
 ];
 
-/** Other names for the same. */
+/** Other names of the formats. */
 const ALIASES: Record<string, string> = {
   'deepseek-r1': 'deepseek_r1',
   'deepseek-v3': 'think',

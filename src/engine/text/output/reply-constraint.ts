@@ -1,4 +1,4 @@
-// The constraint that holds a reply to its grammar, and its reasoning to its budget, as a request asks for them.
+// The constraint that enforces a request's grammar and reasoning budget on one choice.
 
 import type { Constraint } from '../constraint.ts';
 import { withEngineErrors } from '../grammar-error.ts';
@@ -10,7 +10,7 @@ import type { ReplyGrammar } from './reply-rule.ts';
 import type { Begins } from './reply-start.ts';
 import { createThinkingConstraint } from './thinking-constraint.ts';
 
-/** The grammar a reply needs; null: none. Where no calls and no tags are about, it is the answer's own. */
+/** The grammar of a reply; null: none is needed. Without calls and tags it is the constraint of the request itself. */
 export function grammarOfReply(
   { constraint, prompt }: TextRequest,
   { format, tools }: ReplyPlan,
@@ -41,13 +41,13 @@ function hasTags({ channels, reasoning }: ReplyPlan['format']): boolean {
 
 interface ConstraintContext extends ReplyContext {
   endIds: readonly number[];
-  /** Text before the reply that the grammar is to have matched. */
+  /** Text before the reply that the grammar matches first. */
   matched: string;
   /** See Grammar.start. */
   opens: boolean;
 }
 
-/** The constraint of one choice; null: any token may follow. */
+/** Constraint of one choice; null: any token is allowed. */
 export function createReplyConstraint(
   { tags, thinking, format, tools }: ReplyPlan,
   begins: Begins,
@@ -61,7 +61,7 @@ export function createReplyConstraint(
   const { begin, end, gap = '', answer } = tags;
   const [endId, ...more] = encode(end);
   const line = gap.startsWith('\n') ? '\n' : '';
-  // Channels go on with another message, which is to be the answer where nothing else can be.
+  // In channels another message follows; it must be the answer if the request has no tools.
   const next = format.channels && grammar === null && tools.mode === 'none' ? (answer?.begin ?? '') : '';
   const callMarks = tags.callsEnd && format.tools ? callOpeners(format.tools).map(encode) : [];
   return createThinkingConstraint({

@@ -1,4 +1,4 @@
-// The rule for a reply after its reasoning, as a grammar: calls in the format's own markers, an answer, or either.
+// Grammar of a reply after its reasoning: calls in the model's format, an answer, or both.
 
 import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
@@ -13,22 +13,22 @@ import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
 import { markerMaker } from './reader.ts';
 import type { ToolPlan } from './tool-choice.ts';
 
-/** All that a grammar of a reply follows from, as plain data. */
+/** Description of a reply's grammar as plain data, from which the grammar is compiled. */
 export interface ReplyGrammar {
   type: 'reply';
   format: OutputFormat;
   tools: ToolPlan;
-  /** All tools of the request, whose places messages name. */
+  /** All tools of the request; messages name tools by their index in it. */
   given: readonly Tool[];
-  /** The constraint that the answer has to match; null: any answer does. */
+  /** Constraint on the answer; null: any text. */
   answer: TextConstraint | null;
-  /** The reply goes on within the answer. */
+  /** Whether the reply begins within the answer. */
   answering: boolean;
   /** Ids of the special tokens in markers. */
   specials: Readonly<Record<string, number>>;
 }
 
-/** How the parts are made that are grammars of their own. */
+/** Compilers of the inner grammars: JSON of a schema, and the constraint of a request. */
 export interface PartRules {
   schema: SchemaRule;
   constraint(constraint: TextConstraint): Rule;
@@ -47,12 +47,12 @@ export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
   if (tools.mode === 'none' || (answering && tools.mode === 'auto' && answer !== null)) return answers;
   const calls = answering ? sequence(endOfAnswer(context), callsRule(context)) : callsRule(context);
   if (tools.mode === 'required') return calls;
-  // Where nothing marks a call, it can only stand at the start.
+  // A call without a marker is possible only at the start of a reply.
   const followed = answer === null && (answering || !format.channels) && format.tools?.bare === undefined;
   return choice(calls, followed ? sequence(answers, optional(calls)) : answers);
 }
 
-/** The text between an answer that has begun in the prompt and calls. */
+/** Rule for the text between calls and an answer that has begun in the prompt. */
 function endOfAnswer({ format: { channels, reasoning }, mark }: Context): Rule {
   if (channels) return mark(`${channels.end}${channels.start}assistant`);
   return optional(reasoning?.answer ? mark(reasoning.answer.end) : text('\n'));
@@ -75,7 +75,7 @@ function markRules(specialId: (text: string) => number | undefined): (marker: st
   };
 }
 
-/** Within its tags, which may be left out but in channels. Any text but calls, where nothing else is asked for. */
+/** Rule for the answer in its tags, which are optional except in channels. Without a constraint: any text that contains no call. */
 function answerRule(answer: Rule | null, { format, answering, mark }: Context): Rule {
   const body = answer ?? regular(freeText(format.tools));
   const { channels, reasoning } = format;
@@ -85,7 +85,7 @@ function answerRule(answer: Rule | null, { format, answering, mark }: Context): 
   return sequence(optional(mark(reasoning.answer.begin)), body, optional(mark(reasoning.answer.end)));
 }
 
-/** Text in which no call begins. */
+/** Texts in which no call begins. */
 function freeText(format: ToolFormat | null): Dfa {
   const free = textWithout(format ? callOpeners(format) : []);
   if (!format?.bare) return free;
@@ -114,7 +114,7 @@ function formatCalls(
   const [body] = bodies;
   const { mark } = context;
   const line = lineBreaks ? '\n' : '';
-  /** Names of functions follow a tag without a break where they are not tagged themselves. */
+  /** An untagged function name directly follows the call's tag, without a line break. */
   const inner = body!.kind === 'tagged' && body!.name.begin === '' ? '' : line;
   const one = choice(...placed.map((tool) => bodyRule(body!, tool, context)));
   const wrapped = call ? sequence(mark(call.begin + inner), one, mark(inner + call.end)) : one;
@@ -132,7 +132,7 @@ function formatCalls(
   return sequence(mark(section.begin + edge), calls, mark(edge + section.end));
 }
 
-/** The whole message is the arguments; its end is an end token. */
+/** Rule for a call in channels: the message is the arguments, and an end token ends it. */
 function channelCall(
   { channel, calls, namespace, constrain, message }: ChannelFormat,
   placed: readonly PlacedTool[],

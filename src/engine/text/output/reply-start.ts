@@ -1,5 +1,5 @@
-// Where a reply begins: in the middle of reasoning, of an answer, or before either. The end of the rendered prompt says so,
-// and a message that is to be continued stands there too.
+// Determines whether a reply begins within reasoning, within an answer, or before both. This follows from the end of the rendered
+// prompt, to which a message to continue is appended.
 
 import { EngineError } from '../../../files/error.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
@@ -7,19 +7,19 @@ import type { ChatMessage, TextPrompt } from '../text-model.ts';
 import { writeCalls } from './call-text.ts';
 import type { ReasoningFormat, ToolFormat } from './format.ts';
 
-/** `closed`: the prompt has ended the reasoning, or had none; `answer`: it has begun the answer, too. */
+/** `closed`: the prompt ends after the reasoning; `answer`: it ends within the answer; `undecided`: the reply may begin with reasoning. */
 export type Begins = 'reasoning' | 'closed' | 'answer' | 'undecided';
 
 export interface Rendered {
   text: string;
   begins: Begins;
-  /** The text that the answer has already, where it has begun in the prompt. */
+  /** Text of the answer that is part of the prompt; '' if the answer has not begun. */
   said: string;
 }
 
 type Conversation = Extract<TextPrompt, { messages: ChatMessage[] }>;
 
-/** `render`: by the chat template. Throws bad_request for a message that cannot be continued, and what `render` throws. */
+/** Renders a conversation. `render`: applies the chat template. Throws bad_request for a message that cannot be continued. */
 export async function renderConversation(
   { messages, tools: shown, templateKwargs, continueFinal }: Conversation,
   render: (rendering: ChatRendering) => string | Promise<string>,
@@ -58,7 +58,7 @@ function finalMessage(messages: readonly ChatMessage[]): { content: string; reas
   return { content: content ?? '', reasoning: reasoning ?? '' };
 }
 
-/** The prompt with the unfinished message at its end, as the model would have written it. */
+/** The prompt with the unfinished message appended in the model's format. */
 function continued(
   { text, begins }: Omit<Rendered, 'said'>,
   { content, reasoning }: { content: string; reasoning: string },
@@ -73,7 +73,7 @@ function continued(
   }
   const { begin, end, gap = '', answer } = thinking;
   const line = gap.startsWith('\n') ? '\n' : '';
-  // A prompt that has switched thinking off has it closed already: it is opened again.
+  // A prompt with reasoning switched off ends with closed reasoning, which is removed.
   const closed = text.trimEnd().endsWith(end) ? text.lastIndexOf(begin) : -1;
   const start = closed < 0 ? text : text.slice(0, closed);
   const opened = begins === 'reasoning' && start.trimEnd().endsWith(begin.trimEnd());

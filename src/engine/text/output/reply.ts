@@ -1,4 +1,4 @@
-// The plan of a reply, as a request asks for it: which tools it shows, how it thinks, and how the tokens that come back are to be read.
+// Plans the reply to a request: the tools in the prompt, the reasoning, and the formats in which the generated tokens are parsed.
 
 import type { ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
@@ -13,28 +13,28 @@ import { planTools, type ToolPlan } from './tool-choice.ts';
 import { JSON_CALLS } from './tool-formats.ts';
 
 export interface ReplyContext {
-  /** Formats that the model writes. */
+  /** Output formats of the model. */
   output: OutputFormat;
   template: ChatTemplate;
   tokenizer: Tokenizer;
-  /** For messages. */
+  /** Name of the model, for messages. */
   name: string;
 }
 
 export interface ReplyPlan {
-  /** As the template is to see it. */
+  /** The prompt with the tools and variables that are passed to the template. */
   prompt: TextPrompt;
-  /** Formats that this reply may use. */
+  /** Formats that are recognised in this reply. */
   format: OutputFormat;
   tools: ToolPlan;
   thinking: ThinkingPlan | null;
-  /** Reasoning as tags; null: it is not looked for. */
+  /** Tags of the reasoning; null: reasoning is not recognised. */
   tags: ReasoningFormat | null;
-  /** Reasoning without an answer is the answer. */
+  /** Whether reasoning without an answer is returned as the answer. */
   fills: boolean;
 }
 
-/** A plain prompt is answered with plain text, unless it has tools or asks for reasoning to be told apart. */
+/** Plans a reply. The reply to a prompt without messages is plain text, unless the request has tools or `reasoning`. */
 export function planReply(request: TextRequest, context: ReplyContext): ReplyPlan {
   const { output, template, name } = context;
   const { prompt, reasoning } = request;
@@ -81,7 +81,7 @@ function shown(
 const JSON_FORM =
   '\n\nTo call functions, answer with nothing but JSON: [{"name": <function>, "parameters": <object>}]';
 
-/** For templates that know no tools: the first message lists them. `form`: how a call is written. */
+/** Adds the tools to the first message, for a template that has no tools. `form`: text that explains the format of a call. */
 function withTools(messages: readonly ChatMessage[], tools: readonly Tool[], form: string): ChatMessage[] {
   const functions = tools.map((tool) => JSON.stringify(tool.function)).join('\n');
   const text = `Functions:\n${functions}${form}`;
@@ -94,7 +94,7 @@ function withTools(messages: readonly ChatMessage[], tools: readonly Tool[], for
   });
 }
 
-/** Reads the tokens of one choice. */
+/** Parser of the tokens of one choice. */
 export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: ReplyContext): OutputParser {
   const { format, tools, thinking } = plan;
   if (!format.tools && !format.reasoning && !format.channels) return plainOutput();

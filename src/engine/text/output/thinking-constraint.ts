@@ -1,31 +1,31 @@
-// Reasoning before a grammar: while a model reasons it may write anything, and the grammar begins after the end of its reasoning. A
-// budget ends the reasoning once it is spent. Where the model may reason or not, its first tokens decide.
+// Constraint for reasoning before a grammar: reasoning may be any text, and the grammar begins after its end. A
+// budget ends the reasoning once it is spent. If reasoning is optional, the first generated tokens decide.
 
 import type { Constraint } from '../constraint.ts';
 import type { Begins } from './reply-start.ts';
 
 export interface ThinkingRules {
   /**
-   * The grammar of the reply after the reasoning, or without it from the first token on (`opens`); null: any text.
+   * Makes the grammar after the reasoning, or from the first token on without reasoning (`opens`); null: any text.
    */
   grammar: ((opens: boolean) => Constraint) | null;
   begins: Begins;
   /** Tokens of the opening tag. */
   begin: readonly number[];
-  /** Whether a token ends the reasoning; `tail`: the end of the text, that of the token included. */
+  /** Whether a token ends the reasoning; `tail`: the last characters of the text, including the token's. */
   isEnd(id: number, tail: string): boolean;
   textOf(id: number): string;
   /** Tokens that must come between the end tag and the grammar. */
   gap: readonly number[];
   /** Tokens that end the reasoning, the gap included. */
   close: readonly number[];
-  /** Most tokens of reasoning; null: not bounded. */
+  /** Maximum number of reasoning tokens; null: unlimited. */
   budget: number | null;
   /** Tokens that are not allowed in reasoning before a grammar: end tokens, and others that would end the reasoning. */
   banned: readonly number[];
 }
 
-/** UTF-16 units of decoded text in which an end tag is looked for. */
+/** Number of UTF-16 units of decoded text that are searched for an end tag. */
 const TAIL = 64;
 
 type Phase = 'start' | 'thinking' | 'grammar';
@@ -37,7 +37,7 @@ interface State {
   opening: number | null;
   /** Whether the text so far matches the grammar. */
   matches: boolean;
-  /** Tokens of reasoning. */
+  /** Number of reasoning tokens. */
   thought: number;
   tail: string;
   /** Tokens that must come next. */
@@ -117,7 +117,7 @@ class ThinkingConstraint implements Constraint {
     return new ThinkingConstraint(this.#rules, { ...this.#state, grammar });
   }
 
-  /** The tokens of the grammar, and the next one of the opening tag. */
+  /** Allows the tokens of the grammar, and the next token of the opening tag. */
   #startMask(grammar: Constraint, into: Uint32Array): boolean {
     const { opening, matches } = this.#state;
     if (matches && !grammar.mask(into)) return false;
@@ -143,7 +143,7 @@ class ThinkingConstraint implements Constraint {
     } else if (budget !== null && state.thought >= budget) this.#endReasoning();
   }
 
-  /** A token at the start, where both the opening tag and the grammar may fit so far. */
+  /** Accepts a token at the start, when both the opening tag and the grammar may match the text so far. */
   #decide(id: number): void {
     const state = this.#state;
     const { begin, budget } = this.#rules;

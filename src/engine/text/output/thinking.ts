@@ -1,4 +1,4 @@
-// Whether and how long a model thinks: what the template is told, and a budget where it cannot be told.
+// Plans the reasoning of a reply: variables of the template for a reasoning effort, or a token budget if the template has none.
 
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
@@ -7,15 +7,15 @@ import type { ReasoningEffort, ReasoningOptions } from '../text-model.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 
 export interface ThinkingPlan {
-  /** Variables for the template, under those of the request. */
+  /** Template variables; variables of the request take precedence. */
   kwargs: Record<string, unknown>;
-  /** Most tokens of reasoning; null: any number. */
+  /** Maximum number of reasoning tokens; null: unlimited. */
   budget: number | null;
   separate: boolean;
   stream: boolean;
 }
 
-/** Tokens for models whose template knows no effort. */
+/** Token budgets for models whose template has no variable for the effort. */
 const BUDGETS: Record<ReasoningEffort, number | null> = {
   none: 0,
   minimal: 512,
@@ -26,7 +26,7 @@ const BUDGETS: Record<ReasoningEffort, number | null> = {
   max: 32768,
 };
 
-/** Reasoning as if it stood in tags: of channels, the headers are the tags. */
+/** Reasoning tags of a format. For channels, the message headers serve as tags. */
 export function thinkingTags({ reasoning, channels }: OutputFormat): ReasoningFormat | null {
   if (!channels) return reasoning;
   const { name, start, channel, message, end } = channels;
@@ -39,7 +39,7 @@ export function thinkingTags({ reasoning, channels }: OutputFormat): ReasoningFo
   };
 }
 
-/** Throws bad_request for an effort or a budget that this model has no use for. */
+/** Plans the reasoning. Throws bad_request for an effort or a budget that has no effect on this model. */
 export function planThinking(
   { effort, budget, separate = true, stream = true }: ReasoningOptions,
   format: OutputFormat,

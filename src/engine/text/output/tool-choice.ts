@@ -1,23 +1,23 @@
-// Which tools a request shows to the model, and whether it may, must or must not call them.
+// Resolves the tool choice of a request: the tools in the prompt, and whether the model may, must or must not call them.
 
 import { EngineError } from '../../../files/error.ts';
 import type { TextRequest, Tool } from '../text-model.ts';
 
 export interface ToolPlan {
-  /** Tools that the prompt shows and whose calls are recognized. */
+  /** Tools that the prompt describes and whose calls are recognised. */
   tools: Tool[];
   mode: 'none' | 'auto' | 'required';
-  /** One call at most. */
+  /** At most one call is allowed. */
   single: boolean;
-  /** The request lists those that may be called: a call of any other is text. */
+  /** Whether the request lists the allowed tools; a call of any other tool is then text. */
   listed: boolean;
 }
 
 const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false, listed: false };
 
 /**
- * Only tools that may be called are shown: of a named one it alone, of allowed ones those, with `none` none at all. Throws
- * bad_request where the choice does not fit the tools.
+ * Only tools that may be called are in the prompt: a named tool alone, a list of allowed tools, or none with `none`. Throws
+ * bad_request if the choice does not match the tools.
  */
 export function planTools(request: TextRequest): ToolPlan {
   const { prompt, toolChoice: choice = 'auto', parallelToolCalls = true } = request;

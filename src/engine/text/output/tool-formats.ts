@@ -1,5 +1,5 @@
-// How each family of models writes its tool calls, by the names that servers know these formats by. Sources: the chat
-// templates of the models, and what they write.
+// Table of tool call formats, with the names that other servers use. Sources: the chat
+// templates of the models, and their output.
 
 import type { JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
 
@@ -26,7 +26,7 @@ const ARGUMENT_TAGS: TaggedBody = {
   value: { begins: [{ text: '<arg_value>', reads: 'schema' }], end: '</arg_value>' },
 };
 
-/** Attributes name the function and the arguments; `mark` begins each tag, `before` stands before the first. */
+/** Tags whose attributes name the function and the arguments. `mark`: prefix of the tags' names; `before`: text before the first tag. */
 function attributeTags(mark: string, begins: TaggedBody['value']['begins'], before = ''): TaggedBody {
   return {
     kind: 'tagged',
@@ -49,7 +49,7 @@ const DEEPSEEK = {
   call: { begin: '<｜tool▁call▁begin｜>', end: '<｜tool▁call▁end｜>' },
 };
 
-/** Before the list of all calls, or before each: newer models write no list. */
+/** The tag precedes the list of all calls in older models, and each call in newer ones, which write no list. */
 const MISTRAL = { begin: '[TOOL_CALLS]', end: '' };
 const NAME_AND_MARK: NamedBody = {
   kind: 'named',
@@ -58,7 +58,7 @@ const NAME_AND_MARK: NamedBody = {
   mayLackSeparator: true,
 };
 
-/** For models that know no format: what they are told, and what a grammar makes them write. */
+/** Format for models without one of their own: the prompt describes it, and grammars write it. */
 export const JSON_CALLS: ToolFormat = {
   name: 'json',
   list: 'must',
@@ -196,7 +196,7 @@ const FORMATS: readonly ToolFormat[] = [
     bodies: [{ kind: 'json', name: null, arguments: [] }],
   },
   {
-    // From 3.1 on some write the tag of others, or none.
+    // Some Granite models from 3.1 on write `<tool_call>` or no tag.
     name: 'granite',
     section: { begin: '<|tool_call|>', end: '' },
     otherSections: [TOOL_CALL],
@@ -219,7 +219,7 @@ const FORMATS: readonly ToolFormat[] = [
   },
   { name: 'functools', section: { begin: 'functools', end: '' }, list: 'must', bodies: [NAME_AND_ARGUMENTS] },
   {
-    // A list and nothing else, or one in the tags of other formats.
+    // A bare list, or a list in the tags of other formats.
     name: 'xlam',
     otherSections: [TOOL_CALL, { begin: '[TOOL_CALLS]', end: '' }, { begin: '```json', end: '```' }],
     list: 'must',
@@ -240,7 +240,7 @@ const FORMATS: readonly ToolFormat[] = [
   JSON_CALLS,
 ];
 
-/** Other names for the same. */
+/** Other names of the formats. */
 const ALIASES: Record<string, string> = {
   qwen: 'hermes',
   qwen25: 'hermes',

@@ -1,4 +1,4 @@
-// Arguments that a model writes as bare text, made JSON by the type that the tool's schema gives them.
+// Converts arguments that a model writes as unquoted text to JSON, by the type in the tool's schema.
 
 import { literalJson } from './literals.ts';
 
@@ -6,13 +6,13 @@ type Kind = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | '
 
 const KINDS: readonly Kind[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
-/** Types that a value may have; empty: the schema does not say. */
+/** Types that a value may have; empty: the schema gives no type. */
 export type Kinds = ReadonlySet<Kind>;
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The types of an argument of a tool with these parameters. */
+/** Types of an argument. `parameters`: JSON schema of the tool's parameters. */
 export function kindsOf(parameters: unknown, argument: string): Kinds {
   const kinds = new Set<Kind>();
   if (!isObject(parameters)) return kinds;
@@ -44,7 +44,7 @@ function collect(schema: unknown, root: Record<string, unknown>, kinds: Set<Kind
   if ('items' in rest || 'prefixItems' in rest) kinds.add('array');
 }
 
-/** Follows a `$ref` within the schema, members beside it laid over. */
+/** Resolves a `$ref` within the schema; keywords beside the `$ref` take precedence. */
 function deref(schema: Record<string, unknown>, root: Record<string, unknown>): Record<string, unknown> {
   let current = schema;
   for (let depth = 0; depth < DEEPEST; depth++) {
@@ -63,13 +63,13 @@ function deref(schema: Record<string, unknown>, root: Record<string, unknown>): 
   return current;
 }
 
-/** A segment of a JSON pointer in an address; what is no address names itself. */
+/** Decodes a segment of a JSON pointer in a URI fragment. A malformed percent escape is kept as text. */
 function nameOf(segment: string): string {
   let text = segment;
   try {
     text = decodeURIComponent(segment);
   } catch {
-    // As it stands.
+    // The segment has a malformed percent escape and is used undecoded.
   }
   return text.replaceAll('~1', '/').replaceAll('~0', '~');
 }
@@ -81,14 +81,14 @@ function kindOf(value: unknown): Kind {
   return type === 'number' || type === 'boolean' || type === 'object' ? type : 'string';
 }
 
-/** Whether every text is a value as it stands, and so can be sent as it comes. */
+/** Whether the value can only be a string, so that its text can be streamed. */
 export function isText(kinds: Kinds): boolean {
   return kinds.size === 1 && kinds.has('string');
 }
 
 /**
- * JSON of a value. A text that is a value of one of the kinds becomes that value, and so does any JSON where the schema
- * says nothing; all else is a string, so that nothing the model said is lost.
+ * JSON of a value. A text that is a value of one of the types becomes that value, and so does any JSON if the schema
+ * gives no type; any other text becomes a string, so that no output is lost.
  */
 export function toJson(text: string, kinds: Kinds): string {
   const trimmed = text.trim();
@@ -116,7 +116,7 @@ export function isJsonObject(text: string): boolean {
   return isObject(parsed(text));
 }
 
-/** undefined: it is no JSON. */
+/** The parsed JSON; undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -28,7 +28,7 @@ export type StepSizes = {
   sequences: number;
 };
 
-/** One sequence's part of a step: its tokens from `first` on. */
+/** Part of a step that belongs to one sequence: its tokens from `first` on. */
 export interface BatchPart {
   /** Tokens that earlier steps computed. */
   first: number;

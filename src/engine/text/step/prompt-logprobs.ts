@@ -1,5 +1,5 @@
-// Log probabilities of a prompt's own tokens: the head on the states that a step has left, some rows at a time, so that no more
-// logits exist at once than sampling has.
+// Log probabilities of a prompt's own tokens. The head runs on the hidden states of a step, some rows at a time, so that no more
+// logits exist at once than in sampling.
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
@@ -13,24 +13,25 @@ import type { Sequence } from '../sequence.ts';
 import { adapterOf } from './step.ts';
 
 export interface PromptReader {
-  /** The head once more, on what a forward pass keeps; its logits stay as they are. */
+  /** Records the head on the hidden states of a forward pass. The logits for sampling are left unchanged. */
   record(forward: Tape, states: Tensor, logits: Tensor): Tape;
   /**
-   * Right after a step's forward pass, before anything else is submitted; null: none of its sequences asks. The result waits, and
-   * hands all to the sequences.
+   * Submits the head. Must be called right after a step's forward pass, before other submissions. The returned function waits for the
+   * results and
+   passes them to the sequences; null: no sequence of the step requests them.
    */
   take(head: Tape, parts: readonly Part[]): (() => Promise<void>) | null;
 }
 
-/** A row whose next token is the prompt's. */
-interface Told {
+/** A row whose next token is a token of the prompt. */
+interface PromptRow {
   row: number;
   sequence: Sequence;
-  /** Position of that token in the sequence. */
+  /** Position of the token in the prompt. */
   position: number;
 }
 
-/** As in shaders/lib/choice.wgsl. */
+/** u32 words of log probabilities in one choice; equal to the constant in shaders/lib/choice.wgsl. */
 const CHOICE_LOGPROBS = 17;
 
 /** `rows` of a step, `slots` of the head. */
@@ -39,16 +40,16 @@ export function createPromptReader(
   { head }: Pick<LanguageModel, 'head'>,
   { rows, slots }: { rows: number; slots: number },
 ): PromptReader {
-  const held = (label: string, words: number): Region => {
+  const allocate = (label: string, words: number): Region => {
     const buffer = device.allocate('step', label, 4 * words);
     return { buffer, offset: 0, size: buffer.size };
   };
-  const wanted = held('prompt rows', slots);
-  const ids = held('prompt tokens', slots);
-  const adapters = held('adapters of prompt rows', slots);
-  const choices = held('what to tell of prompt rows', CHOICE_WORDS * slots);
-  const strip = held('log probabilities of some prompt rows', LOGPROB_WORDS * slots);
-  const all = held('log probabilities of prompts', LOGPROB_WORDS * rows);
+  const wanted = allocate('prompt rows', slots);
+  const ids = allocate('prompt tokens', slots);
+  const adapters = allocate('adapters of prompt rows', slots);
+  const choices = allocate('choices of prompt rows', CHOICE_WORDS * slots);
+  const strip = allocate('log probabilities of some prompt rows', LOGPROB_WORDS * slots);
+  const all = allocate('log probabilities of prompts', LOGPROB_WORDS * rows);
   const readback = createReadback(device, [all]);
 
   const write = (region: Region, words: Uint32Array<ArrayBuffer>): void =>
@@ -65,15 +66,15 @@ export function createPromptReader(
       return tape;
     },
     take(head, parts) {
-      const told = toldRows(parts);
-      if (told.length === 0) return null;
-      const most = Math.max(...told.map(({ sequence }) => sequence.recorder!.promptTop!));
+      const rowsRead = promptRows(parts);
+      if (rowsRead.length === 0) return null;
+      const most = Math.max(...rowsRead.map(({ sequence }) => sequence.recorder!.promptTop!));
       const asked = new Uint32Array(CHOICE_WORDS * slots);
       for (let row = 0; row < slots; row++) asked[row * CHOICE_WORDS + CHOICE_LOGPROBS] = most + 1;
       write(choices, asked);
       const strips = head.capacity['sampled']!;
-      for (let first = 0; first < told.length; first += strips) {
-        const some = told.slice(first, first + strips);
+      for (let first = 0; first < rowsRead.length; first += strips) {
+        const some = rowsRead.slice(first, first + strips);
         write(
           wanted,
           Uint32Array.from(some, ({ row }) => row),
@@ -95,11 +96,11 @@ export function createPromptReader(
         );
       }
       const encoder = device.gpu.createCommandEncoder();
-      const read = readback.copy(encoder, [told.length * EACH]);
+      const read = readback.copy(encoder, [rowsRead.length * EACH]);
       device.gpu.queue.submit([encoder.finish()]);
       return async () => {
         const [words] = await read();
-        told.forEach(({ sequence, position }, i) =>
+        rowsRead.forEach(({ sequence, position }, i) =>
           sequence.recorder!.prompt(position, words!.slice(i * LOGPROB_WORDS, (i + 1) * LOGPROB_WORDS)),
         );
       };
@@ -109,19 +110,19 @@ export function createPromptReader(
 
 const EACH = 4 * LOGPROB_WORDS;
 
-/** Whether a step computes rows that are told. */
+/** Whether a step computes rows whose log probabilities are reported. */
 export function asksForPrompt(parts: readonly Part[]): boolean {
-  return toldRows(parts).length > 0;
+  return promptRows(parts).length > 0;
 }
 
-function toldRows(parts: readonly Part[]): Told[] {
-  const told: Told[] = [];
+function promptRows(parts: readonly Part[]): PromptRow[] {
+  const rowsRead: PromptRow[] = [];
   let before = 0;
   for (const { sequence, first, rows } of parts) {
     const asks = sequence.recorder !== null && sequence.recorder.promptTop !== null;
     const count = asks ? Math.min(rows, sequence.progress.promptTokens - 1 - first) : 0;
-    for (let i = 0; i < count; i++) told.push({ row: before + i, sequence, position: first + i + 1 });
+    for (let i = 0; i < count; i++) rowsRead.push({ row: before + i, sequence, position: first + i + 1 });
     before += rows;
   }
-  return told;
+  return rowsRead;
 }

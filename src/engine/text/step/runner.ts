@@ -1,4 +1,4 @@
-// The interface of a text model on a device to the engine. A runner ends with its device; sequences and the schedule do not.
+// Interface of a text model on a device. A runner ends with its device; sequences and the schedule outlive it.
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../../gpu/device.ts';
@@ -32,7 +32,7 @@ export interface RunnerOptions {
   processedLogprobs: boolean;
   /** Called with the host of LoRA adapters before pages are allocated, so that adapters are loaded first. */
   adapters: (host: AdapterHost) => Promise<void>;
-  /** Cache of packed weights on disk; null: there is none. */
+  /** Cache of quantised weights on disk; null: none. */
   packed: PackedCache | null;
   /** Weights get their bytes and are not read: for planning, where nothing is computed. */
   unread?: boolean;

@@ -22,9 +22,9 @@ export interface Sampler {
   record(forward: Tape, logits: Tensor): Drawing;
 }
 
-/** The sampling that follows one recorded forward pass. */
+/** Sampling that belongs to one recorded forward pass. */
 export interface Drawing {
-  /** Tapes whose kernels have to be compiled. */
+  /** Tapes to compile. */
   tapes: Tape[];
   /**
    * Adds it to a command buffer, for the rows of these sequences. The masks of `masked` are made here, in the order that the step

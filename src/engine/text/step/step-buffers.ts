@@ -37,7 +37,7 @@ export interface StepCapacity {
   slots: number;
   /** Words of a set of rotary frequencies. */
   ropeWords: number;
-  /** As the model declares them. */
+  /** Inputs that the model declares. */
   model: Pick<TextInputs, 'positions' | 'attention'>;
   /** Columns of the states to keep of sampled rows; left out: none are. */
   stateColumns?: number;
@@ -73,7 +73,7 @@ export interface StepWords extends Record<Exclude<Name, 'choices' | 'biases'>, U
 
 export interface StepBuffers {
   batch: TextBatch;
-  /** Where layers find their pages, by kind. */
+  /** Page tables, one for each kind of layer. */
   tables: PageTable[];
   /** Whether some kernel reads the table of sequences. */
   readsSequences: boolean;

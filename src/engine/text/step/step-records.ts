@@ -1,4 +1,4 @@
-// Hidden states and routed experts that a step leaves for requests that ask for them: copied out behind the step, read after its tokens.
+// Records of a step beside its tokens (hidden states, routed experts): copied after the step, and read together with its tokens.
 
 import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';

@@ -1,4 +1,4 @@
-// The tapes that a step of some capacity replays: the forward pass, then sampling, and the head on a prompt's own tokens.
+// Tapes that a step of a given capacity replays: the forward pass, sampling, and log probabilities of the prompt's tokens.
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
@@ -22,7 +22,7 @@ export interface StepRecipe {
   stores: readonly LayerStore[];
   rows: number;
   slots: number;
-  /** Pages of the longest context. */
+  /** KV pages of the longest context. */
   contextPages: number;
   rowAdapters: TextBatch['adapters'] | null;
 }

@@ -6,7 +6,7 @@ import type { Part } from '../step-plan.ts';
 import type { Sequence, TokenBias } from '../sequence.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
-/** Entries written so far into the sampling regions. */
+/** Numbers of entries written to the sampling buffers so far. */
 interface Written {
   biases: number;
   /** Pairs of token and count. */
@@ -86,7 +86,7 @@ function writeSampled(
 
 const NO_PAIRS = new Uint32Array(0);
 
-/** Equal choices share pages, but each has counts of its own: a choice whose counts find no room ends with out_of_memory. */
+/** Counted tokens of a sequence. Choices with equal tokens share KV pages but not counts; a sequence that exceeds `room` ends with an error. */
 function countedPairs(sequence: Sequence, room: number): Uint32Array {
   const pairs = sequence.progress.counts?.pairs ?? NO_PAIRS;
   if (pairs.length <= room) return pairs;
@@ -99,7 +99,7 @@ function countedPairs(sequence: Sequence, room: number): Uint32Array {
   return NO_PAIRS;
 }
 
-/** Where a constraint masks tokens, its mask holds back the end tokens, too. */
+/** Logit biases of a token. A constraint's mask excludes end tokens itself. */
 function biasAt(sequence: Sequence, position: number): readonly TokenBias[] {
   const { sampling, minTokens } = sequence.request;
   const isBelowMin = position - sequence.progress.promptTokens < minTokens;
@@ -107,10 +107,10 @@ function biasAt(sequence: Sequence, position: number): readonly TokenBias[] {
 }
 
 interface Place {
-  /** Position of the token to be drawn, which with the seed decides the random number. */
+  /** Position of the token to be sampled; with the seed it determines the random number. */
   position: number;
   bias: readonly TokenBias[];
-  /** Where its biases and counts begin. */
+  /** Offsets of the row's biases and counts. */
   biases: number;
   counts: number;
   counted: number;

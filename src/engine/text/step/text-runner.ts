@@ -133,7 +133,7 @@ export class TextRunner implements Runner {
       draw(encoder);
       this.device.gpu.queue.submit([encoder.finish()]);
     };
-    // Where log probabilities of prompts are asked for, their states give room to what drawing needs.
+    // Log probabilities of prompts reuse the buffers of sampling, so sampling is submitted separately.
     const together = !drawLater && !asksForPrompt(parts);
     const submitEvery = this.#pace.segments(sizes.rows);
     forward.run(sizes, { submitEvery, ...(together ? { last: draw } : {}) });

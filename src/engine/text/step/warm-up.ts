@@ -10,7 +10,7 @@ export async function warmUp(
   tapes: readonly Tape[],
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  // As in a long context, in which several workgroups share a query's attention.
+  // Sizes of a long context, in which several workgroups share the attention of one query.
   const sizes = ({ capacity: { contextPages = 0 } }: Tape): Sizes => ({
     rows: 1,
     sampled: 1,

@@ -1,6 +1,6 @@
-// Functions of requests' own, in WGSL: read before they are compiled, so that they see nothing but their arguments and cannot go on for
-// ever. One function and constants; no names of the kernel around it; every loop spends fuel (process.wgsl), and there is nothing else
-// in WGSL that repeats, since recursion is not allowed. So what a call may take is bounded by the fuel and the length of the text.
+// Logit processors that requests write in WGSL. The source is checked before it is compiled: it must be one function and constants,
+// read nothing but its arguments and use no names of the kernel around it. Each loop consumes fuel (process.wgsl). Nothing else in
+// WGSL repeats, since it has no recursion, so the fuel and the length of the source bound the time of a call.
 
 import { EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
@@ -8,21 +8,21 @@ import { link } from '../../../gpu/linker.ts';
 import { PROCESS_SHADER, processorFile } from '../../../kernels/process.ts';
 
 export interface WgslProcessors {
-  /** Throws bad_request, with the compiler's message, for what cannot be run. */
+  /** Checks a source. Throws bad_request, with the compiler's message, if it cannot be run. */
   check(source: string): Promise<void>;
-  /** Name and number of a processor on the device, which has the kernel's text from then on. */
+  /** Name and id of the processor on the device; its source is registered at the first call. */
   of(source: string): { name: string; id: number };
-  /** Whether the device still has the processor of that number. */
+  /** Whether the processor with this id is still registered. */
   has(id: number): boolean;
 }
 
 const LONGEST = 4096;
 const SIGNATURE = 'fn process(token: u32, logit: f32, position: u32, count: u32) -> f32';
 
-/** `most`: processors that are kept at once. */
+/** `most`: maximum number of registered processors. */
 export function createWgslProcessors(device: Device, most: number): WgslProcessors {
   const ids = new Map<string, number>();
-  /** Processors that are still being compiled, by their source. */
+  /** Sources whose check is still running. */
   const checking = new Map<string, Promise<void>>();
   let next = 1;
   const kernel = kernelNames(device);
@@ -36,9 +36,9 @@ export function createWgslProcessors(device: Device, most: number): WgslProcesso
   };
   const of = (source: string): { name: string; id: number } => {
     const id = ids.get(source) ?? next++;
-    // Before it is known: one that is refused is read again when it comes again.
+    // Throws before the id is stored, so that a refused source is checked again if it is sent again.
     if (!ids.has(source)) device.addShader(processorFile(nameOf(id)), fuelled(source, kernel));
-    // The last ones used are kept.
+    // The least recently used processor is dropped.
     ids.delete(source);
     ids.set(source, id);
     if (ids.size > most) drop(ids.keys().next().value!);
@@ -77,9 +77,9 @@ function refusal(problem: string): EngineError {
 
 /** Names in the kernel that a processor is linked into. */
 export interface KernelNames {
-  /** Names declared at the kernel's module scope. */
+  /** Names that the kernel declares at module scope. */
   declared: ReadonlySet<string>;
-  /** Names of WGSL itself that the kernel uses: declaring one of them again would change the kernel. */
+  /** Predeclared WGSL names that the kernel uses; a source that declares one of them would change the kernel. */
   builtin: ReadonlySet<string>;
 }
 
@@ -96,7 +96,7 @@ function kernelNames(device: Device): KernelNames {
 const FOREIGN = /^(enable|requires|diagnostic|override|\w*Barrier|atomic\w*|workgroup\w*|subgroup\w*)$/;
 const SPEND = ' if (svc_fuel == 0u) { break; } svc_fuel -= 1u; ';
 
-/** The source with a limit on the turns of its loops (fuel), line for line. Throws bad_request for constructs that it must not contain. */
+/** The source with equal line numbers, in which every loop consumes fuel. Throws bad_request for names and constructs that are not allowed. */
 export function fuelled(source: string, { declared, builtin }: KernelNames): string {
   if (source.length > LONGEST) throw refusal(`it has ${source.length} characters, the most is ${LONGEST}`);
   const text = withoutComments(source);
@@ -125,7 +125,7 @@ export function fuelled(source: string, { declared, builtin }: KernelNames): str
   return out + text.slice(done);
 }
 
-/** The part of a text that is outside all braces. */
+/** Text outside of all braces. */
 function outerText(text: string): string {
   let depth = 0;
   let out = '';

@@ -2,7 +2,7 @@
 // the clock, the tokens are those of the request alone.
 
 import { expect, it } from 'vitest';
-import { holdCalls } from '../../../../src/engine/text/output/held-calls.ts';
+import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
 import { plainOutput, type OutputParser } from '../../../../src/engine/text/output/output-parser.ts';
 import { randomInteger } from '../../random.ts';
 import { paperConstraint } from '../paper-constraint.ts';
@@ -41,7 +41,7 @@ function ask({ prompt, length, seed }: Asked): PaperSequence {
   const sequence = paperSequence(prompt, length, { seed });
   const { pieces } = sequence.output;
   const start = () => paperConstraint({ seed, forcedIn: 1000 });
-  sequence.constraint = holdCalls({
+  sequence.constraint = createCallConstraint({
     grammar: { start },
     read: () => ({ output: paperCalls(), pieces }),
   });

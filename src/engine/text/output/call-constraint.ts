@@ -1,7 +1,7 @@
-// Calls that a model may make or leave: as soon as the arguments of one have begun, a grammar holds them to a JSON object, until
-// they are whole. Before and behind them it has no say, so that steps need not wait for masks. The token right after the beginning
-// is free, as mostly it is drawn while the beginning is still on its way back; and where it is known in time, as after a stall, all
-// the same, as tokens must not depend on company. Where it cannot be part of an object, the call is not held.
+// Constraint on optional tool calls: as soon as the arguments of a call have begun, a grammar restricts them to a JSON object until
+// the object is complete. Text outside of arguments is free, so that steps need not wait for masks. The token right after the
+// beginning is free, too: usually it is sampled while the token before it is still being read back, and results must not depend on
+// timing. If that token cannot be part of an object, the call is not constrained.
 
 import type { Constraint } from '../constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
@@ -10,8 +10,8 @@ import type { TextConstraint } from '../text-request.ts';
 import type { OutputParser } from './output-parser.ts';
 import type { ReplyPlan } from './reply.ts';
 
-/** An object and whatever follows it, as one token may have the end of both. */
-export const HELD_ARGUMENTS: TextConstraint = {
+/** A JSON object and any text after it, since one token may contain the end of the object and further text. */
+export const CALL_ARGUMENTS: TextConstraint = {
   type: 'format',
   format: {
     type: 'sequence',
@@ -19,8 +19,8 @@ export const HELD_ARGUMENTS: TextConstraint = {
   },
 };
 
-/** Whether the model may write arguments as JSON; what it must write, the grammar of the reply says. */
-export function mayHoldCalls({ tools, format }: ReplyPlan): boolean {
+/** Whether calls are optional and their arguments may be JSON. Required calls are constrained by the grammar of the reply. */
+export function mayConstrainCalls({ tools, format }: ReplyPlan): boolean {
   if (tools.mode !== 'auto') return false;
   return (
     format.channels !== null ||
@@ -28,48 +28,48 @@ export function mayHoldCalls({ tools, format }: ReplyPlan): boolean {
   );
 }
 
-export interface HeldCalls {
-  /** The grammar of HELD_ARGUMENTS. */
+export interface CallConstraintParts {
+  /** Compiled grammar of CALL_ARGUMENTS. */
   grammar: { start(options: MatcherOptions): Constraint };
-  /** A reader of its own: the sequence's lags behind where text is held back for a stop. */
+  /** A new parser and decoder: those of the sequence lag behind while text is withheld for a stop string. */
   read(): { output: OutputParser; pieces: Pieces };
 }
 
 const encoder = new TextEncoder();
 
-export function holdCalls(parts: HeldCalls): Constraint {
+export function createCallConstraint(parts: CallConstraintParts): Constraint {
   const { grammar } = parts;
   const { output, pieces } = parts.read();
   const taken: number[] = [];
-  let held: Constraint | null = null;
-  /** The last token was the beginning: the next one is free. */
+  let active: Constraint | null = null;
+  /** Whether the last token began the arguments, so that the next token is free. */
   let begun = false;
-  /** Calls begun when the last one was held, or given up. */
+  /** Number of calls that had begun when the last one was constrained or given up. */
   let seen = 0;
 
-  /** `isWhole`: no half character is on its way, which the text so far would lack. */
+  /** `isWhole`: the token's bytes end at a character, so that no bytes are missing from the text. */
   const begin = (given: string, isWhole: boolean): void => {
     if (given === '' || !isWhole) return;
     seen = output.toolCalls;
-    held = attempt(() => grammar.start({ opens: false, matched: given }));
-    begun = held !== null;
+    active = attempt(() => grammar.start({ opens: false, matched: given }));
+    begun = active !== null;
   };
 
   return {
-    mask: (into) => (begun ? false : (held?.mask(into) ?? false)),
+    mask: (into) => (begun ? false : (active?.mask(into) ?? false)),
     accept(id) {
       taken.push(id);
       const piece = pieces.of(id);
       output.push(piece);
       const given = output.openArguments;
-      const before = held;
-      held = null;
+      const before = active;
+      active = null;
       begun = false;
       if (given === null) return;
       if (output.toolCalls > seen)
         begin(given, encoder.encode(piece.text).length === pieces.bytes(id).length);
       else if (before !== null) {
-        held = attempt(() => {
+        active = attempt(() => {
           before.accept(id);
           return before;
         });
@@ -78,18 +78,18 @@ export function holdCalls(parts: HeldCalls): Constraint {
     forced: () => [],
     ended: false,
     get idle() {
-      return held === null;
+      return active === null;
     },
     fork() {
-      const forked = holdCalls(parts);
+      const forked = createCallConstraint(parts);
       taken.forEach(forked.accept);
       return forked;
     },
   };
 }
 
-/** `constraint`, but where the arguments of a call are held. */
-export function withHeldCalls(constraint: Constraint | null, calls: Constraint): Constraint {
+/** Applies `calls` while the arguments of a call are constrained, and `constraint` otherwise. */
+export function withCallConstraint(constraint: Constraint | null, calls: Constraint): Constraint {
   if (constraint === null) return calls;
   return {
     mask: (into) => calls.mask(into) || constraint.mask(into),
@@ -104,11 +104,11 @@ export function withHeldCalls(constraint: Constraint | null, calls: Constraint):
     get idle() {
       return calls.idle === true && constraint.free === true;
     },
-    fork: () => withHeldCalls(constraint.fork(), calls.fork()),
+    fork: () => withCallConstraint(constraint.fork(), calls.fork()),
   };
 }
 
-/** null: what the model has written is no object. */
+/** The constraint; null: the text so far is not the beginning of an object. */
 function attempt(make: () => Constraint): Constraint | null {
   try {
     return make();

@@ -7,7 +7,11 @@ import { limits } from '../../../../src/grammar/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
-import { HELD_ARGUMENTS, holdCalls, withHeldCalls } from '../../../../src/engine/text/output/held-calls.ts';
+import {
+  CALL_ARGUMENTS,
+  createCallConstraint,
+  withCallConstraint,
+} from '../../../../src/engine/text/output/call-constraint.ts';
 import { createPieces } from '../../../../src/engine/text/piece.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
@@ -19,12 +23,12 @@ const SIZE = 264;
 const vocabulary = createVocabulary(tokenizer, SIZE, [END]);
 const bounds = limits({ milliseconds: 5000 });
 const grammar = new Grammar(
-  compile(ruleOfSource(HELD_ARGUMENTS, bounds), vocabulary.available, bounds),
+  compile(ruleOfSource(CALL_ARGUMENTS, bounds), vocabulary.available, bounds),
   vocabulary,
 );
 
 const start = (format: string, reasoning = 'qwen3'): Constraint =>
-  holdCalls({
+  createCallConstraint({
     grammar,
     read: () => ({
       output: parserOf(formatOf(format, reasoning)),
@@ -122,7 +126,7 @@ it('leaves all else to what else the reply is held to', () => {
     ended: true,
     fork: () => none,
   };
-  const both = withHeldCalls(none, start('hermes'));
+  const both = withCallConstraint(none, start('hermes'));
   expect([both.idle, both.ended, both.forced(), allowed(both, ANY)]).toEqual([false, true, [END], '']);
   say(both, `${BEGIN}{"a"`);
   expect([both.idle, both.ended, both.forced(), allowed(both, ANY)]).toEqual([false, false, [], ':']);
