@@ -9,6 +9,9 @@ import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
+import { imageFamilies } from '../dist/engine/image/families/registry.js';
+import { textClasses } from '../dist/models/text/registry.js';
+import { wrapperClasses } from '../dist/models/text/wrappers.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
 
 const root = new URL('../', import.meta.url);
@@ -129,6 +132,36 @@ function aliasesOf(path) {
     .map(([spelling]) => spelling);
 }
 
+/** Classes of config.json, with the kinds of models that they open as. */
+function architectureTable() {
+  const serving = { generate: 'text', embed: 'embeddings' };
+  const own = textClasses().map(({ name, modelType, examples, serves }) => [
+    `\`${name}\``,
+    modelType ? `\`${modelType}\`` : '',
+    serves.map((kind) => serving[kind]).join(', '),
+    examples ?? '',
+  ]);
+  const names = wrapperClasses().map((name) => `\`${name}\``);
+  const wrappers = [[names.join(', '), '', 'text, by the text model within', '']];
+  return table(['Architecture', '`model_type`', 'Opens for', 'Published models'], [...own, ...wrappers]);
+}
+
+/** Classes of model_index.json by family. */
+function pipelineTable() {
+  const rows = imageFamilies().map(({ name, examples, pipelines, components }) => [
+    name,
+    pipelines
+      .flatMap(({ classes }) => Object.values(classes).map((className) => `\`${className}\``))
+      .join(', '),
+    examples ?? '',
+    Object.values(components)
+      .flatMap(({ classes }) => classes ?? [])
+      .filter((className, at, all) => !/Tokenizer/.test(className) && all.indexOf(className) === at)
+      .join(', '),
+  ]);
+  return table(['Family', 'Pipelines', 'Published models', 'Components'], rows);
+}
+
 /** Weight formats as the kernels compute with them. */
 function formatTable() {
   return table(
@@ -149,7 +182,11 @@ const DOCUMENTS = {
     options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
     generate: optionTable(GENERATE_OPTIONS),
   },
-  'src/models/README.md': { formats: formatTable() },
+  'src/models/README.md': {
+    architectures: architectureTable(),
+    formats: formatTable(),
+    pipelines: pipelineTable(),
+  },
   'src/server/README.md': {
     routes: routeTable(),
     fields: honouredTable(CHAT_FIELDS, tests),

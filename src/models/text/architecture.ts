@@ -13,6 +13,8 @@ export interface TextClass {
   name: string;
   /** The `model_type` that stands for this class where config.json has no `architectures`; null: none does. */
   modelType: string | null;
+  /** Published models of the class, for the table in src/models/README.md. */
+  examples?: string;
   /** Kinds of models that can be opened with it. Decoders saved without their head serve embeddings only. */
   serves: readonly ('generate' | 'embed')[];
 }

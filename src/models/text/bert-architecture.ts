@@ -4,8 +4,19 @@ import type { TextArchitecture, TextDeclaration } from './architecture.ts';
 import { BERT_MODEL_TYPES, readBertConfig, type BertConfig } from './bert-config.ts';
 import { bert } from './bert.ts';
 
+const EXAMPLES: Readonly<Record<string, string>> = {
+  BertModel: 'BGE, E5, MiniLM, GTE',
+  RobertaModel: 'all-roberta, all-distilroberta',
+  XLMRobertaModel: 'multilingual-E5, BGE-M3',
+};
+
 export const BERT: TextArchitecture = {
-  classes: [...BERT_MODEL_TYPES].map(([modelType, name]) => ({ name, modelType, serves: ['embed'] })),
+  classes: [...BERT_MODEL_TYPES].map(([modelType, name]) => ({
+    name,
+    modelType,
+    examples: EXAMPLES[name]!,
+    serves: ['embed'],
+  })),
   read: (json, className) => declare(readBertConfig(json, className)),
 };
 

@@ -3,7 +3,13 @@
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { expertLayers } from './experts-config.ts';
-import { LLAMA_ARCHITECTURES, LLAMA_MODEL_TYPES, readLlamaConfig, type LlamaConfig } from './llama-config.ts';
+import {
+  LLAMA_ARCHITECTURES,
+  LLAMA_EXAMPLES,
+  LLAMA_MODEL_TYPES,
+  readLlamaConfig,
+  type LlamaConfig,
+} from './llama-config.ts';
 import { llama, llamaNormed, llamaStates } from './llama.ts';
 
 /** Decoders saved without their head → the class of the whole. */
@@ -14,13 +20,26 @@ const HEADLESS: ReadonlyMap<string, string> = new Map([
   ['Qwen3Model', 'Qwen3ForCausalLM'],
 ]);
 
+/** Published models that are saved without their head. */
+const HEADLESS_EXAMPLES: Readonly<Record<string, string>> = {
+  MistralModel: 'E5-Mistral',
+  Qwen2Model: 'gte-Qwen2',
+  Qwen3Model: 'Qwen3-Embedding',
+};
+
 const modelTypeOf = new Map([...LLAMA_MODEL_TYPES].map(([type, name]) => [name, type]));
 
 const classes: TextClass[] = [
-  ...[...HEADLESS.keys()].map((name): TextClass => ({ name, modelType: null, serves: ['embed'] })),
+  ...[...HEADLESS.keys()].map((name): TextClass => ({
+    name,
+    modelType: null,
+    examples: HEADLESS_EXAMPLES[name] ?? '',
+    serves: ['embed'],
+  })),
   ...LLAMA_ARCHITECTURES.map((name): TextClass => ({
     name,
     modelType: modelTypeOf.get(name)!,
+    examples: LLAMA_EXAMPLES.get(name)!,
     serves: ['generate', 'embed'],
   })),
 ];

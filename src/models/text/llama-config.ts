@@ -35,6 +35,8 @@ export interface LlamaConfig {
 interface Family {
   /** model_type of config.json. */
   modelType: string;
+  /** Published models. */
+  examples: string;
   /** Key and value heads where nothing is stated; null: as many as heads. */
   kvHeads: number | null;
   /** Dimensions of a head where none are stated; null: hidden_size / num_attention_heads. */
@@ -54,6 +56,7 @@ interface Family {
 
 const LLAMA: Family = {
   modelType: 'llama',
+  examples: 'Llama 2 and 3.x, TinyLlama, SmolLM2, DeepSeek-R1-Distill-Llama',
   kvHeads: null,
   dims: null,
   eps: 1e-6,
@@ -67,6 +70,7 @@ const LLAMA: Family = {
 const QWEN2: Family = {
   ...LLAMA,
   modelType: 'qwen2',
+  examples: 'Qwen2, Qwen2.5, DeepSeek-R1-Distill-Qwen',
   kvHeads: 32,
   context: 32768,
   bias: 'qkv',
@@ -74,7 +78,14 @@ const QWEN2: Family = {
   windows: 'some',
   windowSwitch: true,
 };
-const QWEN3: Family = { ...QWEN2, modelType: 'qwen3', dims: 128, bias: 'stated', queryNorm: 'heads' };
+const QWEN3: Family = {
+  ...QWEN2,
+  modelType: 'qwen3',
+  examples: 'Qwen3 0.6B to 32B',
+  dims: 128,
+  bias: 'stated',
+  queryNorm: 'heads',
+};
 
 const FAMILIES: ReadonlyMap<string, Family> = new Map([
   ['LlamaForCausalLM', LLAMA],
@@ -83,6 +94,7 @@ const FAMILIES: ReadonlyMap<string, Family> = new Map([
     {
       ...LLAMA,
       modelType: 'mistral',
+      examples: 'Mistral 7B, Ministral',
       kvHeads: 8,
       context: 131072,
       bias: 'none',
@@ -92,14 +104,37 @@ const FAMILIES: ReadonlyMap<string, Family> = new Map([
   ],
   ['Qwen2ForCausalLM', QWEN2],
   ['Qwen3ForCausalLM', QWEN3],
-  ['Qwen3MoeForCausalLM', { ...QWEN3, modelType: 'qwen3_moe', kvHeads: 4, dims: null, windows: 'all' }],
+  [
+    'Qwen3MoeForCausalLM',
+    {
+      ...QWEN3,
+      modelType: 'qwen3_moe',
+      examples: 'Qwen3-30B-A3B, Qwen3-235B-A22B',
+      kvHeads: 4,
+      dims: null,
+      windows: 'all',
+    },
+  ],
   [
     'OlmoeForCausalLM',
-    { ...LLAMA, modelType: 'olmoe', eps: 1e-5, context: 4096, mlpBias: false, queryNorm: 'row' },
+    {
+      ...LLAMA,
+      modelType: 'olmoe',
+      examples: 'OLMoE',
+      eps: 1e-5,
+      context: 4096,
+      mlpBias: false,
+      queryNorm: 'row',
+    },
   ],
 ]);
 
 export const LLAMA_ARCHITECTURES: readonly string[] = [...FAMILIES.keys()];
+
+/** Class → published models. */
+export const LLAMA_EXAMPLES: ReadonlyMap<string, string> = new Map(
+  [...FAMILIES].map(([architecture, { examples }]) => [architecture, examples]),
+);
 
 /** model_type → the class of a language model, for a config.json without `architectures`. */
 export const LLAMA_MODEL_TYPES: ReadonlyMap<string, string> = new Map(

@@ -66,6 +66,11 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
 /** Keys of the outer config.json that also hold for the text model where its own does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
+/** Names of the classes that are opened as the text model within them. */
+export function wrapperClasses(): string[] {
+  return [...WRAPPERS.keys()];
+}
+
 /** The text model of a class that wraps one; null: the class is not such a one, or the text model's class is not built in. */
 export function textHalf(config: Json, className: string): TextHalf | null {
   const tiedByDefault = WRAPPERS.get(className);

@@ -23,6 +23,8 @@ export type { ComponentClasses, PipelineComponents, PipelineTask };
 export interface ImageFamily {
   /** The family's name in messages, as in stable-diffusion-xl. */
   readonly name: string;
+  /** Published models, for the table in src/models/README.md. */
+  readonly examples?: string;
   /** Matches model ids of the family. */
   readonly modelIds: RegExp;
   readonly components: PipelineComponents;

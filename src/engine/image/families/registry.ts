@@ -40,6 +40,11 @@ function entries(): PipelineEntry[] {
   );
 }
 
+/** The families that are built in or registered. */
+export function imageFamilies(): readonly ImageFamily[] {
+  return FAMILIES;
+}
+
 /** The declaration of a class that is built in. */
 export function pipelineEntry(className: string): PipelineEntry {
   const found = entries().find((entry) => entry.className === className);

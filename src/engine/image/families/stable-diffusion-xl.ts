@@ -10,6 +10,7 @@ import { openUNetModel } from './unet-model.ts';
 
 export const stableDiffusionXL: ImageFamily = {
   name: 'stable-diffusion-xl',
+  examples: 'XL, turbo, refiner, Playground v2 and v2.5',
   modelIds: /sdxl|stable-diffusion-xl|[-_]xl\b/i,
   components: {
     text_encoder: { ...CLIP_ENCODERS, optional: true },

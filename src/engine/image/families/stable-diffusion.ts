@@ -25,6 +25,7 @@ export const UNET_AND_VAE: PipelineComponents = {
 
 export const stableDiffusion: ImageFamily = {
   name: 'stable-diffusion',
+  examples: '1.x, 2.x, turbo, LCM, inpainting with 4 or 9 channels',
   modelIds: /stable-?diffusion|\bsd[-_]?v?[12]/i,
   components: { text_encoder: CLIP_ENCODERS, tokenizer: CLIP_TOKENIZERS, ...UNET_AND_VAE },
   denoiser: 'unet',

@@ -35,6 +35,7 @@ const ARGUMENTS: CallArgumentTable = {
 
 export const zImage: ImageFamily = {
   name: 'z-image',
+  examples: 'Z-Image, Z-Image-Turbo',
   modelIds: /z-?image/i,
   components: {
     text_encoder: textEncoder('Qwen3Model', 'Qwen3ForCausalLM'),
