@@ -46,7 +46,7 @@ export const plan = createCommand({
 });
 
 /** A plan as lines of text. */
-export function describePlan(plan: ModelPlan, asked: PlanOptions): string {
+function describePlan(plan: ModelPlan, asked: PlanOptions): string {
   const { kind, architecture, parameters, stored, source, ignored, notes, contextLength, cache } = plan;
   const from = source === 'headers' ? '' : ', by its configuration alone';
   const rows: [string, string][] = [

@@ -88,7 +88,7 @@ export const CPU: AdapterProfile = {
 };
 
 /** NVIDIA, AMD Radeon RX and Pro, Intel Arc cards: memory of their own, tens of thousands of lanes. */
-export const DISCRETE: AdapterProfile = {
+const DISCRETE: AdapterProfile = {
   name: 'discrete',
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },

@@ -43,7 +43,7 @@ const milliseconds = whole(1, LIMITS.timeout);
 /** A rule for each member that the type names. */
 type RulesOf<T> = { [K in keyof T as string extends K ? never : number extends K ? never : K]-?: Rule };
 
-export const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
+const TEXT_MODEL_OPTIONS: RulesOf<TextModelOptions> = {
   model: filledText,
   ...rulesOf(forModels(MODEL_SETTINGS, 'text')),
   storageCache: storagePlace,

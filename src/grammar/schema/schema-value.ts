@@ -14,7 +14,7 @@ export function isObject(value: unknown): value is SchemaObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function isSchema(value: unknown): value is SchemaObject | boolean {
+function isSchema(value: unknown): value is SchemaObject | boolean {
   return typeof value === 'boolean' || isObject(value);
 }
 

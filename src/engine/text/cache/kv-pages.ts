@@ -34,11 +34,11 @@ export function usefulPages(
 }
 
 /** Bytes of a page's keys (or values) in one layer. */
-export function layerBytes({ kvHeads, dims, format }: KvState, usual: KvFormat): number {
+function layerBytes({ kvHeads, dims, format }: KvState, usual: KvFormat): number {
   return PAGE_TOKENS * kvHeads * dims * ((format ?? usual) === 'f16' ? 2 : 4);
 }
 
-export function kvLayers(layers: readonly LayerState[]): KvState[] {
+function kvLayers(layers: readonly LayerState[]): KvState[] {
   return layers.filter((layer) => layer.kind === 'kv');
 }
 

@@ -24,8 +24,10 @@ export class LayerStores {
     this.#device = device;
     this.all = layers.map((layer, i): LayerStore => {
       if (layer.kind === 'kv') return allocateKv(device, layer, `layer ${i}`, sizes);
-      const buffer = device.allocate('kv', `states of layer ${i}`, 4 * layer.values * sizes.slots);
-      return { kind: 'slot', values: { buffer, offset: 0, size: buffer.size } };
+      // The buffer may be larger, and the state of a slot is found by its share of the region.
+      const size = 4 * layer.values * sizes.slots;
+      const buffer = device.allocate('kv', `states of layer ${i}`, size);
+      return { kind: 'slot', values: { buffer, offset: 0, size } };
     });
   }
 

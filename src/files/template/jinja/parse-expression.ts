@@ -222,7 +222,7 @@ function parseIndex(tokens: TokenStream): Expression {
   return { kind: 'slice', start, stop, step };
 }
 
-export function parseArguments(tokens: TokenStream): CallArguments {
+function parseArguments(tokens: TokenStream): CallArguments {
   const { line } = tokens.current;
   const given: CallArguments = { positional: [], named: [], spread: null, spreadNamed: null };
   const ensure = (holds: boolean): void => {

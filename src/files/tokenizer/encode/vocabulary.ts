@@ -24,7 +24,7 @@ export function vocabularyOf(vocab: unknown): Map<string, number> {
 }
 
 /** How vocabularies with byte fallback spell a byte. */
-export function byteToken(byte: number): string {
+function byteToken(byte: number): string {
   return `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
 }
 

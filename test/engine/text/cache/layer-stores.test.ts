@@ -1,0 +1,20 @@
+// What layers keep on the device: the regions of fixed states.
+
+import { expect, it } from 'vitest';
+import { LayerStores } from '../../../../src/engine/text/cache/layer-stores.ts';
+import { SlotStates } from '../../../../src/engine/text/cache/state-slots.ts';
+import { readShader } from '../../../../src/gpu/node.ts';
+import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
+
+it('states of a few values lie side by side, although buffers are larger', () => {
+  const device = openPaperDevice({ shaders: readShader, memoryBudget: 2 ** 20 });
+  const words = { buffer: device.allocate('step', 'table', 4), offset: 0, size: 4 };
+  const table = { pages: words, places: words };
+  const layers = [
+    { kind: 'slot', values: 3 },
+    { kind: 'slot', values: 5 },
+  ] as const;
+  const { slots } = new LayerStores(device, layers, { format: 'f32', pages: 1, table, slots: 5 });
+  expect(slots.map(({ values }) => values.size)).toEqual([60, 100]);
+  expect(new SlotStates(device, slots, 5).bytes).toBe(4 * (3 + 5));
+});
