@@ -16,7 +16,7 @@ export const COMMANDS: Commands = {
     load: async () => (await import('./chat.ts')).createChat((await import('../index.ts')).openTextModel),
   },
   generate: {
-    summary: 'Draw pictures from prompts with a diffusion model.',
+    summary: 'Draw images from prompts with a diffusion model.',
     load: async () =>
       (await import('./generate.ts')).createGenerate((await import('../index.ts')).openImageModel),
   },

@@ -1,4 +1,4 @@
-// A configuration file: JSON, YAML, or a picture that holds how it was drawn. Its keys are the options of a table with underscores
+// A configuration file: JSON, YAML, or an image that holds how it was drawn. Its keys are the options of a table with underscores
 // for hyphens; what it says is checked like arguments. What is to be read is looked for as config-paths.ts says; what is written goes where
 // the command runs.
 
@@ -74,7 +74,7 @@ function parse(path: string, bytes: Buffer): Record<string, unknown> {
     const config = configOfPicture(bytes);
     if (config !== null) return config;
     throw new UsageError(
-      `${path} does not say how it was drawn: give a picture that svc drew, or a .json or .yaml file`,
+      `${path} does not say how it was drawn: give an image that svc drew, or a .json or .yaml file`,
     );
   }
   if (!['.json', '.yaml', '.yml'].includes(ending)) {

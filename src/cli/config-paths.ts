@@ -49,7 +49,7 @@ export function placed(named: Named, value: unknown): unknown {
   const isUntold = value.startsWith(UNTOLD);
   if (isUntold && digest === undefined) {
     throw new UsageError(
-      `${key} in ${file} is ${value}, whose folders pictures do not tell: give --${option} with its whole path as well`,
+      `${key} in ${file} is ${value}, whose folders images do not tell: give --${option} with its whole path as well`,
     );
   }
   const places = placesOf(file, isUntold ? value.slice(UNTOLD.length) : value);

@@ -1,4 +1,4 @@
-// The pictures of a run: drawn prompt by prompt, each saved as it comes. A prompt that fails does not stop the others, nor does a picture
+// The images of a run: drawn prompt by prompt, each saved as it comes. A prompt that fails does not stop the others, nor does an image
 // that cannot be saved.
 
 import { join } from 'node:path';
@@ -14,11 +14,11 @@ import type { Digests } from './generate-input.ts';
 import { asTyped } from './generate-names.ts';
 import type { Report } from './generate-report.ts';
 import { PREVIEW, type Plan, type Sources, toImageRequests } from './generate-request.ts';
-import { pictureParameters, type ResolvedEvent } from './generate-resolved.ts';
+import { imageParameters, type ResolvedEvent } from './generate-resolved.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Perf } from './perf-dump.ts';
-import { saveOver } from './picture-file.ts';
-import { saveNumbered } from './picture-names.ts';
+import { saveOver } from './image-file.ts';
+import { saveNumbered } from './image-names.ts';
 
 /** State that the parts of one run share. */
 export interface Run {
@@ -81,7 +81,7 @@ interface Task {
   sources: Sources;
 }
 
-/** Whether all of its pictures were saved; one that was not has been told of. */
+/** Whether all of its images were saved; one that was not has been told of. */
 async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   const { report, perf } = run;
   let isSaved = true;
@@ -90,7 +90,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
     perf.event(task.index, event);
     report.event(event);
     if (event.type === 'image') {
-      await savePicture(run, task, event).catch((error: unknown) => {
+      await saveImage(run, task, event).catch((error: unknown) => {
         tellFailure(run, task.index, error);
         isSaved = false;
       });
@@ -100,7 +100,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   return isSaved;
 }
 
-/** One request after the other, their pictures counted through. */
+/** One request after the other, their images counted through. */
 async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): AsyncGenerator<ImageEvent> {
   const profile = plan.given.options['perf-dump-path'] !== undefined;
   for (const [first, request] of toImageRequests(plan, task.prompt, task.sources).entries()) {
@@ -110,7 +110,7 @@ async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): 
   }
 }
 
-/** Whether it was saved, as large as the picture will be; one that was not is not worth a picture. */
+/** Whether it was saved, as large as the image will be; one that was not is not worth an image. */
 async function savePreview(
   { plan, report }: Run,
   { width, height }: ResolvedEvent['values'],
@@ -127,11 +127,7 @@ async function savePreview(
   }
 }
 
-async function savePicture(
-  run: Run,
-  task: Task,
-  event: Extract<ImageEvent, { type: 'image' }>,
-): Promise<void> {
+async function saveImage(run: Run, task: Task, event: Extract<ImageEvent, { type: 'image' }>): Promise<void> {
   const { plan, digests, model, report, perf } = run;
   const { options } = plan.given;
   const { index: prompt, resolved } = task;
@@ -142,7 +138,7 @@ async function savePicture(
   const bytes = await encodeImage(image, {
     format: plan.names.format,
     ...(quality !== undefined && { quality }),
-    parameters: pictureParameters(plan, about, { prompt: task.prompt, seed }),
+    parameters: imageParameters(plan, about, { prompt: task.prompt, seed }),
   });
   const names = nameValues(model.info, resolved, { prompt: task.prompt, seed, sample });
   const path = await saveNumbered(options['output-path'], plan.names, names, bytes);
@@ -153,11 +149,11 @@ async function savePicture(
 function nameValues(
   { name: model }: ImageModelInfo,
   { values: { width, height, steps } }: ResolvedEvent,
-  picture: { prompt: string; seed: number; sample: number },
+  image: { prompt: string; seed: number; sample: number },
 ) {
   const now = new Date();
   const two = (value: number) => String(value).padStart(2, '0');
   const date = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
   const time = `${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
-  return { ...picture, model, width, height, steps, date, time };
+  return { ...image, model, width, height, steps, date, time };
 }

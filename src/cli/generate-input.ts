@@ -1,4 +1,4 @@
-// The picture that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
+// The image that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
 
 import {
   coverImage,
@@ -35,13 +35,13 @@ export async function readSources(given: Given): Promise<{ sources: Sources; dig
 function assertSameProportions(mask: Pixels, image: Pixels, { nameOf }: Given): void {
   if (!sameProportions(mask, image)) {
     throw new UsageError(
-      `${nameOf('mask-path')} has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}: give both the same proportions`,
+      `${nameOf('mask-path')} has ${mask.width} × ${mask.height} pixels, and the image ${image.width} × ${image.height}: give both the same proportions`,
     );
   }
 }
 
 async function read(path: string, name: string): Promise<Buffer> {
-  const called = `the picture ${path} of ${name}`;
+  const called = `the image ${path} of ${name}`;
   return readBounded(path, called, MOST_IMAGE_BYTES).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof UsageError) throw error;
     const reason = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;

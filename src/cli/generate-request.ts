@@ -17,8 +17,8 @@ import { UsageError } from './exit.ts';
 import { missing } from './generate-example.ts';
 import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
-import { takesFiles } from './picture-file.ts';
-import { type NamePattern, namePattern } from './picture-names.ts';
+import { takesFiles } from './image-file.ts';
+import { type NamePattern, namePattern } from './image-names.ts';
 import { textOf } from './text-file.ts';
 
 export type Origin = 'command line' | 'config file';
@@ -74,11 +74,11 @@ export async function makePlan(given: Given): Promise<Plan> {
     nameOf,
     fileName: options['output-file-name'],
     template: options['output-template'],
-    pictures: prompts.length * Math.max(seeds.length, options['num-samples'] ?? 1),
+    images: prompts.length * Math.max(seeds.length, options['num-samples'] ?? 1),
   });
   if ((options['output-quality'] ?? USUAL_QUALITY) !== USUAL_QUALITY && names.format === 'png') {
     throw new UsageError(
-      `${nameOf('output-quality')} is for JPEG and WebP, and these pictures are PNG: name them .jpg or .webp, or leave it out`,
+      `${nameOf('output-quality')} is for JPEG and WebP, and these images are PNG: name them .jpg or .webp, or leave it out`,
     );
   }
   return { given, model, prompts, seeds, names };
@@ -118,7 +118,7 @@ function checkTogether({ options, nameOf }: Given): void {
   }
 }
 
-/** A list has one for each picture. */
+/** A list has one for each image. */
 function checkSeeds({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): void {
   const count = options.seed?.length ?? 1;
   const { 'num-samples': samples, 'generic-kwargs': kwargs = {} } = options;
@@ -128,7 +128,7 @@ function checkSeeds({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): voi
       : [samples, nameOf('num-samples')];
   if (count === 1 || asked === undefined || asked === count) return;
   throw new UsageError(
-    `${nameOf('seed')} has ${count} entries, and ${name} is ${JSON.stringify(asked)}: give one for each picture, or a single one to count from`,
+    `${nameOf('seed')} has ${count} entries, and ${name} is ${JSON.stringify(asked)}: give one for each image, or a single one to count from`,
   );
 }
 
@@ -189,7 +189,7 @@ function checkFolders({ options, nameOf }: Given): void {
   const preview = join(options['output-path'], PREVIEW);
   if (options.preview && existsSync(preview) && configOfPicture(readFileSync(preview)) !== null)
     throw new UsageError(
-      `${nameOf('preview')} would replace ${preview}, which is a picture that was drawn: rename it, or name another --output-path`,
+      `${nameOf('preview')} would replace ${preview}, which is an image that was drawn: rename it, or name another --output-path`,
     );
   const dump = options['perf-dump-path'];
   if (dump === undefined) return;
@@ -228,7 +228,7 @@ export function toImageModelOptions({ given: { options }, model }: Plan): ImageM
   };
 }
 
-/** Pictures to start from, decoded; and their size, where they have the output's. */
+/** Images to start from, decoded; and their size, where they have the output's. */
 export interface Sources {
   width?: number;
   height?: number;
@@ -236,7 +236,7 @@ export interface Sources {
   mask?: Pixels;
 }
 
-/** All pictures of a prompt. */
+/** All images of a prompt. */
 export function toImageRequest(plan: Plan, prompt: string, sources: Sources): ImageRequest {
   const {
     seeds,

@@ -1,5 +1,5 @@
 // The values that a run uses, once the model has had its say: each with its source, as a line for people, as an entry of the
-// performance file, and as the configuration that draws one picture again.
+// performance file, and as the configuration that draws one image again.
 
 import { isAbsolute, resolve } from 'node:path';
 import {
@@ -73,7 +73,7 @@ export function resolvedText(options: Record<string, ResolvedValue>): string {
     .join(', ');
 }
 
-/** Options that change the picture and that the resolved values do not hold. */
+/** Options that change the image and that the resolved values do not hold. */
 const KEPT = [
   'revision',
   'model-id',
@@ -89,13 +89,13 @@ const KEPT = [
   'pipeline-class-name',
 ] as const satisfies (keyof GenerateOptions)[];
 
-export function pictureParameters(
+export function imageParameters(
   plan: Plan,
   { info, values, digests }: { info: ImageModelInfo; values: ResolvedEvent['values']; digests: Digests },
-  picture: { prompt: string; seed: number },
+  image: { prompt: string; seed: number },
 ): PictureParameters {
   const { options } = plan.given;
-  const { prompt, seed } = picture;
+  const { prompt, seed } = image;
   const kept = KEPT.map((name) => [keyOf(name), withoutPlace(options[name])]);
   const resolved = Object.entries(REQUEST_FIELDS).flatMap(([name, field]) =>
     field in values ? [[keyOf(name), values[field as keyof typeof values]]] : [],
@@ -136,7 +136,7 @@ function usualClipSkip({ pipeline }: ImageModelInfo): number {
   return pipeline.startsWith('StableDiffusionXL') ? 2 : 1;
 }
 
-/** As one names it to have the picture drawn again, wherever that is. */
+/** As one names it to have the image drawn again, wherever that is. */
 function modelName(model: string, { name }: ImageModelInfo): string {
   if (resolve(model) === shippedImageModelPath()) return name;
   if (!isAbsolute(model)) return model;

@@ -1,4 +1,4 @@
-// Options of `svc generate` that say how a picture is drawn, and from which other one.
+// Options of `svc generate` that say how an image is drawn, and from which other one.
 
 import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { LIMITS } from '../options/limits.ts';
@@ -29,7 +29,7 @@ export const SAMPLING_OPTIONS = {
     min: 0,
     max: Number.MAX_SAFE_INTEGER - LIMITS.samples,
     group: SAMPLING,
-    help: 'The same seed draws the same picture; sample i uses seed + i, or entry i of a list.',
+    help: 'The same seed draws the same image; sample i uses seed + i, or entry i of a list.',
     elsewhere: ['s', 'manual-seed', 'noise-seed'],
     instead: 'leave it out for one that is drawn at random',
     otherwise: 'drawn at random, and printed',
@@ -58,6 +58,6 @@ export const INPUT_OPTIONS = {
     elsewhere: ['mask', 'mask-image'],
     group: INPUT,
     value: 'file',
-    help: 'Picture of the same proportions; its white parts are drawn anew.',
+    help: 'Image of the same proportions; its white parts are drawn anew.',
   },
 } as const satisfies OptionTable;

@@ -4,7 +4,7 @@
 import { UsageError } from './exit.ts';
 import type { OptionTable } from './option.ts';
 
-const ONE_GPU = 'pictures are drawn on one GPU';
+const ONE_GPU = 'images are drawn on one GPU';
 const NO_OFFLOAD =
   'a component is loaded when its turn comes and freed after it, and --memory-budget sets the limit';
 const NO_LORA = 'adapters are not applied, so merge it into the weights first';

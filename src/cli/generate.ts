@@ -1,4 +1,4 @@
-// svc generate: pictures from prompts, into files. Everything is checked before the model is opened.
+// svc generate: images from prompts, into files. Everything is checked before the model is opened.
 
 import { randomUUID } from 'node:crypto';
 import type { CommandDef } from 'citty';
@@ -21,7 +21,7 @@ import {
 import { resolvedOptions } from './generate-resolved.ts';
 import { untilInterrupted } from './interrupt.ts';
 import { createPerf, writePerf } from './perf-dump.ts';
-import { makeFolder, removeLeftovers } from './picture-file.ts';
+import { makeFolder, removeLeftovers } from './image-file.ts';
 import { outliveReader } from './terminal.ts';
 
 export type OpenImageModel = (
@@ -32,7 +32,7 @@ export type OpenImageModel = (
 export function createGenerate(open: OpenImageModel): CommandDef {
   return createCommand({
     name: 'generate',
-    summary: 'Draw pictures from prompts with a diffusion model.',
+    summary: 'Draw images from prompts with a diffusion model.',
     usage: ['--model-path <model> --prompt <text> [options]', '--config <file> [options]'],
     options: GENERATE_OPTIONS,
     notes:

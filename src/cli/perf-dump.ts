@@ -6,7 +6,7 @@ import type { AdapterSummary, ImageEvent, ImageModelInfo } from '../index.ts';
 import { keyOf } from './config-file.ts';
 import type { ResolvedValue } from './generate-resolved.ts';
 import { packageVersion } from './package.ts';
-import { makeFolder, saveOver } from './picture-file.ts';
+import { makeFolder, saveOver } from './image-file.ts';
 
 export interface PerfDump {
   /** ISO 8601, UTC: when the run began. */
@@ -16,7 +16,7 @@ export interface PerfDump {
   tag: 'cli_generate';
   /** Version of svc-engine. */
   version: string;
-  /** From the first prompt to the last picture saved; loading, warm-up and profiling are apart. */
+  /** From the first prompt to the last image saved; loading, warm-up and profiling are apart. */
   total_duration_ms: number;
   load_duration_ms: number;
   /** null: none was asked for. */

@@ -1,4 +1,4 @@
-// How far a download, a start or a picture has come: a bar on a terminal, a line every tenth elsewhere.
+// How far a download, a start or an image has come: a bar on a terminal, a line every tenth elsewhere.
 
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../index.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { createMetrics, type Metrics } from './admin/metrics.ts';
-import { createPictureStore, type PictureStore } from './images/picture-store.ts';
+import { createImageStore, type ImageStore } from './images/image-store.ts';
 import { createResponseStore, type ResponseStore } from './responses/response-store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -98,7 +98,7 @@ export interface Service {
   /** Replies under way, to requests that came before the server stopped. */
   replies: number;
   /** Images that were requested as URLs. */
-  readonly pictures: PictureStore;
+  readonly images: ImageStore;
   readonly metrics: Metrics;
   readonly responses: ResponseStore;
 }
@@ -114,7 +114,7 @@ export function createService(options: ServerOptions, log: Log): Service {
     stopping: false,
     running: new Set(),
     replies: 0,
-    pictures: createPictureStore(),
+    images: createImageStore(),
     metrics: createMetrics(),
     responses: createResponseStore(),
   };

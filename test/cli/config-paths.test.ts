@@ -1,4 +1,4 @@
-// A picture's own configuration draws it again, from the same things or not at all.
+// An image's own configuration draws it again, from the same things or not at all.
 
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ async function grey(path: string, value: number): Promise<string> {
 
 const sourceOf = ({ fake }: Outcome): number | undefined => fake.requests.at(-1)?.image?.data[0];
 
-describe('a picture drawn from another of the same name', () => {
+describe('an image drawn from another of the same name', () => {
   let folder: string;
   let drawn: string;
   const again = (...args: string[]): Promise<Outcome> =>
@@ -52,7 +52,7 @@ describe('a picture drawn from another of the same name', () => {
     await mkdir(join(folder, 'lone', 'out'), { recursive: true });
     const lone = join(folder, 'lone', 'out', 'picture.png');
     await copyFile(drawn, lone);
-    // What lies above by the same name is another picture now.
+    // What lies above by the same name is another image now.
     await grey(join(folder, NAME), 10);
     const { code, err, fake } = await generate('--config', lone, '--output-path', join(folder, 'x'));
     expect({ code, opened: fake.opened.length }).toEqual({ code: 2, opened: 0 });
@@ -72,12 +72,12 @@ describe('a model of another place', () => {
     const { code, err, fake } = await generate('--config', out.trimEnd());
     expect({ code, opened: fake.opened.length }).toEqual({ code: 2, opened: 0 });
     expect(err).toContain('model_path in ');
-    expect(err).toContain('is …/fake-scenes, whose folders pictures do not tell: give --model-path with');
+    expect(err).toContain('is …/fake-scenes, whose folders images do not tell: give --model-path with');
     const again = await generate('--config', out.trimEnd(), '--model-path', model, ...common.slice(4));
     expect(again.code).toBe(0);
   });
 
-  it('is found above the picture by the path that was typed', async () => {
+  it('is found above the image by the path that was typed', async () => {
     const folder = await folderOf({ 'models/tiny/model_index.json': '{}', 'start.png': 'x' });
     const config = join(folder, 'out', 'a.png');
     const made = await generate(

@@ -1,4 +1,4 @@
-// An image model without a model: every picture is one colour, by its seed, and some prompts make it misbehave.
+// An image model without a model: every image is one colour, by its seed, and some prompts make it misbehave.
 //   "fail C"    after the first step it fails with the EngineError code C
 //   "refuse C"  `resolve` fails with C
 //   "crash"     it throws something nobody foresaw
@@ -98,7 +98,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
   const { width, height, steps } = values;
   const each = (width * height) / 64;
   yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
-  const picture = (seed: number, shrunk = 1) => ({
+  const image = (seed: number, shrunk = 1) => ({
     width: width / shrunk,
     height: height / shrunk,
     data: new Uint8Array((3 * width * height) / shrunk ** 2).fill(seed % 256),
@@ -111,14 +111,14 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
       if (step > 1 && command === 'hang') await untilAborted(signal);
       if (signal?.aborted) throw new EngineError('cancelled', 'cancelled');
       yield { type: 'step', sample, step, steps, milliseconds: 10 };
-      if (request.previews) yield { type: 'preview', sample, step, image: picture(step, 4) };
+      if (request.previews) yield { type: 'preview', sample, step, image: image(step, 4) };
     }
   }
   yield { type: 'stage', name: 'denoising', milliseconds: 10 * steps, peakBytes: 3 * 2 ** 20 };
   yield { type: 'stage', name: 'decoding', milliseconds: 7, peakBytes: 2 * 2 ** 20 };
   for (let sample = 0; sample < values.samples; sample += 1) {
     const seed = request.seed + sample;
-    yield { type: 'image', sample, seed, image: picture(seed) };
+    yield { type: 'image', sample, seed, image: image(seed) };
   }
   yield { type: 'kernels', milliseconds: { conv2d: 3, matmul: 1.5 }, spent: 0 };
   yield { type: 'done', milliseconds: 300 };

@@ -70,7 +70,7 @@ describe('a value comes from', () => {
       ['--seed', '7,3', '--config'],
       'seed [7,3] (command line), num-samples 2 (command line)',
     ],
-  ])('a list %s: one seed for each picture of a prompt', async (_, args, shown) => {
+  ])('a list %s: one seed for each image of a prompt', async (_, args, shown) => {
     const list = args.length > 1 ? {} : { seed: [7, 3] };
     const config = await file('seeds.json', { model_path: 'm', prompt: ['a house', 'a boat'], ...list });
     const out = join(folder, `seeds-${args.length}`);
@@ -160,7 +160,7 @@ describe('a value comes from', () => {
     ['x.yaml', 'a: [', 'x.yaml is not YAML: '],
     ['list.json', '[]', 'list.json must hold keys and values'],
     ['x.toml', 'a = 1', 'x.toml is no configuration file: give a .json, .yaml or .yml file'],
-    ['x.png', 'no picture', 'x.png does not say how it was drawn'],
+    ['x.png', 'no image', 'x.png does not say how it was drawn'],
     ['a.json', { num_inference_step: 4 }, 'has the key "num_inference_step", which is no option'],
     ['a.json', { num_inference_step: 4 }, '; did you mean num_inference_steps?'],
     ['a.json', { cfg_scale: 4 }, 'has the key "cfg_scale", which is no option; did you mean guidance_scale?'],
@@ -180,7 +180,7 @@ describe('a value comes from', () => {
     ['a.json', { negative_prompt: ['x'] }, 'a.json is a text, got ["x"]'],
     ['a.json', { generic_kwargs: 3 }, 'a.json is a JSON object'],
     ['a.json', { backend: 'cuda' }, 'a.json is one of auto, svc, generic, got "cuda"'],
-    ['a.json', { num_gpus: 2 }, 'a.json 2 is not built yet: pictures are drawn on one GPU; leave it out'],
+    ['a.json', { num_gpus: 2 }, 'a.json 2 is not built yet: images are drawn on one GPU; leave it out'],
     ['a.json', { negative_prompt: 'x' }, '--model-path and --prompt are missing, and '],
   ])('not from %s with %j: %s', async (name, content, message) => {
     const { code, out, err, fake } = await draw('--config', await file(name, content));

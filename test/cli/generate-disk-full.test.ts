@@ -31,7 +31,7 @@ afterEach(() => {
   full.written = 0;
 });
 
-it('a picture is missing, and the others are there', async () => {
+it('an image is missing, and the others are there', async () => {
   full.files.add(1);
   const out = join(await folderOf({}), 'out');
   const { code, err } = await generate(...BASE, '--output-path', out);
@@ -40,7 +40,7 @@ it('a picture is missing, and the others are there', async () => {
     `Prompt 1/2 failed: no space is left for ${join(out, 'generated_image_1.png')}: free some, or name another folder`,
   );
   expect(err).toMatch(/Generated 3 images in .*; 1 prompt failed/);
-  // The next picture takes the name that is free.
+  // The next image takes the name that is free.
   expect(await readdir(out)).toEqual([0, 1, 2].map((index) => `generated_image_${index}.png`));
 });
 
@@ -62,7 +62,7 @@ it('a preview is missing, which is said once', async () => {
 });
 
 it.runIf(process.platform === 'linux')(
-  'the performance file is missing, and the pictures are there',
+  'the performance file is missing, and the images are there',
   async () => {
     const folder = await folderOf({});
     const [out, perf] = [join(folder, 'out'), join(folder, 'perf.json')];

@@ -102,7 +102,7 @@ describe('streams', () => {
   });
 });
 
-it('a picture says what was left out of its text encoder as A1111 counts it', async () => {
+it('an image says what was left out of its text encoder as A1111 counts it', async () => {
   const { out } = await draw('--prompt', 'a house', '--clip-skip', '1');
   expect(await readFile(out.trimEnd(), 'latin1')).toContain('Clip skip: 2');
 });
@@ -155,12 +155,12 @@ describe('exit codes', () => {
     [['--prompt', 'a house', '--prompt', 'fail out_of_memory'], 4, 'failed with out_of_memory', 1],
     [['--prompt', 'fail disk_full', '--prompt', 'a house'], 1, 'failed with disk_full', 1],
     [['--prompt', 'fail cancelled'], 130, 'failed with cancelled', 0],
-  ])('%j ends with %d', async (args, code, message, pictures) => {
+  ])('%j ends with %d', async (args, code, message, images) => {
     const outcome = await draw(...args);
     expect(outcome.err).toContain(message);
     expect(outcome.code).toBe(code);
     const isRefused = code === 2 || code === 3;
-    expect(isRefused ? [] : await names()).toHaveLength(pictures);
+    expect(isRefused ? [] : await names()).toHaveLength(images);
     // What is refused leaves no folder.
     if (isRefused) expect(await names('.')).toEqual([]);
     expect(outcome.fake.closed).toBe(args.includes('language') ? 0 : 1);

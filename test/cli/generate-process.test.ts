@@ -39,7 +39,7 @@ function launch(...args: string[]) {
   return { child, seen, ended };
 }
 
-const pictures = async () =>
+const images = async () =>
   (await readdir(join(folder, 'outputs'))).filter((name) => name.endsWith('.png')).sort();
 
 it('draws into outputs/ and prints the path, and nothing else, on standard output', async () => {
@@ -52,14 +52,14 @@ it('runs at the same time never share a name', async () => {
   const runs = Array.from({ length: 4 }, () => launch('--prompt', 'a house', '--num-samples', '5').ended);
   const outs = (await Promise.all(runs)).map(({ out }) => out.trimEnd().split('\n'));
   expect(new Set(outs.flat()).size).toBe(20);
-  expect(await pictures()).toHaveLength(20);
+  expect(await images()).toHaveLength(20);
 });
 
 it('goes on when nobody reads the paths any more, and only then says that all are saved', async () => {
   const { child, ended } = launch('--prompt', 'a house', '--num-samples', '40');
   child.stdout.once('data', () => child.stdout.destroy());
   expect((await ended).code).toBe(0);
-  expect(await pictures()).toHaveLength(40);
+  expect(await images()).toHaveLength(40);
 });
 
 it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is drawn', async (signal) => {
@@ -70,10 +70,10 @@ it.each(['SIGINT', 'SIGTERM'] as const)('ends with 130 at %s, and keeps what is 
   expect({ code, out }).toEqual({ code: 130, out: 'outputs/generated_image_0.png\n' });
   expect(err).toContain('Interrupted: 1 image saved before');
   expect(err).not.toContain('failed');
-  expect(await pictures()).toEqual(['generated_image_0.png']);
+  expect(await images()).toEqual(['generated_image_0.png']);
 });
 
-it('killed while it saves, it leaves whole pictures only', async () => {
+it('killed while it saves, it leaves whole images only', async () => {
   const { child, seen, ended } = launch(
     ...['--prompt', 'a house', '--num-samples', '1000', '--num-inference-steps', '1'],
     ...['--width', '512', '--height', '512'],
@@ -82,10 +82,10 @@ it('killed while it saves, it leaves whole pictures only', async () => {
     if (seen.out.split('\n').length > 5) child.kill('SIGKILL');
   });
   expect((await ended).code).toBeNull();
-  const names = await pictures();
+  const names = await images();
   expect(names.length).toBeGreaterThanOrEqual(5);
   for (const name of names) {
-    const picture = await decodeImage(await readFile(join(folder, 'outputs', name)), name);
-    expect(picture).toMatchObject({ width: 512, height: 512 });
+    const image = await decodeImage(await readFile(join(folder, 'outputs', name)), name);
+    expect(image).toMatchObject({ width: 512, height: 512 });
   }
 });

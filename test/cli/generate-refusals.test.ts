@@ -52,7 +52,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--model-path', 'm', '--prompt-path', 'none.txt'], 'the file none.txt of --prompt-path is not there'],
   ])('%j', refused);
 
-  it('a name that is too long, a second picture to start from, prompts in another encoding, a folder that a broken link names', async () => {
+  it('a name that is too long, a second image to start from, prompts in another encoding, a folder that a broken link names', async () => {
     await refused(
       [...BASE, '--output-file-name', `${'x'.repeat(240)}.png`],
       'has 244 bytes with its ending: 240 at most',
@@ -114,7 +114,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       ['--pipeline-class-name', 'StableDiffusionInpaintPipeline', '--image-path', 'x.png'],
       '--pipeline-class-name StableDiffusionInpaintPipeline needs --mask-path: give both',
     ],
-    [['--image-path', 'none.png'], 'the picture none.png of --image-path is not there'],
+    [['--image-path', 'none.png'], 'the image none.png of --image-path is not there'],
     [['--warmup-steps', '2'], '--warmup-steps needs --warmup'],
     [['--generic-kwargs', '[1]'], '--generic-kwargs is a JSON object such as \'{"name": 1}\', got "[1]"'],
     [['--generic-kwargs', '{eta: 1}'], '--generic-kwargs is a JSON object'],
@@ -130,7 +130,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--transformer-weights-path', 'none'], 'there is no none, which --transformer-weights-path names'],
     [
       ['--output-file-name', 'x.gif'],
-      '--output-file-name ends with .gif, and pictures are written as .png, .jpeg, .webp or .jpg',
+      '--output-file-name ends with .gif, and images are written as .png, .jpeg, .webp or .jpg',
     ],
     [['--output-file-name', 'a/b.png'], '--output-file-name is a name without folders, got "a/b.png"'],
     [['--output-template', '../{index}'], '--output-template stays inside the output folder'],
@@ -140,18 +140,18 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ],
     [
       ['--output-template', '{index}', '--output-file-name', 'x'],
-      '--output-file-name and --output-template both name the pictures',
+      '--output-file-name and --output-template both name the images',
     ],
     [['--seed', '1,x'], '--seed is a whole number from 0 to '],
     [
       ['--seed', '1,2', '--num-samples', '3'],
-      '--seed has 2 entries, and --num-samples is 3: give one for each picture, or a single one to count from',
+      '--seed has 2 entries, and --num-samples is 3: give one for each image, or a single one to count from',
     ],
     [
       ['--seed', '1,2', '--generic-kwargs', '{"num_images_per_prompt": 3}'],
       '--seed has 2 entries, and num_images_per_prompt in --generic-kwargs is 3',
     ],
-    [['--output-quality', '80'], '--output-quality is for JPEG and WebP, and these pictures are PNG'],
+    [['--output-quality', '80'], '--output-quality is for JPEG and WebP, and these images are PNG'],
   ])('%j', (args, message) => refused([...BASE, ...args], message));
 
   it('a --revision of what lies on this machine', () =>
@@ -212,7 +212,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     await refused([...BASE, `--${name}=${value}`], `, got "${value}"`);
   });
 
-  const ONE_GPU = 'is not built yet: pictures are drawn on one GPU; leave it out';
+  const ONE_GPU = 'is not built yet: images are drawn on one GPU; leave it out';
   const OFFLOAD = 'is not built yet: a component is loaded when its turn comes and freed after it';
   const LORA = 'is not built yet: adapters are not applied, so merge it into the weights first; leave it out';
   const ATTENTION = 'is not built yet: the engine chooses among its own attention kernels; leave it out';

@@ -1,4 +1,4 @@
-// The pictures of a run: their names, what they hold, and what they start from.
+// The images of a run: their names, what they hold, and what they start from.
 
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const draw = (...args: string[]): Promise<Outcome> =>
 const names = async (inside = 'out') => (await readdir(join(folder, inside))).sort();
 
 describe('names', () => {
-  it('count from 0, go on across prompts and runs, and never name a picture twice', async () => {
+  it('count from 0, go on across prompts and runs, and never name an image twice', async () => {
     await draw('--prompt', 'a house', '--prompt', 'a boat');
     await draw('--prompt', 'a house', '--num-samples', '2');
     const place = join(folder, 'out', 'generated_image_7.png');
@@ -88,7 +88,7 @@ describe('names', () => {
   });
 });
 
-describe('a picture', () => {
+describe('an image', () => {
   it('has the seed that follows, and says how to draw it again', async () => {
     const { out } = await draw(
       '--prompt',
@@ -177,7 +177,7 @@ describe('a picture', () => {
   });
 
   it('of a low quality is smaller', async () => {
-    // Pictures of one colour hardly differ: the options reach the encoder, and no more is asked here.
+    // Images of one colour hardly differ: the options reach the encoder, and no more is asked here.
     const sizes = [];
     for (const quality of ['1', 'maximum']) {
       const { out } = await draw(
@@ -207,20 +207,20 @@ describe('a picture', () => {
     expect(events.filter(({ type }) => type === 'preview')).toHaveLength(20);
   });
 
-  it('is not previewed over a picture that was drawn', async () => {
+  it('is not previewed over an image that was drawn', async () => {
     await draw('--prompt', 'x', '--output-file-name', 'preview.png');
     const before = await readFile(join(folder, 'out', 'preview.png'));
     const { code, err } = await draw('--prompt', 'x', '--preview');
     expect(err).toContain(
-      'preview.png, which is a picture that was drawn: rename it, or name another --output-path',
+      'preview.png, which is an image that was drawn: rename it, or name another --output-path',
     );
     expect(code).toBe(2);
     expect(await readFile(join(folder, 'out', 'preview.png'))).toEqual(before);
   });
 });
 
-describe('a picture to start from', () => {
-  const picture = async (name: string, width: number, height: number, value = 9): Promise<string> => {
+describe('an image to start from', () => {
+  const imageFile = async (name: string, width: number, height: number, value = 9): Promise<string> => {
     const path = join(folder, name);
     const data = new Uint8Array(3 * width * height).fill(value);
     await writeFile(path, await encodeImage({ width, height, data }, { format: 'png' }));
@@ -228,8 +228,8 @@ describe('a picture to start from', () => {
   };
 
   it('comes in the size that is drawn, and its mask too', async () => {
-    const image = await picture('start.png', 100, 50);
-    const mask = await picture('mask.png', 50, 25, 255);
+    const image = await imageFile('start.png', 100, 50);
+    const mask = await imageFile('mask.png', 50, 25, 255);
     const args = ['--prompt', 'x', '--image-path', image, '--mask-path', mask, '--strength', '0.5'];
     const { code, fake } = await draw(...args, '--width', '64', '--height', '64');
     expect(code).toBe(0);
@@ -248,8 +248,8 @@ describe('a picture to start from', () => {
     expect(whole).toMatchObject({ image: { width: 100, height: 50 }, mask: { width: 50, height: 25 } });
   });
 
-  it('that is long and thin is refused before it is scaled to a side that no picture has', async () => {
-    const image = await picture('thin.png', 8, 4096);
+  it('that is long and thin is refused before it is scaled to a side that no image has', async () => {
+    const image = await imageFile('thin.png', 8, 4096);
     const args = ['--prompt', 'x', '--image-path', image, '--width', '4096'];
     const started = process.memoryUsage.rss();
     const { code, err, fake } = await draw(...args);
@@ -289,12 +289,10 @@ describe('a picture to start from', () => {
     const { code, err, fake } = await draw('--prompt', 'x', '--image-path', path);
     expect({ code, opened: fake.opened }).toEqual({ code: 2, opened: [] });
     expect(err).toContain('text.png cannot be read as an image');
-    const image = await picture('start.png', 100, 50);
-    const mask = await picture('mask.png', 50, 50);
+    const image = await imageFile('start.png', 100, 50);
+    const mask = await imageFile('mask.png', 50, 50);
     const other = await draw('--prompt', 'x', '--image-path', image, '--mask-path', mask);
     expect(other.code).toBe(2);
-    expect(other.err).toContain(
-      'has 50 × 50 pixels, and the picture 100 × 50: give both the same proportions',
-    );
+    expect(other.err).toContain('has 50 × 50 pixels, and the image 100 × 50: give both the same proportions');
   });
 });

@@ -1,7 +1,7 @@
-// Saves picture after picture until it is killed: node --import tsx save-forever.ts <folder> <bytes>
+// Saves image after image until it is killed: node --import tsx save-forever.ts <folder> <bytes>
 
 import { join } from 'node:path';
-import { saveNew } from '../../src/cli/picture-file.ts';
+import { saveNew } from '../../src/cli/image-file.ts';
 
 const [folder = '', size = '0'] = process.argv.slice(2);
 const bytes = new Uint8Array(Number(size)).fill(7);

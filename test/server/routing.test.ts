@@ -36,7 +36,7 @@ describe('a request finds its model', () => {
     expect([chat.requests.length, scenes.requests.length]).toEqual([1, 0]);
   });
 
-  it.each(['org/scenes', 'scenes', 'default', undefined])('of a picture by %s', async (name) => {
+  it.each(['org/scenes', 'scenes', 'default', undefined])('of an image by %s', async (name) => {
     const { draw, chat, scenes } = await startBoth();
     expect((await draw(name)).status).toBe(200);
     expect([chat.requests.length, scenes.requests.length]).toEqual([0, 1]);

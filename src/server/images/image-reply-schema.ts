@@ -1,4 +1,4 @@
-// Pictures, and the events of their stream.
+// Images, and the events of their stream.
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../../index.ts';
@@ -15,8 +15,8 @@ export const ImageUsage = z
   .describe('Tokens as the denoiser counts them.');
 
 const made = { seed: count, revised_prompt: z.string().describe('As it was drawn.') };
-const picture = { b64_json: z.string(), ...made };
-const keptPicture = z.strictObject({
+const image = { b64_json: z.string(), ...made };
+const keptImage = z.strictObject({
   url: z.url().describe('Kept for some time, and less where there are many.'),
   ...made,
 });
@@ -36,7 +36,7 @@ export const Images = z.strictObject({
   id: z.string(),
   created: seconds,
   ...about,
-  data: z.array(z.union([z.strictObject(picture), keptPicture])),
+  data: z.array(z.union([z.strictObject(image), keptImage])),
   unknown_words: unknownWords,
   usage: ImageUsage,
   peak_memory_mb: z.number(),
@@ -56,7 +56,7 @@ function imageEvent<T extends string>(name: T) {
   });
   const completed = z.strictObject({
     type: z.literal(`${name}.completed`),
-    ...picture,
+    ...image,
     usage: ImageUsage,
     unknown_words: unknownWords,
     ...common,

@@ -1,4 +1,4 @@
-// The reply to a request for pictures, folded from the engine's events; the streaming and the plain reply fold the same way.
+// The reply to a request for images, folded from the engine's events; the streaming and the plain reply fold the same way.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../index.ts';
 import type { Images } from './image-reply-schema.ts';
 import { type ImageBody, QUALITIES } from './image-schema.ts';
-import type { PictureStore } from './picture-store.ts';
+import type { ImageStore } from './image-store.ts';
 
 export interface ImageReply {
   id: string;
@@ -23,9 +23,9 @@ export interface ImageReply {
   width: number;
   height: number;
   size: string;
-  /** Where pictures are kept instead of being sent, and where that is. */
-  keep: { store: PictureStore; origin: string } | null;
-  data: PictureEntry[];
+  /** Where images are kept instead of being sent, and where that is. */
+  keep: { store: ImageStore; origin: string } | null;
+  data: ImageEntry[];
   /** The prompt that the image was drawn from. */
   prompt: string;
   tokens: { text: number; image: number; each: number };
@@ -36,12 +36,12 @@ export interface ImageReply {
   milliseconds: number;
 }
 
-type PictureEntry = Images['data'][number];
+type ImageEntry = Images['data'][number];
 
 export function startImageReply(
   body: ImageBody & { prompt: string },
   { width, height }: ResolvedImageRequest,
-  kept: { store: PictureStore; origin: string },
+  kept: { store: ImageStore; origin: string },
 ): ImageReply {
   return {
     id: `img-${randomUUID()}`,
@@ -61,10 +61,10 @@ export function startImageReply(
   };
 }
 
-/** Returns the picture that an event brought. */
-export async function applyImageEvent(reply: ImageReply, event: ImageEvent): Promise<PictureEntry | null> {
+/** Returns the image that an event brought. */
+export async function applyImageEvent(reply: ImageReply, event: ImageEvent): Promise<ImageEntry | null> {
   if (event.type === 'image') {
-    const entry = await pictureEntry(reply, event);
+    const entry = await imageEntry(reply, event);
     reply.data[event.sample] = entry;
     return entry;
   }
@@ -75,10 +75,10 @@ export async function applyImageEvent(reply: ImageReply, event: ImageEvent): Pro
   return null;
 }
 
-async function pictureEntry(
+async function imageEntry(
   reply: ImageReply,
   { image, seed, sample }: { image: Pixels; seed: number; sample: number },
-): Promise<PictureEntry> {
+): Promise<ImageEntry> {
   const { keep, format, id } = reply;
   const about = { seed, revised_prompt: reply.prompt };
   if (!keep) return { b64_json: await toBase64(reply, image), ...about };
@@ -88,7 +88,7 @@ async function pictureEntry(
   return { url: `${keep.origin}/v1/images/${name}/content`, ...about };
 }
 
-/** A preview, as large as the picture will be. */
+/** A preview, as large as the image will be. */
 export async function previewOf(reply: ImageReply, image: Pixels): Promise<string> {
   return toBase64(reply, await coverImage(image, reply.width, reply.height));
 }
@@ -100,12 +100,12 @@ async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise
 const wordQuality = (word: ImageBody['output_quality'] = 'default'): number =>
   word === 'default' ? 100 : QUALITIES[word];
 
-/** Tokens as the denoiser counts them: of the prompt, of the picture to start from, and of those that were drawn. */
-export function usageOf({ tokens: { text, image, each } }: ImageReply, pictures: number): Images['usage'] {
+/** Tokens as the denoiser counts them: of the prompt, of the image to start from, and of those that were drawn. */
+export function usageOf({ tokens: { text, image, each } }: ImageReply, images: number): Images['usage'] {
   return {
-    total_tokens: text + image + pictures * each,
+    total_tokens: text + image + images * each,
     input_tokens: text + image,
-    output_tokens: pictures * each,
+    output_tokens: images * each,
     input_tokens_details: { text_tokens: text, image_tokens: image },
   };
 }

@@ -17,9 +17,9 @@ import { RequestError } from '../errors.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import { withoutMissing } from '../body/fields.ts';
-import { type ImageBody, MOST_PICTURES } from './image-schema.ts';
+import { type ImageBody, MOST_IMAGES } from './image-schema.ts';
 
-/** The engine's requests: one for all pictures, or one for each entry of a list of seeds. */
+/** The engine's requests: one for all images, or one for each entry of a list of seeds. */
 export async function toImageRequests(
   body: ImageBody & { prompt: string },
 ): Promise<[ImageRequest, ...ImageRequest[]]> {
@@ -44,7 +44,7 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
   return withoutMissing({ width, height });
 }
 
-/** The picture to start from and its mask, as they were sent. */
+/** The image to start from and its mask, as they were sent. */
 async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'mask'>> {
   const { image: file, url, mask: maskFile } = body;
   if (!file && url === undefined) return {};
@@ -55,14 +55,14 @@ async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' 
   if (mask && !sameProportions(mask, image)) {
     throw new RequestError(
       'invalid_value',
-      `mask has ${mask.width} × ${mask.height} pixels, and the picture ${image.width} × ${image.height}; send both with the same proportions`,
+      `mask has ${mask.width} × ${mask.height} pixels, and the image ${image.width} × ${image.height}; send both with the same proportions`,
       { param: 'mask' },
     );
   }
   return { image, ...(mask && { mask }) };
 }
 
-/** The requests with their pictures brought to the size that is drawn, once it is known to be one; a photograph takes far more. */
+/** The requests with their images brought to the size that is drawn, once it is known to be one; a photograph takes far more. */
 export async function fitSources(
   requests: ImageRequest[],
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
@@ -84,14 +84,10 @@ const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await 
 const bytesOfUrl = (url: string): Uint8Array => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
 
 export function checkCount({ samples }: ResolvedImageRequest): void {
-  if (samples <= MOST_PICTURES) return;
-  throw new RequestError(
-    'invalid_value',
-    `one request draws at most ${MOST_PICTURES} pictures, got ${samples}`,
-    {
-      param: 'n',
-    },
-  );
+  if (samples <= MOST_IMAGES) return;
+  throw new RequestError('invalid_value', `one request draws at most ${MOST_IMAGES} images, got ${samples}`, {
+    param: 'n',
+  });
 }
 
 const FIELD_NAMES = Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')) as Partial<

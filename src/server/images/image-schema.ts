@@ -1,4 +1,4 @@
-// The fields of a request for pictures: OpenAI's, and those of SGLang and this project beside them.
+// The fields of a request for images: OpenAI's, and those of SGLang and this project beside them.
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../../index.ts';
@@ -8,7 +8,7 @@ import { list, record } from '../body/bounded.ts';
 import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
 
 /** Most images of one request. */
-export const MOST_PICTURES = 10;
+export const MOST_IMAGES = 10;
 const MOST_PREVIEWS = 3;
 
 /** Per cent of JPEG and WebP. */
@@ -19,13 +19,13 @@ const { n: _n, width, height, strength, ...others } = fieldsOf(IMAGE_SAMPLING, '
 const seed = z
   .int()
   .min(0)
-  .max(Number.MAX_SAFE_INTEGER - MOST_PICTURES);
+  .max(Number.MAX_SAFE_INTEGER - MOST_IMAGES);
 const upload = z.custom<File>((value) => value instanceof File, { error: 'must be a file' });
 const size = z.string().refine((text) => /^(auto|\d{1,5}x\d{1,5})$/.test(text), {
   error: 'must be "auto" or width x height, as "1024x1024"',
 });
 const dataUrl = z.string().refine((text) => /^data:[^,]*;base64,/.test(text), {
-  error: 'must be a data: URL in base64, as this server fetches nothing; or send the picture itself as image',
+  error: 'must be a data: URL in base64, as this server fetches nothing; or send the image itself as image',
   params: { code: 'unsupported' },
 });
 const kwargs = record(z.unknown());
@@ -33,18 +33,18 @@ const kwargs = record(z.unknown());
 export const IMAGE_FIELDS = {
   prompt: honoured(z.string(), 'What to draw; "" is valid, and leaves the choice to the model.'),
   model: honoured(z.string().min(1), 'A served name, its last segment, or "default".', 'default'),
-  n: honoured(z.int().min(1).max(MOST_PICTURES), 'Pictures to draw.', 1),
+  n: honoured(z.int().min(1).max(MOST_IMAGES), 'Images to draw.', 1),
   size: honoured(
     size,
-    'Width x height, as "512x512"; "auto" is the model\'s own, or that of the picture it starts from.',
+    'Width x height, as "512x512"; "auto" is the model\'s own, or that of the image it starts from.',
     'auto',
   ),
   width: { ...width, help: 'Pixels, in place of size.' },
   height: { ...height, help: 'Pixels, in place of size.' },
   ...others,
   seed: honoured(
-    z.union([seed, list(seed, MOST_PICTURES).min(1)]),
-    'The same seed draws the same picture; picture i uses seed + i, or entry i of a list. Left out, drawn at random and told.',
+    z.union([seed, list(seed, MOST_IMAGES).min(1)]),
+    'The same seed draws the same image; image i uses seed + i, or entry i of a list. Left out, drawn at random and told.',
   ),
   diffusers_kwargs: honoured(
     kwargs,
@@ -53,7 +53,7 @@ export const IMAGE_FIELDS = {
   generic_kwargs: honoured(kwargs, 'Another name of diffusers_kwargs.'),
   response_format: honoured(
     z.enum(['b64_json', 'url']),
-    'The pictures themselves, or where they are kept for an hour.',
+    'The images themselves, or where they are kept for an hour.',
     'b64_json',
   ),
   output_format: honoured(z.enum(IMAGE_FORMATS), 'File format.', 'png'),
@@ -64,14 +64,14 @@ export const IMAGE_FIELDS = {
     'default',
   ),
   stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
-  partial_images: honoured(z.int().min(0).max(MOST_PREVIEWS), 'Previews of each picture, with stream.', 0),
+  partial_images: honoured(z.int().min(0).max(MOST_PREVIEWS), 'Previews of each image, with stream.', 0),
 
   quality: neutralOnly('How much work to put in; num_inference_steps says it.', 'auto', 'standard', 'medium'),
   style: neutralOnly('Vivid or natural; the prompt says it.', 'vivid'),
-  background: neutralOnly('Transparent or opaque; pictures are opaque.', 'auto', 'opaque'),
+  background: neutralOnly('Transparent or opaque; images are opaque.', 'auto', 'opaque'),
   true_cfg_scale: neutralOnly('A second guidance scale, of models with distilled guidance.'),
   enable_teacache: neutralOnly('Skip steps that change little.', false),
-  enable_upscaling: neutralOnly('Enlarge the picture afterwards.', false),
+  enable_upscaling: neutralOnly('Enlarge the image afterwards.', false),
   upscaling_model_path: neutralOnly('Model that enlarges it.'),
   upscaling_scale: neutralOnly('How much larger.'),
   perf_dump_path: neutralOnly('File on the server for times; svc generate has it.'),
@@ -86,13 +86,13 @@ export const EDIT_FIELDS = {
   url: honoured(dataUrl, 'The same as a data: URL.'),
   mask: honoured(
     upload,
-    'Picture of the same proportions, drawn anew where it is transparent, or white where nothing of it is.',
+    'Image of the same proportions, drawn anew where it is transparent, or white where nothing of it is.',
   ),
   strength: {
     ...strength,
     help: 'Share of the steps taken from the image: higher keeps less; left out, 0.8, or 1 with a mask.',
   },
-  input_fidelity: neutralOnly('How close to stay to the picture; strength says it.', 'low'),
+  input_fidelity: neutralOnly('How close to stay to the image; strength says it.', 'low'),
 } satisfies FieldTable;
 
 /** The honoured fields of both; `null` has become "left out". */

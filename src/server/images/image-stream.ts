@@ -1,4 +1,4 @@
-// Pictures as server-sent events: previews on the way, each picture when it is done, and how far it has come in comments. The
+// Images as server-sent events: previews on the way, each image when it is done, and how far it has come in comments. The
 // engine is never held up by a slow reader: previews that it has no room for are left out.
 
 import type { ImageEvent } from '../../index.ts';
@@ -10,7 +10,7 @@ import { createEventStream } from '../sse.ts';
 interface ImageStreamOptions {
   /** The first part of the events' names. */
   name: 'image_generation' | 'image_edit';
-  /** Most previews of a picture. */
+  /** Most previews of an image. */
   previews: number;
   /** Requests that are drawn before this one. */
   ahead: number;
@@ -27,7 +27,7 @@ export function streamImages(
   { name, previews, ahead, keepAlive, onCancel, log }: ImageStreamOptions,
 ): ReadableStream<Uint8Array> {
   const stream = createEventStream({ keepAlive, onRoom: () => {}, onCancel });
-  /** Previews sent of each picture. */
+  /** Previews sent of each image. */
   const shown = new Map<number, number>();
   const send = (kind: 'partial_image' | 'completed', more: object) => {
     const { created, format, size } = reply;
@@ -44,11 +44,11 @@ export function streamImages(
 
   const forward = async () => {
     for await (const event of events) {
-      const picture = await applyImageEvent(reply, event);
-      if (picture && event.type === 'image') {
+      const image = await applyImageEvent(reply, event);
+      if (image && event.type === 'image') {
         const words = reply.unknownWords.length > 0 && { unknown_words: reply.unknownWords };
         const usage = usageOf(reply, 1);
-        send('completed', { ...picture, image_index: event.sample, usage, ...words });
+        send('completed', { ...image, image_index: event.sample, usage, ...words });
       } else if (event.type === 'preview') {
         const index = shown.get(event.sample) ?? 0;
         if (index >= previews || !stream.room()) continue;
@@ -56,7 +56,7 @@ export function streamImages(
         const b64_json = await previewOf(reply, event.image);
         send('partial_image', { b64_json, partial_image_index: index, image_index: event.sample });
       } else if (event.type === 'step' && stream.room()) {
-        stream.comment(`picture ${event.sample + 1}, step ${event.step} of ${event.steps}`);
+        stream.comment(`image ${event.sample + 1}, step ${event.step} of ${event.steps}`);
       }
     }
   };

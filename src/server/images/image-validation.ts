@@ -1,4 +1,4 @@
-// From a body to the honoured fields of a request for pictures, or to the error that names what is wrong with it.
+// From a body to the honoured fields of a request for images, or to the error that names what is wrong with it.
 
 import { objectOf } from '../body/body.ts';
 import { RequestError } from '../errors.ts';
@@ -26,7 +26,7 @@ export function validateImage(
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
   const body = parsed.data as KnownBody;
   checkTogether(body);
-  if (operation === 'edit') checkPicture(body);
+  if (operation === 'edit') checkSourceImage(body);
   if (strict) refuseUnknown(ignored);
   return { body, ignored };
 }
@@ -36,7 +36,7 @@ function refuseEditFields(value: object): void {
   if (name === undefined) return;
   throw new RequestError(
     'unsupported',
-    `${name} is for drawing from a picture; send it to POST /v1/images/edits, or leave it out`,
+    `${name} is for drawing from an image; send it to POST /v1/images/edits, or leave it out`,
     { param: name },
   );
 }
@@ -49,7 +49,7 @@ function checkTogether(body: ImageBody): void {
   if (Array.isArray(seed) && n !== undefined && seed.length !== n) {
     refuse(
       'seed',
-      `seed has ${seed.length === 1 ? '1 entry' : `${seed.length} entries`}, and n is ${n}; send one for each picture`,
+      `seed has ${seed.length === 1 ? '1 entry' : `${seed.length} entries`}, and n is ${n}; send one for each image`,
     );
   }
   if (previews > 0 && !body.stream) {
@@ -58,7 +58,7 @@ function checkTogether(body: ImageBody): void {
   if (body.stream && body.response_format === 'url') {
     refuse(
       'response_format',
-      'response_format is url, and a stream carries the pictures themselves; send b64_json',
+      'response_format is url, and a stream carries the images themselves; send b64_json',
     );
   }
   const loses = {
@@ -84,13 +84,13 @@ function checkTogether(body: ImageBody): void {
 /** A word that PNG is not good enough for: it is too good. */
 const isLossy = ({ output_quality: word }: ImageBody): boolean => word === 'low' || word === 'medium';
 
-function checkPicture({ image, url }: ImageBody): void {
+function checkSourceImage({ image, url }: ImageBody): void {
   if (image && url !== undefined) {
-    throw new RequestError('invalid_value', 'url gives a picture, and image another; send one of them', {
+    throw new RequestError('invalid_value', 'url gives an image, and image another; send one of them', {
       param: 'url',
     });
   }
-  if (!image && url === undefined) throw missing('image', 'image is required: the picture to start from');
+  if (!image && url === undefined) throw missing('image', 'image is required: the image to start from');
 }
 
 function missing(param: string, message: string): RequestError {

@@ -1,4 +1,4 @@
-// POST /v1/images/generations and /v1/images/edits: requests for the engine, and its events as the reply; and the pictures that
+// POST /v1/images/generations and /v1/images/edits: requests for the engine, and its events as the reply; and the images that
 // were asked for by URL.
 
 import type { H3Event } from 'h3';
@@ -14,7 +14,7 @@ import { type Operation, validateImage } from './image-validation.ts';
 import { readJson } from '../body/json-body.ts';
 import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
 import { findModel } from '../models.ts';
-import { PICTURE_LIFETIME } from './picture-store.ts';
+import { IMAGE_LIFETIME } from './image-store.ts';
 import { requireRunning, type Service } from '../service.ts';
 import { EVENT_STREAM_HEADERS } from '../sse.ts';
 import type { Turn } from '../turns.ts';
@@ -33,18 +33,18 @@ export async function imageEdits(service: Service, event: H3Event): Promise<unkn
 
 export function imageContent(service: Service, { url }: H3Event): Response {
   const id = url.pathname.split('/').at(-2) ?? '';
-  const picture = service.pictures.find(id);
-  if (!picture) {
-    const minutes = PICTURE_LIFETIME / 60_000;
+  const image = service.images.find(id);
+  if (!image) {
+    const minutes = IMAGE_LIFETIME / 60_000;
     throw new RequestError(
       'not_found',
-      `there is no picture ${id} here, or no longer; pictures are kept for ${minutes} minutes, and less where they are many`,
+      `there is no image ${id} here, or no longer; images are kept for ${minutes} minutes, and less where they are many`,
     );
   }
-  return new Response(new Uint8Array(picture.bytes), {
+  return new Response(new Uint8Array(image.bytes), {
     headers: {
-      'content-type': picture.type,
-      'content-length': String(picture.bytes.length),
+      'content-type': image.type,
+      'content-length': String(image.bytes.length),
       'cache-control': 'private, max-age=3600, immutable',
     },
   });
@@ -67,7 +67,7 @@ async function answer(
     turn.end();
     throw underFieldName(error, body);
   });
-  const kept = { store: service.pictures, origin: event.url.origin };
+  const kept = { store: service.images, origin: event.url.origin };
   const reply = startImageReply(body, values, kept);
   describeCall(event, reply, values.steps);
   const previews = body.partial_images ?? 0;
@@ -106,7 +106,7 @@ async function settle(
 
 type Events = AsyncGenerator<ImageEvent, void, void>;
 
-/** One request after the other, their pictures counted through. */
+/** One request after the other, their images counted through. */
 async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], signal: AbortSignal): Events {
   try {
     await turn.begun;
@@ -132,6 +132,6 @@ async function* withNotes(service: Service, events: Events): Events {
 function describeCall({ context: { call } }: H3Event, reply: ImageReply, steps: number): void {
   if (!call) return;
   call.detail = () => {
-    return `${countText(reply.data.length, 'picture')} of ${reply.size} in ${countText(steps, 'step')}`;
+    return `${countText(reply.data.length, 'image')} of ${reply.size} in ${countText(steps, 'step')}`;
   };
 }

@@ -96,7 +96,7 @@ export const GENERATE_FIELDS = {
     '',
   ),
   ...TEXT_FIELDS,
-  images: { ...neutralOnly('Pictures.'), refusal: READS_TEXT },
+  images: { ...neutralOnly('Images.'), refusal: READS_TEXT },
   template: neutralOnly(
     "A template in place of the checkpoint's own; raw takes a prompt made elsewhere.",
     '',

@@ -48,7 +48,7 @@ it('takes what it sends to any model', async () => {
   });
 });
 
-it('is told of a picture so that it finds it, and goes on without it', async () => {
+it('is told of an image so that it finds it, and goes on without it', async () => {
   const { post } = await startMessages(HELLO);
   const content = [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } }];
   const { status, body } = await post({

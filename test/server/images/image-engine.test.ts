@@ -1,4 +1,4 @@
-// Pictures through the server by the engine, from a tiny pipeline: what the fake model cannot show.
+// Images through the server by the engine, from a tiny pipeline: what the fake model cannot show.
 
 import { fileURLToPath } from 'node:url';
 import OpenAI, { toFile } from 'openai';
@@ -37,7 +37,7 @@ afterAll(async () => {
 /** Fields beside OpenAI's. */
 const more = (fields: object): object => ({ num_inference_steps: 3, seed: 5, ...fields });
 
-it('draws the same picture for the same seed, alone and as one of two', async () => {
+it('draws the same image for the same seed, alone and as one of two', async () => {
   const ask = { model: 'sd1', prompt: 'a red house', size: SIZE } as const;
   const alone = await client.images.generate({ ...ask, ...more({ seed: 6 }) });
   const two = await client.images.generate({ ...ask, n: 2, ...more({}) });
@@ -46,7 +46,7 @@ it('draws the same picture for the same seed, alone and as one of two', async ()
   expect(await look(alone.data?.[0]?.b64_json)).toMatchObject({ format: 'png', width: 56, height: 40 });
 });
 
-it('streams previews that come closer, then the picture', async () => {
+it('streams previews that come closer, then the image', async () => {
   const body = { prompt: 'a boat', size: SIZE, partial_images: 2, stream: true } as const;
   const stream = await client.images.generate({ ...body, ...more({}) });
   const events = [];
@@ -61,7 +61,7 @@ it('streams previews that come closer, then the picture', async () => {
   for (const { b64_json } of events) expect(await look(b64_json)).toMatchObject({ width: 56, height: 40 });
 });
 
-it('draws a part of a picture anew', async () => {
+it('draws a part of an image anew', async () => {
   const image = await toFile(await pngFile(56, 40, '#20a040'));
   const mask = await toFile(await pngFile(56, 40, '#ffffff'));
   const kept = await toFile(await pngFile(56, 40, '#000000'));

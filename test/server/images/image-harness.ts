@@ -42,9 +42,9 @@ export const readReply = async (response: Response): Promise<ImageReplyBody> =>
 
 /** The first pixel's red, and what kind of file it is. The fake model paints with the seed. */
 export async function look(base64: string | undefined) {
-  const picture = sharp(Buffer.from(base64 ?? '', 'base64'));
-  const { format, width, height } = await picture.metadata();
-  const [red] = await picture.raw().toBuffer();
+  const image = sharp(Buffer.from(base64 ?? '', 'base64'));
+  const { format, width, height } = await image.metadata();
+  const [red] = await image.raw().toBuffer();
   return { format, width, height, red };
 }
 

@@ -15,7 +15,7 @@ const completed = {
 };
 
 describe('a stream', () => {
-  it('sends previews, then the picture, and tells each step in a comment', async () => {
+  it('sends previews, then the image, and tells each step in a comment', async () => {
     const { generate } = await startImages();
     const response = await generate({ stream: true, partial_images: 2, num_inference_steps: 6, seed: 8 });
     expect(response.headers.get('content-type')).toContain('text/event-stream');
@@ -24,7 +24,7 @@ describe('a stream', () => {
     const { comments, events } = readEvents(text);
     expect(comments).toEqual([
       ': drawing',
-      ...[1, 2, 3, 4, 5, 6].map((step) => `: picture 1, step ${step} of 6`),
+      ...[1, 2, 3, 4, 5, 6].map((step) => `: image 1, step ${step} of 6`),
     ]);
     expect(events.map(({ name }) => name)).toEqual([
       'image_generation.partial_image',
@@ -37,7 +37,7 @@ describe('a stream', () => {
     expect(await look(String(events[2]?.data['b64_json']))).toMatchObject({ red: 8 });
   });
 
-  it('of several pictures counts them through', async () => {
+  it('of several images counts them through', async () => {
     const { generate } = await startImages();
     const { events } = readEvents(
       await (await generate({ stream: true, partial_images: 1, seed: [3, 9] })).text(),

@@ -1,4 +1,4 @@
-// Requests for pictures that wait for those before them.
+// Requests for images that wait for those before them.
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../harness.ts';

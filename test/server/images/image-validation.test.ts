@@ -60,7 +60,7 @@ describe('what cannot be done is refused under its name', () => {
   });
 
   it.each<[object, string, string, RegExp]>([
-    [{}, 'image', 'missing_required_parameter', /picture to start from/],
+    [{}, 'image', 'missing_required_parameter', /image to start from/],
     [{ image: 'text' }, 'image', 'invalid_value', /must be a file/],
     [{ url: 'https://example.org/x.png' }, 'url', 'unsupported', /fetches nothing/],
     [{ image: new File([], 'x'), url: 'data:image/png;base64,AA' }, 'url', 'invalid_value', /send one/],
@@ -97,11 +97,11 @@ describe('what only the model knows is wrong comes under the client’s name', (
     expect(model.requests).toEqual([]);
   });
 
-  it('of pictures that cannot be read, and masks of other proportions', async () => {
+  it('of images that cannot be read, and masks of other proportions', async () => {
     const { edit } = await startImages();
     const image = await pngFile(16, 16, '#ff0000');
     const broken = await readReply(
-      await edit(formOf({ prompt: 'x', image: new File(['no picture'], 'x.png') })),
+      await edit(formOf({ prompt: 'x', image: new File(['no image'], 'x.png') })),
     );
     expect(broken.error).toMatchObject({ code: 'invalid_value', param: 'image' });
     const mask = await pngFile(16, 24, '#ff0000');

@@ -85,7 +85,7 @@ describe('POST /v1/images/generations', () => {
     expect(model.requests).toMatchObject([{ prompt: '' }]);
   });
 
-  it('draws a random seed and tells it, and one picture for each of a list', async () => {
+  it('draws a random seed and tells it, and one image for each of a list', async () => {
     const { generate, model } = await startImages();
     const [one, two] = await Promise.all([generate({}).then(readReply), generate({}).then(readReply)]);
     expect(one.data[0]?.seed).not.toBe(two.data[0]?.seed);
@@ -123,11 +123,11 @@ describe('POST /v1/images/generations', () => {
     expect((await generate({ output_quality: 'high' })).status).toBe(200); // of a PNG too
   });
 
-  it('keeps pictures that are asked for by URL, where a page can fetch them without the key', async () => {
+  it('keeps images that are asked for by URL, where a page can fetch them without the key', async () => {
     const { generate, url } = await startImages({ apiKey: 'secret' });
     const headers = { 'content-type': 'application/json', authorization: 'Bearer secret' };
     const reply = await readReply(await generate({ n: 2, seed: 1, response_format: 'url' }, { headers }));
-    const urls = reply.data.map((picture) => picture.url ?? '');
+    const urls = reply.data.map((image) => image.url ?? '');
     expect(urls).toEqual([`${url}/v1/images/${reply.id}/content`, `${url}/v1/images/${reply.id}-1/content`]);
     for (const [at, address] of urls.entries()) {
       const response = await fetch(address);
@@ -168,7 +168,7 @@ describe('POST /v1/images/generations', () => {
 });
 
 describe('POST /v1/images/edits', () => {
-  it('starts from the picture, in its proportions and at most the model’s own pixels', async () => {
+  it('starts from the image, in its proportions and at most the model’s own pixels', async () => {
     const { edit, model } = await startImages();
     const image = await pngFile(400, 200, '#0a0000');
     const response = await edit(
@@ -191,7 +191,7 @@ describe('POST /v1/images/edits', () => {
     expect(request?.mask).toBeUndefined();
   });
 
-  it('refuses a long and thin picture before it is scaled to a side that no picture has', async () => {
+  it('refuses a long and thin image before it is scaled to a side that no image has', async () => {
     const { edit, model } = await startImages();
     const started = process.memoryUsage.rss();
     const response = await edit(
@@ -204,7 +204,7 @@ describe('POST /v1/images/edits', () => {
     expect(process.memoryUsage.rss() - started).toBeLessThan(500e6);
   });
 
-  it('takes a picture as a data: URL, and a size', async () => {
+  it('takes an image as a data: URL, and a size', async () => {
     const { edit, model } = await startImages();
     const bytes = await (await pngFile(20, 20, '#0b0000')).arrayBuffer();
     const url = `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`;
@@ -226,7 +226,7 @@ describe('POST /v1/images/edits', () => {
     expect(model.requests.map(({ mask }) => mask?.data[0])).toEqual([255, 255, 0]);
   });
 
-  it('gives a picture whole of which a part is drawn', async () => {
+  it('gives an image whole of which a part is drawn', async () => {
     const { edit, model } = await startImages();
     const [image, mask] = [await pngFile(400, 200, '#0a0000'), await pngFile(200, 100, '#ffffff')];
     const crop = '{"padding_mask_crop": 8}';

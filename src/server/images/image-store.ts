@@ -1,24 +1,24 @@
-// Pictures that were asked for by URL: kept in memory for a while, the oldest dropped first where they grow too many.
+// Images that were asked for by URL: kept in memory for a while, the oldest dropped first where they grow too many.
 
-export interface Picture {
+export interface StoredImage {
   bytes: Uint8Array;
   /** MIME type. */
   type: string;
 }
 
-export interface PictureStore {
-  keep(id: string, picture: Picture): void;
+export interface ImageStore {
+  keep(id: string, image: StoredImage): void;
   /** null: never drawn, or dropped since. */
-  find(id: string): Picture | null;
+  find(id: string): StoredImage | null;
 }
 
 /** Milliseconds. */
-export const PICTURE_LIFETIME = 3_600_000;
+export const IMAGE_LIFETIME = 3_600_000;
 const MOST_BYTES = 256 * 2 ** 20;
 
-export function createPictureStore(mostBytes = MOST_BYTES, lifetime = PICTURE_LIFETIME): PictureStore {
+export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETIME): ImageStore {
   /** In the order they came. */
-  const kept = new Map<string, Picture & { until: number }>();
+  const kept = new Map<string, StoredImage & { until: number }>();
   let bytes = 0;
   const drop = (id: string): void => {
     bytes -= kept.get(id)?.bytes.length ?? 0;
@@ -35,9 +35,9 @@ export function createPictureStore(mostBytes = MOST_BYTES, lifetime = PICTURE_LI
   timer.unref();
 
   return {
-    keep(id, picture) {
-      kept.set(id, { ...picture, until: Date.now() + lifetime });
-      bytes += picture.bytes.length;
+    keep(id, image) {
+      kept.set(id, { ...image, until: Date.now() + lifetime });
+      bytes += image.bytes.length;
       // The newest stays, however large.
       for (const old of kept.keys()) {
         if (bytes <= mostBytes || old === id) break;

@@ -1,10 +1,10 @@
-// Names of the pictures: a pattern, the values that fill it, and the first number that is free.
+// Names of the images: a pattern, the values that fill it, and the first number that is free.
 
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { IMAGE_FORMATS, type ImageFormat, imageFormatOf } from '../index.ts';
 import { UsageError } from './exit.ts';
-import { makeFolder, saveNew } from './picture-file.ts';
+import { makeFolder, saveNew } from './image-file.ts';
 
 const DEFAULT_PATTERN = 'generated_image_{index}.png';
 const PLACEHOLDERS = [
@@ -26,7 +26,7 @@ type Placeholder = (typeof PLACEHOLDERS)[number];
 export type NameValues = Readonly<Record<Exclude<Placeholder, 'index'>, string | number>>;
 
 export interface NamePattern {
-  /** With {index} where a number goes, which is everywhere but in a name that the user gave for a single picture. */
+  /** With {index} where a number goes, which is everywhere but in a name that the user gave for a single image. */
   pattern: string;
   format: ImageFormat;
   /** The index may be left out while the name is free. */
@@ -38,17 +38,17 @@ interface Wanted {
   nameOf: (name: string) => string;
   fileName?: string | undefined;
   template?: string | undefined;
-  /** Pictures of the whole run. */
-  pictures: number;
+  /** Images of the whole run. */
+  images: number;
 }
 
-export function namePattern({ nameOf, fileName, template, pictures }: Wanted): NamePattern {
+export function namePattern({ nameOf, fileName, template, images }: Wanted): NamePattern {
   if (fileName !== undefined && template !== undefined) {
     throw new UsageError(
-      `${nameOf('output-file-name')} and ${nameOf('output-template')} both name the pictures: give one`,
+      `${nameOf('output-file-name')} and ${nameOf('output-template')} both name the images: give one`,
     );
   }
-  if (fileName !== undefined) return fromFileName(fileName, nameOf('output-file-name'), pictures);
+  if (fileName !== undefined) return fromFileName(fileName, nameOf('output-file-name'), images);
   if (template === undefined) return { pattern: DEFAULT_PATTERN, format: 'png', plainFirst: false };
   const option = nameOf('output-template');
   checkTemplate(template, option);
@@ -60,7 +60,7 @@ export function namePattern({ nameOf, fileName, template, pictures }: Wanted): N
 /** Bytes: file systems take 255, of which a number may need ten. */
 const LONGEST_NAME = 240;
 
-function fromFileName(fileName: string, option: string, pictures: number): NamePattern {
+function fromFileName(fileName: string, option: string, images: number): NamePattern {
   if (/[/\\]/.test(fileName) || fileName === '.' || fileName === '..') {
     throw new UsageError(
       `${option} is a name without folders, got "${fileName}": --output-path names the folder`,
@@ -72,7 +72,7 @@ function fromFileName(fileName: string, option: string, pictures: number): NameP
     throw new UsageError(`${option} has ${bytes} bytes with its ending: ${LONGEST_NAME} at most`);
   // Braces are ordinary in a name that was given whole.
   const pattern = numbered(name.replaceAll('{', '{{'));
-  return { pattern, format, plainFirst: pictures === 1 };
+  return { pattern, format, plainFirst: images === 1 };
 }
 
 function checkTemplate(template: string, option: string): void {
@@ -104,7 +104,7 @@ function withEnding(name: string, option: string): { name: string; format: Image
   const ending = /\.([a-z]{2,5})$/i.exec(name)?.[0];
   if (ending === undefined) return { name: `${name}.png`, format: 'png' };
   throw new UsageError(
-    `${option} ends with ${ending}, and pictures are written as .${IMAGE_FORMATS.join(', .')} or .jpg`,
+    `${option} ends with ${ending}, and images are written as .${IMAGE_FORMATS.join(', .')} or .jpg`,
   );
 }
 

@@ -1,4 +1,4 @@
-// Pictures on disk: each is written under a temporary name beside its place and appears there whole or not at all.
+// Images on disk: each is written under a temporary name beside its place and appears there whole or not at all.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { EngineError } from '../index.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
-/** No picture takes so long to write: what is older belongs to a run that was killed. */
+/** No image takes so long to write: what is older belongs to a run that was killed. */
 const LEFTOVER_AGE_MS = 3_600_000;
 /** Error codes of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EACCES'];
@@ -99,7 +99,7 @@ async function withTemporary<T>(
   }
 }
 
-/** Without links: an empty file holds the name until the picture takes its place. */
+/** Without links: an empty file holds the name until the image takes its place. */
 async function claimAndRename(temporary: string, path: string): Promise<boolean> {
   try {
     await (await open(path, 'wx')).close();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeFolder, removeLeftovers, saveNew, saveOver } from '../../src/cli/picture-file.ts';
+import { makeFolder, removeLeftovers, saveNew, saveOver } from '../../src/cli/image-file.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('saving', () => {
     await expect(makeFolder(join(inside, 'dangling'))).rejects.toMatchObject({ code: 'bad_request' });
   });
 
-  it('says where a picture cannot be written', async () => {
+  it('says where an image cannot be written', async () => {
     const place = join(folder, 'none', 'x.png');
     await expect(saveNew(place, bytes)).rejects.toMatchObject({
       code: 'bad_request',
@@ -66,7 +66,7 @@ describe('saving', () => {
     expect((await readdir(inside)).sort()).toEqual([young, other]);
   });
 
-  it('a run killed while it saves leaves whole pictures only', async () => {
+  it('a run killed while it saves leaves whole images only', async () => {
     const size = 4_000_000;
     for (const wait of [0, 7, 15]) {
       const inside = await mkdtemp(join(folder, 'kill-'));
@@ -76,9 +76,9 @@ describe('saving', () => {
       await new Promise((resolve) => setTimeout(resolve, wait));
       child.kill('SIGKILL');
       await new Promise((resolve) => child.once('close', resolve));
-      const pictures = (await readdir(inside)).filter((name) => name.endsWith('.png'));
-      expect(pictures.length).toBeGreaterThan(0);
-      for (const name of pictures) expect((await readFile(join(inside, name))).length).toBe(size);
+      const images = (await readdir(inside)).filter((name) => name.endsWith('.png'));
+      expect(images.length).toBeGreaterThan(0);
+      for (const name of images) expect((await readFile(join(inside, name))).length).toBe(size);
     }
   });
 });
