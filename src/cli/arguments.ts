@@ -1,5 +1,5 @@
-// A command line read by a table of options: unknown flags, missing values and numbers out of bounds are usage errors that say
-// what was meant.
+// Reads a command line by a table of options. Unknown flags, missing values and numbers out of bounds are usage errors that suggest
+// the option that was probably meant.
 
 import { parseArgs } from 'node:util';
 import { UsageError } from './exit.ts';
@@ -20,13 +20,13 @@ export interface Positional {
   name: string;
   help: string;
   required: boolean;
-  /** Options that give it to other commands: whoever types one of them is told that it stands by itself. */
+  /** Options that carry this value in other commands; the error for such an option says to give the value without an option. */
   elsewhere?: readonly string[];
 }
 
 export interface Arguments<T extends OptionTable> {
   options: Values<T>;
-  /** Names of the options that were typed; the others have their defaults, or are missing. */
+  /** Names of the options on the command line; every other option has its default, or is missing. */
   typed: ReadonlySet<string>;
   positionals: string[];
 }
@@ -61,7 +61,7 @@ export function readArguments<T extends OptionTable>(
         `--${name} takes one, and is given as ${values[name] as string} and ${value as string}`,
       );
     values[name] = joined(values[name], value, table[name]);
-    // --x true and --x false, in two words.
+    // A switch also accepts its value as the next word: --x true, --x false.
     const next = tokens[at + 1];
     const words = isSwitch && table[name]?.kind === 'boolean' ? wordsOf(table[name]) : {};
     if (next?.kind === 'positional' && Object.hasOwn(words, next.value)) {
@@ -77,7 +77,7 @@ export function readArguments<T extends OptionTable>(
   return { options: values as Values<T>, typed, positionals: given };
 }
 
-/** `--name.member value`, `--name.member=value` and `--<member>-path value`, of options that are maps, as `--name={"member":"value"}`. */
+/** Rewrites `--name.member value`, `--name.member=value` and `--<member>-path value` of map options to `--name={"member":"value"}`. */
 function foldMembers(args: string[], table: OptionTable): string[] {
   const folded: string[] = [];
   for (let at = 0; at < args.length; at++) {
@@ -97,7 +97,7 @@ export function isMapOption(option: Option | undefined): boolean {
   return option?.kind === 'json' && option.isMap === true;
 }
 
-/** Lists of texts and maps that are given again add to what was given. */
+/** Joins a repeated option with its earlier value: lists of texts and maps are extended, other values are replaced. */
 export function joined(before: unknown, value: unknown, option: Option | undefined): unknown {
   if (Array.isArray(value) && option?.kind !== 'integers')
     return [...((before as string[] | undefined) ?? []), ...value];
@@ -114,7 +114,7 @@ interface OptionToken {
 interface ReadOption {
   name: string;
   value: unknown;
-  /** On without a value: the next word may turn it off. */
+  /** The switch was given without a value, so the next word may be its value. */
   isSwitch?: boolean;
 }
 

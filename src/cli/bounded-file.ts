@@ -1,11 +1,11 @@
-// Reading a file that an option names, in bounded memory: devices, which may have no end, are refused, and so are overlong files.
+// Reads a file that an option names, in bounded memory: devices, which may have no end, and overlong files are refused.
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { UsageError } from './exit.ts';
 import { sizeText } from './terminal.ts';
 
-/** Bytes of a configuration or a list of prompts, and of an image. */
+/** Largest size in bytes of a configuration file or a list of prompts, and of an image. */
 export const MOST_TEXT_BYTES = 64 * 2 ** 20;
 export const MOST_IMAGE_BYTES = 512 * 2 ** 20;
 

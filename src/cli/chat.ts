@@ -1,4 +1,4 @@
-// svc chat: a conversation in the terminal. Answers go to standard output, everything else to standard error, so that
+// svc chat: a conversation in the terminal. Answers go to standard output, everything else goes to standard error, so that
 // questions can be piped in and answers piped out.
 
 import type { CommandDef } from 'citty';
@@ -137,7 +137,7 @@ async function converse(model: TextModel, options: ChatOptions): Promise<number>
 type Command =
   | { say: string }
   | { leave: true }
-  /** Starts anew; null: with the instructions of the command line. */
+  /** Starts a new conversation; null: with the system message of --system. */
   | { system: string | null }
   | { unknown: string };
 
@@ -152,15 +152,15 @@ function readCommand(text: string): Command {
 }
 
 function startedAnew([first]: ChatMessage[]): string {
-  const told = typeof first?.content === 'string' ? ` The model is told: ${first.content}` : '';
-  return `The conversation starts anew.${told}`;
+  const system = typeof first?.content === 'string' ? ` System message: ${first.content}` : '';
+  return `A new conversation begins.${system}`;
 }
 
 function startHistory(system: string | undefined): ChatMessage[] {
   return system ? [{ role: 'system', content: system }] : [];
 }
 
-/** One question and its answer; a question that failed is not remembered. */
+/** Returns the history with one question and its answer; a failed question leaves the history unchanged. */
 async function exchange(
   model: TextModel,
   history: ChatMessage[],
@@ -174,7 +174,7 @@ async function exchange(
     return [...messages, { role: 'assistant', content: answer }];
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    const remedy = error.code === 'context_length_exceeded' ? '; /reset starts anew' : '';
+    const remedy = error.code === 'context_length_exceeded' ? '; /reset starts a new conversation' : '';
     createLog().error(`${errorText(error)}${remedy}`);
     return history;
   }

@@ -1,4 +1,4 @@
-// A command as citty knows it, made from a table of options: strict reading, and help in groups with defaults.
+// Creates a citty command from a table of options: strict reading of arguments, and help in groups with defaults.
 
 import { type CommandDef, defineCommand } from 'citty';
 import { type Arguments, type Positional, readArguments } from './arguments.ts';
@@ -8,7 +8,7 @@ interface CommandSpec<T extends OptionTable> {
   name: string;
   /** One line, for the list of commands. */
   summary: string;
-  /** Ways to call it, without the command; left out: the positionals and [options]. */
+  /** Forms of the command line after the command's name; default: the positionals and [options]. */
   usage?: readonly string[];
   positionals?: Positional[];
   options: T;

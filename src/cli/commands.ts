@@ -1,4 +1,4 @@
-// The commands of svc. What they need is loaded when they are asked for.
+// The commands of svc. Each loads its modules when it is run.
 
 import type { Commands } from './run.ts';
 

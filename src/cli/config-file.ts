@@ -1,6 +1,6 @@
-// A configuration file: JSON, YAML, or an image that holds how it was drawn. Its keys are the options of a table with underscores
-// for hyphens; what it says is checked like arguments. What is to be read is looked for as config-paths.ts says; what is written goes where
-// the command runs.
+// Reads a configuration file: JSON, YAML, or an image with the parameters it was drawn with. Keys are the options of a table with
+// underscores for hyphens, and values are checked like arguments. config-paths.ts resolves input paths; output paths are relative to
+// the working directory.
 
 import { parseDocument } from 'yaml';
 import { configOfPicture, imageFormatOf } from '../index.ts';
@@ -11,7 +11,7 @@ import { UsageError } from './exit.ts';
 import { findMember, findOption, readValue, type OptionTable } from './option.ts';
 import { textOf } from './text-file.ts';
 
-/** Values by option name. Keys with null say nothing; what is `typed` as well is checked and no more. */
+/** Returns values by option name. Keys with null are skipped; the path of an option that is also `typed` is not resolved. */
 export async function readConfigFile(
   path: string,
   table: OptionTable,
@@ -48,7 +48,7 @@ export async function readConfigFile(
   return values;
 }
 
-/** Digests of what is to be read, by their keys. */
+/** Digests of input files by their keys. */
 function digestsIn(path: string, config: Record<string, unknown>, table: OptionTable): Map<string, string> {
   const keys = Object.values(table).flatMap(({ digestKey }) => digestKey ?? []);
   const found = keys.filter((key) => (config[key] ?? null) !== null);

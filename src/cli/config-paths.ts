@@ -10,7 +10,7 @@ import { imageFormatOf } from '../index.ts';
 import { UsageError } from './exit.ts';
 
 /** Prefix of a path whose folders are left out. */
-export const UNTOLD = '…/';
+export const HIDDEN_FOLDERS = '…/';
 
 /** A value as an image states it, without the folders of this machine: absolute paths become relative to the working directory. */
 export function withoutPlace(value: unknown): unknown {
@@ -20,7 +20,7 @@ export function withoutPlace(value: unknown): unknown {
   }
   if (typeof value !== 'string' || !isAbsolute(value)) return value;
   const fromHere = relative('.', value);
-  return fromHere === '' || /^\.\.|:/.test(fromHere) ? `${UNTOLD}${basename(value)}` : fromHere;
+  return fromHere === '' || /^\.\.|:/.test(fromHere) ? `${HIDDEN_FOLDERS}${basename(value)}` : fromHere;
 }
 
 /** Digest by which an image that was drawn from is recognized. */
@@ -28,9 +28,9 @@ export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }
 
-/** A path that a configuration holds. */
+/** A path in a configuration file. */
 export interface Named {
-  /** The configuration. */
+  /** Path of the configuration file. */
   file: string;
   key: string;
   /** The option that gives the path. */
@@ -46,13 +46,13 @@ export function placed(named: Named, value: unknown): unknown {
   }
   if (typeof value !== 'string' || value === '') return value;
   const { file, key, option, digest } = named;
-  const isUntold = value.startsWith(UNTOLD);
-  if (isUntold && digest === undefined) {
+  const isHidden = value.startsWith(HIDDEN_FOLDERS);
+  if (isHidden && digest === undefined) {
     throw new UsageError(
-      `${key} in ${file} is ${value}, whose folders images do not tell: give --${option} with its whole path as well`,
+      `${key} in ${file} is ${value}, and images do not store its folders: give --${option} with its whole path as well`,
     );
   }
-  const places = placesOf(file, isUntold ? value.slice(UNTOLD.length) : value);
+  const places = placesOf(file, isHidden ? value.slice(HIDDEN_FOLDERS.length) : value);
   if (digest === undefined) return places[0] ?? value;
   const known = places.find((place) => statSync(place).isFile() && digestOf(readFileSync(place)) === digest);
   if (known !== undefined) return known;

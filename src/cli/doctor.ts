@@ -1,4 +1,4 @@
-// svc doctor: the adapters that answer, what they offer, whether they compute what they should, and what is missing.
+// svc doctor: lists the GPU adapters with their features, checks that they compute correctly, and says what is missing.
 
 import { arch, release } from 'node:os';
 import { type AdapterSummary, adapters, probeAdapter, type ProbeResult } from '../index.ts';
@@ -55,7 +55,7 @@ export function verdict(examined: Examined[]): { healthy: boolean; complaint: st
   };
 }
 
-/** Features that choose the kernels, with what happens without them. */
+/** Optional features that select kernels, each with its use. */
 const FEATURES: Record<string, string> = {
   'shader-f16': 'half precision inside kernels',
   subgroups: 'kernels without barriers',

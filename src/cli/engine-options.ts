@@ -1,4 +1,4 @@
-// The options of the engine: how a model is opened, and how its requests share it.
+// The command-line options of the engine: how a model is opened, and how requests share it.
 
 import {
   type EmbeddingModelOptions,
@@ -24,17 +24,17 @@ export const BATCH_OPTIONS = optionsOf(SHARING);
 
 export type EngineOptions = Values<typeof ENGINE_OPTIONS> & Partial<Values<typeof BATCH_OPTIONS>>;
 
-/** The options of a text model under the engine's names. */
+/** Converts command-line options to the options of a text model. */
 export function toModelOptions(model: string, given: EngineOptions): TextModelOptions {
   return { model, ...settingsGiven(forModels(MODEL_SETTINGS, 'text'), given) };
 }
 
-/** The options that a diffusion pipeline has too. */
+/** Converts command-line options to the options of an image model; the others are dropped. */
 export function toPipelineOptions(model: string, given: EngineOptions): ImageModelOptions {
   return { model, ...settingsGiven(forModels(MODEL_SETTINGS, 'image'), given) };
 }
 
-/** The options that an embedding model has too. */
+/** Converts command-line options to the options of an embedding model; the others are dropped. */
 export function toEmbeddingOptions(model: string, given: EngineOptions): EmbeddingModelOptions {
   return { model, ...settingsGiven(forModels(MODEL_SETTINGS, 'embedding'), given) };
 }

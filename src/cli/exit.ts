@@ -4,7 +4,7 @@ import { EngineError, type ErrorCode } from '../index.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3, outOfMemory: 4, interrupted: 130 } as const;
 
-/** The command line itself is wrong; the message says how. */
+/** An error in the command line; the message names the option and the remedy. */
 export class UsageError extends Error {}
 
 const CODES: Partial<Record<ErrorCode, number>> = {

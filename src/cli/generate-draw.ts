@@ -1,5 +1,5 @@
-// The images of a run: drawn prompt by prompt, each saved as it comes. A prompt that fails does not stop the others, nor does an image
-// that cannot be saved.
+// Draws the images of a run prompt by prompt and saves each as soon as it is finished. A prompt that fails, or an image that cannot be
+// saved, does not stop the others.
 
 import { join } from 'node:path';
 import {
@@ -31,7 +31,7 @@ export interface Run {
   interrupt: Interrupt;
 }
 
-/** Returns how many prompts failed. */
+/** Draws the prompts one after another; returns the number that failed. */
 export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: Sources): Promise<number> {
   const { plan, report, perf } = run;
   let failed = 0;
@@ -44,14 +44,14 @@ export async function drawPrompts(run: Run, resolved: ResolvedEvent, sources: So
         if (!isCancelled(error)) perf.failed(failureOf(index, asTyped(error, plan.given)));
         throw error;
       }
-      tellFailure(run, index, asTyped(error, plan.given));
+      reportFailure(run, index, asTyped(error, plan.given));
       failed += 1;
     }
   }
   return failed;
 }
 
-function tellFailure({ report, perf }: Run, prompt: number, error: unknown): void {
+function reportFailure({ report, perf }: Run, prompt: number, error: unknown): void {
   const failure = failureOf(prompt, error);
   report.failed(prompt, failure.code, failure.message);
   perf.failed(failure);
@@ -66,7 +66,7 @@ function isCancelled(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'cancelled';
 }
 
-/** The next prompt would end the same way, or nobody waits for it. */
+/** Whether an error ends the whole run: the next prompt would fail too, or the run was cancelled. */
 function endsTheRun(error: unknown): boolean {
   return (
     error instanceof EngineError &&
@@ -81,7 +81,7 @@ interface Task {
   sources: Sources;
 }
 
-/** Whether all of its images were saved; one that was not has been told of. */
+/** Draws and saves the images of a prompt. Returns false if one could not be saved; that failure is already reported. */
 async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   const { report, perf } = run;
   let isSaved = true;
@@ -91,7 +91,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
     report.event(event);
     if (event.type === 'image') {
       await saveImage(run, task, event).catch((error: unknown) => {
-        tellFailure(run, task.index, error);
+        reportFailure(run, task.index, error);
         isSaved = false;
       });
     }
@@ -100,7 +100,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   return isSaved;
 }
 
-/** One request after the other, their images counted through. */
+/** Runs the requests of a prompt in order; `sample` counts on from one request to the next. */
 async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): AsyncGenerator<ImageEvent> {
   const profile = plan.given.options['perf-dump-path'] !== undefined;
   for (const [first, request] of toImageRequests(plan, task.prompt, task.sources).entries()) {
@@ -110,7 +110,7 @@ async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): 
   }
 }
 
-/** Whether it was saved, as large as the image will be; one that was not is not worth an image. */
+/** Saves a preview at the size of the final image. Returns false, after a warning, if it cannot be saved; the run continues. */
 async function savePreview(
   { plan, report }: Run,
   { width, height }: ResolvedEvent['values'],

@@ -1,5 +1,5 @@
-// Where `svc generate` is not told which model or what to draw: what is missing, and a command that works, of what was given and made up
-// for the rest.
+// The usage error of `svc generate` without a model or a prompt: it names what is missing and shows a complete command, with the given
+// values and examples for the others.
 
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -27,7 +27,7 @@ export function missing(options: GenerateOptions, model: boolean, prompt: boolea
   );
 }
 
-/** As a shell reads it back. */
+/** Quotes a word for a shell. */
 function shellWord(text: string): string {
   if (/^[\w./:@%+,=-]+$/.test(text)) return text;
   return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", String.raw`'\''`)}'` : `"${text}"`;

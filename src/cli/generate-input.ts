@@ -1,4 +1,4 @@
-// The image that `svc generate` starts from, and its mask: read before the model is, then brought to the size that is drawn.
+// Reads the input image and mask of `svc generate` before the model is opened, and later scales them to the output size.
 
 import {
   coverImage,
@@ -15,7 +15,7 @@ import { UsageError } from './exit.ts';
 import { GENERATE_OPTIONS } from './generate-options.ts';
 import type { Given, Sources } from './generate-request.ts';
 
-/** By the keys of a configuration, of the files that were read. */
+/** Digests of the files that were read, by their configuration keys. */
 export type Digests = Readonly<Record<string, string>>;
 
 export async function readSources(given: Given): Promise<{ sources: Sources; digests: Digests }> {

@@ -9,7 +9,7 @@ import { keyOf } from './config-file.ts';
 import type { GenerateOptions } from './generate-options.ts';
 import type { Given } from './generate-request.ts';
 
-/** Option name → the request's, for those that are handed on as they are. */
+/** Option name → field of the request, for options that are passed on unchanged. */
 export const REQUEST_FIELDS = {
   ...Object.fromEntries(
     Object.entries(IMAGE_SAMPLING).map(([name, setting]) => [flagName(name, setting), name]),
@@ -19,12 +19,12 @@ export const REQUEST_FIELDS = {
 
 const TYPED: Names = { option: modelOption, field: imageOption };
 
-/** A note of the engine under the names of the options. */
+/** A note of the engine with option names in place of field names. */
 export function noteTyped(note: Extract<ImageEvent, { type: 'note' }>): string {
   return noteText(note, TYPED);
 }
 
-/** An error of the engine: about an option that was given, under the name that it was given by; else as it is. */
+/** Renames the fields in an error of the engine to the names under which the user gave the options; other errors are returned unchanged. */
 export function asTyped(error: unknown, { options, origin, nameOf }: Given): unknown {
   if (!(error instanceof EngineError)) return error;
   const { code, param } = error;
@@ -55,7 +55,7 @@ export function asTyped(error: unknown, { options, origin, nameOf }: Given): unk
   );
 }
 
-/** The name that the user has for an option: that which it was given by, else that which is typed. */
+/** The name of an option for the user: its key in the configuration file if it was given there, else its flag. */
 function givenName(
   name: string | undefined,
   { origin, nameOf }: Pick<Given, 'origin' | 'nameOf'>,

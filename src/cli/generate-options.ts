@@ -1,5 +1,5 @@
-// The options of `svc generate`, in the groups of its help: checks, help, the keys of a configuration file (underscores for hyphens)
-// and the README's table are all read from here.
+// The options of `svc generate` in the groups of its help. Checks, help, the keys of a configuration file (underscores for hyphens)
+// and the README's table come from this table.
 
 import { PIPELINE_CLASSES } from '../index.ts';
 import { IMAGE_MODEL } from '../options/image-model.ts';

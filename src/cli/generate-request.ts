@@ -46,7 +46,7 @@ export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OP
   const file = options.config;
   const config: Record<string, unknown> =
     file === undefined ? {} : await readConfigFile(file, GENERATE_OPTIONS, typed);
-  // Prompts come from one place.
+  // A prompt on the command line replaces all prompts of the file.
   const dropped = typed.has('prompt') || typed.has('prompt-path') ? ['prompt', 'prompt-path'] : [];
   const kept = Object.entries(config).filter(([name]) => !typed.has(name) && !dropped.includes(name));
   const fromFile = new Set(kept.map(([name]) => name));
@@ -57,7 +57,7 @@ export async function readGiven({ options, typed }: Arguments<typeof GENERATE_OP
   };
 }
 
-/** Throws UsageError for whatever cannot be done. */
+/** Throws UsageError if an option is invalid, not built, or conflicts with another. */
 export async function makePlan(given: Given): Promise<Plan> {
   const { options, nameOf } = given;
   refuseUnbuilt(GENERATE_OPTIONS, options, nameOf);
@@ -118,7 +118,7 @@ function checkTogether({ options, nameOf }: Given): void {
   }
 }
 
-/** A list has one for each image. */
+/** Throws UsageError if a list of seeds and the number of samples differ in length. */
 function checkSeeds({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): void {
   const count = options.seed?.length ?? 1;
   const { 'num-samples': samples, 'generic-kwargs': kwargs = {} } = options;
@@ -132,7 +132,7 @@ function checkSeeds({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): voi
   );
 }
 
-/** null: none were given. */
+/** Reads the prompts; null if none were given. */
 async function readPrompts({ options, nameOf }: Given): Promise<string[] | null> {
   const path = options['prompt-path'];
   if (path === undefined) {
@@ -201,7 +201,7 @@ function checkFolders({ options, nameOf }: Given): void {
 
 function checkFolder(folder: string, name: string): void {
   let above = resolve(folder);
-  // On Windows a drive may not be there.
+  // On Windows the drive itself may be missing, and the loop ends at its root.
   while (!isThere(above) && dirname(above) !== above) above = dirname(above);
   const info = statSync(above, { throwIfNoEntry: false });
   if (!info) throw new UsageError(`${name} needs a folder, and ${above} is a link to what is not there`);
@@ -211,7 +211,7 @@ function checkFolder(folder: string, name: string): void {
   }
 }
 
-/** Also a link to nothing. */
+/** Whether a path exists; a broken symbolic link counts as existing. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -228,7 +228,7 @@ export function toImageModelOptions({ given: { options }, model }: Plan): ImageM
   };
 }
 
-/** Images to start from, decoded; and their size, where they have the output's. */
+/** The decoded input image and mask; width and height are set once they are scaled to the output size. */
 export interface Sources {
   width?: number;
   height?: number;
@@ -236,7 +236,7 @@ export interface Sources {
   mask?: Pixels;
 }
 
-/** All images of a prompt. */
+/** The request for all images of a prompt, as it is resolved and warmed up. */
 export function toImageRequest(plan: Plan, prompt: string, sources: Sources): ImageRequest {
   const {
     seeds,

@@ -1,5 +1,5 @@
-// The values that a run uses, once the model has had its say: each with its source, as a line for people, as an entry of the
-// performance file, and as the configuration that draws one image again.
+// The values that a run uses after the model's defaults are applied, each with its source: as a log line, as entries of the
+// performance file, and as the configuration that reproduces one image.
 
 import { isAbsolute, resolve } from 'node:path';
 import {
@@ -10,7 +10,7 @@ import {
   type ValueSource,
 } from '../index.ts';
 import { keyOf } from './config-file.ts';
-import { UNTOLD, withoutPlace } from './config-paths.ts';
+import { HIDDEN_FOLDERS, withoutPlace } from './config-paths.ts';
 import type { Digests } from './generate-input.ts';
 import { GENERATE_OPTIONS, type GenerateOptions } from './generate-options.ts';
 import { REQUEST_FIELDS } from './generate-names.ts';
@@ -26,7 +26,7 @@ export interface ResolvedValue {
   by?: string;
 }
 
-/** Option name → its value and where it comes from: those that say what is drawn, and any other that was given. */
+/** Option name → value and source, for the options that determine the image and for every other option that was given. */
 export function resolvedOptions(
   plan: Plan,
   { values, sources, reasons }: ResolvedEvent,
@@ -59,7 +59,7 @@ export function resolvedOptions(
   return resolved;
 }
 
-/** For the log. */
+/** Resolved options as one log line. */
 export function resolvedText(options: Record<string, ResolvedValue>): string {
   const hidden = ['prompt', 'prompt-path', 'config', 'output-path', 'json', 'quiet', 'perf-dump-path'];
   const shown = Object.entries(options).filter(
@@ -73,7 +73,7 @@ export function resolvedText(options: Record<string, ResolvedValue>): string {
     .join(', ');
 }
 
-/** Options that change the image and that the resolved values do not hold. */
+/** Options that change the image but are not among the resolved values. */
 const KEPT = [
   'revision',
   'model-id',
@@ -136,11 +136,11 @@ function usualClipSkip({ pipeline }: ImageModelInfo): number {
   return pipeline.startsWith('StableDiffusionXL') ? 2 : 1;
 }
 
-/** As one names it to have the image drawn again, wherever that is. */
+/** The model's name in an image's configuration: an id or relative path that is also valid on another machine. */
 function modelName(model: string, { name }: ImageModelInfo): string {
   if (resolve(model) === shippedImageModelPath()) return name;
   if (!isAbsolute(model)) return model;
   const shown = withoutPlace(model) as string;
-  // In the hub's cache a folder's own name tells nobody anything.
-  return shown.startsWith(UNTOLD) ? `${UNTOLD}${name}` : shown;
+  // A folder of the hub's cache is named by a commit hash, so the model's name replaces it.
+  return shown.startsWith(HIDDEN_FOLDERS) ? `${HIDDEN_FOLDERS}${name}` : shown;
 }

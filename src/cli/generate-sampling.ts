@@ -1,4 +1,4 @@
-// Options of `svc generate` that say how an image is drawn, and from which other one.
+// Options of `svc generate` for sampling, and for the input image and mask.
 
 import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { LIMITS } from '../options/limits.ts';

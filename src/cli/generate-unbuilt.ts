@@ -1,5 +1,5 @@
-// Options of `svc generate` whose machinery is not built: they are read and checked like the others, and refused before anything is
-// loaded unless they ask for nothing.
+// Options of `svc generate` that are not built: they are read and checked like the others, and any value that would change something
+// is refused before anything is loaded.
 
 import { UsageError } from './exit.ts';
 import type { OptionTable } from './option.ts';
@@ -148,7 +148,7 @@ export const LORA = {
   },
 } as const satisfies OptionTable;
 
-/** Throws for the first value that asks for what is not built; `nameOf` is how the user called an option. */
+/** Throws UsageError for the first value of an option that is not built; `nameOf` returns the name under which the user gave it. */
 export function refuseUnbuilt(
   table: OptionTable,
   values: Readonly<Record<string, unknown>>,

@@ -124,7 +124,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   return failed > 0 || !isDumped ? EXIT.failed : EXIT.ok;
 }
 
-/** Whether all that was asked to be written of it was. */
+/** Writes the performance file if one was requested; returns false if that failed. */
 async function dumpPerf({ plan, report, perf }: Run): Promise<boolean> {
   const place = plan.given.options['perf-dump-path'];
   if (place === undefined) return true;

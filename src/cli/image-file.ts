@@ -1,4 +1,4 @@
-// Images on disk: each is written under a temporary name beside its place and appears there whole or not at all.
+// Writes image files atomically: each is written under a temporary name in the same folder and then linked or renamed.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
@@ -7,16 +7,16 @@ import { dirname, join, resolve } from 'node:path';
 import { EngineError } from '../index.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
-/** No image takes so long to write: what is older belongs to a run that was killed. */
+/** Age after which a temporary file belongs to a run that was killed, since writing takes far less. */
 const LEFTOVER_AGE_MS = 3_600_000;
 /** Error codes of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EACCES'];
 
-/** Makes the file `path`; false where that name is taken, by whoever came first. */
+/** Creates the file `path`; returns false if the name is taken. */
 export async function saveNew(path: string, bytes: Uint8Array): Promise<boolean> {
   return withTemporary(path, bytes, async (temporary) => {
     try {
-      // Unlike a rename, a link never replaces what is there.
+      // Unlike a rename, a link never replaces an existing file.
       await link(temporary, path);
       return true;
     } catch (error) {
@@ -27,7 +27,7 @@ export async function saveNew(path: string, bytes: Uint8Array): Promise<boolean>
   });
 }
 
-/** Makes the file `path`, or replaces it: where it is a link, what that names, and a device or pipe is written to. */
+/** Creates or replaces the file `path`. A symbolic link is followed; a device or pipe is written to. */
 export async function saveOver(path: string, bytes: Uint8Array): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const isFile = await stat(target).then(
@@ -41,8 +41,8 @@ export async function saveOver(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Makes a folder, and those above it. Node's own recursive mkdir never ends where a file system has no room for folders and says
- * that the one above is missing, as /proc does.
+ * Creates a folder and its parents. Node's recursive mkdir never ends on file systems such as /proc, which refuse a new folder with
+ * the error that its parent is missing.
  */
 export async function makeFolder(path: string): Promise<void> {
   const folder = resolve(path);
@@ -55,13 +55,13 @@ export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(folder);
   } catch (error) {
-    // Another run may have been quicker.
+    // Another process may have created the folder first.
     const info = await stat(folder).catch(() => null);
     if (codeOf(error) !== 'EEXIST' || info?.isDirectory() !== true) throw unwritable(path, error);
   }
 }
 
-/** Whether something can be made inside a folder: rights alone do not tell of it everywhere. */
+/** Whether a file can be created in a folder, tested by creating one: permissions alone do not decide it on every file system. */
 export function takesFiles(folder: string): boolean {
   try {
     rmdirSync(mkdtempSync(join(folder, '.svc-')));
@@ -87,7 +87,7 @@ async function withTemporary<T>(
   bytes: Uint8Array,
   place: (temporary: string) => Promise<T>,
 ): Promise<T> {
-  // Short, for the file's own name may be as long as names can be.
+  // The temporary name is short because the final name may already have the maximum length.
   const temporary = join(dirname(path), `.svc.${randomBytes(6).toString('hex')}.part`);
   try {
     await writeFile(temporary, bytes, { flag: 'wx' });
@@ -99,7 +99,7 @@ async function withTemporary<T>(
   }
 }
 
-/** Without links: an empty file holds the name until the image takes its place. */
+/** Fallback without hard links: an empty file reserves the name, then the image replaces it. */
 async function claimAndRename(temporary: string, path: string): Promise<boolean> {
   try {
     await (await open(path, 'wx')).close();

@@ -1,4 +1,4 @@
-// Names of the images: a pattern, the values that fill it, and the first number that is free.
+// File names of images: a pattern, the values that fill it, and the first free number.
 
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
@@ -26,19 +26,19 @@ type Placeholder = (typeof PLACEHOLDERS)[number];
 export type NameValues = Readonly<Record<Exclude<Placeholder, 'index'>, string | number>>;
 
 export interface NamePattern {
-  /** With {index} where a number goes, which is everywhere but in a name that the user gave for a single image. */
+  /** The name with {index} in the place of the number. */
   pattern: string;
   format: ImageFormat;
-  /** The index may be left out while the name is free. */
+  /** The first image is saved without the index if that name is free. */
   plainFirst: boolean;
 }
 
 interface Wanted {
-  /** As the user calls them in messages. */
+  /** The name under which the user gave an option, for messages. */
   nameOf: (name: string) => string;
   fileName?: string | undefined;
   template?: string | undefined;
-  /** Images of the whole run. */
+  /** Number of images of the whole run. */
   images: number;
 }
 
@@ -57,7 +57,7 @@ export function namePattern({ nameOf, fileName, template, images }: Wanted): Nam
   return { pattern: isNumbered ? name : numbered(name), format, plainFirst: !isNumbered };
 }
 
-/** Bytes: file systems take 255, of which a number may need ten. */
+/** Largest length in bytes: file systems allow 255, and the number may need ten. */
 const LONGEST_NAME = 240;
 
 function fromFileName(fileName: string, option: string, images: number): NamePattern {
@@ -70,7 +70,7 @@ function fromFileName(fileName: string, option: string, images: number): NamePat
   const bytes = Buffer.byteLength(name);
   if (bytes > LONGEST_NAME)
     throw new UsageError(`${option} has ${bytes} bytes with its ending: ${LONGEST_NAME} at most`);
-  // Braces are ordinary in a name that was given whole.
+  // Braces in --output-file-name are literal.
   const pattern = numbered(name.replaceAll('{', '{{'));
   return { pattern, format, plainFirst: images === 1 };
 }
@@ -127,7 +127,7 @@ export async function saveNumbered(
   }
   const place = (index: number) => join(folder, fill(pattern, values, index));
   await makeFolder(dirname(place(0)));
-  // Another run may take a name in between: then the next one.
+  // Another process may take the name first; then the next number is tried.
   for (let index = await nextIndex(place, plainFirst ? 1 : 0); ; index += 1) {
     if (await saveNew(place(index), bytes)) return place(index);
   }
@@ -135,7 +135,7 @@ export async function saveNumbered(
 
 /** One more than the highest number in use. */
 async function nextIndex(place: (index: number) => string, first: number): Promise<number> {
-  // Names with two different numbers differ where the number stands.
+  // The names for indices 0 and 1 differ only at the position of the number.
   const [zero, one] = [basename(place(0)), basename(place(1))];
   if (zero === one) return first;
   let at = 0;
@@ -159,7 +159,7 @@ function fill(pattern: string, values: NameValues, index = 0): string {
 const LONGEST = 100;
 const LONGEST_BYTES = 150;
 
-/** A text as part of a file name on every system: letters, digits, dots, hyphens and underscores. */
+/** Reduces a text to characters that file names may have on every system: letters, digits, dots, hyphens and underscores. */
 function cleaned(text: string): string {
   const safe = text
     .normalize('NFKC')

@@ -1,4 +1,4 @@
-// Ctrl-C: the first signal asks for an end, the second one is one.
+// Ctrl-C: the first signal aborts the run, the second one ends the process at once.
 
 import { EngineError } from '../index.ts';
 import { endBy } from '../server/entry.ts';
@@ -10,7 +10,7 @@ export interface Interrupt {
   end(): void;
 }
 
-/** Listens until `end`. */
+/** Listens for SIGINT and SIGTERM until `end` is called. */
 export function untilInterrupted(): Interrupt {
   const controller = new AbortController();
   const { signal } = controller;

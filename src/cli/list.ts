@@ -1,4 +1,4 @@
-// svc list: the models on this machine, those that ship first.
+// svc list: the models on this machine, beginning with those that ship with the package.
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -34,7 +34,7 @@ export const list = createCommand({
   },
 });
 
-/** As the cached ones are told; their name is their id, wherever a model is asked for. */
+/** The shipped models in the form of cached ones; the folder's name is their id. */
 function shippedModels(): CachedModel[] {
   return [shippedModelPath(), shippedImageModelPath()].filter(existsSync).map((path) => {
     const files = readdirSync(path, { recursive: true, encoding: 'utf8' })

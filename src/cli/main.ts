@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// svc. Where the GPU binding cannot be loaded, nothing else can: then this file says what the system needs.
+// The executable svc. If the GPU binding cannot be loaded, no command can run, and this file prints what the system needs.
 
 import { remedies, thisSystem } from './remedy.ts';
 

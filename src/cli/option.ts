@@ -1,4 +1,4 @@
-// One option: its kind, bounds and help, and how its value is read, from an argument's text or from a configuration file.
+// Defines a command-line option (kind, bounds, help) and reads its value from an argument or from a configuration file.
 
 import { UsageError } from './exit.ts';
 
@@ -6,25 +6,25 @@ export interface OptionBase {
   /** Heading in the help. */
   group: string;
   help: string;
-  /** One letter. */
+  /** Short name of one letter. */
   alias?: string;
-  /** Other names it is known by, elsewhere or of old. */
+  /** Other names that this program accepts. */
   aliases?: readonly string[];
   /** Names that other programs have for it: a user who types one of them is told this name. */
   elsewhere?: readonly string[];
-  /** Stands for the value in the help. */
+  /** Placeholder of the value in the help. */
   value?: string;
   /** The remedy for a value that cannot be honoured. */
   instead?: string;
   /** The default in words, where there is no `default`. */
   otherwise?: string;
-  /** Names what is read, a file, a folder or a model: a configuration file may mean one beside itself. */
+  /** The value is the path of an input (file, folder or model), which a configuration file may give relative to itself. */
   isInput?: true;
-  /** The key by which a configuration tells the digest of what is read. */
+  /** Configuration key of the input's digest. */
   digestKey?: string;
-  /** Given again it does not replace what was given, as others do, but is refused: elsewhere it takes several. */
+  /** A repeated option is refused instead of replacing the first value, because other programs accept several. */
   isOne?: true;
-  /** "" is a value. */
+  /** "" is a valid value. */
   mayBeEmpty?: true;
   /** The option is not built: any value but these, or an empty one, is refused, and `because` says why. */
   unbuilt?: { neutral: readonly (string | number | boolean)[]; because: string };
@@ -33,34 +33,34 @@ export interface OptionBase {
 export type Option = OptionBase &
   (
     | { kind: 'string'; default?: string }
-    /** `words` stand for on and off, besides true and false. */
+    /** `words` are accepted for on and off in addition to true and false. */
     | { kind: 'boolean'; words?: Readonly<Record<string, boolean>> }
     | {
         kind: 'integer' | 'number';
         default?: number;
         min?: number;
         max?: number;
-        /** A lower bound that is itself too low. */
+        /** Exclusive lower bound. */
         above?: number;
-        /** Words that stand for numbers. */
+        /** Words that are accepted for numbers. */
         words?: Readonly<Record<string, number>>;
       }
-    /** Whole numbers: one, or several with commas between them. */
+    /** Integers: one, or several separated by commas. */
     | { kind: 'integers'; min?: number; max?: number }
-    /** A number with a unit, as 6GB or 512MiB; its value is bytes. */
+    /** A number with a unit, for example 6GB or 512MiB; the value is in bytes. */
     | { kind: 'bytes'; default?: number }
     | {
         kind: 'choice';
         choices: readonly string[];
         default?: string;
-        /** Other words for some of them. */
+        /** Other words that are accepted for some choices. */
         words?: Readonly<Record<string, string>>;
       }
-    /** May be repeated, and takes commas. */
+    /** Strings: the option may be repeated, and commas separate entries. */
     | { kind: 'list' }
-    /** May be repeated, and is taken as it is. */
+    /** Strings: the option may be repeated, and each value is one entry, commas included. */
     | { kind: 'texts' }
-    /** A JSON object; a map is also given member by member, and a path of `members` as <member>-path. */
+    /** A JSON object. A map also accepts --name.member, and --<member>-path for each of `members`. */
     | { kind: 'json'; isMap?: true; members?: readonly string[] }
   );
 
@@ -80,12 +80,12 @@ type Value<O extends Option> = O extends { kind: 'boolean' }
             ? C
             : string;
 
-/** Values by name: options without a default may be missing. */
+/** Values by option name; options without a default may be missing. */
 export type Values<T extends OptionTable> = {
   [K in keyof T as T[K] extends { default: unknown } ? K : never]: Value<T[K]>;
 } & { [K in keyof T as T[K] extends { default: unknown } ? never : K]?: Value<T[K]> };
 
-/** The option of that name, or of which it is another name. */
+/** The option with that name or alias; null if there is none. */
 export function findOption(name: string, table: OptionTable): { name: string; option: Option } | null {
   const known = Object.hasOwn(table, name)
     ? name
@@ -94,7 +94,7 @@ export function findOption(name: string, table: OptionTable): { name: string; op
   return known === undefined || !option ? null : { name: known, option };
 }
 
-/** The map of which `name` gives one member, as vae-path does of component-paths. */
+/** The map option and member that a name such as vae-path sets (component-paths, vae); null if there is none. */
 export function findMember(name: string, table: OptionTable): { map: string; member: string } | null {
   if (findOption(name, table) || !name.endsWith('-path')) return null;
   const member = name.slice(0, -'-path'.length).replaceAll('-', '_');
@@ -105,12 +105,12 @@ export function findMember(name: string, table: OptionTable): { map: string; mem
   return map === undefined ? null : { map, member };
 }
 
-/** The option that other programs call so. */
+/** The option that other programs know under that name; null if there is none. */
 export function findElsewhere(name: string, table: OptionTable): string | null {
   return Object.keys(table).find((known) => table[known]?.elsewhere?.includes(name)) ?? null;
 }
 
-/** All names of all options. */
+/** Names and aliases of all options. */
 export function namesIn(table: OptionTable): string[] {
   return Object.entries(table).flatMap(([name, { aliases = [] }]) => [name, ...aliases]);
 }
@@ -120,7 +120,7 @@ export function wordsOf({ words }: Extract<Option, { kind: 'boolean' }>): Readon
   return { true: true, false: false, ...words };
 }
 
-/** The value that an argument's text says; `name` is for messages. */
+/** Reads a value from the text of an argument; `name` is the subject of messages. Throws UsageError. */
 export function readText(name: string, option: Option, text: string): unknown {
   switch (option.kind) {
     case 'string':
@@ -226,7 +226,7 @@ function readObject(name: string, text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // Answered below, as any other JSON.
+    // The error below covers text that is not JSON.
   }
   if (isObject(value)) return value;
   const isBare = /^\{[^"]+\}$/.test(text);

@@ -1,4 +1,4 @@
-// The package's own version, wherever it is installed.
+// Reads the version of the installed package.
 
 import { readFileSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
-// The file of --perf-dump-path: what a run took, as JSON. The fields that SGLang's file has are named as there (timestamp to
-// memory_checkpoints, meta); the interface below is the schema.
+// The file of --perf-dump-path: times and memory of a run, as JSON. Fields that SGLang's file also has keep SGLang's names (timestamp
+// to memory_checkpoints, meta); the interface below is the schema.
 
 import { dirname } from 'node:path';
 import type { AdapterSummary, ImageEvent, ImageModelInfo } from '../index.ts';
@@ -9,28 +9,28 @@ import { packageVersion } from './package.ts';
 import { makeFolder, saveOver } from './image-file.ts';
 
 export interface PerfDump {
-  /** ISO 8601, UTC: when the run began. */
+  /** Start of the run in UTC, ISO 8601. */
   timestamp: string;
-  /** A UUID. */
+  /** UUID of the run. */
   request_id: string;
   tag: 'cli_generate';
   /** Version of svc-engine. */
   version: string;
-  /** From the first prompt to the last image saved; loading, warm-up and profiling are apart. */
+  /** Time from the first prompt to the last saved image, without loading, warm-up and profiling. */
   total_duration_ms: number;
   load_duration_ms: number;
-  /** null: none was asked for. */
+  /** null without a warm-up. */
   warmup_duration_ms: number | null;
-  /** Stages in their order, each summed over all prompts, and `saving`, which is encoding and writing. */
+  /** Stages in order, each summed over all prompts, and `saving` (encoding and writing files). */
   steps: { name: string; duration_ms: number }[];
   /** `prompt` counts from 0 in the order given, `step` from 1. */
   denoise_steps_ms: { prompt: number; sample: number; step: number; duration_ms: number }[];
-  /** Most memory of the GPU in a stage, in MiB. */
+  /** Peak GPU memory of each stage in MiB. */
   memory_checkpoints: Record<`after_${string}`, { peak_allocated_mb: number }>;
-  /** GPU time per kernel family; {} where the adapter does not tell. */
+  /** GPU time per kernel family; {} if the adapter has no timestamps. */
   kernels_ms: Record<string, number>;
   adapter: Pick<AdapterSummary, 'vendor' | 'architecture' | 'device' | 'description' | 'software'>;
-  /** Key of a configuration file → the value used and where it comes from. */
+  /** Configuration key → value and its source. */
   options: Record<string, ResolvedValue>;
   /** Seed of each image, in the order of `outputs`. */
   seeds: number[];

@@ -1,4 +1,4 @@
-// svc plan: what a model would take, before anything of it is downloaded or a GPU is opened.
+// svc plan: estimates a model's memory before its weights are downloaded or a GPU is opened.
 
 import { type ModelPlan, planModel, type PlanOptions } from '../index.ts';
 import { WEIGHT_CHOICES } from '../options/model.ts';

@@ -1,4 +1,4 @@
-// How far a download, a start or an image has come: a bar on a terminal, a line every tenth elsewhere.
+// Progress of a download, an opening model or an image: a bar on a terminal, otherwise a log line at every tenth.
 
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../index.ts';
@@ -6,14 +6,14 @@ import { noteText } from './said.ts';
 import { countText, setBar, sizeText } from './terminal.ts';
 
 export interface Step {
-  /** Steps of equal label are one bar. */
+  /** Steps with the same label share one bar. */
   label: string;
   done: number;
   total: number;
   unit: 'bytes' | 'kernels' | 'steps';
-  /** Not worth a line where it is soon done. */
+  /** No line is logged if the work ends within LINE_PAUSE. */
   minor?: boolean;
-  /** Seconds one of `total` takes. */
+  /** Seconds per step. */
   pace?: number;
 }
 
@@ -23,7 +23,7 @@ export interface Progress {
 }
 
 const BAR_WIDTH = 24;
-/** Milliseconds between two lines of what only leads up to something. */
+/** Milliseconds before the first line, and between two lines, of downloads and preparations. */
 const LINE_PAUSE = 2000;
 
 /** Shows the steps of one start or download; `end` removes the bar. */

@@ -1,4 +1,4 @@
-// svc pull: a model from the hub into the cache; its folder is printed.
+// svc pull: downloads a model from the hub into the cache and prints its folder.
 
 import { EngineError, resolveModel } from '../index.ts';
 import { createCommand } from './command.ts';

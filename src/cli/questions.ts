@@ -5,17 +5,17 @@ import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
 export interface Questions extends AsyncIterable<string> {
-  /** Ctrl-C at the keyboard, which a terminal in raw mode keeps from the process. */
+  /** Called for Ctrl-C at the keyboard, for which a terminal in raw mode sends the process no signal. */
   onInterrupt(listener: () => void): void;
-  /** No more of them. */
+  /** Ends the iteration and drops questions that were not read. */
   close(): void;
 }
 
-/** Tells a terminal to mark what is pasted, and not to any more. */
+/** Escape sequences that turn the bracketed paste mode of a terminal on and off. */
 const MARK_PASTES = { on: '\x1b[?2004h', off: '\x1b[?2004l' };
 const FENCE = '"""';
 
-/** From a terminal that shows prompts on `output`. */
+/** Questions from a terminal, with prompts on `output`. */
 export function terminalQuestions(input: Readable, output: Writable): Questions {
   const lines = createInterface({ input, output, terminal: true, prompt: '> ' });
   let isPasting = false;
@@ -28,7 +28,7 @@ export function terminalQuestions(input: Readable, output: Writable): Questions 
 
   let held: string[] = [];
   let isFenced = false;
-  /** A question once it is whole; null while it goes on. */
+  /** Adds a line; returns the question once it is complete, else null. */
   const gather = (line: string): string | null => {
     const opens = held.length === 0 && !isPasting && line.trimStart().startsWith(FENCE);
     const text = opens ? line.trimStart().slice(FENCE.length) : line;
@@ -43,7 +43,7 @@ export function terminalQuestions(input: Readable, output: Writable): Questions 
   return questionsFrom(lines, gather, () => lines.prompt());
 }
 
-/** From a pipe. */
+/** Questions from a pipe: each line if `linewise`, else the whole input. */
 export function pipedQuestions(input: Readable, { linewise }: { linewise: boolean }): Questions {
   const lines = createInterface({ input });
   if (linewise)
@@ -65,7 +65,7 @@ export function pipedQuestions(input: Readable, { linewise }: { linewise: boolea
   );
 }
 
-/** `last` is what is left when the input ends. */
+/** Iterates over questions; `last` returns the remaining text when the input ends. */
 function questionsFrom(
   lines: Interface,
   gather: (line: string) => string | null,
@@ -76,7 +76,7 @@ function questionsFrom(
   let isClosed = false;
   let isCut = false;
   let wake = (): void => {};
-  // Gathered in the tick in which a line comes: only then is it known to be part of a paste.
+  // Lines are gathered in the tick in which they arrive, because only then is it known whether they are pasted.
   lines.on('line', (line) => {
     const question = gather(line);
     if (question !== null) waiting.push(question);

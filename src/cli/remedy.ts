@@ -11,7 +11,7 @@ export interface System {
   musl: boolean;
   container: boolean;
   wsl: boolean;
-  /** A GPU's device file that this user may not open. */
+  /** Device file of a GPU that this user has no permission to open; null if there is none. */
   lockedDevice: string | null;
 }
 

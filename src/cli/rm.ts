@@ -1,4 +1,4 @@
-// svc rm: a model, or one revision of it, out of the cache.
+// svc rm: removes a model, or one revision of it, from the cache.
 
 import { removeModel } from '../index.ts';
 import { createCommand } from './command.ts';

@@ -1,4 +1,4 @@
-// Finds the command, runs it, and turns what it throws into one line and an exit code.
+// Finds and runs a command, and turns its errors into one line and an exit code.
 
 import { type CommandDef, runCommand } from 'citty';
 import { EngineError } from '../index.ts';
@@ -11,19 +11,19 @@ import { createLog, endsWithReader, writeLine } from './terminal.ts';
 
 interface CommandEntry {
   summary: string;
-  /** Called when the command is asked for: help and typing errors need no engine. */
+  /** Loads the command's modules; the list of commands and errors in command names do not load the engine. */
   load: () => Promise<CommandDef>;
 }
 
 export type Commands = Record<string, CommandEntry>;
 
-/** Milliseconds a command's leftovers may keep the process alive. */
+/** Milliseconds after which the process ends although timers or handles of a command remain. */
 const LINGER = 1000;
 
 /** Sets the process's exit code and lets it end. */
 export async function run(args: string[], commands: Commands): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader that has seen enough, as `head` has, is not an error.
+    // EPIPE is not an error: a reader such as `head` closes the pipe early.
     if (error.code !== 'EPIPE') process.exit(EXIT.failed);
     if (endsWithReader()) process.exit(EXIT.ok);
   });

@@ -1,10 +1,10 @@
-// Errors and notes of the engine as texts for somebody who types options.
+// Errors and notes of the engine as text with command-line option names.
 
 import { type Names, textOf } from '../files/message.ts';
 import { EngineError, type OpenEvent } from '../index.ts';
 import { modelOption, textOption } from '../options/names.ts';
 
-/** Options and fields of requests for text, as they are typed. */
+/** Names of model options and of text request fields as command-line options. */
 const TYPED: Names = { option: modelOption, field: textOption };
 
 export function errorText(error: unknown, names: Names = TYPED): string {

@@ -1,5 +1,5 @@
-// The models of one `svc serve`: how each is opened, and opened again where its thread ends. Each runs in a thread of its own: one
-// that ends takes no other with it.
+// Opens the models of `svc serve`, and opens a model again if its thread ends. Each model runs in its own thread, so a crash of one
+// does not affect the others.
 
 import {
   type EmbeddingModel,
@@ -21,7 +21,7 @@ import {
 } from './engine-options.ts';
 import type { PlannedModel } from './serve-plan.ts';
 
-/** `signal` gives the opening up. */
+/** `signal` cancels the opening. */
 type Open<Options, Model> = (
   options: Options,
   onEvent?: (event: OpenEvent) => void,
@@ -40,15 +40,15 @@ export interface Keeping {
   server: RunningServer;
   open: Openers;
   options: EngineOptions;
-  /** The command ends: nothing is opened any more. */
+  /** Aborted when the command ends; no model is opened afterwards. */
   leaving: AbortSignal;
   onEvent(event: OpenEvent): void;
   onReady(served: ServedModel, model: ServableModel): void;
-  /** A model ended, or could not be opened. */
+  /** Called if a model ended or could not be opened. */
   onTrouble(message: string): void;
 }
 
-/** Opens the models one after the other and keeps them open. Rejects where one cannot be opened, or none is left. */
+/** Opens the models in order and keeps them open. Rejects if a required model cannot be opened, or once no model is left. */
 export async function keepModels(models: PlannedModel[], keeping: Keeping): Promise<never> {
   const { server, onTrouble } = keeping;
   const places = models.map((model) => ({
@@ -74,7 +74,7 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
   throw reasons[0] ?? new EngineError('internal', 'there is no model to serve');
 }
 
-/** Resolves with the reason once the model cannot be opened again. */
+/** Reopens a model whenever it ends; resolves with the error once that fails. */
 async function keepOpen(
   planned: PlannedModel,
   served: ServedModel,
@@ -106,16 +106,16 @@ async function openModel(
 ): Promise<ServableModel> {
   const { path, kind } = planned;
   let isOpen = false;
-  const tell = (event: OpenEvent) => {
-    // A pipeline's components may come and go later: that is no progress of its opening.
+  const report = (event: OpenEvent) => {
+    // Components of an open pipeline may be loaded again later; those events are not progress of the opening.
     if (isOpen && event.type !== 'note') return;
     served.progress(event);
     onEvent(event);
   };
   const openAs: Record<Kind, () => Promise<ServableModel>> = {
-    text: () => open.text(toModelOptions(path, options), tell, leaving),
-    image: () => open.image({ ...toPipelineOptions(path, options), prepare: true }, tell, leaving),
-    embedding: () => open.embedding(toEmbeddingOptions(path, options), tell, leaving),
+    text: () => open.text(toModelOptions(path, options), report, leaving),
+    image: () => open.image({ ...toPipelineOptions(path, options), prepare: true }, report, leaving),
+    embedding: () => open.embedding(toEmbeddingOptions(path, options), report, leaving),
   };
   const model = await openAs[kind ?? 'text']().catch((error: unknown) => {
     const other = kind === null ? refusedKind(error) : null;

@@ -1,4 +1,4 @@
-// Which models one `svc serve` is to open: their folders or ids, names and kinds, before anything is opened.
+// The models that `svc serve` opens: folders or ids, served names and kinds.
 
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -8,15 +8,15 @@ import { UsageError } from './exit.ts';
 
 export interface PlannedModel {
   path: string;
-  /** Left out: the model's own. */
+  /** Served names; default: the model's own name. */
   names?: string[];
-  /** null: known once the model is fetched and its config.json is read. */
+  /** null until the model is downloaded and its config.json is read. */
   kind: Kind | null;
-  /** Nobody asked for it: the others are served without it. */
+  /** The model was not requested explicitly; if it fails to open, the others are served without it. */
   optional: boolean;
 }
 
-/** Throws UsageError. */
+/** Pairs paths with served names. Throws UsageError for duplicate or surplus names. */
 export function planModels(paths: string[], names: string[] = []): PlannedModel[] {
   const models = paths.length > 0 ? paths.map((path) => plannedModel(path)) : shippedModels();
   const twice = models.find(
@@ -40,12 +40,12 @@ export function planModels(paths: string[], names: string[] = []): PlannedModel[
   });
 }
 
-/** A folder's own name is its model's; an id keeps its owner. */
+/** The served name is the folder's name, or the full id with its owner. */
 function plannedModel(path: string): PlannedModel {
   return { path, kind: kindOf(path), optional: false, ...(!existsSync(path) && { names: [path] }) };
 }
 
-/** By the files of a folder; null where only its opening can tell. */
+/** The kind of a model by the files of its folder; null if they do not determine it. */
 function kindOf(path: string): Kind | null {
   if (existsSync(join(path, 'model_index.json'))) return 'image';
   return existsSync(join(path, 'modules.json')) ? 'embedding' : null;

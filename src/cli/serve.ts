@@ -1,4 +1,4 @@
-// svc serve: models behind one HTTP address. The port answers from the start, with 503 until they are ready.
+// svc serve: serves models at one HTTP address. The port answers from the start, with 503 until the models are ready.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandDef } from 'citty';
@@ -78,7 +78,7 @@ async function serve(
         log.error(message);
       },
     });
-    // Where a signal comes first, nobody waits for the models any more.
+    // After a signal the promise has no other handler, and its rejection must not end the process.
     kept.catch(() => {});
     const received = await Promise.race([kept, signal]);
     progress.end();
@@ -97,7 +97,7 @@ async function serve(
   }
 }
 
-/** Milliseconds that models have to give their device back, once nothing runs. */
+/** Milliseconds that models get to release their devices after the last request. */
 const CLOSE_TIME = 10_000;
 
 function lastWords(running: number): string {
@@ -110,7 +110,7 @@ function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void 
   const kinds: readonly ModelKind[] = models.map(({ kind }) => kind ?? 'text');
   const idle = Object.entries<Setting>({ ...LOADING, ...SHARING }).find(
     ([name, setting]) =>
-      // The server itself holds image models to it.
+      // The server applies this option to image models itself.
       name !== ('maxQueuedRequests' satisfies keyof typeof SHARING) &&
       typed.has(flagName(name, setting)) &&
       !kinds.some((kind) => setting.models?.includes(kind)),

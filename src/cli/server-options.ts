@@ -1,4 +1,4 @@
-// The options of the HTTP server, and which models it has.
+// The command-line options of the HTTP server, among them the models to serve.
 
 import type { OptionTable } from './option.ts';
 

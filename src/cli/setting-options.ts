@@ -1,5 +1,4 @@
-// Settings as options of the command line: the option of a setting, the options of a table, and the way from what was typed to what
-// the library takes.
+// Converts settings to command-line options, and values of command-line options to values of the library.
 
 import { LIMITS } from '../options/limits.ts';
 import {
@@ -29,15 +28,15 @@ type WithDefault<S> = S extends { flag: { otherwise: string } }
     ? { default: Default }
     : object;
 
-/** The option of a setting; a default that the engine is given is part of its type. */
+/** The option of a setting; its type has a default only if that default is passed to the engine. */
 export type OptionOf<S extends Setting> = Option & OptionKind<S['kind']> & WithDefault<S>;
 
-/** The settings of a table that are options of the command line, by the options' names. */
+/** The command-line options of a table's settings, by option name. */
 export type OptionsOf<T extends Settings> = {
   [K in keyof T & string as T[K] extends { flag: Flag } ? FlagName<K, T[K]> : never]: OptionOf<T[K]>;
 };
 
-/** `group`: the heading in place of the settings' own. */
+/** Options of a table's settings; `group` replaces the headings of the settings. */
 export function optionsOf<const T extends Settings>(settings: T, group?: string): OptionsOf<T> {
   const options = Object.entries(settings).flatMap(([name, setting]) => {
     const { flag } = setting;

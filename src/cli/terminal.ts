@@ -6,7 +6,7 @@ import type { LOG_LEVELS } from './server-options.ts';
 
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The bar on the terminal's last line; log lines push it down. */
+/** Text of the bar on the terminal's last line; log lines are printed above it. */
 let bar = '';
 
 const stderr: NodeJS.WriteStream = Object.create(process.stderr, {
@@ -25,10 +25,10 @@ export function createLog(level: LogLevel = 'info'): ConsolaInstance {
   });
 }
 
-/** Replaces the bar; an empty one removes it. Does nothing where standard error is no terminal. */
+/** Replaces the bar; an empty text removes it. Does nothing if standard error is not a terminal. */
 export function setBar(text: string): void {
   if (!process.stderr.isTTY) return;
-  // Some terminals do not tell their width, or say 0.
+  // Some terminals report no width, or 0.
   const shown = text.slice(0, (process.stderr.columns || 80) - 1);
   if (shown === bar) return;
   bar = shown;
@@ -37,7 +37,7 @@ export function setBar(text: string): void {
 
 let outlives = false;
 
-/** Whether a command is over when nobody reads its standard output any more. */
+/** Whether the command ends when the reader of standard output closes the pipe. */
 export const endsWithReader = (): boolean => !outlives;
 
 /** Lets the command go on when the reader of standard output has left: its purpose is not what it prints. */
@@ -49,12 +49,12 @@ export function writeLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** As 1 step, 2 steps. */
+/** A count with its noun: 1 step, 2 steps. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A size in powers of 1024, as the engine's own messages show it. */
+/** A size in powers of 1024, in the format of the engine's messages. */
 export function sizeText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let value = bytes;

@@ -1,8 +1,8 @@
-// The text of a file that a person wrote: UTF-8, or UTF-16 as Windows PowerShell writes what is sent into a file.
+// Decodes a text file: UTF-8, or UTF-16 with a byte order mark, which Windows PowerShell writes when output is redirected.
 
 import { UsageError } from './exit.ts';
 
-/** Without a byte order mark. Throws UsageError, which names `path`, for bytes that are neither. */
+/** Returns the text without its byte order mark. Throws UsageError, which names `path`, for bytes in another encoding. */
 export function textOf(bytes: Uint8Array, path: string): string {
   const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
   try {

@@ -1,4 +1,4 @@
-// svc version: the version on standard output, and nothing else.
+// svc version: prints the version on standard output.
 
 import { createCommand } from './command.ts';
 import { packageVersion } from './package.ts';

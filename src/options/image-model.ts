@@ -1,4 +1,4 @@
-// The settings that only image models are opened with.
+// The settings for opening a model that only image models have.
 
 import type { Settings } from './setting.ts';
 

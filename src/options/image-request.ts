@@ -1,4 +1,4 @@
-// The settings of a request for images. How each is honoured depends on the pipeline, whose own rules check what the bounds here let pass.
+// The settings of a request for images. The bounds here hold for every pipeline; each pipeline then applies stricter rules of its own.
 
 import { DEFAULTS, LIMITS } from './limits.ts';
 import type { Settings } from './setting.ts';
@@ -72,7 +72,7 @@ export const IMAGE_SAMPLING = {
       elsewhere: ['n', 'b', 'batch-size', 'batch-count', 'n-iter', 'num-images', 'num-images-per-prompt'],
     },
   },
-  /** A name of `info.schedulers`. */
+  /** One of the names in `info.schedulers`. */
   scheduler: {
     kind: { type: 'text' },
     help: 'Noise schedule, as euler-karras, dpm++2m or DDIMScheduler, or as other programs spell it (dpmpp_2m, Euler a); a name that is none lists them.',

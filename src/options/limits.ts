@@ -1,6 +1,6 @@
-// How many of each there may be, and what holds where nobody says otherwise.
+// Limits of settings, and defaults that several tables share.
 
-/** Bounds are allowed values; one number is the most. */
+/** Inclusive bounds; a single number is a maximum. */
 export const LIMITS = {
   /** Bounds of a text model's options. */
   runningRequests: 256,
@@ -12,7 +12,7 @@ export const LIMITS = {
   timeout: 2 ** 31 - 1,
   /** Bounds of a request for text. */
   choices: 128,
-  /** Best tokens that the kernel of log probabilities keeps. */
+  /** Number of best tokens that the kernel of log probabilities returns. */
   logprobs: 20,
   stops: 16,
   stopIds: 256,
@@ -26,7 +26,7 @@ export const LIMITS = {
   /** Bounds of a request for images: steps, pixels a side, guidance, images of one prompt. */
   steps: 1000,
   side: 16384,
-  /** Far beyond the guidance at which an image falls apart, and far from where f32 ends. */
+  /** Far above useful guidance values, and far below the overflow of f32. */
   guidance: 1000,
   samples: 1000,
 } as const;
@@ -34,7 +34,7 @@ export const LIMITS = {
 export const DEFAULTS = {
   runningRequests: 16,
   queuedRequests: 128,
-  /** Bytes of files of pages. */
+  /** Bytes of the KV pages stored in files. */
   storedBytes: 10e9,
   adapters: 8,
   adapterRank: 64,

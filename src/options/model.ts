@@ -1,4 +1,4 @@
-// The settings that models are opened with: how weights are loaded, where they run, and how requests share the device.
+// The settings for opening a model: how weights are loaded, on which device they run, and how requests share that device.
 
 import { DEFAULTS, LIMITS } from './limits.ts';
 import type { ModelKind, Settings } from './setting.ts';
@@ -25,7 +25,7 @@ export const LOADING = {
     models: ALL,
     flag: { group: 'Model' },
   },
-  /** Left out: the model's own, shortened where memory asks for it. */
+  /** Default: the model's context length, shortened if memory is too small. */
   contextLength: {
     kind: { type: 'integer', min: 1, max: 2 ** 31 - 1 },
     help: 'Tokens of prompt and answer together.',
@@ -68,7 +68,7 @@ export const LOADING = {
     models: ALL,
     flag: { group: 'Device', value: 'name|n', otherwise: 'the fastest' },
   },
-  /** Bytes. */
+  /** Size in bytes. */
   memoryBudget: {
     kind: { type: 'bytes' },
     help: 'Memory of each model for weights, cache and scratch together.',
@@ -103,7 +103,7 @@ export const SHARING = {
     models: TOKENS,
     flag: { group: 'Batching' },
   },
-  /** Left out: as many as the memory budget leaves room for. */
+  /** Default: the largest number that fits the memory budget. */
   maxTotalTokens: {
     kind: { type: 'integer', min: LIMITS.leastTotalTokens },
     help: 'Tokens that the KV cache holds for all requests together.',
@@ -120,14 +120,14 @@ export const SHARING = {
       elsewhere: ['chunked-prefill-size', 'max-num-batched-tokens', 'ubatch-size'],
     },
   },
-  /** false: no request uses what another computed. Left out: true. */
+  /** false: requests do not share cached prompts. Default: true. */
   prefixCache: {
     kind: { type: 'boolean' },
     help: 'No request uses what was computed for another.',
     models: TEXT,
     flag: { name: 'disable-radix-cache', group: 'Batching', otherwise: 'off', negates: true },
   },
-  /** Bytes. */
+  /** Size in bytes. */
   hostCache: {
     kind: { type: 'bytes' },
     help: 'Host memory for prompts that the KV cache has no room for.',
@@ -141,7 +141,7 @@ export const SHARING = {
     models: TEXT,
     flag: { group: 'Batching', value: 'file|folder|redis://...', otherwise: 'none' },
   },
-  /** Bytes; each open model counts its own, in one folder too. */
+  /** Size in bytes; each open model counts its own files, even in a shared folder. */
   storageCacheBytes: {
     kind: { type: 'bytes' },
     help: 'Bytes that files of prompts may take, for each open model; needs --storage-cache.',
@@ -152,21 +152,21 @@ export const SHARING = {
       otherwise: `${DEFAULTS.storedBytes / 1e9}GB`,
     },
   },
-  /** Milliseconds. */
+  /** Time in milliseconds. */
   queueTimeout: {
     kind: { type: 'duration' },
     help: 'How long a request may wait for a place; then it gets 503.',
     models: TEXT,
     flag: { group: 'Batching', otherwise: 'any time' },
   },
-  /** Milliseconds. */
+  /** Time in milliseconds. */
   totalTimeout: {
     kind: { type: 'duration' },
     help: 'How long a request may take in all; then it gets 503, with what was said until then.',
     models: TEXT,
     flag: { name: 'request-timeout', group: 'Batching', otherwise: 'any time' },
   },
-  /** Milliseconds without a request after which the model leaves the device; the next one opens it again. Left out: it stays. */
+  /** Idle time in milliseconds after which the model is unloaded; the next request opens it again. Default: it stays loaded. */
   sleepAfter: {
     kind: { type: 'duration' },
     help: 'A model that nobody asks for so long leaves the device; its next request opens it again, and waits.',
@@ -229,5 +229,5 @@ export const PROGRAM = {
   },
 } as const satisfies Settings;
 
-/** Everything that models are opened with but their folder or id. */
+/** All settings for opening a model, except its folder or id. */
 export const MODEL_SETTINGS = { ...LOADING, ...SHARING, ...PROGRAM };

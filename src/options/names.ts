@@ -1,4 +1,4 @@
-// The names of settings on the command line, for messages that name them.
+// Command-line names of settings, for messages.
 
 import { IMAGE_MODEL } from './image-model.ts';
 import { IMAGE_SAMPLING } from './image-request.ts';
@@ -11,10 +11,10 @@ function flagsOf(settings: Settings): ReadonlyMap<string, string> {
   return new Map(options.map(([name, setting]) => [name, flagName(name, setting)]));
 }
 
-/** By the library's names: the options that models are opened with, without hyphens. */
+/** Library name → option name without hyphens, for the settings of models. */
 export const MODEL_FLAGS = flagsOf({ ...MODEL_SETTINGS, ...IMAGE_MODEL });
 
-/** By the library's names: the options that give the fields of a request for images. */
+/** Library name → option name without hyphens, for the fields of a request for images. */
 export const IMAGE_FLAGS: ReadonlyMap<string, string> = new Map([
   ...flagsOf(IMAGE_SAMPLING),
   ['prompt', 'prompt'],
@@ -24,7 +24,7 @@ export const IMAGE_FLAGS: ReadonlyMap<string, string> = new Map([
   ['kwargs', 'generic-kwargs'],
 ]);
 
-/** By the library's names: the options that give the fields of a request for text. */
+/** Library name → option name without hyphens, for the fields of a request for text. */
 export const TEXT_FLAGS: ReadonlyMap<string, string> = new Map([
   ...flagsOf(SAMPLING),
   ['maxTokens', 'max-tokens'],
@@ -32,11 +32,11 @@ export const TEXT_FLAGS: ReadonlyMap<string, string> = new Map([
 
 const written = (name: string | undefined): string | undefined => name && `--${name}`;
 
-/** The option that a model is opened with, as it is typed. */
+/** The command-line option of a model setting, with its hyphens. */
 export const modelOption = (name: string): string | undefined => written(MODEL_FLAGS.get(name));
 
-/** The option that gives a field of a request for images, as it is typed. */
+/** The command-line option of a field of a request for images, with its hyphens. */
 export const imageOption = (field: string): string | undefined => written(IMAGE_FLAGS.get(field));
 
-/** The option that gives a field of a request for text, as it is typed. */
+/** The command-line option of a field of a request for text, with its hyphens. */
 export const textOption = (field: string): string | undefined => written(TEXT_FLAGS.get(field));

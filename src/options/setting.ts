@@ -1,28 +1,28 @@
-// A setting: its values, what it means, which interfaces take it, and under which name. Tables of settings are keyed by the name that
-// the library has for them, in camel case; the other names follow from it unless a row gives one.
+// Defines a setting: its values, its meaning, and the interfaces that accept it. Tables of settings are keyed by the library's
+// camel-case name; the names in other interfaces are derived from it unless a row sets them.
 
-/** The interfaces whose requests have fields. */
+/** The HTTP interfaces, whose requests have fields. */
 export type Interface = 'chat' | 'completions' | 'responses' | 'anthropic' | 'ollama' | 'images';
 
 /** The kinds of models. */
 export type ModelKind = 'text' | 'embedding' | 'image';
 
 export type Kind =
-  /** Bounds are allowed values, but for `above`, a lower bound that is itself too low. */
+  /** `min` and `max` are inclusive, `above` is an exclusive lower bound. */
   | { readonly type: 'number'; readonly min?: number; readonly above?: number; readonly max?: number }
-  /** Without a largest value a program may also give Infinity. */
+  /** Without `max` a program may also pass Infinity. */
   | { readonly type: 'integer'; readonly min?: number; readonly max?: number }
   | { readonly type: 'boolean' }
-  /** `isEmpty`: "" is a value. */
+  /** `isEmpty`: "" is a valid value. */
   | { readonly type: 'text'; readonly isEmpty?: true }
   | { readonly type: 'choice'; readonly choices: readonly string[] }
-  /** A size of memory; typed with a unit, as 6GB or 512MiB. */
+  /** A size in bytes; on the command line with a unit, for example 6GB or 512MiB. */
   | { readonly type: 'bytes' }
-  /** Milliseconds in the library; typed and sent in seconds. */
+  /** Milliseconds in the library; seconds on the command line and in requests. */
   | { readonly type: 'duration' }
   /** Part of an adapter's name, or its index in the list of adapters. */
   | { readonly type: 'adapter' }
-  /** An id of the vocabulary, whose size only the model knows. */
+  /** A token id; the upper bound depends on the model's vocabulary. */
   | { readonly type: 'tokenId' }
   /** `orOne`: a request may send one entry without a list around it. */
   | {
@@ -32,9 +32,9 @@ export type Kind =
       readonly most?: number;
       readonly orOne?: true;
     }
-  /** Names of the caller's own, each with a value. */
+  /** An object with arbitrary names as keys. */
   | { readonly type: 'record'; readonly of: Kind }
-  /** Token ids, as text, each with a value. */
+  /** An object with token ids, written as text, as keys. */
   | { readonly type: 'tokens'; readonly of: Kind; readonly most: number };
 
 /** The values of a kind. */
@@ -63,19 +63,19 @@ export type SentValueOf<K extends Kind> = K extends {
 
 /** A setting as an option of the command line. */
 export interface Flag {
-  /** Without its hyphens; left out: the setting's own name in kebab case. */
+  /** Name without hyphens; default: the setting's name in kebab case. */
   readonly name?: string;
   /** Heading in the help. */
   readonly group: string;
-  /** Stands for the value in the help. */
+  /** Placeholder of the value in the help. */
   readonly value?: string;
-  /** The default in words; left out: the setting's own default, which then is given to the engine. */
+  /** Text of the default in the help. Without it the setting's default is shown and passed to the engine. */
   readonly otherwise?: string;
-  /** Names that other programs have for it: whoever types one of them is told this option's. */
+  /** Names in other programs; the error for such a name suggests this option. */
   readonly elsewhere?: readonly string[];
   /** Other names of the option itself. */
   readonly aliases?: readonly string[];
-  /** The option says the opposite of the setting. */
+  /** The option is the negation of the setting. */
   readonly negates?: true;
 }
 
@@ -85,22 +85,22 @@ export interface Setting {
   readonly help: string;
   /** The value that holds where the setting is left out; missing where no single value says that. */
   readonly default?: unknown;
-  /** Left out, the value of the model's own file counts, under this key; the default counts where it has none. */
+  /** Key in generation_config.json whose value takes precedence over `default`. */
   readonly modelKey?: string;
-  /** Left out, the model decides by its files, and the default counts where it does not. */
+  /** The model's files may set a value that takes precedence over `default`. */
   readonly isOfModel?: true;
-  /** The file under src/ that computes with it. */
+  /** The file under src/ that implements the setting. */
   readonly by?: string;
   /** Interfaces whose requests have a field of this name and kind. */
   readonly in?: readonly Interface[];
-  /** The field's name; left out: the setting's own in snake case. */
+  /** Name of the field; default: the setting's name in snake case. */
   readonly field?: string;
-  /** The field's name where one interface calls it otherwise. */
+  /** Names of the field in interfaces where it differs. */
   readonly fields?: Readonly<Partial<Record<Interface, string>>>;
   readonly flag?: Flag;
-  /** Kinds of models that are opened with it. */
+  /** Kinds of models that have the setting. */
   readonly models?: readonly ModelKind[];
-  /** A limit that the contract does not have, in words. */
+  /** Text of a limit that OpenAI's interface does not have. */
   readonly stricter?: string;
 }
 
@@ -111,7 +111,7 @@ export type SettingValues<T extends Settings> = {
   -readonly [K in keyof T]?: ValueOf<T[K]['kind']>;
 };
 
-/** `topP` as `top_p`. */
+/** The snake-case form of a name: `topP` becomes `top_p`. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? First extends Lowercase<First>
     ? `${First}${SnakeCase<Rest>}`
@@ -122,7 +122,7 @@ export function snakeCase<Name extends string>(name: Name): SnakeCase<Name> {
   return separated(name, '_') as SnakeCase<Name>;
 }
 
-/** `topP` as `top-p`. */
+/** The kebab-case form of a name: `topP` becomes `top-p`. */
 export type KebabCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? First extends Lowercase<First>
     ? `${First}${KebabCase<Rest>}`
@@ -159,7 +159,7 @@ export function flagName(name: string, { flag }: Setting): string {
   return flag?.name ?? kebabCase(name);
 }
 
-/** The settings of a table that a kind of model is opened with. */
+/** The settings of a table that apply to a kind of model. */
 export type ForModels<T extends Settings, M extends ModelKind> = {
   readonly [
     K in keyof T as T[K] extends { models: readonly (infer One)[] } ? (M extends One ? K : never) : never

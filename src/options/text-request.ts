@@ -1,5 +1,5 @@
-// The settings of a request for text that are one value each. Those that a request sends in another shape than the library takes them
-// (constraints, processors, tools, reasoning) have their tables where that shape is read.
+// The settings of a request for text that have the same shape in HTTP requests and in the library. Constraints, processors, tools and
+// reasoning differ in shape, and the server's files that convert them have the tables.
 
 import { LIMITS } from './limits.ts';
 import type { Interface, Settings, SettingValues } from './setting.ts';
@@ -10,7 +10,7 @@ const OLLAMA = [...OPENAI, 'ollama'] as const satisfies Interface[];
 const ALL = [...ANTHROPIC, 'ollama'] as const satisfies Interface[];
 const COMPLETIONS = ['chat', 'completions'] as const satisfies Interface[];
 
-/** Each setting's default is one that changes nothing, except that of the temperature. */
+/** Sampling settings; every default except that of the temperature changes nothing. */
 export const SAMPLING = {
   temperature: {
     kind: { type: 'number', min: 0, max: 2 },
@@ -56,7 +56,7 @@ export const SAMPLING = {
     in: COMPLETIONS,
     stricter: `at most ${LIMITS.choices}`,
   },
-  /** Left out: drawn at random. The same seed gives the same text alone and in any batch. */
+  /** Default: a random seed. A seed gives the same text alone and in any batch. */
   seed: {
     kind: { type: 'integer', min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER },
     help: 'The same seed gives the same text; each choice draws its own.',
@@ -148,9 +148,9 @@ export const SAMPLING = {
   },
 } as const satisfies Settings;
 
-/** Where a request stands among the others, and what it shares with them. */
+/** Settings for the scheduling of a request and for its adapter. */
 export const SCHEDULING = {
-  /** Name of a loaded LoRA adapter, or a folder of one. */
+  /** Name of a loaded LoRA adapter, or the folder of one. */
   lora: {
     kind: { type: 'text' },
     help: 'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
@@ -167,7 +167,7 @@ export const SCHEDULING = {
   },
 } as const satisfies Settings;
 
-/** Settings of which generation_config.json states the model's own value. */
+/** Settings that a model may define in generation_config.json. */
 type FromModel<T extends Settings> = {
   readonly [K in keyof T as T[K] extends { modelKey: string } ? K : never]: T[K];
 };
@@ -178,10 +178,10 @@ export const MODEL_SAMPLING = Object.fromEntries(
   Object.entries(SAMPLING).filter(([, setting]) => 'modelKey' in setting),
 ) as ModelSampling;
 
-/** Left out: generation_config.json decides, then the setting's default. */
+/** Missing settings take the value of generation_config.json, else the default. */
 export type SamplingOptions = SettingValues<ModelSampling>;
 
-/** Every setting with a value for it. */
+/** Builds an object with one value per sampling setting. */
 export const mapSampling = <T>(
   valueOf: (name: keyof SamplingOptions, setting: ModelSampling[keyof ModelSampling]) => T,
 ): Record<keyof SamplingOptions, T> =>

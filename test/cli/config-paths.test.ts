@@ -72,7 +72,7 @@ describe('a model of another place', () => {
     const { code, err, fake } = await generate('--config', out.trimEnd());
     expect({ code, opened: fake.opened.length }).toEqual({ code: 2, opened: 0 });
     expect(err).toContain('model_path in ');
-    expect(err).toContain('is …/fake-scenes, whose folders images do not tell: give --model-path with');
+    expect(err).toContain('is …/fake-scenes, and images do not store its folders: give --model-path with');
     const again = await generate('--config', out.trimEnd(), '--model-path', model, ...common.slice(4));
     expect(again.code).toBe(0);
   });

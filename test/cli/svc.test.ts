@@ -107,8 +107,8 @@ describe('svc chat', () => {
     const { code, out, err } = await run(FAKE, ['chat', '/m', '--linewise'], input);
     expect({ code, out }).toEqual({ code: 0, out: 'hello there\nwell now\n/etc\n' });
     expect(err).toContain('There is no command /what. /reset forgets');
-    expect(err).toContain('starts anew.\n');
-    expect(err).toContain('The model is told: be brief');
+    expect(err).toContain('A new conversation begins.\n');
+    expect(err).toContain('System message: be brief');
   });
 
   it('goes on after a question that failed', async () => {
