@@ -32,7 +32,7 @@ export function oneOf(...choices: readonly string[]): Rule {
   };
 }
 
-/** Both bounds are allowed values; Infinity is one where `high` is left out and stands for "all". */
+/** Rule for whole numbers from `low` to `high`, both included. Without `high`, Infinity is allowed and means "all". */
 export function whole(low: number, high = Infinity): Rule {
   const wanted = `a whole number ${boundsText(low, high)}`;
   return (value, name) => {

@@ -24,7 +24,7 @@ interface Timed {
   ms: number;
 }
 
-/** All variants are timed in turns, so that what else the machine does falls on none of them alone. */
+/** Number of rounds in which all variants are timed in turn, so that other load on the machine affects them equally. */
 const ROUNDS = 4;
 /** Share of the time that another variant must save: less may be chance. */
 const LEAST_GAIN = 0.05;

@@ -1,4 +1,4 @@
-// A device that allocates, links and records, and computes nothing: it tells how much memory something takes where no GPU is to be opened.
+// A device that allocates, links and records, but computes nothing. It measures the memory of a model without opening a GPU.
 
 import type { AdapterSummary } from './adapter.ts';
 import { INTEGRATED } from './adapter-profile.ts';

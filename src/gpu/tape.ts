@@ -146,7 +146,7 @@ export class Tape {
     while (submits.next().done !== true) continue;
   }
 
-  /** As `run`, and yields after each submit but the last: a caller that stops iterating leaves the remaining segments out. */
+  /** Replays like `run` and yields after each submit but the last: a caller that stops iterating skips the remaining segments. */
   *submits(sizes: Sizes, options: ReplayOptions): Generator<void, void, void> {
     const plan = this.#planFor(sizes);
     const every = options.submitEvery ?? this.#cuts.length;

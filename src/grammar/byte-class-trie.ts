@@ -5,7 +5,7 @@
 
 import type { Trie } from './trie.ts';
 
-/** Both tries in preorder, as in Trie; the root of the second is the node `second`. */
+/** Two tries in preorder, laid out like Trie; the root of the second is the node `second`. */
 export interface ByteClassTries {
   nodes: number;
   second: number;

@@ -56,7 +56,7 @@ function continuation(states: DecoderStates, count: number, base: number): Targe
   return of === NO_CLASS ? 0 : states.once(`utf8 ${count} ${of}`, build);
 }
 
-/** As `continuation`, without characters below `least`, which have a shorter form, and above the last code point. */
+/** State like `continuation`, without characters below `least`, which have a shorter encoding, and above the last code point. */
 function afterLeadByte(states: DecoderStates, count: number, base: number, least: number): Target {
   const size = 64 ** (count - 1);
   const last = base + 64 * size - 1;

@@ -18,7 +18,7 @@ export interface ByteDecoder {
   missing: Set<number>;
 }
 
-/** Where a byte leads. 0: to no character; > 0: to a state; < 0: to the end of a character of class -1 - target. */
+/** Target of a byte. 0: no character; > 0: a state; < 0: the end of a character of class -1 - target. */
 export type Target = number;
 export type Row = (readonly [byte: number, to: Target])[];
 

@@ -39,7 +39,7 @@ export function isInfiniteEverywhere(a: Dfa): boolean {
   return countTexts(a).every((count) => count === Infinity);
 }
 
-/** All texts of an automaton with a finite language. */
+/** Lists the texts of an automaton with a finite language. */
 export function textsOf(a: Dfa): string[] {
   const sets = classSets(a);
   const texts: string[] = [];

@@ -1,4 +1,4 @@
-// A compiled grammar joined with a vocabulary, and the caches of both. All texts held to the grammar share it.
+// A compiled grammar joined with a vocabulary, and the caches of both. All sequences with this grammar share it.
 
 import type { CompiledGrammar } from './compiled-grammar.ts';
 import { ForcedTokens } from './forced-tokens.ts';

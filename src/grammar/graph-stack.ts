@@ -21,7 +21,7 @@ export interface StackEntry {
 /** A part of the text that remains to be matched. Symbols with equal keys are equal. */
 export type StackSymbol =
   | { key: string; kind: 'bottom' }
-  /** One of several stacks, all of which are below it. */
+  /** A union of the stacks `of`. */
   | { key: string; kind: 'union'; of: readonly StackEntry[] }
   /** A whole node of the compiled grammar. */
   | { key: string; kind: 'node'; node: number }
@@ -125,7 +125,7 @@ export class StackArena {
     return found;
   }
 
-  /** One entry that stands for all of the stacks. */
+  /** Returns an entry that represents the union of the stacks. */
   union(of: readonly StackEntry[]): StackEntry {
     return this.#union(of, 0);
   }

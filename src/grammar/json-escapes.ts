@@ -24,7 +24,7 @@ const firstOfHigh = (unit: number): number => 0x10000 + (unit - 0xd800) * PAIRS_
 
 /** A number written in hexadecimal digits. */
 interface HexNumber {
-  /** Where a complete number leads. */
+  /** Target after a complete number. */
   end: (value: number) => Target;
   /** A key that is equal for ranges that lead to equal states; null: the range must be split. */
   uniform: (from: number, to: number) => string | null;
@@ -67,7 +67,7 @@ export class JsonEscapes {
     return key === null ? build() : this.#states.once(`hex ${digits} ${key}`, build);
   }
 
-  /** Where the first UTF-16 unit of an escape leads. */
+  /** Target after the first UTF-16 unit of an escape. */
   #endOfUnit(value: number): Target {
     if (!isHigh(value)) return isLow(value) ? 0 : this.#states.end(value);
     const base = firstOfHigh(value);

@@ -5,7 +5,7 @@ import type { Dfa } from './dfa.ts';
 import { regexDfa } from './regex.ts';
 import { array, choice, object, reference, regular, scope, string, text, type Rule } from './rule.ts';
 
-/** One space, or one line break with indentation: enough for every usual layout, and bounded, so that a model cannot pad for ever. */
+/** Optional space between JSON tokens: a space, or a line break with indentation. The length is bounded, so that a model cannot write space endlessly. */
 const SPACE = '(?: |\\n[ \\t]{0,40})?';
 
 const whole = (pattern: string): Dfa => regexDfa(pattern, { whole: true });

@@ -67,7 +67,7 @@ export function canContinue(lexeme: Lexeme, packed: number): boolean {
 }
 
 /**
- * One state for all that no text of at most `bytes` bytes distinguishes. `firstEquivalent`: [DFA states], the first state that is
+ * Representative of the states that no text of at most `bytes` bytes distinguishes. `firstEquivalent`: [DFA states], the first state that is
  * equivalent for that length where characters are not counted (see state-equivalence.ts).
  */
 export function representativeState(

@@ -136,7 +136,7 @@ function remainingOthers(node: ObjectNode, used: NameSet, remaining: Remaining):
   return node.others.reduce((sum, _, group) => sum + remaining(group, used.others[group] ?? []), 0);
 }
 
-/** As finishTest, for a node whose upper bound is tight: adds the name with the fewest dependents until `min` is reached. */
+/** Result of finishTest for a node whose upper bound is tight: adds the name with the fewest dependents until `min` is reached. */
 function canFinishTight(
   node: ObjectNode,
   given: ReadonlySet<number>,

@@ -8,10 +8,10 @@ export type Rule =
   /** Exactly this text; '' matches the empty text. */
   | { type: 'text'; text: string }
   | RegularRule
-  /** The token with this id; special tokens can only be asked for so. */
+  /** The token with this id; only this rule matches special tokens. */
   | { type: 'token'; id: number }
   | { type: 'sequence'; rules: Rule[] }
-  /** One of the rules. An empty choice matches no text. */
+  /** A choice of `rules`. An empty choice matches no text. */
   | { type: 'choice'; rules: Rule[] }
   /** From `min` to `max` repeats; `max` may be Infinity. */
   | { type: 'repeat'; rule: Rule; min: number; max: number }
@@ -45,7 +45,7 @@ export interface StringRule {
   type: 'string';
   /** Left out: any text. */
   dfa?: Dfa;
-  /** As for a regular rule. */
+  /** Maximum length in characters, like `longest` of a regular rule. */
   longest?: number;
 }
 

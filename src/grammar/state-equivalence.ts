@@ -52,7 +52,7 @@ class BoundedRefinement {
     return firstOfClasses(this.#classOf);
   }
 
-  /** One round: splits classes by the classes of the successors. Returns the states whose class changed. */
+  /** Splits classes by the classes of the successors, in one round. Returns the states whose class changed. */
   #refine(changed: Int32Array): number[] {
     const classOf = this.#classOf;
     const groups = this.#groups(changed);

@@ -1,4 +1,4 @@
-// The constraints that a text can be held to, as plain data: one front end of the grammar engine reads each.
+// Constraints on a text as plain data. The grammar engine has one front end for each kind.
 
 import type { TextFormat } from './text-format.ts';
 

@@ -32,7 +32,7 @@ export interface TagFormat {
   type: 'tag';
   begin: string | TokenFormat;
   content: TextFormat;
-  /** One end, or one of several. */
+  /** Text or token that ends the content; with a list, any of its texts. */
   end: string | string[] | TokenFormat;
 }
 

@@ -74,7 +74,7 @@ export class TokenMasks {
     const within: LexemeMask[] = [];
     const additions: Addition[] = [];
     for (const top of tops) this.#collect(top, within, additions);
-    // Where no token crosses, the masks of the lexemes decide, and many states of a length bound share them.
+    // If no token spans several lexemes, the mask is a union of lexeme masks, which many states of a length bound share.
     if (additions.length === 0) return this.#cachedUnion(within);
     const crossings = { bits: this.#union(within), seen: new Set<number>() };
     for (const add of additions) add(crossings);

@@ -36,7 +36,7 @@ export interface TextBatch {
   adapters: { rows: Region; sampled: Region };
   /** [sampled, hidden]: input of the head, where a request asks for it. */
   states?: Region;
-  /** u32[rows][layers with experts][experts a row goes to], where they are asked for. */
+  /** u32[rows][layers with experts][experts per row]: routed experts, if the model was opened to record them. */
   routed?: Region;
 }
 
@@ -67,7 +67,7 @@ export const PAGE_TOKENS = 32;
 
 export type KvFormat = 'f16' | 'f32';
 
-/** Where the layers of one kind find their pages in a step. */
+/** Page table of a step, for layers of one kind. */
 export interface PageTable {
   /** u32: page tables of the sequences, one after the other. */
   pages: Region;
@@ -84,14 +84,14 @@ export interface KvPages {
   values: Region;
 }
 
-/** One layer's fixed states, one of so many f32 values for each slot. */
+/** Fixed states of a layer: a vector of f32 values for each slot. */
 export interface StateSlots {
   kind: 'slot';
   /** [slots][values of a state] */
   values: Region;
 }
 
-/** Where a layer keeps what it needs of earlier steps. */
+/** Storage of a layer's state between steps. */
 export type LayerStore = KvPages | StateSlots;
 
 /** The pages of layer `i`. */

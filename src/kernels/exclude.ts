@@ -1,4 +1,4 @@
-// Tokens that may not come, by masks as in logits-mask.ts, where nobody asks for the logits as they were.
+// Excludes masked tokens from sampling by writing into the logits, for steps in which the original logits are not read. Masks: logits-mask.ts.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';

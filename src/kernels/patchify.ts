@@ -1,4 +1,4 @@
-// Pictures as sequences of square patches, and back.
+// Images as sequences of square patches, and back.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

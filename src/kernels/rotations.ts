@@ -6,7 +6,7 @@ import type { TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;
 
-/** One of a model's rope tables. */
+/** A rope table; a model may have several. */
 export interface RopeTable {
   /** Dimensions rotated; even. */
   dims: number;

@@ -1,4 +1,4 @@
-// Pictures to bytes: red, green, blue, alpha, a word a pixel.
+// Images to bytes: red, green, blue, alpha, a word a pixel.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

@@ -1,7 +1,7 @@
 // The smallest and the largest value that each number of a foreign config may have, stated once. They are wider than everything
 // published, and keep what is computed from a number finite and its tables and loops small.
 
-/** Both ends are allowed. */
+/** Range of values, both ends included. */
 export type Bounds = readonly [least: number, most: number];
 
 const SIZE: Bounds = [1, 2 ** 16];

@@ -6,7 +6,7 @@ import { boundsText, COUNTS, isCount, isReal, REALS, type CountKey, type RealKey
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Every number is held to its key's bounds (config-bounds.ts); null counts as left out. */
+/** Reader of a configuration. Numbers are checked against their key's bounds (config-bounds.ts); null counts as missing. */
 export interface ConfigReader {
   /** An integer. */
   count(key: CountKey, fallback?: number): number;
@@ -19,7 +19,7 @@ export interface ConfigReader {
   /** Integers; at least one of them, unless the fallback is empty. */
   list(key: CountKey, fallback?: readonly number[]): number[];
   texts(key: string, known: readonly string[], fallback?: readonly string[]): string[];
-  /** One of the values that `known` computes by. */
+  /** Reads a name and returns its value in `known`. Throws for other names. */
   choice<T>(key: string, known: Readonly<Record<string, T>>, fallback: string): T;
   /** Keys whose other values are not built; left out counts as the first. */
   only(values: Readonly<Record<string, readonly unknown[]>>): void;

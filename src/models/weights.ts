@@ -13,7 +13,7 @@ export interface Rows {
 }
 
 /**
- * Where the tensors' rows stand: one tensor after another; two in turns of two rows; the two halves of one tensor in turns of two rows;
+ * Order of the tensors' rows: one tensor after another; two in turns of two rows; the two halves of one tensor in turns of two rows;
  * rows of a table; values of a vector.
  */
 export type Layout = 'stacked' | 'interleaved' | 'halves' | 'table' | 'vector';
@@ -60,7 +60,7 @@ const PLAIN = { layout: 'stacked', bias: null, split: 'none', experts: 1, kernel
 
 export class WeightTable {
   readonly requests: WeightRequest[] = [];
-  /** One for each request. */
+  /** Handles, one for each request. */
   readonly handles: WeightHandle[] = [];
   /** Names that a checkpoint may hold although the page does not read them. */
   readonly ignored: RegExp[] = [];
@@ -115,14 +115,14 @@ export class WeightTable {
     return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'router' });
   }
 
-  /** Two [rows, k] that SwiGLU takes together. */
+  /** Declares two matrices [rows, k], gate and up, that SwiGLU reads together. */
   gateUp(gate: string, up: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
     const parts = [gate, up].map((name) => ({ name, rows }));
     const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'interleaved', role: 'linear' } as const;
     return this.#matrix({ ...request, split: 'columns' });
   }
 
-  /** One [2 · rows, k], values over gates, that GEGLU takes together. */
+  /** Declares a matrix [2 · rows, k], values above gates, that GEGLU reads. */
   geglu(name: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
     const parts = [{ name, rows: 2 * rows }];
     const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'halves', role: 'linear' } as const;
@@ -205,7 +205,7 @@ export interface RequestedTensor {
   shape: readonly number[];
 }
 
-/** All tensors that a request reads, weights before biases. */
+/** Lists the tensors that a request reads, weights before biases. */
 export function tensorsOf({ names, rows, k, kernel, layout, bias }: WeightRequest): RequestedTensor[] {
   const behind = layout === 'vector' ? [] : kernel > 1 ? [k, kernel, kernel] : [k];
   return [

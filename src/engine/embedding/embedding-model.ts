@@ -18,7 +18,7 @@ export interface EmbeddingRequest {
 }
 
 export type EmbeddingEvent =
-  /** All inputs are tokenized; `tokens`: the number of tokens of each. */
+  /** Every input is tokenized; `tokens`: number of tokens of each input. */
   | { type: 'accepted'; tokens: number[] }
   /** The vector of one input; vectors come in any order. */
   | { type: 'embedding'; index: number; values: Float32Array };

@@ -7,7 +7,7 @@ import type { EmbeddingModel } from './embedding-model.ts';
 export function embeddingSleep({ info }: EmbeddingModel): SleepBehaviour<EmbeddingModel> {
   return {
     passive: ['metrics'],
-    // One computes then, the others wait.
+    // The limit excludes the request that will be computed first.
     waitQueue: new BoundedWaitQueue(info.maxQueuedRequests + 1),
     async rest(model) {
       const metrics = await model.metrics();

@@ -51,7 +51,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
     this.#session.assertOpen();
     checkEmbeddingRequest(request, info);
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-    // One computes, the others wait.
+    // The limit excludes the request that is being computed.
     if (this.#requests > info.maxQueuedRequests) throw overloaded(this.#requests - 1);
     const inputs = request.inputs.map((input, index) => tokensOf(input, index, this.#tokenizer, info));
     const events = new EventQueue<EmbeddingEvent>();

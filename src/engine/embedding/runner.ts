@@ -36,7 +36,7 @@ export interface EmbeddingRunner {
   contextLength: number;
   /** Which of the waiting texts of these lengths are computed next, the first among them. */
   pick(lengths: readonly number[]): number[];
-  /** One vector a text, in order. Ends early with `cancelled` once `wanted` says no. */
+  /** Computes the vectors of texts, in their order. Throws `cancelled` early once `wanted` returns false. */
   run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]>;
 }
 
@@ -74,7 +74,7 @@ export async function openEmbeddingRunner(
   const widest = 4 * paddedColumns(declaration.widest);
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
   const rows = Math.min(device.profile.stepRows.embedding, fitting);
-  // Where each row sees the whole text, a text cannot go through in parts.
+  // With bidirectional attention a text cannot be computed in several steps.
   const mostTokens = isWhole ? fitting : Infinity;
   const wanted = Math.min(options.contextLength, declaration.context, mostTokens);
   const stored = [...checkpoint.tensors.values()].every(({ dtype }) => dtype === 'F32');

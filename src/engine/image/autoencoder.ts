@@ -84,7 +84,7 @@ export function uploadImage(device: Device, image: Pixels): { bytes: Tensor; on(
   const words = new Uint32Array(width * height);
   for (let i = 0; i < words.length; i++)
     words[i] = data[3 * i]! | (data[3 * i + 1]! << 8) | (data[3 * i + 2]! << 16);
-  const bytes = device.tensor('step', 'picture', [1, height, width], words);
+  const bytes = device.tensor('step', 'image bytes', [1, height, width], words);
   return { bytes, on: (tape) => fromPixels(bytes.on(tape)) };
 }
 

@@ -1,4 +1,4 @@
-// One computation on the device: recorded, run, and what came of it kept in bytes of its own.
+// Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
 
 import { EngineError } from '../../files/error.ts';
 import { Tape } from '../../gpu/tape.ts';

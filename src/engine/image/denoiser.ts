@@ -55,7 +55,7 @@ export class Denoiser {
   private readonly scalars: Scalars;
   private readonly flag: Region;
 
-  /** Everything that it allocates is held by `scope`. */
+  /** Scope that owns all allocations of the denoiser. */
   constructor(
     device: Device,
     scope: Scope,
@@ -83,7 +83,7 @@ export class Denoiser {
     recording.run();
   }
 
-  /** One step; its clean latents go into `estimate`. Throws NotFiniteError. */
+  /** Runs a step and writes its predicted clean latents into `estimate`. Throws NotFiniteError. */
   async step(step: Step, predictor: Predictor, draw: DrawNoise, estimate: Tensor | null): Promise<void> {
     predictor.run(step);
     if (step.limits) await this.limit(step.limits.terms, step.limits.by);

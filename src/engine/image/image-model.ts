@@ -36,7 +36,7 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   kwargs?: Readonly<Record<string, unknown>>;
 }
 
-/** Where a resolved value comes from; `picture`: a size of the one to start from. */
+/** Source of a resolved value; `picture`: a size that follows from the image to start from. */
 export type ValueSource = 'request' | 'picture' | 'model' | 'contract' | 'kwargs';
 
 export interface ResolvedImageRequest {

@@ -53,14 +53,14 @@ const SPACES: readonly [channels: number, scale: number, colours: readonly Colou
   [16, 0.3611, FLUX],
 ];
 
-/** As the kernel takes it. */
+/** Linear map from latents to colours, in the layout of the kernel. */
 export interface ColourMap {
   factors: Float32Array;
-  /** Pixels along a side of what a latent becomes. */
+  /** Side of the square patch of pixels that each latent becomes. */
   side: number;
 }
 
-/** null for a latent space nobody has fitted. */
+/** The map for a latent space; null if none is known. */
 export function colourMap(channels: number, scales: LatentScales): ColourMap | null {
   const [all, ...others] = scales;
   if (!all || others.length > 0) return null;

@@ -11,15 +11,15 @@ const round = Math.fround;
  */
 export interface LaunchLimits {
   multiprocessors: number;
-  /** Resident threads of one. */
+  /** Resident threads per multiprocessor. */
   threadsEach: number;
 }
 
-/** One number a thread up to 221,184 elements: to there the stream is that of every larger GPU too. */
+/** Limits of an A100. Up to 221,184 elements each thread computes one number, and the stream equals that of every larger GPU. */
 export const A100: LaunchLimits = { multiprocessors: 108, threadsEach: 2048 };
 
 const BLOCK = 256;
-/** Numbers of one Philox call. torch moves its generator by so much a call, curand's counter by one. */
+/** Numbers of one Philox call. Each call advances torch's generator by this number, and curand's counter by one. */
 const PER_CALL = 4;
 
 export function cudaNoise(seed: number, limits: LaunchLimits = A100): NoiseStream {

@@ -170,7 +170,7 @@ function beginning(
   if (strength === null) return {};
   const listed = request.timesteps !== undefined;
   if (rule === 'spread' && takes.includes('reach') && !listed) return { reach: strength };
-  // Where a request lists timesteps, calls of the model are counted: Heun makes two a step.
+  // For a request with listed timesteps, `strength` is a share of the model's calls: Heun makes two per step.
   const count = listed ? plan(request).steps.length : steps;
   const taken = count * strength;
   const first = rule === 'ceil' ? Math.trunc(count - taken) : count - Math.trunc(taken);

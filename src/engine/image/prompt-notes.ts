@@ -2,7 +2,7 @@
 
 import { parseEmphasis } from './prompt.ts';
 
-/** Beyond it images of CLIP models fall apart. */
+/** Largest weight of a word with which CLIP models still produce usable images. */
 const MOST_WEIGHT = 2;
 
 const FOREIGN: readonly [RegExp, string][] = [
@@ -12,7 +12,7 @@ const FOREIGN: readonly [RegExp, string][] = [
   [/\[[^[\]|]*\|[^[\]]*\]/g, 'a prompt does not change between steps here'],
   [/(?<=\S\s+)AND(?=\s+\S)/g, 'prompts are not drawn together here'],
 ];
-/** As (word:1.2); not the time of day. */
+/** Weighted words like (word:1.2), but not times of day like (at 12:30). */
 const WEIGHTED = /\([^()]*:\s*(?:\d?\.\d+|\d)\s*\)/g;
 
 /** `weighs`: the model reads emphasis. */

@@ -10,7 +10,7 @@ export interface Emphasis {
   weight: number;
 }
 
-/** One window of the text encoder: `ids` and `weights` have its full length. */
+/** Input of the text encoder: `ids` and `weights` have the length of its window. */
 export interface PromptWindow {
   ids: number[];
   weights: number[];
@@ -118,7 +118,7 @@ function window(
   };
 }
 
-/** As many windows as are asked for: those of the empty prompt are added. */
+/** Extends the windows to `count` by windows of the empty prompt. */
 export function padWindows(
   windows: readonly PromptWindow[],
   count: number,

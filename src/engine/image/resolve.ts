@@ -82,7 +82,7 @@ function decideValues(
     if (sources[key] === 'model' && fitted) sources[key] = 'picture';
     if (sources[key] === 'contract') sources[key] = 'model';
   }
-  // As in diffusers, the length of a list of steps is their number.
+  // The length of a list of timesteps or sigmas replaces `steps`, like in diffusers.
   if (listed !== undefined) sources.steps = 'kwargs';
   sources.backend = 'request';
   return { values, sources };

@@ -1,4 +1,4 @@
-// One image's latents: from noise, or from an image and noise, down the schedule.
+// Computes the latents of one image: starts from noise, or from an image and noise, and runs the steps of the schedule.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';

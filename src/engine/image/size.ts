@@ -4,7 +4,7 @@ import type { ImageModelInfo, Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** The size asked for; else the image's own proportions, in at most the pixels that the model draws by default. */
+/** The requested size; without one, the proportions of the start image with at most as many pixels as the model's default size. */
 export function sizeFrom(
   image: Size,
   { width, height }: Partial<Size>,

@@ -1,4 +1,4 @@
-// One stage of a request, declared by `using`: it starts when it is entered, and when its block ends its event tells the time that it
+// A stage of a request, declared by `using`: it starts when it is entered, and when its block ends, its event reports the time that it
 // took and the most bytes that were on the device. Resources declared after it leave the device before it ends.
 
 import { EngineError } from '../../files/error.ts';

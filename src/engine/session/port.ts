@@ -1,4 +1,4 @@
-// One end of a connection between a caller and the thread of its model: a worker's, or any other that posts and receives plain data.
+// An end of a connection between a caller and the thread of its model: a worker's port, or any other that posts and receives plain data.
 
 export interface Port {
   post(message: unknown): void;

@@ -143,7 +143,7 @@ class SleepingModel<M extends AnyModel> {
     clearTimeout(this.#timer);
     if (this.#session.state === 'closed') return;
     this.#timer = setTimeout(() => void this.#sleep(), this.#options.after);
-    // Where timers are objects, a pending one would keep the process alive.
+    // In Node timers are objects, and a pending one would keep the process alive.
     if (typeof this.#timer === 'object') this.#timer.unref();
   }
 

@@ -43,7 +43,7 @@ interface Generated {
   choice: number;
   /** Ids of the tokens that this event reports; each generated token is in exactly one event. */
   ids: number[];
-  /** One entry for each of `ids`, if the request sets `logprobs`. */
+  /** Log probabilities, one entry for each of `ids`, if the request sets `logprobs`. */
   logprobs?: TokenLogprob[];
 }
 

@@ -13,7 +13,7 @@ import { formatOf, planWeights } from './plan.ts';
 
 export type ChosenQuantization = 'none' | QuantizedFormat;
 
-/** All choices, most bits first. */
+/** Quantizations that can be chosen, most bits first. */
 export const QUANTIZATIONS: readonly ChosenQuantization[] = ['none', ...QUANTIZED_FORMATS];
 
 /** Room that `auto` leaves for pages and intermediates. */

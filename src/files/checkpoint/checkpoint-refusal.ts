@@ -1,4 +1,4 @@
-// Folders that hold a model, but not one this engine can open as a language model: each is told apart by its files,
+// Folders that hold a model, but not one this engine can open as a language model: each kind is recognised by its files,
 // and the refusal says what to fetch or run instead.
 
 import { option, say } from '../message.ts';

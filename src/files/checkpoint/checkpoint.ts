@@ -99,7 +99,7 @@ async function readGenerationConfig(
 }
 
 export interface CheckpointConfig {
-  /** That of the text model, where another class wraps it. */
+  /** Configuration; the text model's part of it, if another class wraps the text model. */
   config: Record<string, unknown>;
   architecture: string;
   /** The class that wraps it; null: none. */
@@ -146,8 +146,8 @@ export async function readTokenizer(
   const map = names.includes('special_tokens_map.json')
     ? await readJson(folder, 'special_tokens_map.json')
     : {};
-  // As in transformers, the map decides where the config was written before tokens were listed in it. Stable
-  // Diffusion 2 pads with what its map says.
+  // special_tokens_map.json takes precedence over a tokenizer_config.json without a list of tokens, like in transformers. Stable
+  // Diffusion 2 pads with the token of its map.
   const tokenizerConfig = isRecord(config['added_tokens_decoder'])
     ? { ...map, ...config }
     : { ...config, ...map };

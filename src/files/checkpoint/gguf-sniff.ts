@@ -1,4 +1,4 @@
-// GGUF files are told apart by their first four bytes, whatever their name.
+// Recognises GGUF files by their first four bytes, whatever their name.
 
 import type { ByteSource } from '../source.ts';
 

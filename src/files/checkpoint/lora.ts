@@ -121,7 +121,7 @@ function readModules(
 
 const READ_BYTES = 4 * 2 ** 20;
 
-/** Two 32-bit FNV-1a sums over words: enough to tell adapters apart, none to trust. */
+/** Hash of two 32-bit FNV-1a sums over words. It distinguishes adapters and has no cryptographic strength. */
 async function identify(source: ByteSource, config: string): Promise<string> {
   let [low, high] = [0x811c9dc5, 0x9e3779b9];
   const take = (word: number): void => {

@@ -1,6 +1,6 @@
-// The tensors of a text model within another: under the names that the text model has alone.
+// Tensors of a text model that is wrapped by another class, under the names that they have in a model of text alone.
 
-/** Where wrapping classes keep the modules of a text model: those of transformers before version 5, since then, and of Idefics. */
+/** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, and of Idefics. */
 const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
   ['language_model.model.', 'model.'],
   ['language_model.lm_head.', 'lm_head.'],

@@ -1,4 +1,4 @@
-// Pictures as bytes of PNG, JPEG and WebP, and back to 8-bit RGB; the codecs are libvips', through sharp, loaded when first needed.
+// Images as bytes of PNG, JPEG and WebP, and back to 8-bit RGB; the codecs are libvips', through sharp, loaded when first needed.
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { EngineError } from '../error.ts';

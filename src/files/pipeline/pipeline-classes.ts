@@ -6,7 +6,7 @@ export type PipelineTask = 'text-to-image' | 'image-to-image' | 'inpainting';
 
 export type Library = 'diffusers' | 'transformers';
 
-/** One component of a pipeline class. */
+/** A component of a pipeline class. */
 export interface ComponentClasses {
   /** Files it consists of: a model has config.json and weights, a tokenizer may have no configuration, a scheduler has scheduler_config.json. */
   kind: 'model' | 'tokenizer' | 'scheduler';
@@ -48,7 +48,7 @@ export interface KnownPipelines {
   unread: ReadonlyMap<string, RegExp>;
   /** The first whose pattern matches describes a class. */
   unbuilt: readonly UnbuiltPipelines[];
-  /** The task that the name of a class tells, whether or not the class is built in. */
+  /** Task that follows from the name of a class, whether or not the class is built in. */
   taskOf(className: string): PipelineTask;
   /** The class that draws from a text alone, of the family that a model's id names; null where it names none. */
   classOfModelId(id: string): string | null;

@@ -3,7 +3,7 @@
 import type { Context } from './context.ts';
 import { ANY, NONE, type ArrayShape, type ElementCount, type Term } from './term.ts';
 
-/** All arrays. */
+/** Shape that every array has. */
 export const ANY_ARRAY: ArrayShape = {
   prefix: [],
   rest: ANY,

@@ -59,7 +59,7 @@ export function decimalTexts(divisors: Divisors, range: Range, bounds: Limits): 
   return boundLength(decimals, range.sign.length + WHOLE_DIGITS + (scale > 0 ? 1 + scale : 0), bounds);
 }
 
-/** As decimalTexts, without the bound on digits that are counted beside the DFA. */
+/** DFA of decimalTexts without the length bound, which is counted outside of the DFA. */
 export function decimalDfa(divisors: Divisors, range: Range, bounds: Limits): Dfa {
   return new DecimalAutomaton(divisors, range).explore(bounds);
 }

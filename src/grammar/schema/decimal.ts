@@ -23,7 +23,7 @@ function reduce({ digits, exponent }: Decimal): Decimal {
   return { digits: left, exponent: power };
 }
 
-/** Both numbers as integers times the same power of ten, and its exponent. */
+/** Integers for both numbers in units of a common power of ten, and its exponent. */
 function align(a: Decimal, b: Decimal): [bigint, bigint, number] {
   const exponent = Math.min(a.exponent, b.exponent);
   return [

@@ -17,7 +17,7 @@ export interface NumberPiece {
   /** Inclusive bounds; -Infinity and Infinity: none. */
   readonly min: number;
   readonly max: number;
-  /** All numbers are multiples of it; null: not restricted. */
+  /** The numbers are multiples of `step`; null: any numbers. */
   readonly step: Decimal | null;
   /** No number is a multiple of one of these. */
   readonly not: readonly Decimal[];

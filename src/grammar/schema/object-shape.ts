@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { ANY, NONE, type NameClass, type ObjectShape, type Term } from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
-/** All objects. */
+/** Shape that every object has. */
 export const ANY_OBJECT: ObjectShape = {
   named: new Map(),
   classes: [{ names: ANY_TEXT, term: ANY }],

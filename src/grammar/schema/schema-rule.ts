@@ -133,7 +133,7 @@ function countedRule(shape: ArrayShape, isInhabited: IsInhabited, context: Conte
   });
 }
 
-/** One rule per state of the element automaton: the elements that may follow, and what comes after each. */
+/** Rule for arrays, with an inner rule for each state of the element automaton: the elements that may follow, and their successor states. */
 function automatonRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context): Rule {
   const { states } = elementAutomaton(shape, isInhabited, context);
   const stateName = (state: number): string => `elements ${state}`;

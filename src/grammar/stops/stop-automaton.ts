@@ -11,11 +11,11 @@ export interface StopAutomaton {
   /** The stop string, or the pattern. */
   readonly stop: string;
   /**
-   * Reads a character. Returns where the first of the matches begins that end with it, or -1. Places are in UTF-16 units from the start
+   * Reads a character. Returns the offset of the first match that ends with it, or -1. Offsets are in UTF-16 units from the start
    * of the text.
    */
   step(code: number): number;
-  /** Where the first match begins that further characters could complete; Infinity: none. */
+  /** Offset of the first match that further characters could complete; Infinity: none. */
   readonly open: number;
 }
 
@@ -134,7 +134,7 @@ class NfaSimulation {
     }
   }
 
-  /** Where the first complete match began; -1: none is complete. */
+  /** Offset of the first complete match; -1: none is complete. */
   match(threads: ThreadList, place: Place): number {
     const { final, canEnd } = this.#table;
     const reached = this.#reached;

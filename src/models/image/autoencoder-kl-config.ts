@@ -4,11 +4,11 @@ import { EngineError } from '../../files/error.ts';
 import { checkGroups, checkHeads, readConfig, type ConfigReader, type Json } from '../config-values.ts';
 
 export interface AutoencoderKLConfig {
-  /** Channels of pictures that go in and come out, and of latents. */
+  /** Channels of images that go in and come out, and of latents. */
   inChannels: number;
   outChannels: number;
   latentChannels: number;
-  /** Channels at each resolution, the picture's own first. */
+  /** Channels at each resolution, the image's own first. */
   channels: readonly number[];
   /** Residual blocks of the encoder at each resolution; the decoder has one more. */
   layers: number;

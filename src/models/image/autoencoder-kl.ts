@@ -1,4 +1,4 @@
-// AutoencoderKL: pictures to latents of an eighth of their size and back, by residual blocks with one attention at the
+// AutoencoderKL: images to latents of an eighth of their size and back, by residual blocks with one attention at the
 // smallest resolution.
 
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -22,7 +22,7 @@ export interface Tiling {
 
 type Block = (x: Tensor, stripRows: number | undefined) => Tensor;
 
-/** Latents [batch, height, width, latentChannels] → pictures in −1 … 1, [batch, 2ⁿ · height, 2ⁿ · width, outChannels] */
+/** Latents [batch, height, width, latentChannels] → images in −1 … 1, [batch, 2ⁿ · height, 2ⁿ · width, outChannels] */
 export function autoencoderKLDecoder(config: AutoencoderKLConfig, weights: WeightTable) {
   const { latentChannels, channels, groups } = config;
   const post = config.postQuant
@@ -50,7 +50,7 @@ export function autoencoderKLDecoder(config: AutoencoderKLConfig, weights: Weigh
 }
 
 /**
- * Pictures in −1 … 1, [batch, height, width, inChannels] → means and logarithms of variances side by side,
+ * Images in −1 … 1, [batch, height, width, inChannels] → means and logarithms of variances side by side,
  * [batch, height / 2ⁿ, width / 2ⁿ, 2 · latentChannels]
  */
 export function autoencoderKLEncoder(config: AutoencoderKLConfig, weights: WeightTable) {
@@ -87,7 +87,7 @@ interface Level {
   resample: typeof HALVE | typeof DOUBLE | null;
 }
 
-/** The picture is padded to the right and below. */
+/** The image is padded to the right and below. */
 const HALVE = { name: 'downsamplers', stride: 2, options: { stride: 2, padding: 'after' } } as const;
 const DOUBLE = { name: 'upsamplers', stride: 1, options: { upsample: true } } as const;
 

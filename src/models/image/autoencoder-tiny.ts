@@ -1,4 +1,4 @@
-// AutoencoderTiny: pictures to latents and back by plain convolutions, a small stand-in for the autoencoder a model was
+// AutoencoderTiny: images to latents and back by plain convolutions, a small stand-in for the autoencoder a model was
 // trained with; quick enough for previews.
 
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -12,7 +12,7 @@ const BOUND = 3;
 
 type Layer = (x: Tensor) => Tensor;
 
-/** Latents [batch, height, width, latentChannels] → pictures in −1 … 1, [batch, 2ⁿ · height, 2ⁿ · width, outChannels] */
+/** Latents [batch, height, width, latentChannels] → images in −1 … 1, [batch, 2ⁿ · height, 2ⁿ · width, outChannels] */
 export function autoencoderTinyDecoder(config: AutoencoderTinyConfig, weights: WeightTable): Layer {
   const { latentChannels, outChannels, decoder } = config;
   const { channels, blocks } = decoder;
@@ -45,7 +45,7 @@ export function autoencoderTinyDecoder(config: AutoencoderTinyConfig, weights: W
   };
 }
 
-/** Pictures in −1 … 1, [batch, height, width, inChannels] → latents [batch, height / 2ⁿ, width / 2ⁿ, latentChannels] */
+/** Images in −1 … 1, [batch, height, width, inChannels] → latents [batch, height / 2ⁿ, width / 2ⁿ, latentChannels] */
 export function autoencoderTinyEncoder(config: AutoencoderTinyConfig, weights: WeightTable): Layer {
   const { latentChannels, inChannels, encoder } = config;
   const { channels, blocks } = encoder;

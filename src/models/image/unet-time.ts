@@ -1,4 +1,4 @@
-// The time step of a UNet as waves and a small network, with what some models add: SDXL the pooled text and the picture's
+// The time step of a UNet as waves and a small network, with what some models add: SDXL the pooled text and the image's
 // sizes, consistency-distilled ones the guidance scale they were taught to follow.
 
 import type { Tensor } from '../../gpu/tensor.ts';

@@ -18,7 +18,7 @@ export interface UNetPrompt extends TimePrompt {
   text: Tensor;
 }
 
-/** The prompt as the blocks take it, computed once a picture: keys and values of each cross-attention. */
+/** The prompt as the blocks take it, computed once an image: keys and values of each cross-attention. */
 export interface UNetConditioning extends TimeConditioning {
   /** [batch, tokens, 2 · channels] */
   keyValues: readonly Tensor[];

@@ -13,7 +13,7 @@ export interface ZImageConfig {
   /** RMSNorm on query and key heads. */
   headNorm: boolean;
   layers: number;
-  /** Layers that picture and caption each pass before they meet. */
+  /** Layers that image and caption each pass before they meet. */
   refiners: number;
   eps: number;
   /** Columns of the caption's states. */

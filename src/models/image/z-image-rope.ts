@@ -19,7 +19,7 @@ export function filledTokens(tokens: number): number {
   return Math.ceil(tokens / SEQUENCE_MULTIPLE) * SEQUENCE_MULTIPLE;
 }
 
-/** `tokens` of the caption; rows and columns of the picture, in patches. */
+/** `tokens` of the caption; rows and columns of the image, in patches. */
 export function zImageRotations(
   config: ZImageConfig,
   tokens: number,

@@ -1,4 +1,4 @@
-// ZImageTransformer2DModel: patches of a picture and the words of its caption in one sequence, every block normed before and
+// ZImageTransformer2DModel: patches of an image and the words of its caption in one sequence, every block normed before and
 // after, what comes out of it scaled by the time step.
 
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -29,7 +29,7 @@ export interface ZImage {
   condition(caption: Tensor, rotations: Tensor): Tensor;
   /**
    * Latents [batch, height, width, channels], time f32 [batch, 1] of 0 … timeScale, the conditioned caption, rotations of
-   * picture and of both → the velocity away from the picture, [batch, height, width, channels]
+   * image and of both → the velocity away from the image, [batch, height, width, channels]
    */
   forward(x: Tensor, time: Tensor, caption: Tensor, rotations: { image: Tensor; joint: Tensor }): Tensor;
 }

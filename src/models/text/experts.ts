@@ -1,5 +1,5 @@
 // A feed-forward block of experts: a router sends each token to a few of them, and adds what they make of it by its shares.
-// Six dispatches, none of which tells the CPU where tokens went.
+// The routing takes six dispatches and no readback to the CPU.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';

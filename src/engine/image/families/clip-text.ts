@@ -90,7 +90,7 @@ export async function encodeClip(
   return { states: states!, pooled: (second ?? first).pooled, tokens: first.tokens };
 }
 
-/** An encoder, and the windows of what is not wanted, if it is asked for, and of the prompt. */
+/** An encoder, and the windows of the negative prompt (with guidance) and of the prompt. */
 interface Reader {
   encoder: string;
   config: ClipConfig;
@@ -129,7 +129,7 @@ async function encode(
   const sides = texts.map((text, i, { length }) => {
     const isPrompt = i === length - 1;
     const windows = padWindows(text, windowCount, tokens);
-    // As diffusers does it, layers are left out for the prompt alone.
+    // `clipSkip` skips layers for the prompt but not for the negative prompt, like in diffusers.
     return { windows, depth: last - (isPrompt ? clipSkip : 0), zero: zeroNegative && !isPrompt };
   });
 

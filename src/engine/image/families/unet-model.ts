@@ -128,7 +128,7 @@ function sizeIds(
   const { negativeOriginalSize, negativeTargetSize } = call;
   const sides = states.shape[0] as number;
   const refiner = (config.added.columns - pooled.columns) / config.added.idDims === REFINER_IDS;
-  // As in diffusers: a negative size brings a crop of its own, and a run that starts from an image uses the prompt's.
+  // Negative sizes imply a negative crop, except in a run that starts from an image, which uses the prompt's crop, like in diffusers.
   const own = refiner || (values.strength === null && negativeOriginalSize && negativeTargetSize);
   const { negativeCropsTopLeft = own ? NO_CROP : cropsTopLeft } = call;
   const { wanted, unwanted } = AESTHETIC_SCORES;

@@ -1,5 +1,5 @@
-// scheduler_config.json, read key by key. A class names what it takes; a key that another diffusers class has, or none, is without
-// effect here, as it is there.
+// Reads scheduler_config.json key by key. A class reads the keys that it takes; a key of another diffusers class, or of none, has no
+// effect here, like in diffusers.
 
 import { EngineError } from '../../../files/error.ts';
 import {
@@ -33,22 +33,22 @@ const RETIRED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 
 type NumberKey = CountKey | RealKey;
 
-/** Entries of a list of numbers. */
+/** Maximum length of a list of numbers. */
 const MOST_NUMBERS = 100_000;
 
-/** Every number is held to its key's bounds (models/config-bounds.ts); null counts as left out. */
+/** Reader of keys. Numbers are checked against their key's bounds (models/config-bounds.ts); null counts as missing. */
 export interface ConfigReader {
   readonly className: string;
   number(key: NumberKey, fallback: number): number;
   optionalNumber(key: NumberKey): number | null;
   flag(key: string, fallback: boolean): boolean;
   choice<T extends string | number>(key: string, fallback: T, choices: readonly T[]): T;
-  /** Null for an empty list too. */
+  /** A list of numbers; null for a missing or empty list. */
   numbers(key: NumberKey): number[] | null;
-  /** Refuses every value but those that leave the numbers alone. */
+  /** Throws for every value of a key that would change the result. */
   neutral(key: string, fallback: unknown, remedy: string): void;
   refusal(key: string, value: unknown, remedy: string): EngineError;
-  /** Whether anybody asked for it. */
+  /** Whether a key was read. */
   wasRead(key: string): boolean;
 }
 
@@ -131,7 +131,7 @@ function fits(key: NumberKey, value: unknown): value is number {
 const wanted = (key: NumberKey): string =>
   isWhole(key) ? `an integer ${boundsText(COUNTS[key])}` : `a number ${boundsText(REALS[key])}`;
 
-/** Settings that tell how a model was trained or is to be led, whatever the method, where they ask for anything. */
+/** Settings that describe the model and not the method, each with a test of whether its value has an effect. */
 const OF_THE_MODEL: Readonly<Record<string, (value: unknown) => boolean>> = {
   rescale_betas_zero_snr: (value) => value === true,
   timestep_spacing: (value) => value === 'trailing',
@@ -140,9 +140,9 @@ const OF_THE_MODEL: Readonly<Record<string, (value: unknown) => boolean>> = {
   invert_sigmas: (value) => value === true,
 };
 
-/** Settings that a class does not use once it is opened, each as the file has it. */
+/** Settings of the model that a class has not read, as `key: value` texts. */
 export function leftOut({ wasRead }: ConfigReader, config: Readonly<Record<string, unknown>>): string[] {
-  // A class that walks the timesteps of a distillation spaces them itself.
+  // A class for distilled models computes its own spacing of timesteps.
   const spacesItself = wasRead('original_inference_steps');
   return Object.entries(OF_THE_MODEL).flatMap(([key, asks]) => {
     const isHeeded = wasRead(key) || (key === 'timestep_spacing' && spacesItself);
@@ -150,7 +150,7 @@ export function leftOut({ wasRead }: ConfigReader, config: Readonly<Record<strin
   });
 }
 
-/** Settings that no class of diffusers has, as they stand in the file: diffusers reads past them, with a warning. */
+/** Settings that no class of diffusers has, as `key: value` texts. diffusers ignores them with a warning. */
 export function unknownSettings(config: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(config).flatMap(([key, value]) =>
     key.startsWith('_') || KNOWN.has(key) || RETIRED.has(key) || value === null
@@ -159,7 +159,7 @@ export function unknownSettings(config: Readonly<Record<string, unknown>>): stri
   );
 }
 
-/** A variance that is fixed is DDPM's own affair: other classes read past it, as in diffusers. */
+/** Throws for a learned variance. Kinds of fixed variance only concern DDPM; other classes ignore them, like in diffusers. */
 export function refuseLearnedVariance(config: ConfigReader): void {
   config.choice('variance_type', 'fixed', [
     'fixed',

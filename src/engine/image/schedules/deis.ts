@@ -19,7 +19,7 @@ import { assemble, combine, LATENTS, slot, type Draft, type Sum } from './sum.ts
 const FEW_STEPS = 15;
 
 export function deis(config: ConfigReader): Planner {
-  // It ends at the lowest level, and takes the betas as they are.
+  // The last step ends at the lowest level, and betas are not rescaled.
   const solver = {
     ...readSolverLevels(config),
     levels: readLevels(config, { zeroSnr: 'none' }),

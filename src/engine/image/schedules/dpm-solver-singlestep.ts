@@ -1,5 +1,5 @@
-// DPMSolverSinglestepScheduler: DPM-Solver in groups of up to three calls, each of which integrates anew from where the group
-// began, over the estimates of the group alone.
+// DPMSolverSinglestepScheduler: DPM-Solver in groups of up to three calls. Each call integrates from the beginning of its group,
+// over the estimates of this group alone.
 
 import { refuseLearnedVariance, type ConfigReader } from './config.ts';
 import { dpmTable, readDpmLevels } from './dpm-solver-sigmas.ts';
@@ -79,7 +79,7 @@ function ordersOf(
 ): number[] {
   const orders = Array.from({ length: steps }, (_, i) => (i % highest) + 1);
   const rest = steps % highest;
-  // Where the calls come out even, the last one leaves its group.
+  // If the steps are a multiple of the order, the last step is a group of its own, of first order.
   if (highest > 1 && rest === 0 && lowerFinal) orders[steps - 1] = 1;
   if (toZero) orders[steps - 1] = 1;
   return orders;

@@ -4,7 +4,7 @@
 import { combine, LATENTS, NOISE, type Sum } from './sum.ts';
 
 export interface Rule {
-  /** Estimates are of the clean latents, else of the noise. */
+  /** Whether estimates are of the clean latents; if not, of the noise. */
   clean: boolean;
   sde: boolean;
   /** "solver_type" heun: slopes are weighted by their own integral in second order too. */
@@ -40,7 +40,7 @@ export function advance(
   const fresh = end.sigma * Math.sqrt(clean ? 1 - Math.exp(-2 * h) : Math.exp(2 * h) - 1);
 
   const first = order < 3 && !heun ? phi / 2 : clean ? 1 - phi / z : phi / z - 1;
-  // The SDE's half has the other sign than its expansion asks for; diffusers has it so, and equal images are worth more.
+  // The 0.5 of the SDE has the opposite sign of its derivation, like in diffusers, so that images are equal.
   const second = (phi - z) / z ** 2 + (clean && !sde ? 0.5 : -0.5);
   const parts: [number, Sum][] = [
     [kept, from],

@@ -1,4 +1,4 @@
-// FlowMatchHeunDiscreteScheduler: FlowMatchEuler's line with a constant shift, walked in Heun's steps.
+// FlowMatchHeunDiscreteScheduler: the sigmas of FlowMatchEuler with a constant shift, in steps of Heun's method.
 
 import type { ConfigReader } from './config.ts';
 import { flowTable, type Flow } from './flow-sigmas.ts';

@@ -1,4 +1,4 @@
-// FlowMatchLCMScheduler: FlowMatchEuler's sigmas; each call names the clean latents, fresh noise takes them to the next level.
+// FlowMatchLCMScheduler: the sigmas of FlowMatchEuler; each call predicts the clean latents, and fresh noise takes them to the next level.
 
 import type { ConfigReader } from './config.ts';
 import { walkFlow } from './flow-match-euler.ts';

@@ -62,13 +62,13 @@ export function flowTable(flow: Flow, request: PlanRequest): { timesteps: number
   return { timesteps: sigmas.map((sigma) => sigma * flow.trained), sigmas: [...sigmas, 0] };
 }
 
-/** Between the trained ends, which a constant shift has moved already: it acts twice, as in diffusers. */
+/** Sigmas between the trained ends. A constant shift has moved the ends already and so acts twice, like in diffusers. */
 function trainedLine(flow: Flow, steps: number): number[] {
   const end = (sigma: number): number => (flow.dynamic ? sigma : shiftBy(flow.shift, sigma));
   return linspace(end(1), end(1 / flow.trained), steps);
 }
 
-/** By a constant, or by the image's size. */
+/** Sigmas shifted by a constant, or by the image's size. */
 export function shifted(
   flow: Omit<Flow, 'trained' | 'respacing'>,
   request: PlanRequest,
@@ -96,7 +96,7 @@ export function muOf(flow: SizeShift, tokens: number | undefined): number {
   return flow.base + slope * (tokens - flow.baseTokens);
 }
 
-/** Scaled about 1 so that the last is `terminal`. */
+/** Sigmas scaled about 1 so that the last is `terminal`. */
 export function stretched(sigmas: readonly number[], terminal: number): number[] {
   const scale = (1 - (sigmas.at(-1) ?? 0)) / (1 - terminal);
   return sigmas.map((sigma) => 1 - (1 - sigma) / scale);

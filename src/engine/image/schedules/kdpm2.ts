@@ -16,7 +16,7 @@ export const kdpm2 = (config: ConfigReader): Planner => open(config, (_, next) =
 
 export const kdpm2Ancestral = (config: ConfigReader): Planner => open(config, ancestral);
 
-/** `reach`: where a step from one level to the next goes, and the noise that it adds there. */
+/** `reach`: the level to which a step from one level to the next goes, and the noise that it adds there. */
 function open(
   config: ConfigReader,
   reach: (sigma: number, next: number) => { down: number; up: number },
@@ -53,7 +53,7 @@ function open(
           ...second,
           latents: combine([1, slot(0)], [down - sigma, slope], [up, NOISE]),
           estimate: ahead,
-          // As in diffusers: what inpainting keeps has the next level's noise by now.
+          // Inpainting adds noise of the next level to the kept region already here, like in diffusers.
           level: { image: 1, noise: next },
         },
       ];

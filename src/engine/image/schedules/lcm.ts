@@ -1,4 +1,4 @@
-// LCMScheduler (arXiv 2310.04378): each call names the clean latents, fresh noise takes them to the next level.
+// LCMScheduler (arXiv 2310.04378): each call predicts the clean latents, and fresh noise takes them to the next level.
 
 import { EngineError } from '../../../files/error.ts';
 import { readLevels } from './betas.ts';

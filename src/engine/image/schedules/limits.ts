@@ -1,13 +1,13 @@
 // Limits of the clean latents that a step predicts: clipping ("clip_sample") and dynamic thresholding ("thresholding",
-// arXiv 2205.11487). Both look at single values, so they are no sum: a method that has a limit reads the limited tensor as one
-// more operand of its sums.
+// arXiv 2205.11487). Neither is a linear combination, so a method with a limit reads the limited tensor as one
+// more operand of its linear combinations.
 
 import type { ConfigReader } from './config.ts';
 import type { Estimates } from './prediction.ts';
 import type { Limit } from './schedule.ts';
 import { CLEAN_LATENTS, combine, LATENTS, type Draft, type Sum } from './sum.ts';
 
-/** `clips`: what "clip_sample" is where the file is silent; left out: the class has no clipping. Thresholding comes first. */
+/** Reads the limit; thresholding precedes clipping. `clips`: default of "clip_sample"; left out: the class has no clipping. */
 export function readLimit(
   config: ConfigReader,
   { clips, thresholds = true }: { clips?: boolean; thresholds?: boolean } = {},
@@ -20,14 +20,14 @@ export function readLimit(
   return { kind: 'clip', range: config.number('clip_sample_range', 1) };
 }
 
-/** The operand that a method computes with in place of the predicted clean latents, and its entry in the draft. */
+/** Operand that replaces the predicted clean latents in a method, and the `limits` entry of the draft. */
 export function limited(limit: Limit | null, clean: Sum): { clean: Sum; limits: Draft['limits'] } {
   return limit === null
     ? { clean, limits: null }
     : { clean: CLEAN_LATENTS, limits: { of: clean, by: limit } };
 }
 
-/** Both estimates in that form, of latents x = α·clean + σ·noise: the noise is what the limited clean latents leave of them. */
+/** Estimates with limited clean latents, of latents x = α·clean + σ·noise. The noise estimate is (x − α·limited clean) / σ. */
 export function limitedModel(
   limit: Limit | null,
   { clean, noise }: Estimates,

@@ -24,7 +24,8 @@ export function lmsDiscrete(config: ConfigReader): Planner {
     const drafts = timesteps.slice(first).map((timestep, taken): Draft => {
       const sigma = sigmas[first + taken] ?? Number.NaN;
       const { clean, noise } = estimatesAt(prediction, sigma);
-      // Where a run starts late diffusers weights the slopes it has as if there were four; that leaves noise in, so not here.
+      // If a run skips steps, diffusers weights the first slopes as if there were four, which leaves noise in the image. Here the
+      // order grows with the number of slopes.
       const order = Math.min(taken + 1, ORDER);
       const slopes = Array.from({ length: order }, (_, k): Sum =>
         k === 0 ? noise : slot((taken - k) % ORDER),

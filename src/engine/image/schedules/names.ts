@@ -10,16 +10,16 @@ type Config = Readonly<Record<string, unknown>>;
 interface NamedSchedule {
   className: string;
   family: ScheduleFamily;
-  /** In force whatever the checkpoint says. */
+  /** Settings that replace those of the checkpoint. */
   sets: Config;
-  /** In force where the checkpoint is silent. */
+  /** Settings for keys that the checkpoint lacks. */
   defaults?: Config;
 }
 
 const diffusion = (className: string, sets: Config = {}, defaults: Config = {}): NamedSchedule => ({
   className,
   family: 'diffusion',
-  // A name is the whole choice: a spacing that the checkpoint set for its own schedule does not linger.
+  // The name determines the spacing; one that the checkpoint sets for its own schedule is reset.
   sets: { use_karras_sigmas: false, use_exponential_sigmas: false, use_beta_sigmas: false, ...sets },
   defaults,
 });
@@ -124,7 +124,7 @@ const KINDS: Readonly<Record<ScheduleFamily, string>> = {
 
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[\s_-]/g, '');
 
-/** This engine's name for a schedule in any program's spelling (dpmpp_2m_sde, Euler a, "DPM++ 2M Karras"); an unknown name as it is. */
+/** Name of a schedule in this engine, from the spelling of other programs (dpmpp_2m_sde, Euler a, "DPM++ 2M Karras"). Unknown names are unchanged. */
 function ownName(name: string): string {
   const known = [...Object.keys(NAMES), ...Object.keys(CLASS_FAMILIES), ...Object.keys(REFUSED)];
   if (known.includes(name)) return name;
@@ -142,7 +142,7 @@ export function scheduleNames(family: ScheduleFamily): string[] {
 }
 
 /**
- * The name here of what `name` asks for on a checkpoint with this scheduler_config.json. Throws EngineError unsupported with what
+ * This engine's name of the schedule `name` on a checkpoint with this scheduler_config.json. Throws EngineError unsupported with what
  * to take instead, and bad_request for a name nobody knows or of another family.
  */
 export function scheduleName(name: string, config: Config): string {
@@ -154,7 +154,7 @@ export function scheduleName(name: string, config: Config): string {
 
 /**
  * The schedule that `name` stands for, on the checkpoint's scheduler_config.json; null: the checkpoint's own. Throws
- * what scheduleName and openSchedule throw.
+ * the errors of scheduleName and openSchedule.
  */
 export function chooseSchedule(name: string | null, config: Config): Schedule {
   if (name === null) {
@@ -167,7 +167,7 @@ export function chooseSchedule(name: string | null, config: Config): Schedule {
   return openSchedule({ ...defaults, ...config, ...bridged, ...sets, _class_name: className });
 }
 
-/** Also of checkpoints whose own schedule is not here. */
+/** Family of a checkpoint, including those whose own schedule is not built in. */
 export function scheduleFamily(config: Config): ScheduleFamily {
   const className = String(config['_class_name']);
   if (className.startsWith('EDM')) return 'edm';
@@ -199,7 +199,7 @@ function check(name: string, family: ScheduleFamily): void {
   });
 }
 
-/** The flow-matching classes and the solvers name the shift differently, and the solvers must be told that the model flows. */
+/** Settings of flow models. Flow-matching classes and solvers have different keys for the shift, and solvers need "use_flow_sigmas". */
 function flowSettings(className: string, config: Config): Config {
   const shift = config['shift'] ?? config['flow_shift'] ?? 1;
   return CLASS_FAMILIES[className] === 'both' ? { ...AS_FLOW, flow_shift: shift } : { shift };

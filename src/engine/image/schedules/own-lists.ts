@@ -1,4 +1,4 @@
-// Timesteps or sigmas that a request lists itself, in place of those that the configuration's spacing gives.
+// Checks timesteps or sigmas that a request lists in place of those of the configuration's spacing.
 
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
@@ -7,7 +7,7 @@ function wrong(param: 'timesteps' | 'sigmas', message: string): EngineError {
   return new EngineError('bad_request', message, { param });
 }
 
-/** `spaced`: the setting that chooses the timesteps already. */
+/** `spaced`: the setting that determines the timesteps already. */
 export function checkTimesteps(
   name: string,
   timesteps: readonly number[],

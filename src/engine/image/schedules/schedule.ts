@@ -25,8 +25,8 @@ export interface Update {
 }
 
 /**
- * How far the clean latents that a step predicts may go: no further from zero than `range`, or than a quantile of their own sizes,
- * which is at least 1 and at most `most`, and by which they are then divided.
+ * Limit of the absolute values of predicted clean latents: a constant `range`, or the quantile `ratio` of their absolute values,
+ * clamped to 1 … `most`, by which the limited latents are then divided.
  */
 export type Limit = { kind: 'clip'; range: number } | { kind: 'threshold'; ratio: number; most: number };
 
@@ -38,21 +38,21 @@ export interface Mix {
 
 export const CLEAN: Mix = { image: 1, noise: 0 };
 
-/** One call of the model (methods of second order make two for a step of the user's count). */
+/** A call of the model. Methods of second order make two calls for each requested step. */
 export interface Step {
-  /** As the model is given it: 0 … trained timesteps, not always whole; of EDM ¼ ln σ. */
+  /** Timestep input of the model: 0 … trained timesteps, possibly fractional; ¼ ln σ for EDM. */
   timestep: number;
   /** Factor on the latents for the model's input. */
   inputScale: number;
   /** The combination of latents and output that is limited before the updates, which read it as `clean`; null: they do not. */
   limits: { terms: readonly Term[]; by: Limit } | null;
-  /** The last one writes the latents. */
+  /** Updates in order; the last one writes the latents. */
   updates: readonly Update[];
-  /** A term of `updates` is fresh noise. */
+  /** Whether a term of `updates` is fresh noise. */
   drawsNoise: boolean;
   /** The clean latents as this step sees them (previews): over latents, output and `clean`, before the updates. */
   estimate: readonly Term[];
-  /** Noise level that the latents have after the updates: what inpainting puts outside its mask. */
+  /** Noise level of the latents after the updates; inpainting writes the image at this level outside of its mask. */
   after: Mix;
 }
 
@@ -67,9 +67,9 @@ export interface Plan {
 }
 
 export interface PlanRequest {
-  /** As the user counts them; at least 1. */
+  /** Number of requested steps; at least 1. */
   steps: number;
-  /** Image-to-image: steps left out at the beginning, fewer than there are. */
+  /** Image-to-image: number of steps skipped at the beginning, less than `steps`. */
   first?: number;
   /** LCM from an image: share of the timesteps of its distillation, from the lowest on, that the steps are spread over. */
   reach?: number;
@@ -95,19 +95,19 @@ export interface Schedule {
   /** diffusers' class. */
   className: string;
   family: ScheduleFamily;
-  /** Fields of a request beyond steps and their beginning that act. */
+  /** Fields of a request beyond `steps` and `first` that have an effect. */
   takes: readonly SpecialField[];
-  /** Timesteps that it was trained with. */
+  /** Number of timesteps in training. */
   trained: number;
-  /** Calls of the model for a step. */
+  /** Calls of the model per requested step. */
   order: 1 | 2;
-  /** Sigmas of a request hold the one that the last step ends at. */
+  /** Whether `sigmas` of a request include the one at which the last step ends. */
   sigmasEnd: boolean;
-  /** Settings of the model in its scheduler_config.json that this class does not know, as they stand there. */
+  /** Settings of the model's scheduler_config.json that this class does not use, as `key: value` texts. */
   leavesOut: readonly string[];
   /** Throws EngineError bad_request for numbers that the method cannot use. */
   plan(request: PlanRequest): Plan;
 }
 
-/** A schedule whose settings are read; the request it gets is checked. */
+/** Makes the plan of a checked request, by the settings of a schedule. */
 export type Planner = (request: PlanRequest) => Plan;

@@ -13,13 +13,13 @@ export interface SolverLevels {
   /** x = (1 − σ)·clean + σ·noise instead of α² + σ² = 1. */
   flow: boolean;
   flowShift: number;
-  /** The last step ends at zero, else at the lowest level. */
+  /** Whether the last step ends at sigma zero; if not, it ends at the lowest level. */
   toZero: boolean;
 }
 
 export interface SolverTable {
   timesteps: number[];
-  /** One more than timesteps. */
+  /** Sigma at each timestep and after the last: [timesteps + 1]. */
   sigmas: number[];
 }
 

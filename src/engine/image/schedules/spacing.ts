@@ -1,4 +1,4 @@
-// Which trained timesteps a run visits ("timestep_spacing"), as diffusers and numpy compute them.
+// Trained timesteps that a run visits ("timestep_spacing"), computed like in diffusers and numpy.
 
 import type { ConfigReader } from './config.ts';
 
@@ -24,7 +24,7 @@ export function linspace(first: number, last: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => (i === count - 1 ? last : first + i * step));
 }
 
-/** To the nearest whole number, halves to the even one. */
+/** Rounds to the nearest whole number, and halves to the even one. */
 export function roundHalfEven(x: number): number {
   const low = Math.floor(x);
   const rest = x - low;
@@ -53,7 +53,7 @@ export function visited(
   }
 }
 
-/** One point more than steps, the lowest left out: what multistep solvers visit. `last`: timesteps that may be visited. */
+/** Timesteps of multistep solvers: the visited points of steps + 1 without the lowest. `last`: number of timesteps that may be visited. */
 export function visitedAbove(
   { spacing, offset }: SpacingConfig,
   trained: number,

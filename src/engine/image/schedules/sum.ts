@@ -1,5 +1,5 @@
-// Sums over the tensors of a step. Methods are written with them as in their papers, tensor for tensor; what reaches the
-// plan is one coefficient an operand.
+// Linear combinations of the tensors of a step. Methods are written with them tensor by tensor, like in their papers; the
+// plan has one coefficient for each operand.
 
 import { EngineError } from '../../../files/error.ts';
 import {
@@ -37,7 +37,7 @@ export function combine(...parts: readonly (readonly [factor: number, sum: Sum])
 /** Largest magnitude of a coefficient: latents times more overflow f32. The largest of a trained schedule is near 1e4. */
 const MOST = 1e12;
 
-/** A step as the methods give it: what goes into slots is computed from the same latents and output as `latents`. */
+/** A step as methods produce it. The values of slots are computed from the latents and output before the step, like `latents`. */
 export interface Draft {
   timestep: number;
   inputScale?: number;
@@ -50,7 +50,7 @@ export interface Draft {
   level: Mix;
 }
 
-/** Drafts as a plan: zero terms and slots nobody reads go; what no f32 can hold is refused. */
+/** Makes a plan of drafts, without zero terms and unread slots. Throws for coefficients that overflow f32. */
 export function assemble(className: string, fromNoise: number, drafts: readonly Draft[]): Plan {
   const steps = keepRead(
     drafts.map((draft, index): Step => {
@@ -84,7 +84,7 @@ function terms(sum: Sum): Term[] {
     .map(([operand, coefficient]) => ({ operand, coefficient }));
 }
 
-/** Without the stores that no later update reads. */
+/** Removes stores that no later update reads. */
 function keepRead(steps: readonly Step[]): Step[] {
   const read = new Set<Operand>();
   return steps

@@ -22,7 +22,7 @@ export function tcd(config: ConfigReader): Planner {
     const drafts = timesteps.map((timestep, i): Draft => {
       const bar = alphas[timestep] ?? Number.NaN;
       const next = timesteps[i + 1] ?? 0;
-      // In f32, as the reference multiplies: the floor of a product that should be whole hangs on it.
+      // The product is rounded to f32 like in the reference: for products near a whole number, the floor depends on the rounding.
       const aim = Math.floor(Math.fround(Math.fround(1 - eta) * next));
       const [nextBar, aimBar] = [alphas[next] ?? Number.NaN, alphas[aim] ?? Number.NaN];
       const { clean, noise } = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));

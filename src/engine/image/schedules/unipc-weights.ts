@@ -1,9 +1,9 @@
 // UniPC's weights of the differences between estimates: a small linear system that matches the exponential's expansion.
 
 export interface Expansion {
-  /** Estimates are of the clean latents, else of the noise. */
+  /** Whether estimates are of the clean latents; if not, of the noise. */
   clean: boolean;
-  /** B(h) = h, else eʰ − 1. */
+  /** Whether B(h) = h; if not, B(h) = eʰ − 1. */
   bh1: boolean;
 }
 

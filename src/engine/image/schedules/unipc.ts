@@ -1,5 +1,5 @@
-// UniPCMultistepScheduler (arXiv 2302.04867): a predictor of up to `solver_order` estimates, and a corrector that repairs the
-// last step once the model has seen its end, without a call of its own.
+// UniPCMultistepScheduler (arXiv 2302.04867): a predictor over up to `solver_order` estimates, and a corrector that improves the
+// last step by the model's output at its end, without an additional call of the model.
 
 import type { ConfigReader } from './config.ts';
 import { limited, readLimit } from './limits.ts';
@@ -24,7 +24,7 @@ export function uniPC(config: ConfigReader): Planner {
   const lowerFinal = config.flag('lower_order_final', true);
   const uncorrected = config.numbers('disable_corrector') ?? [];
   config.neutral('solver_p', null, 'leave it out');
-  // As in diffusers, estimates of the noise are not limited.
+  // Estimates of the noise are not limited, like in diffusers.
   const limit = clean ? readLimit(config) : null;
   const ring = highest + 1;
 
@@ -104,7 +104,7 @@ const past = (
 
 interface UniStep extends Expansion {
   to: Point;
-  /** Where `models` were made, newest first. */
+  /** Points at which the estimates `models` were computed, newest first. */
   at: readonly Point[];
   from: Sum;
   /** Corrector: the estimate at `to`. */

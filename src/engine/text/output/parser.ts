@@ -118,7 +118,7 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
   }
 }
 
-/** All spellings of the reasoning tags. */
+/** Tags of reasoning in every spelling. */
 function tagsOf(format: ReasoningFormat): Tags[] {
   return [format, ...(format.others ?? [])];
 }

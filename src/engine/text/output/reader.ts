@@ -5,7 +5,7 @@
 /** A parser that consumes the available input, and yields to wait for more. */
 export type Parse<T> = Generator<undefined, T, undefined>;
 
-/** One character (UTF-16 unit), or a special token. */
+/** A character (UTF-16 unit), or a special token. */
 export interface Unit {
   /** Decoded text; may be '' for a special token. */
   text: string;

@@ -18,7 +18,7 @@ export interface ReplyGrammar {
   type: 'reply';
   format: OutputFormat;
   tools: ToolPlan;
-  /** All tools of the request; messages name tools by their index in it. */
+  /** Tools of the request in order; messages name a tool by its index. */
   given: readonly Tool[];
   /** Constraint on the answer; null: any text. */
   answer: TextConstraint | null;

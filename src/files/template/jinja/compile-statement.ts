@@ -172,7 +172,7 @@ function compileFor(node: Of<'for'>, soft: boolean): Execute {
       assign(round, loop.current);
       round.set('loop', loop);
       const ending = body(round);
-      // As in jinja2, `else` runs where no round came to its end.
+      // `else` runs if no iteration was completed, like in jinja2.
       if (ending === 'done') isComplete = true;
       if (ending === 'break') break;
     }
