@@ -11,7 +11,7 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.test(host);
 }
 
-/** A page whose name was made to point at this machine still sends its own name: on loopback only local names pass. */
+/** Protects against DNS rebinding: on a loopback address only local names are accepted in the Host header. */
 export function checkHost(header: string | null, listeningOn: string): void {
   if (header === null || !isLoopback(listeningOn)) return;
   const name = header.replace(/:\d*$/, '');
@@ -84,7 +84,7 @@ export function preflightHeaders(request: Headers, extra?: string[]): Record<str
   };
 }
 
-/** Keys that open a route; null: none is asked for. That of the administrator opens all. */
+/** Keys accepted for a route; null: no key is required. The administrator's key is accepted for every route. */
 export function keysFor(
   access: 'key' | 'admin',
   { apiKey, adminApiKey }: { apiKey?: string; adminApiKey?: string },
@@ -112,7 +112,7 @@ export function checkKey(headers: Headers, keys: string[] | null, access: 'key' 
   throw new RequestError('invalid_api_key', `the key is wrong; send ${which}`);
 }
 
-/** Hashed first, so that the comparison takes as long for any wrong key. */
+/** Compares hashes, so that the time does not depend on the key. */
 function isSame(given: string, key: string): boolean {
   return timingSafeEqual(digest(given), digest(key));
 }

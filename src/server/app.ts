@@ -51,12 +51,12 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
   });
 }
 
-/** Sets what every reply carries, refuses who may not ask, and turns what is thrown into an error reply. */
+/** Sets the common headers, refuses requests without access, and turns errors into error replies. */
 async function admit(service: Service, event: H3Event, next: () => unknown): Promise<unknown> {
   const { req, url, res } = event;
   const call = startCall(req.method, url.pathname, req.headers.get('x-request-id'));
   event.context.call = call;
-  // Whoever still asks while the server stops is not waited for.
+  // The server does not wait for requests that arrive while it stops.
   const counted = service.stopping ? 0 : 1;
   service.replies += counted;
   onDispose(event, (reason) => {

@@ -1,8 +1,8 @@
 // Connections below requests: bytes that are not HTTP, and clients that half-closed.
 //
-// A client that closes its side of a connection may have left, or wait for the answer: both look the same until something is sent
-// to it. So something is sent that says nothing, an interim reply or a comment: one that left has its connection reset by it, which
-// ends its request, and any other reads over it.
+// A client that closes its side of a connection may have left, or may wait for the reply; only sending data shows which. So the server
+// sends data without meaning, an interim reply or a comment: if the client has left, its connection is reset, which ends the request;
+// otherwise the client skips the data.
 
 import {
   type IncomingMessage,
@@ -23,7 +23,7 @@ const LAST_READ_TIME = 1000;
 
 const streams = new WeakSet<ServerResponse>();
 
-/** Into this reply comments may be written. */
+/** Marks a reply as a stream into which comments may be written. */
 export function takesComments(response: ServerResponse): void {
   streams.add(response);
 }
@@ -67,11 +67,11 @@ function probe({ httpVersion, socket }: IncomingMessage, response: ServerRespons
   if (response.headersSent) {
     if (streams.has(response)) return void response.write(PING);
   } else if (httpVersion === '1.1') return response.writeProcessing();
-  // Nothing can be said that means nothing: it counts as gone.
+  // This reply has no place for data without meaning, so the client is treated as gone.
   socket.end();
 }
 
-/** By the codes of Node. */
+/** Errors by Node's error codes. */
 const REFUSALS: Readonly<Record<string, [code: RequestErrorCode, text: string]>> = {
   HPE_HEADER_OVERFLOW: [
     'headers_too_large',

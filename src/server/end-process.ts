@@ -1,7 +1,7 @@
-// The end of the process that nothing holds up.
+// Ends the process immediately.
 
 /**
- * As the signal ends a process that does not listen: at once, with the status that shells show as 130 or 143. process.exit would wait
+ * Ends the process by the signal's default action: at once, with the status that shells show as 130 or 143. process.exit would wait
  * for threads that compute.
  */
 export function endBy(signal: 'SIGINT' | 'SIGTERM'): void {

@@ -62,7 +62,7 @@ export class RequestError extends Error {
   }
 }
 
-/** A reply that an error cut short: what was said until then goes out with it. */
+/** The error of a reply that began before it failed; the text so far is sent with the error. */
 export class CutShort extends Error {
   override readonly cause: Error;
   readonly reply: object;
@@ -136,14 +136,14 @@ function typeOf(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-/** To a client it is the same whether the server or the engine finds a value wrong. */
+/** Maps the engine's `bad_request` to `invalid_value`, so that clients see one code for wrong values. */
 const clientCode = (code: RequestErrorCode | ErrorCode): string =>
   code === 'bad_request' ? 'invalid_value' : code;
 
 /** Fields have the client's own names by now; options are those of the command line that started the server. */
 const FOR_CLIENTS: Names = { option: modelOption, field: (path) => path };
 
-/** Errors nobody foresaw keep their text to themselves: it is for the log, not for the network. */
+/** Converts an error to a reply. The text of an unexpected error goes to the log only, not to the client. */
 export function toErrorReply(error: unknown): ErrorReply {
   const known = isForeseen(error);
   const code = known ? error.code : 'internal';

@@ -45,13 +45,13 @@ export interface RunningServer {
 export interface ServedModel {
   /** Names it answers to; none before it is ready where only the model knows its own. */
   names(): string[];
-  /** How far the start has come; /readyz tells it. */
+  /** Records the progress of the opening, which /readyz reports. */
   progress(event: OpenEvent): void;
   /** The model answers no more: its requests get 503 until `ready` is called again. */
   lost(): void;
-  /** The model will not come back; its requests are told why. */
+  /** The model cannot be opened; its requests get an error with this reason. */
   failed(reason: string): void;
-  /** From now on its requests are answered. */
+  /** The model is open; its requests are answered from now on. */
   ready(model: ServableModel): void;
 }
 

@@ -1,4 +1,4 @@
-// The served models under their names: which one a request means, and what /v1/models shows.
+// Finds the served model that a request names, and lists the models for /v1/models.
 
 import type { EmbeddingModel, ImageModel, TextModel } from '../index.ts';
 import { mapSampling, MODEL_SAMPLING } from '../options/text-request.ts';

@@ -1,4 +1,4 @@
-// A request from its first byte to its last, and the line of log it leaves.
+// The state of a request for the log, and its log line.
 
 import { randomUUID } from 'node:crypto';
 import type { Log } from './service.ts';
@@ -24,7 +24,7 @@ declare module 'h3' {
   }
 }
 
-/** A client's own id is kept where it is short and plain. */
+/** Creates the state of a request; the client's request id is kept if it is short and plain. */
 export function startCall(method: string, path: string, clientId: string | null): Call {
   const id = clientId !== null && /^[\w.:-]{1,128}$/.test(clientId) ? clientId : `req_${randomUUID()}`;
   return {

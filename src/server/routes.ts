@@ -1,4 +1,4 @@
-// Every route once: who answers it, who may ask, and what the API page says of it.
+// The table of routes: handler, access, and entry in the API page.
 
 import { loadAdapter, unloadAdapter } from './admin/lora-adapters.ts';
 import { ABORT_FIELDS, FLUSH_FIELDS, LOAD_FIELDS, UNLOAD_FIELDS } from './admin/admin-schema.ts';

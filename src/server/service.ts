@@ -18,7 +18,7 @@ export interface Log {
 
 export interface ServerOptions {
   host: string;
-  /** 0: any free one. */
+  /** Port to listen on; 0 chooses a free one. */
   port: number;
   /** Asked for as a bearer token, except by the health endpoints. */
   apiKey?: string;
@@ -69,7 +69,7 @@ interface Starting {
   weights: { first: number; last: number } | null;
 }
 
-/** It begins now. */
+/** The phase of a model whose opening begins now. */
 export function starting(): Starting {
   return { name: 'starting', progress: null, since: performance.now(), weights: null };
 }

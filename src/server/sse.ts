@@ -53,7 +53,7 @@ export const EVENTS: Framing = {
   ping: PING,
 };
 
-/** A value each line, and nothing that is none. */
+/** Framing as lines of JSON, one value per line, without comments. */
 export const LINES: Framing = {
   headers: { 'content-type': 'application/x-ndjson', ...UNBUFFERED },
   frame: (value) => `${JSON.stringify(value)}\n`,

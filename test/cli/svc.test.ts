@@ -115,7 +115,7 @@ describe('svc chat', () => {
     const input = 'refuse context_length_exceeded\nhello\n';
     const { code, out, err } = await run(FAKE, ['chat', '/m', '--linewise'], input);
     expect({ code, out }).toEqual({ code: 0, out: 'hello\n' });
-    expect(err).toContain('/reset starts anew');
+    expect(err).toContain('/reset starts a new conversation');
   });
 
   it.each(['', 'refuse context_length_exceeded'])('ends with 1 where %j got no answer', async (input) => {

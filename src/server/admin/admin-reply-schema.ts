@@ -1,4 +1,4 @@
-// Replies to who runs the server.
+// Schemas of the replies of administration routes.
 
 import { z } from 'zod';
 import { count } from '../reply-members.ts';

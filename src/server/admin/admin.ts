@@ -1,4 +1,4 @@
-// POST /flush_cache and /abort_request: for who runs the server.
+// POST /flush_cache and /abort_request: administration of text models.
 
 import type { H3Event } from 'h3';
 import type { TextModel } from '../../index.ts';
@@ -9,7 +9,7 @@ import { listIgnored } from '../model-call.ts';
 import { findModel } from '../models.ts';
 import { requireRunning, type Service } from '../service.ts';
 
-/** Text models of a name, or all that are ready. */
+/** The text model with a name, or all text models that are ready. */
 function textModels(service: Service, name: string | undefined): TextModel[] {
   if (name !== undefined) return [findModel(service, 'text', name).model];
   return service.slots.flatMap(({ phase }) =>

@@ -7,7 +7,7 @@ export async function metricsPage({ metrics, slots }: Service, event: H3Event): 
   for (const { names, phase } of slots) {
     if (phase.name !== 'ready' || phase.ready.kind !== 'text') continue;
     // A model that ends meanwhile has no metrics.
-    await metrics.tell(names[0]!, phase.ready.model).catch(() => {});
+    await metrics.collect(names[0]!, phase.ready.model).catch(() => {});
   }
   event.res.headers.set('content-type', metrics.registry.contentType);
   return metrics.registry.metrics();

@@ -1,4 +1,4 @@
-// GET /metrics: what requests took, counted as their events pass, and what the engines say of themselves when they are asked.
+// GET /metrics: counters of requests, updated as their events pass, and the metrics of the engines, read when the page is requested.
 
 import { Registry } from 'prom-client';
 import type { EmbeddingModel, TextMetrics, TextModel } from '../../index.ts';
@@ -15,13 +15,13 @@ export interface Metrics {
   /** Takes the time of a route until its reply begins; one that throws is timed, too. */
   timed<T>(route: string, answer: () => T | Promise<T>): Promise<T>;
   /** Takes over a text model's own metrics. */
-  tell(name: string, model: TextModel): Promise<void>;
+  collect(name: string, model: TextModel): Promise<void>;
 }
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const instrumentsOf = createInstruments(registry);
-  const tellRoute = createRouteTimer(registry);
+  const recordRoute = createRouteTimer(registry);
   const throughputOf = createThroughput();
   return {
     registry,
@@ -45,19 +45,19 @@ export function createMetrics(): Metrics {
       try {
         return await answer();
       } finally {
-        tellRoute(route, (performance.now() - begun) / 1000);
+        recordRoute(route, (performance.now() - begun) / 1000);
       }
     },
-    async tell(name, model) {
+    async collect(name, model) {
       const now = await model.metrics();
       const to = instrumentsOf(name);
-      tell(to, model, now);
+      record(to, model, now);
       to.set('gen_throughput', throughputOf(model, now.generatedTokens));
     },
   };
 }
 
-/** Tokens a second since it was last asked of the same model. */
+/** Tokens per second since the previous call for the same model. */
 function createThroughput(): (model: TextModel, tokens: number) => number {
   const last = new WeakMap<TextModel, { at: number; tokens: number }>();
   return (model, tokens) => {
@@ -76,7 +76,7 @@ function over<T extends object>(model: T, members: Partial<T>): T {
   return Object.assign(Object.create(model) as T, members);
 }
 
-function tell(to: Instruments, { info }: TextModel, now: TextMetrics): void {
+function record(to: Instruments, { info }: TextModel, now: TextMetrics): void {
   const { pages, cache, grammars, adapters } = now;
   const tokens = (count: number): number => count * pages.tokensPerPage;
   to.set('num_running_reqs', now.running);

@@ -1,4 +1,4 @@
-// GET /server_info and /model_info: what runs here, with which settings, and how it goes.
+// GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
 import { findModel } from '../models.ts';

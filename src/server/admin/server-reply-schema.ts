@@ -1,4 +1,4 @@
-// How the server goes: what /server_info, the probes and / say.
+// Schemas of /server_info, the health probes and /.
 
 import { z } from 'zod';
 import type * as engine from '../../index.ts';

@@ -1,4 +1,4 @@
-// Requests measured as their events pass, which go on as they are.
+// Measures requests by their events and passes the events on unchanged.
 
 import type { EmbeddingEvent, TextEvent } from '../../index.ts';
 import type { Instruments } from './instruments.ts';
@@ -7,7 +7,7 @@ type Events<T> = AsyncGenerator<T, void, void>;
 
 const secondsSince = (milliseconds: number): number => (performance.now() - milliseconds) / 1000;
 
-/** `isHeld`: the text has to match something. */
+/** `isHeld`: the request has a constraint on its text. */
 export async function* watchText(
   to: Instruments,
   events: Events<TextEvent>,

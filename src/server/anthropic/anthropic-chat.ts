@@ -51,8 +51,8 @@ const BILLING = /^x-anthropic-billing-header:/;
 function instructionsOf(system: PromptBody['system']): ChatMessage[] {
   if (system === undefined) return [];
   const blocks = typeof system === 'string' ? [{ type: 'text', text: system }] : system;
-  const told = blocks.filter(({ text }) => !BILLING.test(String(text)));
-  return told.length === 0 ? [] : [{ role: 'system', content: textOf(told) }];
+  const shown = blocks.filter(({ text }) => !BILLING.test(String(text)));
+  return shown.length === 0 ? [] : [{ role: 'system', content: textOf(shown) }];
 }
 
 /** The body of the same request to /v1/chat/completions. */
@@ -69,7 +69,7 @@ export function toChat(body: MessageBody): object {
   });
 }
 
-/** For a model that does not think, and so keeps any budget: clients ask all models alike for thoughts. */
+/** Drops the request for thoughts for a model without reasoning, because clients send it to every model. */
 export function withoutThoughts(body: MessageBody): MessageBody {
   const { thinking, output_config: config, ...rest } = body;
   return {
@@ -79,7 +79,7 @@ export function withoutThoughts(body: MessageBody): MessageBody {
   };
 }
 
-/** A reply that has begun: text without thoughts and calls. */
+/** Whether the last message is the beginning of the reply: the assistant's text without thoughts and calls. */
 function isPrefill(messages: readonly Message[]): boolean {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return false;

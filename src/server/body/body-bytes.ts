@@ -1,11 +1,11 @@
-// A request's body as bytes. What comes after one that is too large is read and thrown away: most clients look for an answer only
-// when they have sent everything, and a connection that was closed before that is all they would see.
+// Reads a request's body as bytes. The rest of a body that is too large is read and discarded: most clients read the reply only after
+// they have sent everything, and would otherwise see a closed connection in place of the error.
 
 import { RequestError } from '../errors.ts';
 
 const MEBIBYTE = 2 ** 20;
 const BODY_LIMIT = 64 * MEBIBYTE;
-/** Beyond that the connection is closed. */
+/** Bytes of a refused body after which the connection is closed. */
 const DISCARD_LIMIT = 4 * BODY_LIMIT;
 
 /** Throws RequestError. */

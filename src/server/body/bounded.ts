@@ -52,7 +52,7 @@ const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def)
   };
 });
 
-/** At most so many entries. */
+/** Schema of a list with at most `most` entries. */
 export function list<T extends z.ZodType>(element: T, most: number): z.ZodArray<T> {
   // `max` says it in /openapi.json.
   return new List({ type: 'array', element, most }).max(most) as unknown as z.ZodArray<T>;
@@ -60,7 +60,7 @@ export function list<T extends z.ZodType>(element: T, most: number): z.ZodArray<
 
 const NO_NAME = 'is a name that no entry can have here; leave it out';
 
-/** Names of the client's own, each with a value; at most so many. */
+/** Schema of an object with arbitrary names and at most `most` members. */
 export function record<T extends z.ZodType>(
   value: T,
   { names = z.string(), most = MOST_MEMBERS }: { names?: z.ZodString; most?: number } = {},

@@ -44,7 +44,7 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
   return Object.fromEntries([...values].map(([name, all]) => [name, fieldValue(name, all, table)]));
 }
 
-/** Before any is made an object of. */
+/** Counts the parts before any is parsed. Throws RequestError if there are too many. */
 function checkParts(bytes: Uint8Array, type: string): void {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;"]+))/i.exec(type) ?? [];
   const boundary = `--${quoted ?? plain ?? ''}`;

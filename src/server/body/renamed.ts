@@ -1,5 +1,5 @@
-// Errors under the names of another interface: a request that was made into a chat completion is told what is wrong with it by the
-// names of the fields that the client sent.
+// Renames fields in errors: a request of another interface is converted to a chat completion, and its errors name the fields that
+// the client sent.
 
 import { EngineError } from '../../index.ts';
 import { RequestError } from '../errors.ts';
@@ -10,7 +10,7 @@ import { RequestError } from '../errors.ts';
  */
 export type Renames = readonly (readonly [chat: string, own: string])[];
 
-/** The path in the other request; null where it is the same. */
+/** The path in the client's request; null if it is the same. */
 function renamedPath(path: string, renames: Renames): string | null {
   const parts = path.split('.');
   for (const [chat, own] of renames) {

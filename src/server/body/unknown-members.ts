@@ -1,4 +1,4 @@
-// Members inside a field's value that its schema has no name for: told to the client, as unknown fields are.
+// Finds members inside a field's value that its schema does not know; like unknown fields they are reported to the client.
 
 import { z } from 'zod';
 import { isEmpty, type FieldTable } from './fields.ts';
@@ -21,7 +21,7 @@ export function withAnyMembers<S extends z.ZodObject>(schema: S): S {
   return schema;
 }
 
-/** Paths of what nothing here reads, in the honoured fields of a body. */
+/** Paths of unknown members in the honoured fields of a body. */
 export function unknownMembers(body: Record<string, unknown>, table: FieldTable): string[] {
   return Object.entries(body).flatMap(([name, value]) => {
     const field = table[name];

@@ -113,7 +113,7 @@ export function progressChunk(reply: Reply, processed: number): ChatCompletionCh
   return { ...chunkHead(reply), choices: [], prompt_progress: { total, cache, processed } };
 }
 
-/** null: nothing of it is to be seen. */
+/** Returns the chunk of a part; null if the part has nothing that the client requested. */
 export function partChunk(reply: Reply, index: number, part: Part) {
   const { wishes } = reply;
   const { ids, logprobs } = part;

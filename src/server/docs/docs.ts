@@ -10,7 +10,7 @@ import type { Service } from '../service.ts';
 
 const made = new WeakMap<Service, Promise<OpenApi>>();
 
-/** Made once, when it is asked for. */
+/** Returns the OpenAPI document, which is built at the first request. */
 function interfaceOf(service: Service, routes: RouteTable): Promise<OpenApi> {
   const kept = made.get(service) ?? openApi(routes, service.options.version ?? 'unknown');
   made.set(service, kept);
@@ -20,7 +20,7 @@ function interfaceOf(service: Service, routes: RouteTable): Promise<OpenApi> {
 export const openApiFile = (service: Service, routes: RouteTable): Promise<OpenApi> =>
   interfaceOf(service, routes);
 
-/** Nothing is loaded from anywhere, and requests go to this server alone. */
+/** Content security policy of the page: it loads nothing, and sends requests to this server only. */
 const POLICY = [
   "default-src 'none'",
   `style-src '${hashOf(DOCS_STYLE)}'`,

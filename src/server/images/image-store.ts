@@ -1,4 +1,4 @@
-// Images that were asked for by URL: kept in memory for a while, the oldest dropped first where they grow too many.
+// Images requested as URLs: they stay in memory for an hour, and the oldest are dropped first if they take too much space.
 
 export interface StoredImage {
   bytes: Uint8Array;
@@ -8,11 +8,11 @@ export interface StoredImage {
 
 export interface ImageStore {
   keep(id: string, image: StoredImage): void;
-  /** null: never drawn, or dropped since. */
+  /** Returns an image; null if it never existed or has been dropped. */
   find(id: string): StoredImage | null;
 }
 
-/** Milliseconds. */
+/** Milliseconds for which an image is kept. */
 export const IMAGE_LIFETIME = 3_600_000;
 const MOST_BYTES = 256 * 2 ** 20;
 
@@ -30,7 +30,7 @@ export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETI
       drop(id);
     }
   };
-  // Between requests as well: memory goes back without anybody asking.
+  // The timer frees memory also while no requests arrive.
   const timer = setInterval(expire, Math.min(lifetime, 60_000));
   timer.unref();
 

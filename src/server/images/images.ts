@@ -106,7 +106,7 @@ async function settle(
 
 type Events = AsyncGenerator<ImageEvent, void, void>;
 
-/** One request after the other, their images counted through. */
+/** Runs the requests in order; image indices count on from one request to the next. */
 async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], signal: AbortSignal): Events {
   try {
     await turn.begun;

@@ -122,7 +122,7 @@ function line({ model, route, logprobs }: ReplyHead, said: Said, end: object = {
   };
 }
 
-/** A call is an end like any other here. */
+/** The last line's members; a tool call ends with the reason `stop` in this interface. */
 function endOf(fold: Fold, clock: Clock): object {
   const reason = fold.choices[0]?.finishReason;
   return { done: true, done_reason: reason === 'tool_calls' ? 'stop' : reason, ...clock.durations(fold) };

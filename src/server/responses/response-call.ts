@@ -21,9 +21,9 @@ const CALL_FORMS: Record<ToolKind, Form> = {
 
 export interface CallItem {
   form: Form;
-  /** Takes in JSON of the arguments; what is told of it. */
+  /** Adds JSON of the arguments; returns the part of the input to send. */
   add(json: string): string;
-  /** The rest that is told, once all is there. */
+  /** Returns the rest of the input to send, once the call is complete. */
   end(): string;
   /** Members of the item beside its id and status; `text`: its input so far. */
   members(text: string, isDone: boolean): object;
