@@ -85,7 +85,7 @@ export function describeQuantized({ method, bits }: Pick<Quantized, 'method' | '
   return `${method === null ? '' : ` with ${method}`}${bits === null ? '' : ` to ${bits} bits`}`;
 }
 
-/** The method: as the settings name it, or as their keys tell it. */
+/** Quantization method: the name in the settings, or the method that their keys imply. */
 function methodOf(settings: Record<string, unknown>): string | null {
   const { quant_method: method, quant_algo: algorithm } = settings;
   if (typeof method === 'string') return method;
@@ -99,7 +99,7 @@ const LOADED = [
   { keys: ['load_in_8bit', '_load_in_8bit'], bits: 8 },
 ];
 const BIT_KEYS = ['bits', 'w_bit', 'nbits', 'num_bits'];
-/** Settings whose words tell the bits, as NVFP4, W4A16, int8wo, e4m3. */
+/** Settings whose values contain the number of bits, like NVFP4, W4A16, int8wo, e4m3. */
 const WORD_KEYS = ['quant_algo', 'quant_type', 'weights', 'weights_dtype', 'fmt', 'quant_method'];
 const WORDS: readonly [RegExp, number][] = [
   [/(fp|int|uint|nf|w)4|4bit|e2m1/i, 4],

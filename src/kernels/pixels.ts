@@ -1,5 +1,5 @@
-// Images above the binding limit are walked strip by strip: a dispatch binds the pixels it reads and those it writes, and is
-// told how many lie before them.
+// Images above the binding limit are walked strip by strip: a dispatch binds the pixels that it reads and writes, and a
+// uniform gives the number of pixels before them.
 
 import { spanOf, type Operand } from '../gpu/operand.ts';
 import type { Tape } from '../gpu/tape.ts';

@@ -108,7 +108,7 @@ export class Components {
   }
 
   /**
-   * Builds a page on a component's weights and reads them into the device; `part` tells pages on the same component apart. With
+   * Builds a page on a component's weights and reads them into the device; `part` distinguishes pages on the same component. With
    * `compileOnly`, weights that do not stay on the device keep whatever values their bytes have.
    */
   async load<P>(
@@ -132,7 +132,7 @@ export class Components {
     return { page: weights.page, [Symbol.dispose]: () => void (this.resident || weights.free()) };
   }
 
-  /** A page on weights that have bytes but no values, to tell the room that it needs: it is recorded and never run. */
+  /** Opens a page on weights that have sizes but no values, to measure its memory: it is recorded and never run. */
   async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<Loaded<P>> {
     const known = this.kept.get(`${name}/${part}`);
     if (known) return { page: known.page as P, [Symbol.dispose]: () => {} };

@@ -57,15 +57,15 @@ export interface ResolvedImageRequest {
 export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'decoding';
 
 export type ImageEvent =
-  /** First of all: what will be done, and where each value comes from. */
+  /** The first event: the resolved values, and the source of each. */
   | {
       type: 'resolved';
       values: ResolvedImageRequest;
       sources: Readonly<Record<keyof ResolvedImageRequest, ValueSource>>;
-      /** By what a model tells a value that none of its files states. */
+      /** Property of a model from which a value follows that none of its files states. */
       reasons: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
     }
-  /** Words of the prompts that the model never saw, where it ships a list of those it knows; `known`: the singulars it does, of plurals. */
+  /** Words of the prompts that are not in the model's word list, if it ships one. `known`: singulars that are in the list, of plurals. */
   | { type: 'unknown-words'; words: string[]; known?: Record<string, string> }
   | Note
   /** Inputs of the denoiser: tokens of the prompt, of the image it starts from, and of each image it makes. */
@@ -75,7 +75,7 @@ export type ImageEvent =
   | { type: 'step'; sample: number; step: number; steps: number; milliseconds: number }
   | { type: 'preview'; sample: number; step: number; image: Pixels }
   | { type: 'image'; sample: number; seed: number; image: Pixels }
-  /** GPU milliseconds per kernel, where `profile` was asked for, and those spent on finding them out, which are in no stage. */
+  /** GPU milliseconds per kernel if the request sets `profile`, and the milliseconds spent on measuring, which belong to no stage. */
   | { type: 'kernels'; milliseconds: Readonly<Record<string, number>>; spent: number }
   | { type: 'done'; milliseconds: number };
 

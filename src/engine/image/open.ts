@@ -47,14 +47,14 @@ export function openImageModelInline(
       unload: ({ components }) => components.close(),
     });
     const { info } = session.parts;
-    const tell: Telling = {
+    const report: Reporter = {
       kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
       note: opening.note,
     };
     const resolve = resolver(session.parts);
-    if (options.prepare) await prepare(session.parts, platform, resolve, tell, opening);
+    if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
     const draw: Draw = (resolved, emit, given) =>
-      drawIn(session, platform, resolved, emit, { ...given, tell });
+      drawIn(session, platform, resolved, emit, { ...given, report });
     return localModel<ImageModel>(new LocalImageModel(info, session, resolve, draw), IMAGE_CALLS);
   });
 }
@@ -103,7 +103,7 @@ async function drawIn(
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
-  options: DrawOptions & { tell: Telling },
+  options: DrawOptions & { report: Reporter },
 ): Promise<void> {
   const parts = await session.ready();
   try {
@@ -138,8 +138,8 @@ async function drawOn(
     compileOnly = false,
     mostSteps,
     tune = false,
-    tell,
-  }: DrawOptions & { tell: Telling },
+    report,
+  }: DrawOptions & { report: Reporter },
 ): Promise<void> {
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
@@ -150,10 +150,10 @@ async function drawOn(
   const onKernels = (done: number, total: number): void => {
     // Each may take seconds.
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-    tell.kernels(stage, done, total);
+    report.kernels(stage, done, total);
   };
   if (tune && plain)
-    tell.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
+    report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(resolved);
   const drawing: Drawing = {
     components,
@@ -168,7 +168,7 @@ async function drawOn(
       signal,
       profiler,
       onKernels,
-      tune: tune && !plain ? createTuner(device, platform, tell.note, onKernels) : undefined,
+      tune: tune && !plain ? createTuner(device, platform, report.note, onKernels) : undefined,
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         emit(noteOf(message));
@@ -185,7 +185,7 @@ async function drawOn(
     emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
 }
 
-interface Telling {
+interface Reporter {
   kernels(stage: StageName, done: number, total: number): void;
   note(message: Prose): void;
 }
@@ -201,18 +201,18 @@ async function prepare(
   parts: Parts,
   platform: Platform,
   resolve: Resolve,
-  tell: Telling,
+  report: Reporter,
   { note, signal }: Opening,
 ): Promise<void> {
   const resolved = resolve(plainRequest(parts.context));
   try {
-    await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, tell });
+    await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, report });
   } catch (error) {
     const isFull = error instanceof EngineError && error.code === 'out_of_memory';
     try {
       if (!isFull) throw error;
       const small = sized(resolved, FEW_LATENTS * parts.context.sizeMultiple);
-      await drawOn(parts, platform, small, () => {}, { signal, compileOnly: true, tell });
+      await drawOn(parts, platform, small, () => {}, { signal, compileOnly: true, report });
     } catch (cause) {
       throw isFull ? tooSmall(parts, cause) : cause;
     }

@@ -25,7 +25,7 @@ export class Scope implements Disposable {
     return resource;
   }
 
-  /** Moves everything held so far to another scope, for the owner of a result that needs it. */
+  /** Moves all resources of this scope to another, for the owner of a result that needs them. */
   move(): Scope {
     const moved = new Scope(this.device);
     moved.releases = this.releases.splice(0);

@@ -162,7 +162,7 @@ const NOWHERE: ByteSource = {
   close: () => Promise.resolve(),
 };
 
-/** The engine's own runner: its buffers tell the memory beside weights and pages. */
+/** Opens the engine's runner, whose buffers give the memory beside weights and pages. */
 function openOn(
   device: Device,
   checkpoint: RunnerCheckpoint,

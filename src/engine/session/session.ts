@@ -105,7 +105,7 @@ export class Session<R> {
     if (this.#state === 'ready') this.#state = 'lost';
   }
 
-  /** Gives the resource back until it is asked for again; an error of closing it is dropped. */
+  /** Closes the resource; the next use opens it again. Errors of closing are dropped. */
   sleep(): void {
     if (this.#state !== 'ready') return;
     this.#state = 'asleep';

@@ -30,7 +30,7 @@ export interface SleepOptions<M> extends SleepBehaviour<M> {
   calls: CallNames<M>;
   /** Opens the model again; `signal` gives that up. */
   open(signal: AbortSignal): Promise<M>;
-  /** Is told that the model sleeps, and that it is open again. */
+  /** Called when the model goes to sleep, and when it is open again. */
   note?(message: string): void;
 }
 

@@ -44,7 +44,7 @@ function isBarred({ request: { allowed }, constraint }: Sequence, id: number): b
 export function acceptForced(sequence: Sequence): boolean {
   const { progress, recorder } = sequence;
   if (progress.forced.length > 0) return false;
-  // Text waits for what its prompt is told, too.
+  // Text is reported after the log probabilities of its prompt.
   const waits = recorder !== null && (recorder.wantsStates || recorder.promptTop !== null);
   const needsPass = sequence.request.sampling.logprobs !== null || waits;
   const before = progress.ids.length;

@@ -16,7 +16,7 @@ export interface Recording {
   experts: { layers: number; chosen: number } | null;
 }
 
-type Told = Pick<Extract<TextEvent, { type: 'done' }>, 'hiddenStates' | 'routedExperts'>;
+type RecordedMembers = Pick<Extract<TextEvent, { type: 'done' }>, 'hiddenStates' | 'routedExperts'>;
 
 export interface Recorder {
   wantsStates: boolean;
@@ -33,12 +33,12 @@ export interface Recorder {
   /** Log probabilities of the prompt, at the first call; undefined at later ones, or if none are requested. */
   takePrompt(): PromptToken[] | undefined;
   /** The members of the `done` event, after `tokens` generated tokens. */
-  told(promptTokens: number, tokens: number): Told;
+  doneMembers(promptTokens: number, tokens: number): RecordedMembers;
 }
 
 /**
- * null: the request asks for none of it. `pieces` makes text of the prompt's tokens, in order. `first`: the recorder of the first choice,
- * which has the routes of the prompt. Throws bad_request if the model was not opened to record what is asked for.
+ * Makes a recorder; null: the request records nothing. `pieces` decodes the prompt's tokens, in order. `first`: the recorder of the first choice,
+ * which has the routes of the prompt. Throws bad_request if the model was not opened to record the requested data.
  */
 export function createRecorder(
   request: TextRequest,
@@ -70,7 +70,7 @@ export function createRecorder(
       recorder.promptTop = null;
       return readPrompt(ids, prompt, pieces, promptTop);
     },
-    told(promptTokens, tokens) {
+    doneMembers(promptTokens, tokens) {
       const length = promptTokens + tokens;
       return {
         ...(hiddenStates && { hiddenStates: statesOf(states, hiddenStates, promptTokens, length) }),
@@ -120,7 +120,7 @@ function routesOf(
   { experts }: Recording,
   from: number,
   end: number,
-): NonNullable<Told['routedExperts']> {
+): NonNullable<RecordedMembers['routedExperts']> {
   const { layers, chosen } = experts!;
   const known: Uint32Array[] = [];
   for (let position = from; position < end; position++) {

@@ -14,7 +14,7 @@ export function noTokenAllowed({ request: { processor } }: Sequence): EngineErro
   return new EngineError('bad_request', `no token is left to choose from: ${why}`, param);
 }
 
-/** The logits held NaN or infinities. */
+/** Error for logits with NaN or infinite values. */
 export function notANumber({ request: { processor } }: Sequence): EngineError {
   if (processor !== null)
     return new EngineError(

@@ -1,5 +1,5 @@
 // The text of a sequence on its way to the client: tokens become pieces of text, stops withhold what may still turn into one, the
-// parser tells reasoning, tool calls and content apart, and the parts leave as events.
+// parser separates reasoning, tool calls and content, and the parts are emitted as events.
 
 import type { EngineError } from '../../files/error.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
@@ -39,7 +39,7 @@ export class SequenceOutput {
   }
 
   /**
-   * Turns a token into text. `mayStop`: whether a stop that it completes counts. The pieces are to be passed to `tell`; `matched` is
+   * Turns a token into text. `mayStop`: whether a stop that it completes counts. The pieces are to be passed to `emitPieces`; `matched` is
    * the stop that ends the text before them, or null.
    */
   read(id: number, logprob: TokenLogprob | undefined, mayStop: boolean): ReturnType<StopMatcher['push']> {
@@ -47,7 +47,7 @@ export class SequenceOutput {
   }
 
   /** Emits what the parser makes of these pieces. */
-  tell(pieces: readonly Piece[]): void {
+  emitPieces(pieces: readonly Piece[]): void {
     for (const piece of pieces) for (const part of this.parser.push(piece)) this.#add(part);
     // Ids without text are kept back: the tokens of one character are emitted with its last token.
     const pending = this.#pending;
@@ -56,7 +56,7 @@ export class SequenceOutput {
 
   /** Emits the last pieces and everything that was kept back. */
   finish(last: readonly Piece[]): void {
-    this.tell(last);
+    this.emitPieces(last);
     for (const part of this.parser.flush()) this.#add(part);
     this.#emitPending();
   }

@@ -127,7 +127,7 @@ export class Sequence {
       const last = output.lastAtToken(id, pieces);
       this.#end(() => last, 'stop', id);
     } else {
-      output.tell(pieces);
+      output.emitPieces(pieces);
       if (output.parser.ended) this.finish('stop', null);
       else if (progress.generated >= request.maxTokens) this.finish('length', null);
     }
@@ -169,7 +169,7 @@ export class Sequence {
       completionTokens,
       ...(reasoningTokens === null ? {} : { reasoningTokens }),
       ...(failure && { error: eventError(failure) }),
-      ...this.recorder?.told(progress.promptTokens, completionTokens),
+      ...this.recorder?.doneMembers(progress.promptTokens, completionTokens),
     });
   }
 }

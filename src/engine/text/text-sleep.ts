@@ -25,7 +25,7 @@ export function textSleep({ info }: TextModel, options: TextModelOptions): Sleep
   };
 }
 
-/** Loads the adapters that were loaded, and no others. One whose files are gone stays away: requests that name it are told so. */
+/** Loads the adapters that were loaded before. An adapter whose files are missing is left out, and requests that name it fail. */
 async function restoreAdapters(model: TextModel, adapters: readonly LoraInfo[]): Promise<void> {
   const there = new Set((await model.loadedAdapters()).map(({ name }) => name));
   for (const { name, path } of adapters)

@@ -2,7 +2,7 @@
 
 import { WeightTable, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
 
-/** A page and the weights it asked for. */
+/** A page and the weights that it requested. */
 export interface Collected<Page> {
   page: Page;
   requests: readonly WeightRequest[];

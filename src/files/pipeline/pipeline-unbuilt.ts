@@ -23,7 +23,7 @@ export function refuseClass(path: string, className: string, index: Index, known
   );
 }
 
-/** The class of a family all of whose components the index names, for the task that `className` tells; null where there is none. */
+/** Class of a family whose components are all in the index, for the task of `className`; null: there is none. */
 function classOfComponents(
   className: string,
   index: Index,

@@ -1,5 +1,5 @@
 // The applicators of one subschema that apply other schemas to the same value: references, allOf, anyOf, oneOf, not, if, dependentSchemas.
-// Each is a choice between options. For unevaluatedItems and unevaluatedProperties an option also tells whose annotations count.
+// Each is a choice between options. For unevaluatedItems and unevaluatedProperties an option also lists the subschemas whose annotations count.
 
 import type { Context } from './context.ts';
 import { ANY_OBJECT } from './object-shape.ts';

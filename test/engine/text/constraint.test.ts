@@ -160,7 +160,7 @@ it('each token has a pass of its own where its state is asked for', async () => 
     promptTop: null,
     prompt: () => {},
     takePrompt: () => undefined,
-    told: () => ({}),
+    doneMembers: () => ({}),
   };
   const sequence = paperSequence([1, 2, 3], 10, { seed: 4, constraint: paperConstraint(rule), recorder });
   engine.start(sequence);

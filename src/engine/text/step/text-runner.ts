@@ -80,7 +80,7 @@ export class TextRunner implements Runner {
     };
     const storesOf = (pages: number): LayerStores =>
       new LayerStores(device, layers, { format: kvFormat, pages, table: buffers.tables[0]!, slots });
-    // A first recording, on one page, tells what the arena needs; the rest of the budget is for pages.
+    // A first recording with one page gives the size of the arena; the rest of the budget is for pages.
     const probe = storesOf(1);
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
     probe.free();

@@ -1,4 +1,4 @@
-// Filters over elements. Those that give an iterator in Python do here: their elements are made when asked for.
+// Filters over elements. Those that give an iterator in Python do here: their elements are computed when they are read.
 
 import { calculate } from './arithmetic.ts';
 import { codePoints } from './code-points.ts';

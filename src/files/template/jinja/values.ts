@@ -109,7 +109,7 @@ export class NativeFunction extends Callable {
   }
 }
 
-/** A generator or iterator: its elements are made when asked for, and only once. */
+/** A generator or iterator: its elements are computed when they are read, and only once. */
 export class Lazy extends PythonObject {
   readonly typeName: string;
   readonly iterator: Iterator<Value>;
