@@ -6,7 +6,7 @@ import { type Option, type OptionTable, valueText } from './option.ts';
 
 interface CommandSpec<T extends OptionTable> {
   name: string;
-  /** One line, for the list of commands. */
+  /** Summary in one line, for the list of commands. */
   summary: string;
   /** Forms of the command line after the command's name; default: the positionals and [options]. */
   usage?: readonly string[];

@@ -133,7 +133,7 @@ export async function saveNumbered(
   }
 }
 
-/** One more than the highest number in use. */
+/** Returns the number after the highest one in use. */
 async function nextIndex(place: (index: number) => string, first: number): Promise<number> {
   // The names for indices 0 and 1 differ only at the position of the number.
   const [zero, one] = [basename(place(0)), basename(place(1))];

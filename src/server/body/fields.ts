@@ -135,7 +135,7 @@ function refuseForeign(name: string, table: FieldTable): void {
   );
 }
 
-/** Where names nobody knows are an error. */
+/** Throws RequestError for the first unknown name; called if the server is strict. */
 export function refuseUnknown([first]: readonly string[]): void {
   if (first === undefined) return;
   throw new RequestError(
@@ -176,7 +176,7 @@ export function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** As 1 request, 2 requests. */
+/** A count with its noun: 1 request, 2 requests. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -30,7 +30,7 @@ export function repliesSection(schemas: Record<string, JsonSchema>): string {
 
 const OR = '<tr><td colspan="3"><i>or</i></td></tr>';
 
-/** All members; those of a member stand below it, with its name before theirs. */
+/** Table rows of a schema's members; nested members follow their parent, with its name as a prefix. */
 function memberRows(schema: JsonSchema, path: string): string {
   const {
     anyOf = [],

@@ -125,7 +125,7 @@ const addressOf = (name: string): string => `#/components/schemas/${name}`;
 
 const refTo = (name: ReplyName): JsonSchema => ({ $ref: addressOf(name) });
 
-/** Where one has another, it refers to it. */
+/** JSON schemas of all replies; a schema inside another one is a reference. */
 async function replySchemas(): Promise<Record<string, JsonSchema>> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(await import('./replies.ts'))) registry.add(schema, { id });

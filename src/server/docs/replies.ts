@@ -1,4 +1,4 @@
-// All replies and events under the names that they have in /openapi.json; routes say which is theirs. The tests hold what comes against
+// The schemas of replies and events under their names in /openapi.json, by which routes refer to them. The tests hold what comes against
 // them, and the server reads them for that page alone: they are loaded when it is asked for.
 
 export * from '../admin/admin-reply-schema.ts';

@@ -23,7 +23,7 @@ export interface ImageReply {
   width: number;
   height: number;
   size: string;
-  /** Where images are kept instead of being sent, and where that is. */
+  /** Store and origin for replies with URLs; null: the images are sent in the reply. */
   keep: { store: ImageStore; origin: string } | null;
   data: ImageEntry[];
   /** The prompt that the image was drawn from. */

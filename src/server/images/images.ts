@@ -94,7 +94,7 @@ async function answer(
   });
 }
 
-/** All that can be wrong with a request is known behind this: until then an error has a status. */
+/** Resolves the requests, and throws for every invalid value before the reply begins, while an error can still set the status. */
 async function settle(
   model: ImageModel,
   asked: [ImageRequest, ...ImageRequest[]],

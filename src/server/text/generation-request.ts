@@ -12,7 +12,7 @@ import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
 import { checkIds, checkPromptIds } from '../tokens/token-ids.ts';
 
-/** All of a TextRequest but its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
+/** Builds a TextRequest without its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
 export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {
   const states = body.return_hidden_states;
   return withoutMissing({
@@ -30,7 +30,7 @@ export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextR
   });
 }
 
-/** Both fields as one text that no other pair of them gives. */
+/** Joins cache_salt and extra_key to one text that is unique for the pair. */
 function saltOf({ cache_salt: salt, extra_key: key }: GenerationBody): string | undefined {
   return salt === undefined && key === undefined ? undefined : JSON.stringify([salt ?? null, key ?? null]);
 }
@@ -87,7 +87,7 @@ export function checkTokenIds(
   );
 }
 
-/** Where the members of an engine request stand in the body; longer ones first. */
+/** Paths in the engine's request → paths in the body; longer ones come first. */
 function fieldPaths(
   body: GenerationBody & ReasoningFields & { input_ids?: number[] | undefined },
 ): [engine: string, field: string][] {

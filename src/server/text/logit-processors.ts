@@ -74,7 +74,7 @@ export function processorField(body: ProcessorFields): string {
   return body.custom_logit_processor === undefined ? 'custom_params.thinking_budget' : FIELD;
 }
 
-/** Where the engine's paths into the processors stand in the request. */
+/** Maps the engine's paths into the processors to paths in the request. */
 export function processorPaths(body: ProcessorFields): [engine: string, field: string][] {
   const own: [string, string][] = [
     ...(body.allowed_token_ids ? [['tokens', 'allowed_token_ids'] as [string, string]] : []),
