@@ -78,7 +78,7 @@ async function openFiles(
   }
   const { modelId } = options;
   if (modelId !== undefined && !isKnownName(modelId)) {
-    onEvent(noteOf(say`${option('modelId')} ${modelId} tells no family of models, and changes nothing`));
+    onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
   return pipeline;
 }

@@ -173,7 +173,7 @@ it('says by what a model tells a value that its files do not state', async () =>
 
 it('says of an id that it tells nothing', async () => {
   const { model, notes } = await open({ modelId: 'nonsense/x' });
-  expect(notes).toEqual(['`modelId` nonsense/x tells no family of models, and changes nothing']);
+  expect(notes).toEqual(['`modelId` nonsense/x names no family of models and has no effect']);
   await model.close();
 });
 

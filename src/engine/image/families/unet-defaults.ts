@@ -14,7 +14,7 @@ export const FEW_STEP_NAMES: readonly (readonly [RegExp, FamilyDefaults])[] = [
 export function unetDefaults({ unet, scheduler }: ComponentFiles): ImpliedDefaults {
   // A UNet with time_cond_proj_dim was trained to follow a guidance scale in one pass.
   if (unet?.config['time_cond_proj_dim'] != null)
-    return { certain: { defaults: { steps: 4, guidance: 8.5 }, from: 'a UNet that is told the guidance' } };
+    return { certain: { defaults: { steps: 4, guidance: 8.5 }, from: 'a UNet that embeds the guidance' } };
   const { className = '', config = {} } = scheduler ?? {};
   const from = `its ${className}`;
   if (className === 'LCMScheduler') return { certain: { defaults: { steps: 4, guidance: 1 }, from } };

@@ -74,7 +74,7 @@ export function planThinking(
 function refusal(param: string, asked: string, model: string): EngineError {
   return new EngineError(
     'bad_request',
-    `${param} asks for ${asked}, and ${model} has no reasoning that could be told apart: leave it out`,
+    `${param} asks for ${asked}, and ${model} has no reasoning that could be separated: leave it out`,
     { param },
   );
 }

@@ -31,7 +31,7 @@ export interface StepCapacity {
   inputs?: { rows: number; columns: number };
   sampled: number;
   biases: number;
-  /** Tokens that penalties count, of all sequences together; left out: there are no penalties. */
+  /** Tokens counted by penalties, of all sequences together; default: no penalties. */
   counts?: number;
   /** Sequences that can run at once. */
   slots: number;

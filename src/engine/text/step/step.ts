@@ -93,7 +93,7 @@ function countedPairs(sequence: Sequence, room: number): Uint32Array {
   sequence.fail(
     new EngineError(
       'out_of_memory',
-      `of the tokens that penalties count there are more than the step holds (${pairs.length / COUNT_WORDS} of this choice): ask for fewer choices, or leave penalties out`,
+      `penalties count more tokens than a step holds (${pairs.length / COUNT_WORDS} in this choice): ask for fewer choices, or leave penalties out`,
     ),
   );
   return NO_PAIRS;

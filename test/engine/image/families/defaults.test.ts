@@ -53,7 +53,7 @@ describe('components', () => {
   const lcm = scheduler('LCMScheduler');
 
   it.each([
-    ['a UNet that is told the guidance', { unet: guided, scheduler: lcm }, { steps: 4, guidance: 8.5 }],
+    ['a UNet that embeds the guidance', { unet: guided, scheduler: lcm }, { steps: 4, guidance: 8.5 }],
     [
       "LCM's schedule",
       { unet: unet({ time_cond_proj_dim: null }), scheduler: lcm },
