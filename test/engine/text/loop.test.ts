@@ -79,7 +79,7 @@ it('ends one request whose prompt cannot be told, and no other', async () => {
     takePrompt: () => {
       throw new Error('no prompt');
     },
-    told: () => ({}),
+    doneMembers: () => ({}),
   } as unknown as Recorder;
   const broken = paperSequence([9, 8], 5, { recorder });
   const other = paperSequence([1, 2, 3], 5);
