@@ -43,7 +43,11 @@ describe('what makes no sense is said with its place', () => {
       /constraint.format.type is "xml", it must be one of const_string/,
     ],
     ['a member left out', { type: 'const_string' }, /constraint.format.value is missing/],
-    ['a member too many', { ...x, max_tokens: 3 }, /constraint.format.max_tokens is unknown to constraint.format/],
+    [
+      'a member too many',
+      { ...x, max_tokens: 3 },
+      /constraint.format.max_tokens is unknown to constraint.format/,
+    ],
     ['further in', { type: 'or', elements: [x, { type: 'regex' }] }, /format.elements.1.pattern is missing/],
     [
       'a style',

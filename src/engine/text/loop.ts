@@ -99,6 +99,8 @@ export class EngineLoop {
   }
 
   async #run(): Promise<void> {
+    // Nothing runs yet: a device that was lost while the loop was idle is replaced before a sequence could be counted as the cause.
+    if (this.#runner.device.isLost) await this.#recover(null);
     const submitted: Step[] = [];
     for (;;) {
       try {
@@ -202,7 +204,7 @@ export class EngineLoop {
     acceptForced(sequence);
   }
 
-  /** After an error of a step: opens a new device if the old one is lost, or else ends every sequence. */
+  /** After an error: opens a new device if the old one is lost, or else ends every sequence. */
   async #recover(error: unknown): Promise<void> {
     const reason = await this.#runner.device.loss();
     if (reason === null || this.#closed) {
@@ -227,9 +229,10 @@ export class EngineLoop {
     }
   }
 
-  /** Ends all sequences and empties the prefix cache, whose pages may hold wrong values. */
+  /** Ends all sequences and empties the prefix cache: any page may hold wrong values now. */
   #endAll(error: EngineError): void {
     for (const sequence of this.#all()) sequence.finish('abort', null, error);
+    this.#runner.pageCleaner.restart();
     this.#scheduler.restart();
     this.#scheduler.sweep();
     this.#scheduler.flush();

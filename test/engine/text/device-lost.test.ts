@@ -89,6 +89,21 @@ test('a request under which the device is lost twice ends; those that waited go 
   await model.close();
 });
 
+test('a loss while no request runs is not counted against the next request', async () => {
+  const model = await openGolden('qwen3', { maxRunningRequests: 1 });
+  const expected = (await collect(model.generate(requests[0]!))).ids;
+  devices.at(-1)!.destroy();
+  await vi.waitFor(() => expect(devices.at(-1)!.isLost).toBe(true));
+  const stream = collect(model.generate(requests[0]!));
+  while ((await model.metrics()).generatedTokens < 60 + 10)
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  expect(await model.metrics()).toMatchObject({ running: 1, deviceRestarts: 1 });
+  devices.at(-1)!.destroy();
+  expect((await stream).ids).toEqual(expected);
+  expect(await model.metrics()).toMatchObject({ deviceRestarts: 2 });
+  await model.close();
+});
+
 test('where no device comes back every request ends with device_lost, and the process lives', async () => {
   const model = await openGolden('qwen3', { maxRunningRequests: 4 });
   const streams = requests.map(async (request) =>

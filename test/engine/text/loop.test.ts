@@ -150,6 +150,7 @@ describe('where a step fails', () => {
       expect(events.at(-1)).toMatchObject({ type: 'done', finishReason: 'abort', error });
     expect(engine.scheduler.pages.available).toBe(8);
     engine.runner.broken = null;
+    expect(engine.runner.cleanerRestarts).toBe(1); // a page may hold what is not a number
     const next = engine.start(paperSequence([4], 6));
     await allFinished([next]);
     expect(generated(next)).toEqual(paperTokens([4], 6, 0));

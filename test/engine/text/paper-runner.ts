@@ -28,6 +28,8 @@ export interface PaperRunner extends Runner {
   readonly sizes: StepSizes[];
   /** Steps whose sampling never came. */
   dropped: number;
+  /** Calls of `pageCleaner.restart`. */
+  cleanerRestarts: number;
   /** The next launches fail. */
   broken: Error | null;
 }
@@ -122,7 +124,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
   };
 
   const runner: PaperRunner = {
-    device: { loss: async () => null } as unknown as Device,
+    device: { isLost: false, loss: async () => null } as unknown as Device,
     pages,
     rows,
     contextLength: pages * PAGE_TOKENS,
@@ -132,7 +134,8 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     dropped: 0,
     broken: null,
     warmUp: () => Promise.resolve(),
-    pageCleaner: { ahead: () => {}, clear: () => {} },
+    pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
+    cleanerRestarts: 0,
     checkProcessor: () => Promise.resolve(),
     pageBytes: PAGE_TOKENS * ENTRY_BYTES,
     kvFormat: 'f32',

@@ -96,6 +96,8 @@ export interface PageCleaner {
   ahead(touched: number): void;
   /** Clears pages that hold what is not a number. */
   clear(pages: readonly number[]): void;
+  /** After an error that may have left anything in any page: every page counts as never written again. */
+  restart(): void;
 }
 
 /** No mask takes NaN away (zero times NaN is NaN), so pages must not hold any when they come into use. */
@@ -118,6 +120,9 @@ export function createPageCleaner(device: Device, kv: readonly KvPages[], pages:
     },
     clear(dirty) {
       if (dirty.length > 0) clear(dirty.map((page) => [page, 1]));
+    },
+    restart() {
+      cleared = 0;
     },
   };
 }
