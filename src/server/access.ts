@@ -52,7 +52,7 @@ export function checkSite({ method, headers }: Pick<Request, 'method' | 'headers
   );
 }
 
-/** Whether a page was served under the host name that its request is sent to. */
+/** Returns true if a page was served under the host name that its request is sent to. */
 function isOwn(origin: string, host: string | null): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }

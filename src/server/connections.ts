@@ -16,9 +16,12 @@ import { RequestError, type RequestErrorCode, toErrorReply } from './errors.ts';
 import type { Log } from './service.ts';
 import { PING } from './sse.ts';
 
-/** Milliseconds between such signs of life, at first and at last: one is answered by a reset, the next one finds it. */
+/**
+ * Milliseconds between the interim replies or comments that test a connection. A client that has left answers the first with a
+ * reset, which the next one discovers.
+ */
 const PROBE_TIME = { first: 50, last: 2000 };
-/** Milliseconds that a refused client gets to read why. */
+/** Milliseconds that a refused client gets to read the error before its connection is closed. */
 const LAST_READ_TIME = 1000;
 
 const streams = new WeakSet<ServerResponse>();
@@ -30,7 +33,7 @@ export function takesComments(response: ServerResponse): void {
 
 export function watchConnections(server: Server, log: Log): void {
   const replies = new WeakMap<Duplex, ServerResponse>();
-  // Otherwise a reply is dropped as soon as its client has closed its side.
+  // Without this option Node drops a reply as soon as its client has closed its side.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on('request', (request, response) => {
     const { socket } = request;
@@ -41,7 +44,7 @@ export function watchConnections(server: Server, log: Log): void {
       timer = setTimeout(ask, wait, Math.min(2 * wait, PROBE_TIME.last));
     };
     const onEnd = () => ask(PROBE_TIME.first);
-    // Pipelined requests share a socket, and each listens to it.
+    // Pipelined requests share a socket, and each adds a listener to it.
     socket.setMaxListeners(0);
     socket.once('end', onEnd);
     response.once('close', () => {
@@ -80,7 +83,7 @@ const REFUSALS: Readonly<Record<string, [code: RequestErrorCode, text: string]>>
   ERR_HTTP_REQUEST_TIMEOUT: ['late_request', 'the request took too long to arrive; send it again'],
 };
 
-/** The bytes of the reply to bytes that are no request. */
+/** The bytes of the reply to a connection that did not send HTTP. */
 function unreadable({ code, message }: NodeJS.ErrnoException): string {
   const [name, text] = REFUSALS[String(code)] ?? [
     'invalid_http',

@@ -13,7 +13,7 @@ export const OpenAiError = z
   .looseObject({ error })
   .describe('Where a reply was cut short, what was said until then stands beside it.');
 
-/** In a stream. */
+/** The error event of a stream. */
 export const ErrorEvent = z.strictObject({ error });
 
 export const NamedErrorEvent = z.strictObject({ type: z.literal('error'), error });

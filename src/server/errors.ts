@@ -32,7 +32,7 @@ export type RequestErrorCode =
 export class RequestError extends Error {
   readonly code: RequestErrorCode | ErrorCode;
   readonly param: string | null;
-  /** The message in pieces: names of options and fields apart. */
+  /** The message as pieces, in which names of options and fields are separate. */
   readonly parts: readonly MessagePart[];
   readonly headers: Record<string, string>;
 
@@ -49,12 +49,12 @@ export class RequestError extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** The message with the names of an interface. */
+  /** Returns the message with the names that an interface uses. */
   textWith(names: Names): string {
     return textOf(this, names);
   }
 
-  /** The error with the paths of another interface; null: that one has the same. */
+  /** Returns the error with the paths of another interface; `pathOf` returns null for a path that is the same there. */
   withPaths(pathOf: (path: string) => string | null): RequestError {
     const { code, param, headers } = this;
     const own = param === null ? null : (pathOf(param) ?? param);
@@ -109,11 +109,11 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   model_not_found: { status: 404 },
   busy: { status: 400 },
   method_not_allowed: { status: 405 },
-  // Codex goes over to plain HTTP at once where it gets this one; at any other it tries again, five times.
+  // Codex falls back to plain HTTP at once on status 426; on any other it retries five times.
   no_websockets: { status: 426, headers: { upgrade: 'HTTP/1.1' } },
   request_too_large: { status: 413 },
   overloaded: { status: 429, retryAfter: 1 },
-  // The client has gone or the server is closing: nobody reads this one.
+  // The client has gone or the server is closing: nobody reads this reply.
   cancelled: { status: 499 },
   internal: { status: 500 },
   bad_checkpoint: { status: 500 },
@@ -140,7 +140,7 @@ function typeOf(status: number): string {
 const clientCode = (code: RequestErrorCode | ErrorCode): string =>
   code === 'bad_request' ? 'invalid_value' : code;
 
-/** Fields have the client's own names by now; options are those of the command line that started the server. */
+/** By this point fields have the client's own names; options are the flags of the command line that started the server. */
 const FOR_CLIENTS: Names = { option: modelOption, field: (path) => path };
 
 /** Converts an error to a reply. The text of an unexpected error goes to the log only, not to the client. */
@@ -148,7 +148,7 @@ export function toErrorReply(error: unknown): ErrorReply {
   const known = isForeseen(error);
   const code = known ? error.code : 'internal';
   const { retryAfter, headers, ...mapped } = MAPPINGS[code];
-  // A field that asks for more memory than there is will not have it later either.
+  // If the memory that a field asks for can never be available, retrying is useless and the error is the client's.
   const isOwnFault = known && code === 'out_of_memory' && error.param !== null;
   const status = isOwnFault ? 400 : mapped.status;
   const retry =
@@ -190,7 +190,7 @@ export function toOllamaError({ body }: ErrorReply) {
   return { error: body.error.message };
 }
 
-/** True for errors a developer should read in full: everything that nobody threw on purpose, and what should never be. */
+/** Returns true for errors whose stack trace belongs in the log: anything but a deliberate error, and internal errors. */
 export function isUnforeseen(error: unknown): boolean {
   return !isForeseen(error);
 }

@@ -1,4 +1,4 @@
-// The server from its first answer, given while the model still loads, to its last, given while it stops.
+// The server's lifetime: it answers while models still load, and stops after the running requests have ended.
 
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,11 +22,11 @@ import {
   type Slot,
 } from './service.ts';
 
-/** Milliseconds that running requests get to end. */
+/** Milliseconds that running requests get to end when the server stops. */
 export const DRAIN_TIME = 10_000;
-/** Milliseconds that an idle connection stays open: longer than clients and proxies keep theirs, so that they are who closes it. */
+/** Milliseconds that an idle connection stays open: longer than clients and proxies keep theirs, so that the client closes it. */
 const IDLE_TIME = 75_000;
-/** Milliseconds between telling requests to end and closing their connections. */
+/** Milliseconds between aborting requests and closing their connections. */
 const ABORT_TIME = 1000;
 
 export interface RunningServer {
@@ -34,20 +34,20 @@ export interface RunningServer {
   readonly url: string;
   /** Names of the models that are ready. */
   names(): string[];
-  /** Requests with the engines. */
+  /** Number of requests that the engines are running. */
   running(): number;
-  /** Makes a place for a model that is going to be opened. `names`: it answers to these, else to its own. */
+  /** Adds a slot for a model that will be opened. It answers to `names`, else to the model's own name. */
   addModel(options?: { names?: string[]; kind?: Kind }): ServedModel;
   /** Refuses new requests, lets the running ones end, aborts what runs after the drain time, and then gives the port back. */
   close(): Promise<void>;
 }
 
 export interface ServedModel {
-  /** Names it answers to; none before it is ready where only the model knows its own. */
+  /** Names that the model answers to. Empty before the model is open if the model itself provides its name. */
   names(): string[];
   /** Records the progress of the opening, which /readyz reports. */
   progress(event: OpenEvent): void;
-  /** The model answers no more: its requests get 503 until `ready` is called again. */
+  /** The model no longer answers: its requests get 503 until `ready` is called again. */
   lost(): void;
   /** The model cannot be opened; its requests get an error with this reason. */
   failed(reason: string): void;
@@ -55,7 +55,7 @@ export interface ServedModel {
   ready(model: ServableModel): void;
 }
 
-/** Answers 503 until a model is ready. Throws where the port cannot be had. */
+/** Starts the server, which answers 503 until a model is ready. Throws if it cannot listen on the port. */
 export async function startServer(options: ServerOptions, log: Log): Promise<RunningServer> {
   const service = createService(options, log);
   const server = serve(createApp(service), {
@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions, log: Log): Promise<Run
       for (const abort of service.running) abort.abort(SHUTDOWN);
       await quiet(service, ABORT_TIME);
     }
-    // Connections that are open now are idle, were never used, or do not read.
+    // Connections that are still open are idle, were never used, or do not read.
     await server.close(true);
   };
 
@@ -145,7 +145,7 @@ export function untilSignal(): Promise<'SIGINT' | 'SIGTERM'> {
   });
 }
 
-/** True once no reply is under way that began before the stop; false if that takes longer. */
+/** Resolves with true when every reply that began before the stop has ended; with false if that takes longer. */
 async function quiet(service: Service, milliseconds: number): Promise<boolean> {
   const deadline = performance.now() + milliseconds;
   while (service.replies > 0) {

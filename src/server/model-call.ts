@@ -1,5 +1,5 @@
-// Common part of every request to a model: it ends with its client or with the server, and names it sent that nobody knows
-// are listed in its reply.
+// Common part of every request to a model: it is aborted when its client leaves or the server stops, and the unknown names in its
+// body are listed in a response header.
 
 import type { H3Event } from 'h3';
 import { SHUTDOWN, type Service } from './service.ts';
@@ -15,7 +15,7 @@ export function abortWithClient({ req, context: { call } }: H3Event): AbortContr
   return abort;
 }
 
-/** Keeps a request among the running ones until its events end. */
+/** Counts a request as running until its events end. */
 export async function* whileRunning<T>(
   service: Service,
   abort: AbortController,
@@ -33,7 +33,7 @@ export function listIgnored(event: H3Event, names: string[]): void {
   if (names.length > 0) event.res.headers.set('x-svc-ignored', headerList(names));
 }
 
-/** Names a client made up, fit for a header: escaped, and no longer than headers may be. */
+/** Names that a client sent, as the value of a header: escaped and shortened. */
 function headerList(names: string[]): string {
   const kept: string[] = [];
   let length = 0;

@@ -13,7 +13,10 @@ const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }
   embedding: { article: 'an', noun: 'embedding model', endpoint: 'POST /v1/embeddings' },
 };
 
-/** The model of a kind that a request means: by its full name, its last segment, or `default`, the first of its kind. */
+/**
+ * Returns the model of a kind that a request names: by its full name, its last segment, or `default`, which is the first model of
+ * that kind.
+ */
 export function findModel<K extends Kind>(
   service: Service,
   kind: K | readonly K[],
@@ -22,7 +25,7 @@ export function findModel<K extends Kind>(
   const { slots } = service;
   const kinds = [kind].flat() as K[];
   const fits = (slot: Slot): boolean => kinds.some((one) => isOf(one, slot));
-  // Among equal names, the model of the wanted kind is meant.
+  // If several kinds of model share a name, the wanted kind comes first.
   const ordered = [...slots.filter(fits), ...slots];
   const name = untagged(slots, requested);
   const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
@@ -41,7 +44,7 @@ export function findTextModel(
   return { ...findModel(service, 'text', base), ...(adapter !== '' && { adapter }) };
 }
 
-/** `adapter`: '' where none is named. */
+/** `adapter` is '' if the request names none. */
 export function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
   const whole = untagged(slots, requested);
   if (slotNamed(slots, whole)) return { base: whole, adapter: '' };
@@ -52,7 +55,7 @@ export function splitName({ slots }: Service, requested: string): { base: string
   return { base, adapter: whole.slice(base.length + 1).trim() };
 }
 
-/** Clients that found a model by Ollama's interface, where names have tags, call it so on every route. */
+/** Removes the tag from a name: clients that read Ollama's list of models use its tagged names on every route. */
 function untagged(slots: readonly Slot[], requested: string): string {
   const isWhole = slots.some(({ names }) => names.includes(requested));
   return isWhole ? requested : requested.replace(/:latest$/, '');
@@ -115,7 +118,9 @@ async function entriesOf({ names, phase }: Slot, created: number) {
   ];
 }
 
-/** GET /v1/models/…: names have slashes. Models and adapters are found by all names that requests may give them. */
+/**
+ * GET /v1/models/…: a model's name may contain slashes. Models and adapters are found by every name that requests may use for them.
+ */
 export async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
   const requested = decode(url.pathname.slice('/v1/models/'.length));
@@ -181,7 +186,7 @@ function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: 
   };
 }
 
-/** A path segment without its escapes; as it is where they are broken. */
+/** Decodes a path segment; returns it unchanged if its escapes are invalid. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -10,7 +10,7 @@ export interface Call {
   /** Milliseconds on the monotonic clock. */
   readonly startedAt: number;
   status: number;
-  /** The server stopped before it was done. */
+  /** The server stopped before the request ended. */
   cutShort: boolean;
   /** Error that the request was refused with. */
   refusal: { code: string; param: string | null; message: string } | null;

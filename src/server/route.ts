@@ -21,26 +21,26 @@ export interface Route {
   required?: readonly string[];
   /** The body is a form with these fields. */
   form?: FieldTable;
-  /** Names of the query. */
+  /** Query parameters and their descriptions. */
   query?: Readonly<Record<string, string>>;
-  /** Reply of the route on success: a media type, or the schema of its JSON. A route that always refuses has neither. */
+  /** Reply on success: a media type, or the name of the schema of its JSON. A route that always refuses has neither. */
   gives?: string;
   reply?: ReplyName;
-  /** The JSON of a stream's events or lines. */
+  /** Schema of the JSON of a stream's events or lines. */
   event?: ReplyName;
-  /** `data: [DONE]` ends its stream. */
+  /** The stream ends with `data: [DONE]`. */
   marker?: true;
-  /** The JSON of its 503, where that is no error. */
+  /** Schema of the JSON of a 503, where that is not an error. */
   notReady?: ReplyName;
-  /** `open`: asked without the key. `admin`: with that of --admin-api-key, where there is one. */
+  /** `open`: needs no key. `admin`: needs the key of --admin-api-key, if that is set. */
   access?: 'open' | 'admin';
-  /** Form of its errors; left out: OpenAI's. */
+  /** Form of the route's errors; default: OpenAI's. */
   envelope?: 'anthropic' | 'ollama';
-  /** The address of the table that this is another spelling of. */
+  /** The address in the table for which this one is an alternative spelling. */
   aliasOf?: string;
 }
 
 export type RouteTable = Readonly<Record<string, Partial<Record<Method, Route>>>>;
 
-/** Another spelling of an address of the table. */
+/** Another spelling of an address in the table. */
 export const alias = (aliasOf: string, route: Route): Route => ({ ...route, aliasOf });

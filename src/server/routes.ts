@@ -77,7 +77,7 @@ export const ROUTES: RouteTable = {
       summary: 'An image that was requested as a URL.',
       group: 'Images',
       gives: 'image/*',
-      // Nobody can guess its address, and a page should be able to show it.
+      // The address cannot be guessed, and a web page must be able to show the image without a key.
       access: 'open',
     },
   },
@@ -180,7 +180,7 @@ const PATTERNS = Object.entries(ROUTES).map(([path, methods]) => ({
   methods,
 }));
 
-/** The route that a request is for; null: none, or not by that method. */
+/** Returns the route of a request; null if there is none with that path and method. */
 export function routeOf(method: string, pathname: string): Route | null {
   const found = ROUTES[pathname] ?? PATTERNS.find(({ pattern }) => pattern.test(pathname))?.methods ?? {};
   return found[(method === 'HEAD' ? 'GET' : method) as Method] ?? null;

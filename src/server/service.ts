@@ -20,17 +20,17 @@ export interface ServerOptions {
   host: string;
   /** Port to listen on; 0 chooses a free one. */
   port: number;
-  /** Asked for as a bearer token, except by the health endpoints. */
+  /** Required as a bearer token by all routes but the health endpoints. */
   apiKey?: string;
-  /** Asked for in its place by routes that change what is served; opens the others too. */
+  /** Required instead of `apiKey` by the routes that change what is served; accepted by all others. */
   adminApiKey?: string;
   /** The program's version, for /server_info. */
   version?: string;
-  /** Origins besides the local ones; `*` is all. */
+  /** Allowed origins besides the local ones; `*` allows all. */
   corsOrigins?: string[];
-  /** Names of fields nobody knows are an error. */
+  /** Unknown names of fields are an error. */
   strict?: boolean;
-  /** Requests that may wait for an image model; the others get 429. */
+  /** Requests that may wait for an image model; further ones get 429. */
   maxQueuedImages?: number;
   /** Milliseconds of silence after which a stream gets a comment. */
   keepAlive?: number;
@@ -64,7 +64,7 @@ export type Kind = Ready['kind'];
 interface Starting {
   name: 'starting';
   progress: OpenEvent | null;
-  /** On the monotonic clock: when it began, and when its first and last weights came. */
+  /** Times on the monotonic clock: when the opening began, and when its first and last weights arrived. */
   since: number;
   weights: { first: number; last: number } | null;
 }
@@ -78,12 +78,12 @@ export function starting(): Starting {
 export interface Slot {
   /** Names the model answers to; none where only the model knows its own. */
   names: string[];
-  /** null: not known before it is open. */
+  /** null: unknown until the model is open. */
   kind: Kind | null;
   phase: Starting | { name: 'ready'; ready: Ready } | { name: 'failed'; reason: string };
 }
 
-/** The reason of an abort that comes from a server which stops. */
+/** The reason of aborts by a server that stops. */
 export const SHUTDOWN = 'the server stops';
 
 export interface Service {
@@ -93,9 +93,9 @@ export interface Service {
   readonly startedAt: number;
   readonly slots: Slot[];
   stopping: boolean;
-  /** Requests with the engine; aborted when the server's drain time is over. */
+  /** Requests that run in an engine; they are aborted at the end of the server's drain time. */
   readonly running: Set<AbortController>;
-  /** Replies under way, to requests that came before the server stopped. */
+  /** Number of replies in progress to requests that arrived before the server stopped. */
   replies: number;
   /** Images that were requested as URLs. */
   readonly images: ImageStore;
@@ -153,7 +153,7 @@ function fingerprintOf({ info }: TextModel): string {
   return `fp_${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
 }
 
-/** Throws while the server stops, and before the first of its models is ready. */
+/** Throws if the server is stopping, or if no model is ready yet. */
 export function requireRunning({ stopping, slots }: Service): void {
   if (stopping) {
     throw new RequestError('stopping', 'the server is shutting down; send the request again once it is back');
@@ -162,7 +162,7 @@ export function requireRunning({ stopping, slots }: Service): void {
   throw notReady(slots.find(({ phase }) => phase.name === 'starting') ?? slots[0]);
 }
 
-/** Error of a request whose model is not open. */
+/** The error for a request whose model is not open. */
 export function notReady(slot: Slot | undefined): RequestError {
   if (slot?.phase.name === 'failed') {
     return new RequestError(

@@ -5,27 +5,27 @@
 const encoder = new TextEncoder();
 const END = encoder.encode('data: [DONE]\n\n');
 
-/** Bytes a slow reader may fall behind before events are merged. */
+/** Bytes that a slow reader may fall behind before events are merged. */
 const HIGH_WATER = 64 * 1024;
 
 interface EventStream {
   readonly body: ReadableStream<Uint8Array>;
   /** False while the reader is more than 64 KiB behind. */
   room(): boolean;
-  /** `name`: of the event, on a line of its own. */
+  /** `name` is sent on an `event:` line of its own. */
   send(value: unknown, name?: string): void;
-  /** A line that readers skip. */
+  /** Sends a line that readers skip. */
   comment(text: string): void;
-  /** Sends the end marker, where the kind of stream has one, and closes. */
+  /** Closes the stream; sends the end marker first if this kind of stream has one. */
   end(options?: { marker: boolean }): void;
 }
 
 interface EventStreamOptions {
   /** Milliseconds of silence after which a comment is sent. */
   keepAlive: number;
-  /** The reader has caught up. */
+  /** Called when the reader has caught up. */
   onRoom: () => void;
-  /** The reader has gone. */
+  /** Called when the reader has closed the connection. */
   onCancel: () => void;
 }
 
@@ -41,7 +41,7 @@ export interface Framing {
   ping?: string;
 }
 
-/** A comment, which readers skip. */
+/** A comment of server-sent events, which readers skip. */
 export const PING = ': ping\n\n';
 
 export const EVENTS: Framing = {

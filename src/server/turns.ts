@@ -1,25 +1,25 @@
-// Queue of an image model: it runs one request at a time, others wait in order of arrival, up to a bound. One that
-// leaves while it waits is gone at once.
+// Queue of an image model: it runs one request at a time, and others wait in order of arrival, up to a limit. A request that is
+// aborted while it waits leaves the queue at once.
 
 import { EngineError } from '../index.ts';
 import { countText } from './body/fields.ts';
 
 export interface Turn {
-  /** Requests before it. */
+  /** Number of requests before it. */
   readonly ahead: number;
-  /** Resolves when it begins; rejects with `cancelled` where the signal aborts before. */
+  /** Resolves when the turn begins; rejects with `cancelled` if the signal aborts before. */
   readonly begun: Promise<void>;
-  /** Lets the next one begin. To be called once, whether or not the turn has begun. */
+  /** Lets the next request begin. Must be called exactly once, whether or not the turn has begun. */
   end(): void;
 }
 
 export interface Turns {
-  /** Throws `overloaded` where too many wait. */
+  /** Joins the queue. Throws `overloaded` if too many requests wait. */
   enter(signal: AbortSignal): Turn;
 }
 
 export function createTurns(mostWaiting: number): Turns {
-  /** The first has its turn; each begins the next when it leaves. */
+  /** The first entry has its turn; the next begins when the first leaves. */
   const line: { begin(): void }[] = [];
 
   return {
@@ -52,7 +52,7 @@ export function createTurns(mostWaiting: number): Turns {
         if (signal.aborted) give();
         else if (ahead === 0) place.begin();
       });
-      begun.catch(() => {}); // for who ends it before asking
+      begun.catch(() => {}); // a caller may end its turn without awaiting `begun`
       return { ahead, begun, end: leave };
     },
   };

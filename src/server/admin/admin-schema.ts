@@ -1,4 +1,4 @@
-// The fields of the routes that change what is served.
+// The fields of the routes that load and unload LoRA adapters, flush caches and abort requests.
 
 import { z } from 'zod';
 import { bodyChecker } from '../body/body.ts';

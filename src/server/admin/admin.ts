@@ -17,7 +17,7 @@ function textModels(service: Service, name: string | undefined): TextModel[] {
   );
 }
 
-/** A body of these routes may be left out altogether. */
+/** Reads the body of a route whose body may be missing. */
 async function readOptional(event: H3Event): Promise<unknown> {
   const { headers } = event.req;
   const isEmpty = Number(headers.get('content-length')) === 0 && !headers.has('transfer-encoding');

@@ -50,7 +50,10 @@ function withoutReason(error: unknown, path: string, log: Log): unknown {
   return new EngineError('model_not_found', message, { param: 'path', cause: error });
 }
 
-/** The folder is the caller's choice: what is wrong with it is the caller's fault, where of a model that is served it would be ours. */
+/**
+ * An error in the folder of an adapter becomes a 400 under the field's name, because the client chose the folder. The same error in
+ * a served model would be a 500.
+ */
 function underFieldName(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error;
   const { code, message, param } = error;

@@ -10,9 +10,9 @@ export interface Metrics {
   /** Wraps a model so that its requests are counted. */
   watchText(name: string, model: TextModel): TextModel;
   watchEmbeddings(name: string, model: EmbeddingModel): EmbeddingModel;
-  /** Seconds until a model answered, and those of its weights where that is known. */
+  /** Records the seconds until a model was open, and the seconds that its weights took, if known. */
   opened(name: string, seconds: number, weights: number | null): void;
-  /** Takes the time of a route until its reply begins; one that throws is timed, too. */
+  /** Measures the time of a route until its reply begins, also if it throws. */
   timed<T>(route: string, answer: () => T | Promise<T>): Promise<T>;
   /** Takes over a text model's own metrics. */
   collect(name: string, model: TextModel): Promise<void>;
@@ -71,7 +71,7 @@ function createThroughput(): (model: TextModel, tokens: number) => number {
   };
 }
 
-/** The object with some of its members replaced. */
+/** Returns the object with some of its members replaced. */
 function over<T extends object>(model: T, members: Partial<T>): T {
   return Object.assign(Object.create(model) as T, members);
 }

@@ -1,4 +1,4 @@
-// GET /readyz: 200 once every model answers; until then 503 with how far the start has come.
+// GET /readyz: 200 once every model answers; until then 503 with the progress of each model's opening.
 
 import type { H3Event } from 'h3';
 import type { Service } from '../service.ts';

@@ -13,7 +13,7 @@ export async function serverInfo(service: Service) {
     status: stopping ? 'stopping' : slots.every(({ phase }) => phase.name === 'ready') ? 'ready' : 'starting',
     started_at: startedAt,
     uptime_seconds: Math.floor(Date.now() / 1000) - startedAt,
-    // This one is counted too.
+    // This count includes the request for /server_info itself.
     open_replies: replies,
     settings: { ...settings, apiKey: apiKey !== undefined, adminApiKey: adminApiKey !== undefined },
     // Tools of /v1/responses that OpenAI runs itself.
@@ -29,7 +29,7 @@ async function slotInfo({ names, kind, phase }: Slot) {
   const { ready } = phase;
   const { info } = ready.model;
   if (ready.kind === 'image') return { ...common, info };
-  // A model that ends meanwhile has no metrics.
+  // A model that ends while the page is built has no metrics.
   const metrics = await ready.model.metrics().catch(() => null);
   return { ...common, info, metrics };
 }

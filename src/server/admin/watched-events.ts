@@ -7,7 +7,7 @@ type Events<T> = AsyncGenerator<T, void, void>;
 
 const secondsSince = (milliseconds: number): number => (performance.now() - milliseconds) / 1000;
 
-/** `isHeld`: the request has a constraint on its text. */
+/** `isHeld`: a grammar or a format constrains the request's text. */
 export async function* watchText(
   to: Instruments,
   events: Events<TextEvent>,
@@ -59,7 +59,7 @@ export async function* watchText(
         }
         const before = lastAt.get(event.choice);
         const each = before === undefined ? 0 : secondsSince(before) / event.ids.length;
-        // Tokens that come together took as long as one another.
+        // Tokens that arrive in one event are counted with equal shares of the time since the previous event.
         if (before !== undefined) event.ids.forEach(() => to.observe('inter_token_latency_seconds', each));
         lastAt.set(event.choice, performance.now());
         to.count('generation_tokens_total', event.ids.length);

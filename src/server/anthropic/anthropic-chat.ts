@@ -1,4 +1,4 @@
-// From a request of Anthropic's interface to the chat completion that it is, and errors of that back under the request's names.
+// Converts a request of Anthropic's interface to a chat completion, and renames the fields in errors back.
 
 import type { z } from 'zod';
 import type { ChatMessage } from '../../index.ts';
@@ -27,7 +27,7 @@ type Message = NonNullable<PromptBody['messages']>[number];
 type Block = Exclude<Message['content'], string>[number];
 type BlockOf<T extends keyof typeof MEMBERS> = z.infer<(typeof MEMBERS)[T]>;
 
-/** The members that make up the prompt, as members of a body of /v1/chat/completions. */
+/** The members of the request that make up the prompt, as members of a body of /v1/chat/completions. */
 export function toPromptFields(body: PromptBody) {
   const { system, messages = [], tools, tool_choice: choice, thinking } = body;
   const said = messages.flatMap(toMessages);
@@ -45,7 +45,10 @@ export function toPromptFields(body: PromptBody) {
   });
 }
 
-/** Claude Code's first text is for billing and differs in each request: with it, the cache would never find a prompt again. */
+/**
+ * Claude Code begins its prompt with a billing text that differs in each request; with it the prefix cache would never find the
+ * prompt again.
+ */
 const BILLING = /^x-anthropic-billing-header:/;
 
 function instructionsOf(system: PromptBody['system']): ChatMessage[] {
@@ -55,7 +58,7 @@ function instructionsOf(system: PromptBody['system']): ChatMessage[] {
   return shown.length === 0 ? [] : [{ role: 'system', content: textOf(shown) }];
 }
 
-/** The body of the same request to /v1/chat/completions. */
+/** Returns the body of /v1/chat/completions for the same request. */
 export function toChat(body: MessageBody): object {
   const { output_config: config } = body;
   const format = config?.format ?? body.output_format;
@@ -103,7 +106,7 @@ function toReasoning(thinking: PromptBody['thinking']): unknown {
   return withoutMissing({ enabled: true, max_tokens: thinking.budget_tokens ?? undefined });
 }
 
-/** Results of tools are messages of their own, before what else the user says. */
+/** Results of tools become messages of their own, which precede the rest of the user's message. */
 function toMessages({ role, content }: Message): ChatMessage[] {
   if (typeof content === 'string') return [{ role, content }];
   if (role === 'assistant') return [toAssistant(content)];
@@ -140,7 +143,7 @@ function ofType<T extends keyof typeof MEMBERS>(content: readonly Block[], type:
   return content.filter((block) => block.type === type) as unknown as BlockOf<T>[];
 }
 
-/** The text of the text blocks, and the names of tools that were found. */
+/** Joins the text blocks; a tool reference is represented by the tool's name. */
 function textOf(content: string | readonly { type: string; [member: string]: unknown }[]): string {
   if (typeof content === 'string') return content;
   return content

@@ -13,7 +13,7 @@ interface MessageHead {
   stopSequences: readonly string[];
 }
 
-/** Blocks in the order in which the parts came. */
+/** Receives the parts of the reply and makes content blocks of them, in the order of their arrival. */
 export interface Blocks {
   add(part: Part): void;
   /** Ends the last block. */
@@ -21,7 +21,7 @@ export interface Blocks {
   all(): Block[];
 }
 
-/** Told of each event of a block: its kind, the block's number, and what the event has. */
+/** Called with each event of a block: its kind, the block's number, and the event's members. */
 type Tell = (
   type: 'content_block_start' | 'content_block_delta' | 'content_block_stop',
   index: number,
@@ -56,7 +56,7 @@ export function createBlocks(tell: Tell): Blocks {
       if (part.kind === 'call') {
         begin({ type: 'tool_use', id: part.id, name: part.name, input: {} });
       } else if (part.text === '') {
-        // Tokens without text have no place here.
+        // Anthropic's interface has no member for tokens without text.
       } else if (part.kind === 'arguments') {
         argumentsText += part.text;
         say({ type: 'input_json_delta', partial_json: part.text });
@@ -74,7 +74,10 @@ export function createBlocks(tell: Tell): Blocks {
   };
 }
 
-/** A stream may have sent less than an object, which it cannot take back. */
+/**
+ * Parses the arguments of a call. Text that is not an object becomes an empty object, because a stream that has sent it cannot take
+ * it back.
+ */
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
@@ -98,7 +101,7 @@ function stopOf({ finishReason, matchedStop }: Choice, head: MessageHead) {
   return { stop_reason, stop_sequence: sequence };
 }
 
-/** Tokens from the cache are counted apart. */
+/** Returns the token counts. Anthropic's interface counts tokens read from the cache apart from the other prompt tokens. */
 function usageOf({ promptTokens, cachedTokens, choices }: Fold): Message['usage'] {
   return {
     input_tokens: promptTokens - cachedTokens,

@@ -16,7 +16,7 @@ const FOREIGN_BLOCKS = new Set(['image', 'document', 'search_result', 'container
 
 type Issue = (message: string, path: string[], code?: string) => void;
 
-/** Blocks of the types, each with its members. */
+/** Schema of a list of content blocks of the given types. */
 function blocks(members: Readonly<Record<string, z.ZodObject>>) {
   const types = Object.keys(members);
   const schema = z.looseObject({ type: z.string() }).superRefine((block, context) => {
@@ -35,16 +35,19 @@ function blocks(members: Readonly<Record<string, z.ZodObject>>) {
   return withMembers(schema, (type) => members[String(type)]);
 }
 
-/** Path of an issue with the types of blocks in it, as in Anthropic's errors: Claude Code finds an image by that, and goes on without it. */
+/**
+ * Path of an issue that includes the types of its blocks, as in Anthropic's errors: Claude Code finds a refused image by it and
+ * retries without the image.
+ */
 function placeOf({ code, path }: z.core.$ZodIssue, type: string): PropertyKey[] {
   return code === 'custom' && type === 'tool_result' ? [type, ...path] : path;
 }
 
-/** Members without effect: the cache looks by content, and thoughts are not signed. */
+/** Members without effect: the prefix cache finds prompts by content, and thinking blocks have no signature here. */
 const silent = z.unknown().optional();
 const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citations: silent });
 const textBlocks = blocks({ text: textBlock });
-/** A tool that a search among those of `tools` has found; all of them are shown in any case. */
+/** A tool that the client's tool search has found among `tools`. All of `tools` are in the prompt in any case. */
 const toolReference = z.looseObject({ tool_name: z.string(), cache_control: silent });
 const resultBlocks = blocks({ text: textBlock, tool_reference: toolReference });
 
@@ -52,7 +55,7 @@ export const MEMBERS = {
   text: textBlock,
   thinking: z.looseObject({ thinking: z.string(), signature: silent }),
   redacted_thinking: z.looseObject({ data: silent }),
-  // Tools that come and go in the course of a conversation: `tools` has those there are.
+  // Tools that are added or removed during a conversation have no effect, because `tools` lists the current ones.
   tool_addition: z.looseObject({ tool: silent, cache_control: silent }),
   tool_removal: z.looseObject({ tool: silent, cache_control: silent }),
   tool_use: z.looseObject({

@@ -52,6 +52,6 @@ async function discard(rest: Reader): Promise<void> {
     }
     await rest.cancel();
   } catch {
-    // The client left.
+    // The client has closed the connection.
   }
 }

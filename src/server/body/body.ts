@@ -1,5 +1,5 @@
-// From a parsed JSON body to the honoured fields of a request, or to the error that names what is wrong with it: what all routes
-// with a table of fields have in common.
+// Checks a parsed JSON body against a table of fields: returns the honoured fields, or throws an error that names the wrong field.
+// Used by all routes that have such a table.
 
 import type { z } from 'zod';
 import { RequestError } from '../errors.ts';
@@ -18,7 +18,7 @@ import { unknownMembers } from './unknown-members.ts';
 interface BodyRules<T extends FieldTable, Required extends keyof HonouredBody<T>> {
   table: T;
   required: readonly Required[];
-  /** Fields in which an empty value is an error, not one that is left out. */
+  /** Fields in which an empty value is an error instead of meaning "left out". */
   mayBeEmpty?: readonly string[];
 }
 

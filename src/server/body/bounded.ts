@@ -1,6 +1,6 @@
-// Lists and records in the bodies of requests. zod walks all of a list and keeps an issue for each entry, so that a few megabytes of
-// nonsense would hold up every other request, or end the process. These are looked at only where they are no longer than they may
-// be, and no further than the first entry that is wrong.
+// Schemas of lists and records with a bound on their length. zod checks every entry of a list and keeps an issue for each, so that
+// a few megabytes of wrong entries would block the event loop or exhaust the memory. These schemas check the length first and stop
+// at the first wrong entry.
 
 import { z } from 'zod';
 import { MOST_MEMBERS } from './json-text.ts';
@@ -8,9 +8,9 @@ import { MOST_MEMBERS } from './json-text.ts';
 type Parse = z.core.$ZodType['_zod']['parse'];
 type Payload = Parameters<Parse>[0];
 
-/** Token ids of one list, at most: more than the longest context has. */
+/** Limit on the token ids in one list: more than the longest context has. */
 export const MOST_IDS = 2 ** 20;
-/** Messages or items of a conversation, or parts of one, at most. */
+/** Limit on the messages or items of a conversation, and on the parts of a message. */
 export const MOST_TURNS = 2 ** 14;
 export const MOST_TOOLS = 1024;
 
@@ -22,8 +22,8 @@ interface ListDef extends z.core.$ZodArrayDef {
   most: number;
 }
 
-// No list of zod's own ends at its first wrong entry in one pass, however deep lists are nested: this one replaces
-// its parse, within what zod/v4/core has for extensions. The version is pinned, and the tests hold what it does.
+// zod's own list cannot stop at its first wrong entry in one pass at every depth of nesting. This class replaces its parse function
+// through the extension points of zod/v4/core; the version is pinned, and tests check the behaviour.
 const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def) => {
   z.ZodArray.init(inst, def);
   const { _zod: internals } = inst;
@@ -34,7 +34,7 @@ const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def)
     if (!Array.isArray(entries)) return refuse(payload, { code: 'invalid_type', expected: 'array', inst });
     if (entries.length > most)
       return refuse(payload, { code: 'too_big', origin: 'array', maximum: most, inclusive: true, inst });
-    // A context's worth of ids is gone through in no time, and stays the list it is.
+    // A list of token ids is checked by one loop without calling zod, and is not copied.
     const from = def.element === tokenId ? entries.findIndex((entry) => !isTokenId(entry)) : 0;
     if (from < 0) return payload;
     const checked: unknown[] = entries.slice(0, from);
@@ -45,7 +45,7 @@ const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def)
       const [issue] = found.issues;
       if (!issue) continue;
       payload.issues.push({ ...issue, path: [at, ...(issue.path ?? [])] });
-      break; // and rules over the whole see nothing of what was not looked at
+      break; // Refinements of the whole list must not see entries that were not checked.
     }
     payload.value = checked;
     return payload;
@@ -54,7 +54,7 @@ const List = z.core.$constructor<z.ZodArray, ListDef>('BoundedList', (inst, def)
 
 /** Schema of a list with at most `most` entries. */
 export function list<T extends z.ZodType>(element: T, most: number): z.ZodArray<T> {
-  // `max` says it in /openapi.json.
+  // `max` states the bound in /openapi.json.
   return new List({ type: 'array', element, most }).max(most) as unknown as z.ZodArray<T>;
 }
 
@@ -69,7 +69,7 @@ export function record<T extends z.ZodType>(
     (given, { addIssue }) => {
       const found = typeof given === 'object' && given !== null ? Object.keys(given) : [];
       if (found.length > most) addIssue({ code: 'custom', message: `must have at most ${most} entries` });
-      // zod passes it over, since setting it on an ordinary object changes what that is.
+      // zod skips a `__proto__` member, because assigning it to an ordinary object would change the object's prototype.
       else if (found.includes('__proto__'))
         addIssue({ code: 'custom', message: NO_NAME, path: ['__proto__'] });
       return given;

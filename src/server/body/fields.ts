@@ -17,13 +17,13 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   schema: Schema;
   /** Values beside null, [] and {} that ask for nothing. */
   neutral: readonly unknown[];
-  /** The file under src/ that does what the field says. */
+  /** The file under src/ that implements the field. */
   by?: string;
-  /** All members of the object have defaults, so that {} asks for it too. */
+  /** All members of the object have defaults, so that {} also switches the feature on. */
   emptyAsks?: boolean;
-  /** In place of "asks for what this server does not do". */
+  /** Replaces the message "asks for what this server does not do". */
   refusal?: string;
-  /** A limit of ours that the contract does not have. */
+  /** A limit of this server that OpenAI's interface does not have. */
   stricter?: string;
   /** Names that other servers have for the field: they are refused, because ignoring them would change the reply. */
   elsewhere?: readonly string[];
@@ -42,7 +42,7 @@ export function honoured<Schema extends z.ZodType>(
   return { status: 'honoured', help, schema, default: fallback, neutral: [], ...notes };
 }
 
-/** Left out, the checkpoint's own value counts, and the contract's where it has none. */
+/** A field for a sampling setting. If it is left out, the checkpoint's own default applies, else that of OpenAI's interface. */
 export function sampling<Schema extends z.ZodType>(
   schema: Schema,
   help: string,
@@ -52,7 +52,7 @@ export function sampling<Schema extends z.ZodType>(
   return { ...honoured(schema, help, fallback, notes), defaultText: `the model's, else ${fallback}` };
 }
 
-/** Names the file under src/ that does what these fields say. */
+/** Names the file under src/ that implements these fields. */
 export function by<T extends FieldTable>(file: string, fields: T): T {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [name, { ...field, by: file }]),
@@ -67,7 +67,7 @@ export function noEffect(help: string): Field<'no-effect'> {
   return { status: 'no-effect', help, schema: z.unknown(), neutral: [] };
 }
 
-/** Some fields of a table, for another interface that has them too. */
+/** Picks some fields of a table, for another interface that has them too. */
 export function pickFields<T extends FieldTable, K extends keyof T>(table: T, ...names: K[]): Pick<T, K> {
   return Object.fromEntries(names.map((name) => [name, table[name]])) as Pick<T, K>;
 }
@@ -91,8 +91,8 @@ export function honouredSchema<T extends FieldTable>(table: T): z.ZodObject<Hono
 const MOST_FIELDS = 1024;
 
 /**
- * Splits a body by the table's statuses and refuses what asks for something that is not built. An empty value is not set, nor is
- * a field's default, but in the fields of `mayBeEmpty`, where the schema says what is wrong with it.
+ * Splits a body by the status of its fields and refuses values that ask for something that is not built. Empty values and a field's
+ * default count as left out, except in the fields of `mayBeEmpty`, whose schema reports the error.
  */
 export function sortFields(
   body: object,
@@ -145,7 +145,7 @@ export function refuseUnknown([first]: readonly string[]): void {
   );
 }
 
-/** A value that means the same as leaving the field out; where the model has a say, none does. */
+/** Returns true if the value means the same as leaving the field out. No value does where the model decides the default. */
 function isDefault(field: Field, value: unknown): boolean {
   const { default: fallback, defaultText } = field;
   return (
@@ -153,7 +153,7 @@ function isDefault(field: Field, value: unknown): boolean {
   );
 }
 
-/** True where a field not built asks for nothing. */
+/** Returns true if the value of a field that is not built asks for nothing. */
 function isNeutral(field: Field, value: unknown): boolean {
   const isLeftOut = field.emptyAsks && isObject(value) ? false : isEmpty(value);
   return isLeftOut || field.neutral.some((neutral) => JSON.stringify(neutral) === JSON.stringify(value));
@@ -163,7 +163,7 @@ type Given<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } &
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Without the members that are undefined. */
+/** Returns the object without the members that are undefined. */
 export function withoutMissing<T extends object>(values: T): Given<T> {
   const present = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present) as Given<T>;
@@ -187,7 +187,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** A value as a message shows it: JSON, shortened. */
 export function show(value: unknown): string {
-  // JSON has no word for Infinity, which 1e400 is read as.
+  // JSON cannot express Infinity, which is the result of reading 1e400.
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

@@ -16,7 +16,7 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
       `the body must come as content-type multipart/form-data, got ${type}`,
     );
   }
-  // A client that sets the header by hand leaves out the boundary.
+  // A client that sets the content-type header by hand often leaves out the boundary.
   if (!/; *boundary *=/i.test(type)) {
     throw new RequestError(
       'invalid_content_type',
@@ -34,7 +34,7 @@ export async function readForm(request: Request, table: FieldTable): Promise<Rec
   });
   const values = new Map<string, (string | File)[]>();
   for (const [key, value] of form) {
-    // Browsers send an empty file where none was chosen.
+    // Browsers send an empty, nameless file if the user has chosen none.
     if (typeof value !== 'string' && value.size === 0 && value.name === '') continue;
     const name = key.replace(/\[\]$/, '');
     const all = values.get(name);
@@ -51,7 +51,7 @@ function checkParts(bytes: Uint8Array, type: string): void {
   const form = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let parts = 0;
   for (let at = form.indexOf(boundary); at >= 0; at = form.indexOf(boundary, at + boundary.length)) {
-    // The last one ends the form.
+    // The final boundary, which ends the form, is counted too.
     if (++parts > MOST_FORM_PARTS + 1)
       throw new RequestError(
         'invalid_form',
@@ -76,7 +76,7 @@ function fieldValue(name: string, all: (string | File)[], table: FieldTable): un
   return takesText ? text : jsonOr(text);
 }
 
-/** Numbers, booleans, lists and objects as they are written; any other text is a text, and an empty one is not set. */
+/** Parses numbers, booleans, lists and objects. Any other text is returned as it is, and an empty text counts as left out. */
 function jsonOr(text: string): unknown {
   if (text === '') return null;
   try {

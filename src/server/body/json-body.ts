@@ -1,4 +1,4 @@
-// A request's body as JSON, or the error that says why it is none.
+// Reads a request's body as JSON; an error says why the body is not JSON.
 
 import { readBytes } from './body-bytes.ts';
 import { RequestError } from '../errors.ts';
@@ -20,7 +20,10 @@ export async function readJson(request: Request): Promise<unknown> {
   return readUntypedJson(request);
 }
 
-/** Also as `curl -d` sends it, under another type; such a request of a page of another site was refused before (checkSite). */
+/**
+ * Accepts any content type, since `curl -d` sends a form's type; checkSite has already refused such a request from a page of
+ * another site.
+ */
 export async function readUntypedJson(request: Request): Promise<unknown> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) throw new RequestError('invalid_json', 'the body is empty; send a JSON object');

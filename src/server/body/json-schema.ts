@@ -1,11 +1,11 @@
-// Checks that a value is a JSON Schema: every keyword known here has the kind of value that Draft 2020-12 gives it. The
-// engine reads its meaning.
+// Checks that a value is a JSON Schema: every keyword known here has the kind of value that Draft 2020-12 gives it. The engine
+// interprets the keywords.
 
 import { isObject, show } from './fields.ts';
 
 const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'];
 
-/** Types that clients take from databases and from Python. */
+/** Names of types in databases and in Python, which clients send instead of JSON Schema's. */
 const TYPE_NAMES: Record<string, string> = {
   str: 'string',
   text: 'string',
@@ -70,7 +70,10 @@ const ONE = new Set(
 const LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
-/** The schema with types under their own names. `refuse` is called with where it is none, and why. */
+/**
+ * Returns the schema with JSON Schema's names of types. Calls `refuse` with the path and the reason where the value is not a
+ * schema.
+ */
 export function readSchema(
   value: unknown,
   path: string,

@@ -1,23 +1,23 @@
-// JSON from the network as a value. What it would become is counted before anything is made of it: a few bytes of text can be a
-// hundred of memory, and all that follows goes through values one by one.
+// Parses JSON from the network. The text is measured before it is parsed, because a few bytes of JSON can become a hundred bytes of
+// memory, and every later step visits all values.
 
 import { isUtf8 } from 'node:buffer';
 import { RequestError } from '../errors.ts';
 
-/** Lists and objects inside each other: what follows walks and prints values level by level on the stack. */
+/** Limit on the nesting of lists and objects: later steps recurse once per level. */
 const MOST_LEVELS = 200;
-/** Texts, lists and objects. A message of a conversation is five, with the names of its members. */
+/** Limit on texts, lists and objects. A message of a conversation has five of them, counting the names of its members. */
 export const MOST_PARTS = 2 ** 18;
 /** Members of one object, at most. */
 export const MOST_MEMBERS = 4096;
-/** Values of any kind: token ids are many. */
+/** Limit on values of any kind; most are token ids. */
 export const MOST_VALUES = 2 ** 21;
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 /** `[` and `]`; braces differ from them in one bit. */
 const [OPEN, CLOSE, BRACE] = [0x5b, 0x5d, 0x20];
 
-/** `what`: as messages call it. Throws RequestError. */
+/** `what` is the subject of error messages. Throws RequestError. */
 export function parseJson(bytes: Uint8Array, what: string): unknown {
   const refuse = (text: string): never => {
     throw new RequestError('invalid_json', `${what} ${text}`);
@@ -31,7 +31,7 @@ export function parseJson(bytes: Uint8Array, what: string): unknown {
   } catch (error) {
     return refuse(`is not valid JSON: ${(error as SyntaxError).message}`);
   }
-  // Only an escape can be half of a character here.
+  // A lone surrogate can only come from an escape, because the bytes are valid UTF-8.
   if (/\\u[dD][89a-fA-F]/.test(text)) checkTexts(value, []);
   return value;
 }
@@ -67,7 +67,7 @@ function endOfText(bytes: Uint8Array, from: number): number {
 
 type Path = string[];
 
-/** Throws where half of a character stands alone: no tokenizer has that. `path` is as before when it returns. */
+/** Throws if a text contains a lone surrogate, which no tokenizer can encode. `path` is unchanged when the function returns. */
 function checkTexts(value: unknown, path: Path): void {
   if (typeof value === 'string') return checkText(value, path);
   if (typeof value !== 'object' || value === null) return;

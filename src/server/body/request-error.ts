@@ -20,7 +20,7 @@ function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
   const best = problems.reduce<Problem>((far, next) => (isFurther(next, far) ? next : far), { path, issue });
   const level = problems.filter((problem) => !isFurther(best, problem));
   if (level.length < 2 || best.issue.code !== 'invalid_type') return best;
-  // They got as far as each other: any of their kinds would have done.
+  // Several branches failed equally deep: the message lists all kinds that were expected there.
   const errors = level.map((problem) => [problem.issue]);
   return { path: best.path, issue: { code: 'invalid_union', path: [], message: issue.message, errors } };
 }
@@ -91,7 +91,7 @@ function describeBound(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig,
   if (typeof value === 'number') {
     const [closed, open] = isLow ? ['at least', 'greater than'] : ['at most', 'below'];
     const said = `must be ${issue.inclusive ? closed : open} ${bound}`;
-    // Larger ones were rounded when they were read.
+    // JSON.parse has rounded an integer beyond the safe range, so the message does not repeat it.
     return Number.isInteger(value) && !Number.isSafeInteger(value) ? said : `${said}, got ${show(value)}`;
   }
   const [one, many] = typeof value === 'string' ? ['character', 'characters'] : ['entry', 'entries'];

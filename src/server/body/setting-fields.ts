@@ -1,5 +1,5 @@
-// Settings as fields of requests: the zod schema of a kind, the fields of a table, and the way from what a request sent to what the
-// library takes.
+// Settings of the options tables as request fields: their zod schemas, the tables of fields, and the conversion of a request's
+// values to the library's.
 
 import { z } from 'zod';
 import {
@@ -57,7 +57,7 @@ function fieldOf(setting: Setting): Field<'honoured'> {
   };
 }
 
-/** The default in words, where the model or chance has a say. */
+/** The default in words, where the model or a random choice decides it. */
 function defaultText({ default: fallback, modelKey, isOfModel, flag }: Setting): string | undefined {
   if (modelKey !== undefined || isOfModel) return `the model's, else ${String(fallback)}`;
   return fallback === undefined ? flag?.otherwise : undefined;
@@ -98,7 +98,7 @@ function anySchemaOf(kind: Kind): z.ZodType {
   }
 }
 
-/** zod's whole numbers are safe integers already. */
+/** Bounds beyond the safe integers are left out, because zod's integers are safe integers already. */
 const isUnsafe = (bound: number): boolean => Math.abs(bound) >= Number.MAX_SAFE_INTEGER;
 
 function bounded(schema: z.ZodNumber, { min, above, max }: { min?: number; above?: number; max?: number }) {
@@ -127,12 +127,12 @@ function valueOf(kind: Kind, sent: unknown): unknown {
   return kind.type === 'duration' ? Math.ceil(1000 * (sent as number)) : sent;
 }
 
-/** The library's names of a table's settings beside those of the fields. */
+/** Pairs of the library's name of a setting and its field name. */
 export function fieldNames(settings: Settings, face: Interface): [name: string, field: string][] {
   return taken(settings, face).map(([name, setting]) => [name, fieldName(name, setting, face)]);
 }
 
-/** The names of a chat completion's fields beside those that another interface has for them. */
+/** Pairs of a chat completion's field name and the name of the same field in another interface. */
 export function chatNames(settings: Settings, face: Interface): [chat: string, own: string][] {
   return taken(settings, face).map(([name, setting]) => [
     fieldName(name, setting, 'chat'),
@@ -147,7 +147,7 @@ export function sharedFields(body: object, settings: Settings, face: Interface):
   );
 }
 
-/** Values by the library's names, by those of the fields. */
+/** Renames values from the library's names to the field names. */
 export function underFieldNames<const T extends Settings, V>(
   values: Record<keyof T & string, V>,
   settings: T,

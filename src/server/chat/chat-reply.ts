@@ -22,11 +22,11 @@ interface ReplyHead {
   system_fingerprint: string;
 }
 
-/** Parts of the reply that a request asks for beside the text. */
+/** Optional parts of the reply that the request asks for. */
 interface Wishes extends ExtensionWishes {
   logprobs: boolean;
   tokenIds: boolean;
-  /** The request has functions in place of tools, and so has the reply. */
+  /** The request uses the deprecated `functions` instead of `tools`, and so does the reply. */
   functions: boolean;
 }
 
@@ -107,7 +107,10 @@ export function roleChunk(reply: Reply, index: number) {
   return chunk(reply, index, delta, promptIds && { prompt_token_ids: promptIds });
 }
 
-/** How far the prompt is read: `cache` of `total` tokens were known before. */
+/**
+ * A chunk with the progress of reading the prompt: `processed` of `total` tokens are read, `cache` of them came from the prefix
+ * cache.
+ */
 export function progressChunk(reply: Reply, processed: number): ChatCompletionChunk {
   const { promptTokens: total, cachedTokens: cache } = reply.fold;
   return { ...chunkHead(reply), choices: [], prompt_progress: { total, cache, processed } };
@@ -139,7 +142,7 @@ function deltaOf(part: Part, { functions }: Wishes): Piece['delta'] {
   };
 }
 
-/** Last chunks of a choice: its finish reason, then what was requested of its end. */
+/** Last chunks of a choice: its finish reason, then the members that the request asked for at its end. */
 export function endChunks(reply: Reply, index: number) {
   const { finishReason: reason, matchedStop, hiddenStates } = choiceAt(reply.fold, index);
   const end = chunk(

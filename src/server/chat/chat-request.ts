@@ -1,4 +1,4 @@
-// From the fields of a chat completion to the engine's request.
+// Converts the fields of a chat completion to the engine's request.
 
 import type { TextPrompt, TextRequest } from '../../index.ts';
 import { withoutMissing } from '../body/fields.ts';

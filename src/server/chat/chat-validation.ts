@@ -1,4 +1,4 @@
-// From a parsed JSON body to the honoured fields of a chat request, or to the error that names what is wrong with it.
+// Checks the parsed JSON body of a chat request: returns the honoured fields, or throws an error that names the wrong field.
 
 import { objectOf } from '../body/body.ts';
 import { RequestError } from '../errors.ts';
@@ -14,7 +14,7 @@ export type KnownBody = ChatBody & Required<Pick<ChatBody, 'model'>>;
 
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
 export function validateChat(value: unknown, strict: boolean): { body: KnownBody; ignored: string[] } {
-  // An empty list of messages is an error of its own; an empty stop or bias is not set.
+  // An empty list of messages is an error; an empty stop or logit_bias counts as left out.
   const { honoured, ignored } = sortFields(objectOf(value), CHAT_FIELDS, ['messages']);
   requireFields(honoured);
   const parsed = chatBody.safeParse(honoured);

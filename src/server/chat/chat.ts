@@ -1,4 +1,4 @@
-// POST /v1/chat/completions: a request for the engine, and the engine's events as the reply.
+// POST /v1/chat/completions: converts the request for the engine, and the engine's events to the reply.
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';

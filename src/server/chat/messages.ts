@@ -1,4 +1,4 @@
-// The conversation as a client sends it: roles, content, tool calls. Every rule names the place it was broken at.
+// Schemas of the conversation that a client sends: roles, content, tool calls. Every error names the path of the wrong member.
 
 import { z } from 'zod';
 import type { ChatMessage } from '../../index.ts';
@@ -33,7 +33,10 @@ const part = z
     }
   });
 
-/** JSON of an object as text, or what a model wrote in its place: agents send that back, with the error it led to. */
+/**
+ * The arguments of a call as JSON text, as an object, or as the invalid text that a model wrote: agents send that back together
+ * with the error it caused.
+ */
 const callArguments = z.union([z.string(), record(z.unknown())]);
 
 const calledFunction = z.looseObject({ name: z.string().min(1), arguments: callArguments });
@@ -53,7 +56,7 @@ const members = z
     content: z.union([z.string(), list(part, MOST_TURNS), z.null()]).optional(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),
-    /** Other servers' name of reasoning_content. */
+    /** The name that other servers give to reasoning_content. */
     reasoning: z.string().nullish(),
     tool_calls: list(toolCall, MOST_TOOLS).nullish(),
     /** The older form of one entry in tool_calls. */

@@ -1,4 +1,4 @@
-// Text completions and the chunks of their streams. Choices of several prompts are counted through.
+// Text completions and the chunks of their streams. The choices of several prompts are numbered consecutively.
 
 import type { PromptToken, TokenLogprob } from '../../index.ts';
 import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
@@ -13,7 +13,7 @@ import { offsetOf, runOf, type Send, type StreamForm } from '../text/text-stream
 interface CompletionReply {
   head: { id: string; created: number; model: string; system_fingerprint: string };
   call: TextCall;
-  /** Echo of each prompt. */
+  /** Echoed text of each prompt. */
   echoes: string[];
   body: CompletionBody;
 }
@@ -29,14 +29,14 @@ function legacyLogprobs(tokens: readonly Told[], firstOffset: number) {
   return {
     tokens: texts,
     token_logprobs: tokens.map(({ logprob }) => logprob),
-    // The token itself is always there; of equal texts the better one stays.
+    // The sampled token is always included; of tokens with equal text the more probable one stays.
     top_logprobs: tokens.map(({ logprob: own, top }, i) => {
       const entries = top.map(({ bytes, logprob }) => [tokenText(bytes), logprob] as const);
       return own === null ? null : Object.fromEntries([[texts[i]!, own], ...entries.toReversed()]);
     }),
     text_offset: tokens.map((token, i) => {
       const at = offset;
-      // Special tokens of a prompt are not in its text.
+      // Special tokens of a prompt have no text in the echo.
       offset += ('text' in token ? token.text : texts[i]!).length;
       return at;
     }),
@@ -55,7 +55,7 @@ function allLogprobs(prompt: readonly PromptToken[], echo: string, generated: re
   };
 }
 
-/** A token's text; `bytes:\xe2\x80` where its bytes are no whole characters. */
+/** Text of a token; `bytes:\\xe2\\x80` if its bytes are not whole characters. */
 function tokenText(bytes: number[]): string {
   try {
     return decoder.decode(Uint8Array.from(bytes));
@@ -94,7 +94,7 @@ function extensions({ call, body }: CompletionReply) {
   return svcext && { svcext };
 }
 
-/** Usage of all prompts together. */
+/** Token counts of all prompts together. */
 function totalUsage({ runs }: TextCall): Usage {
   const all = runs.map(({ fold }) => usageOf(fold));
   const sum = (of: (usage: Usage) => number): number => all.reduce((total, usage) => total + of(usage), 0);
@@ -117,7 +117,7 @@ interface Said {
 export function completionForm(reply: CompletionReply, write: Send): StreamForm {
   const { call, echoes, body } = reply;
   const options = body.stream_options ?? {};
-  /** Characters that a choice's text has so far, for text_offset. */
+  /** Characters of each choice's text so far, for text_offset. */
   const lengths = new Map<number, number>();
   const placeOf = (choice: number): { fold: Fold; choice: Choice } => {
     const { run, index } = runOf(call, choice);
@@ -160,7 +160,7 @@ export function completionForm(reply: CompletionReply, write: Send): StreamForm 
   return {
     marker: true,
     begin() {
-      // An echo with log probabilities waits for those.
+      // An echo with log probabilities is sent when they are known.
       if (!body.echo || body.logprobs === undefined) for (const run of call.runs.keys()) echo(run);
     },
     prompt: echo,

@@ -1,4 +1,4 @@
-// From the fields of a text completion to the engine's requests, one a prompt.
+// Converts the fields of a text completion to the engine's requests, one per prompt.
 
 import type { TextModel, TextPrompt, TextRequest } from '../../index.ts';
 import type { KnownCompletion } from './completion-schema.ts';
@@ -13,7 +13,7 @@ const MAX_TOKENS = 16;
 
 export interface Completion {
   request: TextRequest;
-  /** Text that an echo begins with. */
+  /** Text with which the reply begins when `echo` is set. */
   echo: string;
 }
 
@@ -35,7 +35,7 @@ export async function toCompletions(
     prompts.map(async (prompt, at): Promise<Completion> => {
       const path = isOneInput(body.prompt) ? 'prompt' : `prompt.${at}`;
       if (typeof prompt !== 'string') checkPromptIds(prompt, path, model.info);
-      // Ids must differ: each prompt is a request of its own.
+      // Ids must differ, because each prompt is a separate request.
       const id = common.id === undefined || prompts.length === 1 ? common.id : `${common.id}_${at}`;
       return {
         request: withoutMissing({ ...common, id, prompt: await toPrompt(prompt, body.suffix, model) }),

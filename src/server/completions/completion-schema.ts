@@ -1,4 +1,4 @@
-// The fields of a text completion: those that all routes for text share, and a prompt that no template touches.
+// The fields of a text completion: those that all routes for text share, and a prompt that is not rendered by a chat template.
 
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';

@@ -1,4 +1,4 @@
-// POST /v1/completions: texts continued, without a template.
+// POST /v1/completions: continues texts without a chat template.
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';

@@ -1,4 +1,4 @@
-// The interface as a page: routes by their groups, fields as tables, a box to try each; and what their replies have.
+// The API page in HTML: routes by group, their fields as tables with a form to try each, and the members of their replies.
 
 import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
 import { givesText, repliesSection } from './docs-replies.ts';
@@ -95,7 +95,7 @@ const EXAMPLES: Record<string, unknown> = {
   tokens: [1, 2, 3],
 };
 
-/** A body to begin with, and where the answer goes. */
+/** The form to try a route: a text area with an example body, and a place for the reply. */
 function tryBox({ path, method }: Entry, required: string[], properties: [string, JsonSchema][]): string {
   const names = [
     ...new Set([...required, ...properties.map(([name]) => name).filter((name) => name === 'model')]),

@@ -1,4 +1,4 @@
-// Style and script of the page of the interface; both stand in it, so that it loads nothing.
+// Style and script of the API page. Both are inlined, so that the page loads nothing.
 
 export const DOCS_STYLE = `
 :root { color-scheme: light dark; --ink: #1c2024; --soft: #60646c; --line: #e3e5e9; --ground: #fff; --raised: #f7f8fa; --accent: #3358d4; }

@@ -1,4 +1,4 @@
-// Replies on the API page: which one a route gives, and each with all its members.
+// The section on replies of the API page: the reply of each route, with all its members.
 
 import { kindText, row, text } from './docs-rows.ts';
 import type { JsonSchema, Operation } from './openapi.ts';

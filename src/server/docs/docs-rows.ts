@@ -1,4 +1,4 @@
-// A value as a row of the API page's tables: its name, what it may be, what it means.
+// A value as a table row of the API page: its name, its kind, its description.
 
 import type { JsonSchema } from './openapi.ts';
 
@@ -47,7 +47,7 @@ function kindOf(schema: JsonSchema): string {
     ['>', schema['exclusiveMinimum']],
     ['≤', schema['maximum']],
   ]
-    // Whole numbers are bounded by what JavaScript counts exactly: that says nothing.
+    // Bounds at the limits of exact integers are left out, because every integer has them.
     .filter(([, bound]) => typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER)
     .map(([sign, bound]) => `${String(sign)} ${String(bound)}`);
   return [[type].flat().join(' | '), ...bounds].join(' ');

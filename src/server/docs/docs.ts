@@ -1,4 +1,4 @@
-// GET /, /openapi.json and /docs: the interface for programs, and the same as a page that needs no network and no scripts of others.
+// GET /, /openapi.json and /docs: the interface as OpenAPI and as an HTML page that needs no network and no foreign scripts.
 
 import { createHash } from 'node:crypto';
 import type { H3Event } from 'h3';

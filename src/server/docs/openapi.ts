@@ -70,7 +70,7 @@ export async function openApi(routes: RouteTable, version: string): Promise<Open
   };
 }
 
-/** `/v1/models/**` has a name at its end, with slashes in it. */
+/** The wildcard of `/v1/models/**` stands for a model's name, which may contain slashes. */
 const pathOf = (path: string): string => path.replace('**', '{name}').replace(/:(\w+)/g, '{$1}');
 
 function operationOf(path: string, method: string, route: Route): Operation {
@@ -175,7 +175,7 @@ function valueSchema(schema: z.ZodType): JsonSchema {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
-      // The only schema of a kind of its own is that of a file.
+      // The only custom schema of zod in use is that of a file.
       if (zodSchema instanceof z.ZodCustom) Object.assign(jsonSchema, { type: 'string', format: 'binary' });
     },
   });

@@ -1,5 +1,5 @@
-// The schemas of replies and events under their names in /openapi.json, by which routes refer to them. The tests hold what comes against
-// them, and the server reads them for that page alone: they are loaded when it is asked for.
+// The schemas of replies and events under their names in /openapi.json, by which routes refer to them. Tests check replies against
+// them. The server needs them only for /openapi.json, and loads them at the first request for it.
 
 export * from '../admin/admin-reply-schema.ts';
 export * from '../anthropic/anthropic-reply-schema.ts';

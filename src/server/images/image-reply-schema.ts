@@ -45,7 +45,7 @@ export const Images = z.strictObject({
 
 export type Images = z.infer<typeof Images>;
 
-/** `name`: what the types of its events begin with. */
+/** `name`: the prefix of its events' types. */
 function imageEvent<T extends string>(name: T) {
   const common = { image_index: count, created_at: seconds, quality: z.literal('auto'), ...about };
   const preview = z.strictObject({

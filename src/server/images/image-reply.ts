@@ -32,7 +32,7 @@ export interface ImageReply {
   /** Words of the prompt that the model never saw. */
   unknownWords: string[];
   peakBytes: number;
-  /** Without the time in the queue. */
+  /** Milliseconds of computing, without the time in the queue. */
   milliseconds: number;
 }
 
@@ -61,7 +61,7 @@ export function startImageReply(
   };
 }
 
-/** Returns the image that an event brought. */
+/** Adds an event to the reply; returns the image if the event completed one. */
 export async function applyImageEvent(reply: ImageReply, event: ImageEvent): Promise<ImageEntry | null> {
   if (event.type === 'image') {
     const entry = await imageEntry(reply, event);
@@ -88,7 +88,7 @@ async function imageEntry(
   return { url: `${keep.origin}/v1/images/${name}/content`, ...about };
 }
 
-/** A preview, as large as the image will be. */
+/** Encodes a preview, enlarged to the size of the final image. */
 export async function previewOf(reply: ImageReply, image: Pixels): Promise<string> {
   return toBase64(reply, await coverImage(image, reply.width, reply.height));
 }
@@ -100,7 +100,7 @@ async function toBase64({ format, quality }: ImageReply, image: Pixels): Promise
 const wordQuality = (word: ImageBody['output_quality'] = 'default'): number =>
   word === 'default' ? 100 : QUALITIES[word];
 
-/** Tokens as the denoiser counts them: of the prompt, of the image to start from, and of those that were drawn. */
+/** Token counts: of the prompt, of the source image, and of the generated images, as the denoiser counts them. */
 export function usageOf({ tokens: { text, image, each } }: ImageReply, images: number): Images['usage'] {
   return {
     total_tokens: text + image + images * each,

@@ -1,4 +1,4 @@
-// From the fields of a request to what the engine draws.
+// Converts the fields of a request to the engine's image requests.
 
 import { say, textOf } from '../../files/message.ts';
 import { randomInt } from 'node:crypto';
@@ -44,7 +44,7 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
   return withoutMissing({ width, height });
 }
 
-/** The image to start from and its mask, as they were sent. */
+/** Decodes the source image and its mask. */
 async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'mask'>> {
   const { image: file, url, mask: maskFile } = body;
   if (!file && url === undefined) return {};
@@ -62,13 +62,13 @@ async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' 
   return { image, ...(mask && { mask }) };
 }
 
-/** The requests with their images brought to the size that is drawn, once it is known to be one; a photograph takes far more. */
+/** Scales the source images to the size that is drawn, because a photograph in its own size takes far more memory. */
 export async function fitSources(
   requests: ImageRequest[],
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
 ): Promise<ImageRequest[]> {
   const [{ image, mask, kwargs } = {}] = requests;
-  // With padding_mask_crop a part of them is drawn.
+  // With padding_mask_crop only a part of the source images is drawn, so they keep their size.
   if (!image || (mask && typeof kwargs?.['padding_mask_crop'] === 'number')) return requests;
   const fitted = {
     width,
@@ -94,10 +94,10 @@ const FIELD_NAMES = Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')) as 
   Record<string, keyof ImageBody>
 >;
 
-/** Call arguments that diffusers calls otherwise than the fields of a request. */
+/** Call arguments that have a different name in diffusers than in a request. */
 const KWARGS_NAMES: Partial<Record<string, string>> = { samples: 'num_images_per_prompt' };
 
-/** The engine's error under the names that the client has for the fields. */
+/** Returns the engine's error with the client's names of the fields. */
 export function underFieldName(error: unknown, body: ImageBody): unknown {
   if (!(error instanceof EngineError)) return error;
   const kwargs = body.generic_kwargs === undefined ? 'diffusers_kwargs' : 'generic_kwargs';
@@ -109,13 +109,13 @@ export function underFieldName(error: unknown, body: ImageBody): unknown {
   const inner = KWARGS_NAMES[param] ?? nameOf(param);
   const isField = Object.hasOwn(body, nameOf(param));
   if (!isField && Object.hasOwn(body[kwargs] ?? {}, inner)) return named.underName(`${kwargs}.${inner}`);
-  // Where one side of `size` is wrong, the message still says which.
+  // An error about the width or height names `size` as its field; the message still says which side is wrong.
   if (isSide && body[param] === undefined && body.size !== undefined)
     return new EngineError(error.code, say`size: ${named}`, { param: 'size', cause: error.cause });
   return named.underName(nameOf(param));
 }
 
-/** A note of the engine for the server's log. */
+/** The text of an engine's note for the server's log. */
 export function noteText(note: Extract<ImageEvent, { type: 'note' }>): string {
   return textOf(note.parts ? { parts: note.parts } : note.message, {
     option: modelOption,

@@ -1,4 +1,4 @@
-// The fields of a request for images: OpenAI's, and those of SGLang and this project beside them.
+// The fields of a request for images: OpenAI's, and additional fields of SGLang and of this project.
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../../index.ts';
@@ -7,11 +7,11 @@ import { fieldsOf } from '../body/setting-fields.ts';
 import { list, record } from '../body/bounded.ts';
 import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
 
-/** Most images of one request. */
+/** Limit on the images of one request. */
 export const MOST_IMAGES = 10;
 const MOST_PREVIEWS = 3;
 
-/** Per cent of JPEG and WebP. */
+/** Quality in per cent of JPEG and WebP files. */
 export const QUALITIES = { low: 35, medium: 55, high: 90, maximum: 100 };
 const QUALITY_WORDS = Object.keys(QUALITIES) as (keyof typeof QUALITIES)[];
 
@@ -80,7 +80,7 @@ export const IMAGE_FIELDS = {
   moderation: noEffect('How strictly to filter; nothing is filtered.'),
 } satisfies FieldTable;
 
-/** Beside them, of POST /v1/images/edits alone. */
+/** Additional fields of POST /v1/images/edits. */
 export const EDIT_FIELDS = {
   image: honoured(upload, 'PNG, JPEG or WebP to start from, one.'),
   url: honoured(dataUrl, 'The same as a data: URL.'),
@@ -95,7 +95,7 @@ export const EDIT_FIELDS = {
   input_fidelity: neutralOnly('How close to stay to the image; strength says it.', 'low'),
 } satisfies FieldTable;
 
-/** The honoured fields of both; `null` has become "left out". */
+/** The honoured fields of generations and edits; `null` counts as left out. */
 export const imageBody = honouredSchema({ ...IMAGE_FIELDS, ...EDIT_FIELDS });
 
 export type ImageBody = z.infer<typeof imageBody>;

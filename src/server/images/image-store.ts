@@ -17,7 +17,7 @@ export const IMAGE_LIFETIME = 3_600_000;
 const MOST_BYTES = 256 * 2 ** 20;
 
 export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETIME): ImageStore {
-  /** In the order they came. */
+  /** Images by id, in the order of their arrival. */
   const kept = new Map<string, StoredImage & { until: number }>();
   let bytes = 0;
   const drop = (id: string): void => {
@@ -38,7 +38,7 @@ export function createImageStore(mostBytes = MOST_BYTES, lifetime = IMAGE_LIFETI
     keep(id, image) {
       kept.set(id, { ...image, until: Date.now() + lifetime });
       bytes += image.bytes.length;
-      // The newest stays, however large.
+      // The newest image stays, however large it is.
       for (const old of kept.keys()) {
         if (bytes <= mostBytes || old === id) break;
         drop(old);

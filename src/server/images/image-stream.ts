@@ -1,5 +1,5 @@
-// Images as server-sent events: previews on the way, each image when it is done, and how far it has come in comments. The
-// engine is never held up by a slow reader: previews that it has no room for are left out.
+// Images as server-sent events: previews, each final image, and progress in comments. A slow reader never delays the engine:
+// previews that do not fit its buffer are skipped.
 
 import type { ImageEvent } from '../../index.ts';
 import { isUnforeseen, toErrorReply } from '../errors.ts';
@@ -8,9 +8,9 @@ import type { Log } from '../service.ts';
 import { createEventStream } from '../sse.ts';
 
 interface ImageStreamOptions {
-  /** The first part of the events' names. */
+  /** Prefix of the events' names. */
   name: 'image_generation' | 'image_edit';
-  /** Most previews of an image. */
+  /** Limit on the previews of an image. */
   previews: number;
   /** Requests that are drawn before this one. */
   ahead: number;
@@ -27,7 +27,7 @@ export function streamImages(
   { name, previews, ahead, keepAlive, onCancel, log }: ImageStreamOptions,
 ): ReadableStream<Uint8Array> {
   const stream = createEventStream({ keepAlive, onRoom: () => {}, onCancel });
-  /** Previews sent of each image. */
+  /** Number of previews sent, by image. */
   const shown = new Map<number, number>();
   const send = (kind: 'partial_image' | 'completed', more: object) => {
     const { created, format, size } = reply;

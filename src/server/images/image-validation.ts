@@ -1,4 +1,4 @@
-// From a body to the honoured fields of a request for images, or to the error that names what is wrong with it.
+// Checks the body of a request for images: returns the honoured fields, or throws an error that names the wrong field.
 
 import { objectOf } from '../body/body.ts';
 import { RequestError } from '../errors.ts';
@@ -18,7 +18,8 @@ export function validateImage(
 ): { body: KnownBody; ignored: string[] } {
   const sent = objectOf(value);
   if (operation === 'generation') refuseEditFields(sent);
-  // An empty prompt is a prompt, a file has no members of its own, and an empty list of seeds is an error.
+  // An empty value of these fields does not count as left out: an empty prompt is valid, a file has no enumerable members, and an
+  // empty list of seeds is an error.
   const kept = ['prompt', 'image', 'mask', 'seed'];
   const { honoured, ignored } = sortFields(sent, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, kept);
   if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
@@ -81,7 +82,7 @@ function checkTogether(body: ImageBody): void {
   }
 }
 
-/** A word that PNG is not good enough for: it is too good. */
+/** Returns true for a quality that lossless PNG cannot have. */
 const isLossy = ({ output_quality: word }: ImageBody): boolean => word === 'low' || word === 'medium';
 
 function checkSourceImage({ image, url }: ImageBody): void {

@@ -1,5 +1,5 @@
-// POST /v1/images/generations and /v1/images/edits: requests for the engine, and its events as the reply; and the images that
-// were asked for by URL.
+// POST /v1/images/generations and /v1/images/edits: converts requests for the engine and its events to the reply; and GET of the
+// images that were requested by URL.
 
 import type { H3Event } from 'h3';
 import type { ImageEvent, ImageModel, ImageRequest, ResolvedImageRequest } from '../../index.ts';
@@ -61,7 +61,7 @@ async function answer(
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const asked = await toImageRequests(body);
-  // It waits with the others also where the model is to be opened again first.
+  // A request also waits its turn while a sleeping model is opened again.
   const turn = turns.enter(abort.signal);
   const { values, requests } = await settle(model, asked).catch((error: unknown) => {
     turn.end();
@@ -94,7 +94,10 @@ async function answer(
   });
 }
 
-/** Resolves the requests, and throws for every invalid value before the reply begins, while an error can still set the status. */
+/**
+ * Resolves all values of the requests. Throws for every invalid value before the reply begins, while an error can still set the
+ * status.
+ */
 async function settle(
   model: ImageModel,
   asked: [ImageRequest, ...ImageRequest[]],
@@ -106,7 +109,7 @@ async function settle(
 
 type Events = AsyncGenerator<ImageEvent, void, void>;
 
-/** Runs the requests in order; image indices count on from one request to the next. */
+/** Runs the requests in order; image indices continue from one request to the next. */
 async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], signal: AbortSignal): Events {
   try {
     await turn.begun;

@@ -1,4 +1,4 @@
-// From a request of Ollama's interface to the chat completion that it is, and errors of that back under the request's names.
+// Converts a request of Ollama's interface to a chat completion, and renames the fields in errors back.
 
 import type { ChatMessage, TextModel, TextPrompt } from '../../index.ts';
 import { RequestError } from '../errors.ts';
@@ -26,7 +26,7 @@ export const GENERATE_NAMES: Renames = [
   ...OLLAMA_NAMES,
 ];
 
-/** The body of the same request to /v1/chat/completions. */
+/** Returns the body of /v1/chat/completions for the same request. */
 export function toChat(body: TextBody & Partial<Pick<OllamaChatBody, 'tools'>>, said: ChatMessage[]): object {
   const last = said.at(-1);
   const isBegun = last?.role === 'assistant' && !last.tool_calls && !last.reasoning_content && last.content;
@@ -75,13 +75,13 @@ function toCall({ id, function: called }: NonNullable<OllamaMessage['tool_calls'
   return { ...(id && { id }), type: 'function' as const, function: { name, arguments: given } };
 }
 
-/** The conversation that a prompt alone is. */
+/** Returns the conversation that consists of a prompt and its system message. */
 export function promptMessages({ system, prompt = '' }: GenerateBody): ChatMessage[] {
   const user = { role: 'user' as const, content: prompt };
   return system ? [{ role: 'system', content: system }, user] : [user];
 }
 
-/** A prompt that goes past the template; null where it does not. */
+/** Returns the prompt of a request that no template renders: with `raw`, with a suffix, or to a model without a template; else null. */
 export async function plainPrompt(body: GenerateBody, model: TextModel): Promise<TextPrompt | null> {
   const { prompt = '', raw, suffix, system, think } = body;
   const why = raw
@@ -101,7 +101,7 @@ export async function plainPrompt(body: GenerateBody, model: TextModel): Promise
   return { text: suffix ? await fillInPrompt(model, prompt, suffix) : prompt };
 }
 
-/** Throws where thoughts are asked for of a model that has none. */
+/** Throws if the request asks for reasoning and the model has none. */
 export function checkThinks({ think }: TextBody, { info }: TextModel): void {
   if (!think || info.outputFormat.reasoning !== null) return;
   throw new RequestError(

@@ -1,4 +1,4 @@
-// POST /api/embed and the older /api/embeddings: Ollama's interface over embeddings.
+// POST /api/embed and the older /api/embeddings: Ollama's interfaces to embeddings.
 
 import type { H3Event } from 'h3';
 import type { EmbeddingModel } from '../../index.ts';
@@ -46,10 +46,10 @@ export async function ollamaEmbedOne(service: Service, event: H3Event): Promise<
   return { embedding: [...vectors[0]!] };
 }
 
-/** Truncates a text to the context, with its end token; a text that surely fits is returned unchanged. */
+/** Truncates a text to the context length, keeping the end token; a text that certainly fits is returned unchanged. */
 async function cut(text: TokenInput, model: EmbeddingModel): Promise<TokenInput> {
   const { contextLength } = model.info;
-  // A token is at least a byte, and few are added.
+  // Every token covers at least one byte, and few special tokens are added.
   if (typeof text !== 'string' || Buffer.byteLength(text) + 8 <= contextLength) return text;
   const ids = await model.tokenize(text);
   return ids.length <= contextLength ? text : [...ids.slice(0, contextLength - 1), ids.at(-1)!];

@@ -1,4 +1,5 @@
-// Models in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show; and the routes that would change it.
+// Models in Ollama's interface: GET /api/tags, /api/ps and /api/version, POST /api/show; and refusals for the routes that would
+// change the list of models.
 
 import { createHash } from 'node:crypto';
 import type { H3Event } from 'h3';
@@ -12,9 +13,12 @@ import { findModel, splitName } from '../models.ts';
 import { checkShow } from './ollama-schema.ts';
 import { requireRunning, type Service } from '../service.ts';
 
-/** Ollama's version that this interface follows: clients read it to know what they may send; Codex wants /v1/responses, which came with it. */
+/**
+ * The version of Ollama whose interface this is. Clients infer supported routes from it; Codex requires the version that introduced
+ * /v1/responses.
+ */
 const INTERFACE = '0.13.4';
-/** Later than any clock: when a model will sleep, requests decide. */
+/** A date beyond any clock: the time at which a model will sleep is not known, because each request postpones it. */
 const NEVER = '9999-12-31T23:59:59Z';
 
 type Served = TextModel | EmbeddingModel;
@@ -23,7 +27,9 @@ export function ollamaVersion({ options }: Service) {
   return { version: INTERFACE, svc_engine: options.version };
 }
 
-/** Text and embedding models that are ready, under all their names, with their adapters. Clients look for names with tags. */
+/**
+ * Lists the text and embedding models that are ready, under all their names, with their adapters. Clients look for names with tags.
+ */
 async function listed(service: Service): Promise<{ name: string; model: Served }[]> {
   requireRunning(service);
   const found = await Promise.all(

@@ -1,4 +1,4 @@
-// The member `options` of Ollama's requests: a table of its own, and what it says as fields of a chat completion.
+// The member `options` of Ollama's requests: its own table of options, converted to fields of a chat completion.
 
 import { z } from 'zod';
 import { bodyChecker } from '../body/body.ts';
@@ -51,7 +51,10 @@ const OPTION_FIELDS = {
   embedding_only: noEffect('What is loaded.'),
 } satisfies FieldTable;
 
-/** As a value in a body: kinds and bounds are checked with the other fields, what is not built by `toSampling`. */
+/**
+ * Schema of `options` in a body: kinds and bounds are checked with the other fields; `toSampling` refuses options that are not
+ * built.
+ */
 export const optionsSchema = z.looseObject(
   Object.fromEntries(
     Object.entries(OPTION_FIELDS).map(([name, { schema, help, status }]) => [
@@ -70,7 +73,7 @@ export const OPTION_NAMES: Renames = [
   ...chatNames(SAMPLING, 'ollama').map(([chat, own]) => [chat, `options.${own}`] as const),
 ];
 
-/** Throws where an option asks for what is not built. */
+/** Throws if an option asks for something that is not built. */
 export function toSampling(options: object): object {
   const { body } = underNames([['', 'options']], () => checkOptions(options, false));
   const { num_predict = -1, seed = -1 } = body;

@@ -41,7 +41,7 @@ const chatSaid = {
 
 const generateSaid = { response: z.string(), thinking };
 
-/** `said`: where the text stands. */
+/** `said`: the schema of the members that carry the text. */
 function textReply<Said extends z.ZodRawShape>(said: Said) {
   const whole = z.strictObject({ ...begin, ...said, logprobs, ...end });
   const part = z.strictObject({ ...begin, ...said, logprobs, done: z.literal(false) });

@@ -1,5 +1,5 @@
-// A reply as Ollama's interface sends it: whole, and as lines of JSON. Both are made of the same parts; the last line has the end
-// and the times, and what was said stands before it.
+// A reply in Ollama's form: as one object, or as lines of JSON. Both consist of the same parts; the last line carries the end and
+// the timings, and the generated text precedes it.
 
 import type { TokenLogprob } from '../../index.ts';
 import { type ErrorReply, toErrorReply, toOllamaError } from '../errors.ts';
@@ -11,7 +11,7 @@ import type { Send, StreamForm } from '../text/text-stream.ts';
 
 export interface ReplyHead {
   model: string;
-  /** Text stands in message.content, or in response. */
+  /** The text is in message.content (chat) or in response (generate). */
   route: 'chat' | 'generate';
   logprobs: boolean;
 }
@@ -25,7 +25,9 @@ export interface Said {
 
 export interface Clock {
   watch(events: Events): Events;
-  /** In nanoseconds. Before the prompt's first step stand template, grammar and queue: nothing is loaded any more. */
+  /**
+   * Timings in nanoseconds. Rendering, grammar compilation and waiting count before the prompt's first step; loading is always 0.
+   */
   durations(fold: Fold): object;
 }
 
@@ -60,7 +62,7 @@ export function startClock(startedAt: number): Clock {
   };
 }
 
-/** Parts in their order, each call once it is whole: of events that tell whole ones (whole-calls.ts). */
+/** Collects the parts of a reply in order. Each call is added when it is complete, so the events must come from wholeCalls. */
 export interface Sayings {
   add(part: Part): void;
   /** Ends the last call. */
@@ -122,7 +124,7 @@ function line({ model, route, logprobs }: ReplyHead, said: Said, end: object = {
   };
 }
 
-/** The last line's members; a tool call ends with the reason `stop` in this interface. */
+/** Returns the members of the last line; in this interface a reply with tool calls ends with the reason `stop`. */
 function endOf(fold: Fold, clock: Clock): object {
   const reason = fold.choices[0]?.finishReason;
   return { done: true, done_reason: reason === 'tool_calls' ? 'stop' : reason, ...clock.durations(fold) };

@@ -37,7 +37,7 @@ const call = z.looseObject({
   function: z.looseObject({
     name: filled,
     arguments: record(z.unknown()),
-    // Their order says it.
+    // The position in the list determines the index.
     index: z.unknown().optional(),
   }),
 });
@@ -123,7 +123,7 @@ export const EMBED_FIELDS = {
   ...EMBEDDING_COMMON,
 } satisfies FieldTable;
 
-/** The older route. */
+/** Fields of the older route /api/embeddings. */
 export const ONE_EMBEDDING_FIELDS = {
   model,
   prompt: honoured(filled, 'A text.'),

@@ -38,7 +38,7 @@ interface Asked {
   model: TextModel;
   adapter: string | undefined;
   messages: ChatMessage[];
-  /** In place of what the messages become. */
+  /** Replaces the prompt that the messages would render to; null to render them. */
   prompt: TextPrompt | null;
   names: Renames;
 }
@@ -66,9 +66,9 @@ export async function ollamaGenerate(service: Service, event: H3Event): Promise<
   return answer(service, event, { body, route: 'generate', model, adapter, messages, prompt, names });
 }
 
-/** Clients load a model by a request without a prompt, and wait for that before the first one. */
+/** Answers a request without a prompt, by which clients load a model before their first real request. */
 async function loaded(body: { model: string }, model: TextModel, said: object) {
-  await model.tokenize(''); // where it sleeps, that wakes it
+  await model.tokenize(''); // tokenizing wakes a sleeping model
   const created_at = new Date().toISOString();
   return { model: body.model, created_at, ...said, done: true, done_reason: 'load' };
 }

@@ -1,20 +1,20 @@
-// The text that a free-form tool is called with, out of the JSON a model writes for it, {"input": "…"}, as it comes.
+// Extracts the text for a free-form tool from the JSON that a model writes for it, {"input": "…"}, while the JSON streams.
 
 const BEGIN = /^\s*\{\s*"input"\s*:\s*"/;
-/** Characters and escapes that are whole. */
+/** Matches complete characters and escapes. */
 const WHOLE = /^(?:[^"\\]+|\\u[\da-fA-F]{4}|\\[^u])*/;
 
 export interface InputReader {
   /** Adds JSON text; returns the part of the input that became known. */
   read(json: string): string;
-  /** Returns the rest: the whole text, where it was not JSON of that form. */
+  /** Returns the rest of the input; the whole JSON text if it does not have the form {"input": "…"}. */
   end(): string;
 }
 
 export function createInputReader(): InputReader {
   let held = '';
   let isWithin = false;
-  /** Half of a surrogate pair. */
+  /** The first half of a surrogate pair whose second half has not arrived. */
   let half = '';
   return {
     read(json) {

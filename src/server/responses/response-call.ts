@@ -1,4 +1,5 @@
-// A call in the output of a response, as its client knows the tool: a function's, a free-form one's, or a search for tools.
+// A call in the output of a response, in the form of the tool that the client sent: a function call, a custom tool call, or a tool
+// search call.
 
 import { createInputReader } from './custom-input.ts';
 import type { OfferedTool } from './response-tools.ts';
@@ -7,9 +8,9 @@ type ToolKind = OfferedTool['kind'];
 
 interface Form {
   type: string;
-  /** Prefix of the ids of its items. */
+  /** Prefix of the ids of such items. */
   prefix: string;
-  /** Stem of the names of its events; null: no event reports its input. */
+  /** Stem of the names of the item's events; null: no event reports its input. */
   events: string | null;
 }
 
@@ -25,13 +26,13 @@ export interface CallItem {
   add(json: string): string;
   /** Returns the rest of the input to send, once the call is complete. */
   end(): string;
-  /** Members of the item beside its id and status; `text`: its input so far. */
+  /** Members of the item other than its id and status; `text` is its input so far. */
   members(text: string, isDone: boolean): object;
-  /** Members of its last event. */
+  /** Members of the item's last event. */
   done(text: string): object;
 }
 
-/** A tool nobody sent is a function. */
+/** Returns the item of a call. A tool that the request did not define is treated as a function. */
 export function callItem(callId: string, name: string, offered: readonly OfferedTool[]): CallItem {
   const { kind, called } = offered.find(({ definition }) => definition.name === name) ?? {
     kind: 'function',
@@ -67,7 +68,7 @@ export function callItem(callId: string, name: string, offered: readonly Offered
   };
 }
 
-/** The arguments, or their text if the response ended within them. */
+/** Parses the arguments; returns the text itself if the response ended within them. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

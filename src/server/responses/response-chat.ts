@@ -1,4 +1,4 @@
-// From a request for a response to the chat completion that it is, and errors of that back under the request's names.
+// Converts a request for a response to a chat completion, and renames the fields in errors back.
 
 import { RequestError } from '../errors.ts';
 import { show, withoutMissing } from '../body/fields.ts';
@@ -29,7 +29,10 @@ export function inputOf({ input }: ResponseBody): InputItem[] {
   return typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : (input ?? []);
 }
 
-/** The conversation so far and what is new, references resolved. Throws where something of it is not kept. */
+/**
+ * Returns the conversation so far followed by the new items, with references resolved. Throws if a referenced response or item is
+ * not stored.
+ */
 export function conversationOf(body: ResponseBody, store: ResponseStore): InputItem[] {
   const { previous_response_id: previous } = body;
   const before = previous === undefined ? [] : store.get(previous)?.items;
@@ -58,7 +61,10 @@ export function conversationOf(body: ResponseBody, store: ResponseStore): InputI
 
 const CALLS = ['function_call', 'custom_tool_call'];
 
-/** Throws where something came of a call that the conversation does not have. `kept`: items before the request's own. */
+/**
+ * Throws if an output belongs to a call that the conversation does not contain. `kept` is the number of items that precede the
+ * request's own.
+ */
 function checkOutputs(items: readonly InputItem[], kept: number): void {
   const called = new Set<unknown>();
   for (const [at, { type = '', call_id: id }] of items.entries()) {
@@ -73,7 +79,7 @@ function checkOutputs(items: readonly InputItem[], kept: number): void {
   }
 }
 
-/** The body of the same request to /v1/chat/completions. */
+/** Returns the body of /v1/chat/completions for the same request. */
 export function toChat(
   body: ResponseBody,
   items: readonly InputItem[],

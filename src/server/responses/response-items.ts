@@ -1,4 +1,4 @@
-// The items of a response's input: messages, calls and their outputs, thoughts, tools that come later.
+// The items of a response's input: messages, calls and their outputs, reasoning, tools that are added later.
 
 import { z } from 'zod';
 import { list, MOST_TOOLS, MOST_TURNS } from '../body/bounded.ts';
@@ -33,7 +33,7 @@ const part = z
 
 const content = z.union([z.string(), list(part, MOST_TURNS)]);
 
-/** Message between agents of a program. Nothing is encrypted: encrypted content holds plain text that a model wrote. */
+/** Message between agents of a program. Nothing is encrypted: encrypted content contains plain text that a model wrote. */
 const agentPart = z.union([
   z.looseObject({ type: z.literal('input_text'), text: z.string() }),
   z.looseObject({ type: z.literal('encrypted_content'), encrypted_content: z.string() }),

@@ -1,13 +1,13 @@
-// The conversation that the items of a response are.
+// Converts the items of a response to the messages of a conversation.
 
 import type { ChatMessage, ToolCall } from '../../index.ts';
 import type { InputItem, ItemContent, ItemOf, ItemType } from './response-items.ts';
 import { functionNames, nameOf, TOOL_SEARCH } from './response-tools.ts';
 
-/** The conversation. Neighbouring items of the assistant are one message. */
+/** Converts the items to messages. Consecutive items of the assistant become one message. */
 export function toMessages(items: readonly InputItem[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
-  /** The assistant's last one, as long as nobody else has spoken. */
+  /** The assistant's last message, which takes further items until another role speaks. */
   let open: ChatMessage | null = null;
   const assistant = (isFree: (message: ChatMessage) => boolean): ChatMessage => {
     if (open && isFree(open)) return open;
@@ -66,7 +66,7 @@ function called(item: InputItem, type: (typeof CALLS)[number]): ToolCall['functi
   return { name, arguments: JSON.stringify({ input: (item as ItemOf<typeof type>).input }) };
 }
 
-/** Text that the model gets as the result of a call; tools that were found are shown to it as tools. */
+/** Returns the text that the model gets as the result of a call; tools that a search found are described in it. */
 function told(item: InputItem, type: (typeof OUTPUTS)[number]): string {
   if (type !== 'tool_search_output') return textOf((item as ItemOf<typeof type>).output, '\n');
   const names = functionNames((item as ItemOf<typeof type>).tools);

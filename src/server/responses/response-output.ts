@@ -1,5 +1,5 @@
-// The output of a response, item by item as the parts come: thoughts, text, calls. What happens is told as events, which a stream
-// sends on.
+// The output of a response, built item by item as the parts arrive: reasoning, text, calls. Each change is reported as an event,
+// which a stream sends.
 
 import { randomUUID } from 'node:crypto';
 import type { TokenLogprob } from '../../index.ts';
@@ -10,7 +10,7 @@ import type { InputItem } from './response-items.ts';
 import type { OfferedTool } from './response-tools.ts';
 import { canBeMade } from '../text/whole-calls.ts';
 
-/** Told of every event by its type and members. */
+/** Called with the type and members of every event. */
 export type Tell = (type: string, members: object) => void;
 
 export interface ResponseOutput {

@@ -69,7 +69,7 @@ export const ResponseUsage = z.strictObject({
   total_tokens: count,
 });
 
-/** Value echoed from the request. */
+/** A value that is echoed from the request. */
 const typed = z.looseObject({ type: z.string() });
 
 export const ResponseReply = z.strictObject({
@@ -102,7 +102,7 @@ export const ResponseReply = z.strictObject({
 
 export type ResponseReply = z.infer<typeof ResponseReply>;
 
-/** An event by its type; they are counted through. */
+/** Schema of an event of one type; events are numbered consecutively. */
 const event = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: Shape) =>
   z.strictObject({ type: z.literal(type), sequence_number: count, ...shape });
 

@@ -1,4 +1,4 @@
-// A response as it is sent: whole, and as the typed events of its stream.
+// A response as one object and as the typed events of its stream.
 
 import { toErrorReply } from '../errors.ts';
 import { type Fold, usageOf } from '../text/reply-fold.ts';
@@ -28,7 +28,7 @@ function statusOf({ choices: [choice], error }: Fold): Status {
   return reason === 'length' ? 'incomplete' : 'completed';
 }
 
-/** `fold` null: nothing has come of it yet. */
+/** `fold` is null before the response has any output. */
 export function responseOf(head: ResponseHead, fold: Fold | null, output: unknown[]) {
   const { id, created, body, sampling } = head;
   const status = fold ? statusOf(fold) : 'in_progress';
@@ -79,11 +79,11 @@ export const wishesOf = ({ body, offered }: ResponseHead): OutputWishes => ({
   offered,
 });
 
-/** Status of the item that ends with the reply. */
+/** Status of the item at which the reply ends. */
 export const lastStatus = (fold: Fold): 'completed' | 'incomplete' =>
   statusOf(fold) === 'completed' ? 'completed' : 'incomplete';
 
-/** `done` is told the whole response once it has ended. */
+/** `done` is called with the complete response when it has ended. */
 export function responseForm(
   head: ResponseHead,
   fold: Fold,

@@ -1,4 +1,4 @@
-// The fields of OpenAI's Responses interface, and of sampling what all routes for text have.
+// The fields of OpenAI's Responses interface, and the sampling fields that all routes for text share.
 
 import { z } from 'zod';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
@@ -30,7 +30,7 @@ const format = z.looseObject({
 const MOST_INCLUDES = 64;
 const INCLUDES = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
 
-/** They mean the same as in a chat completion, by the same name. */
+/** Fields with the same name and meaning as in a chat completion. */
 export const SHARED_FIELDS = {
   ...fieldsOf(SAMPLING, 'responses'),
   ...pickFields(GENERATION_FIELDS, 'regex', 'ebnf'),

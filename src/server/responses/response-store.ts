@@ -1,4 +1,4 @@
-// Responses that are kept, so that a conversation can go on from them: in memory, the oldest making room for the new.
+// Keeps responses in memory so that a conversation can continue from them; the least recently used are evicted.
 
 import { LRUCache } from 'lru-cache';
 import type { InputItem } from './response-items.ts';
@@ -6,7 +6,7 @@ import type { InputItem } from './response-items.ts';
 export interface StoredResponse {
   /** The response as it is sent. */
   response: { id: string; status: string };
-  /** The conversation up to its end, its own output included. */
+  /** The conversation up to and including this response's output. */
   items: InputItem[];
   /** Items of the conversation that this request sent. */
   input: InputItem[];
@@ -15,7 +15,7 @@ export interface StoredResponse {
 export interface ResponseStore {
   get(id: string): StoredResponse | undefined;
   set(stored: StoredResponse): void;
-  /** False where there is none. */
+  /** Returns false if no such response is stored. */
   delete(id: string): boolean;
   /** An output item of any kept response. */
   item(id: string): InputItem | undefined;
@@ -24,11 +24,11 @@ export interface ResponseStore {
 }
 
 const MOST_RESPONSES = 1000;
-/** Characters of JSON, of all together. */
+/** Limit on the characters of JSON of all stored responses together. */
 const MOST_CHARACTERS = 64 * 2 ** 20;
 
 export function createResponseStore(): ResponseStore {
-  /** The kept responses that have an item, by its id. */
+  /** Stored responses by the ids of the items that they contain. */
   const having = new Map<unknown, Set<StoredResponse>>();
   const kept = new LRUCache<string, StoredResponse>({
     max: MOST_RESPONSES,

@@ -50,7 +50,7 @@ const MEMBERS = {
     description: z.string().nullish(),
     parameters: record(z.unknown()).nullish(),
   }),
-  // Never offered; what it would be like is nothing here.
+  // Never offered to the model, so its settings have no effect.
   web_search: z.looseObject({
     external_web_access: silent,
     filters: silent,
@@ -60,7 +60,7 @@ const MEMBERS = {
   }),
 };
 
-/** Tools of the types, each with its members. */
+/** Schema of a list of tools of the given types. */
 function tools(members: Readonly<Record<string, z.ZodObject>>) {
   const types = Object.keys(members);
   const schema = z.looseObject({ type: z.string() }).superRefine((tool, context) => {

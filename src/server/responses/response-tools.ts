@@ -1,5 +1,6 @@
-// The tools of a response as functions, which is what models know: a free-form one takes its text as one string, held to its
-// grammar; one of a namespace has that in its name. Calls go back to the client as calls of what it sent.
+// Converts the tools of a response to functions, the only kind that models know: a free-form tool takes its text as one string,
+// constrained by its grammar; a tool of a namespace has the namespace in its name. Calls are converted back to the tools that the
+// client sent.
 
 import { RequestError } from '../errors.ts';
 import { withoutMissing } from '../body/fields.ts';
@@ -20,15 +21,15 @@ export interface OfferedTool {
 }
 
 export const TOOL_SEARCH = 'tool_search';
-/** OpenAI runs it itself, and Codex sends it to any server unless told not to: it is taken, and models are not offered it. */
+/** OpenAI runs this tool itself, and Codex sends it to every server by default. It is accepted but not offered to models. */
 export const NOT_OFFERED = 'web_search';
 
-/** Name of a tool for the model. */
+/** The name by which a model knows a tool. */
 export function nameOf({ name, namespace }: { name: string; namespace?: string | null | undefined }): string {
   return namespace == null ? name : `${namespace}__${name}`;
 }
 
-/** Names for the model of all tools in a list. */
+/** The names by which a model knows the tools of a list. */
 export const functionNames = (tools: readonly RequestTool[]): string[] =>
   offersOf(tools, '').map(({ definition }) => definition.name);
 
@@ -104,7 +105,7 @@ function patternOf(format: ToolOf<'custom'>['format'], param: string): string | 
   }
 }
 
-/** The first of them says what the namespace is. */
+/** The description of the namespace is added to its first tool. */
 function namespaceOffers({ name: namespace, description: about, tools }: ToolOf<'namespace'>, place: string) {
   return offersOf(tools, `${place}.tools`).map(
     ({ kind, called, definition, place: own }, at): OfferedTool => {
@@ -122,7 +123,7 @@ function withoutNulls<T extends object>(values: T) {
   return Object.fromEntries(present) as { [K in keyof T]: NonNullable<T[K]> };
 }
 
-/** Places of those that no model is offered. Throws RequestError where the server is strict. */
+/** Returns the paths of the tools that are not offered to models. Throws RequestError if the server is strict. */
 export function notOffered(tools: readonly RequestTool[], strict = false): string[] {
   const places = tools.flatMap(({ type }, at) => (type === NOT_OFFERED ? [`tools.${at}`] : []));
   const [param] = places;
@@ -134,7 +135,7 @@ export function notOffered(tools: readonly RequestTool[], strict = false): strin
   );
 }
 
-/** For a chat completion. */
+/** Converts tool_choice to that of a chat completion. */
 export function chooseTool(choice: ToolChoiceBody | undefined, offered: readonly OfferedTool[]): unknown {
   if (typeof choice !== 'object') return choice;
   const named = (tool: ChosenTool) => ({ type: 'function', function: { name: chosenName(tool, offered) } });
@@ -142,7 +143,7 @@ export function chooseTool(choice: ToolChoiceBody | undefined, offered: readonly
   return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.tools.map(named) } };
 }
 
-/** A namespace may be left out where the name is one tool's alone. */
+/** Resolves a chosen tool's name. Its namespace may be left out if only one tool has that name. */
 function chosenName(tool: ChosenTool, offered: readonly OfferedTool[]): string {
   const { type, name, namespace } = tool;
   const named = offered.filter(({ kind, called }) => kind === type && called.name === name);

@@ -70,7 +70,7 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
 
 const told = new WeakSet<Service>();
 
-/** Once. */
+/** Logs the note once per server. */
 function sayNotOffered(service: Service): void {
   if (told.has(service)) return;
   told.add(service);
@@ -85,7 +85,7 @@ function fitting(request: TextRequest, { truncation }: ResponseBody): TextReques
   return { ...request, prompt: { ...prompt, dropOldest: true } };
 }
 
-/** Keeps a response, if it is to be kept, from its beginning to its end. */
+/** Tracks a response from its beginning to its end, and stores it if the request asks for that. */
 function followed({ responses: store }: Service, head: ResponseHead, items: InputItem[], call: TextCall) {
   const { id, body } = head;
   const keep = (response: StoredResponse['response'], output: InputItem[]): void => {
@@ -97,7 +97,7 @@ function followed({ responses: store }: Service, head: ResponseHead, items: Inpu
       keep(responseOf(head, null, []), []);
     },
     end(response: StoredResponse['response'], output: ResponseOutput) {
-      // A response that was deleted meanwhile is not kept.
+      // A response that was deleted while it ran is not stored.
       if (store.running.delete(id)) keep(response, output.items());
     },
     forget() {
@@ -107,7 +107,7 @@ function followed({ responses: store }: Service, head: ResponseHead, items: Inpu
   };
 }
 
-/** The response that a path names. */
+/** Returns the stored response that the request's path names. */
 function storedResponse({ responses: store }: Service, { url }: H3Event): StoredResponse {
   const id = url.pathname.split('/')[3] ?? '';
   const stored = store.get(id);

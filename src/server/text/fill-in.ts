@@ -1,4 +1,5 @@
-// Filling in the middle: the prompt of models that were trained to write what stands between two texts, by the tokens they have for it.
+// Fill in the middle: builds the prompt from a prefix, a suffix and the marker tokens of models that were trained to write the text
+// between them.
 
 import type { TextModel } from '../../index.ts';
 import { RequestError } from '../errors.ts';
@@ -7,7 +8,7 @@ interface Marks {
   begin: string;
   middle: string;
   end: string;
-  /** The suffix comes first. */
+  /** The suffix precedes the prefix in the prompt. */
   suffixFirst?: true;
 }
 
@@ -20,7 +21,7 @@ const FORMS: readonly Marks[] = [
   { begin: '[PREFIX]', middle: '[SUFFIX]', end: '', suffixFirst: true },
 ];
 
-/** The prompt that asks for what stands between; throws where the model has no tokens for that. */
+/** Returns the prompt for the text between `prefix` and `suffix`. Throws if the model has no marker tokens for it. */
 export async function fillInPrompt(model: TextModel, prefix: string, suffix: string): Promise<string> {
   for (const { begin, middle, end, suffixFirst } of FORMS) {
     const marks = [begin, middle, end].filter((mark) => mark !== '');

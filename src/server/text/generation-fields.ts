@@ -1,5 +1,5 @@
-// The fields that every request for text has, whatever its route: how to sample, when to stop, what the text has to match, what to
-// send beside it. generation-request.ts makes the engine's request of them.
+// The fields that every request for text has, whatever its route: sampling, stops, constraints on the text, and additional output.
+// generation-request.ts converts them to the engine's request.
 
 import { z } from 'zod';
 import { LIMITS } from '../../options/limits.ts';
@@ -9,10 +9,10 @@ import { by, type FieldTable, honoured, honouredSchema, show } from '../body/fie
 import { fieldsOf, schemaOf } from '../body/setting-fields.ts';
 import { responseFormat } from './response-format.ts';
 
-/** Names that other servers have for response_format. */
+/** Names of response_format on other servers. */
 export const FORMAT_NAMES = ['guided_json', 'structured_outputs', 'json_schema', 'format'];
 
-/** Elsewhere -1 means "all". */
+/** Other servers accept -1 for "all". */
 export const tokenCount = z.int().refine((count) => count >= 1, {
   error: ({ input }) => `must be at least 1, got ${show(input)}; leave it out for all that the context holds`,
 });
@@ -116,5 +116,5 @@ export const GENERATION_FIELDS = {
 
 const generationBody = honouredSchema(GENERATION_FIELDS);
 
-/** The fields as sent; those left out, null or at their default are missing. */
+/** The fields as sent, without those that are left out, null or at their default. */
 export type GenerationBody = z.infer<typeof generationBody>;

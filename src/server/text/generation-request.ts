@@ -1,4 +1,5 @@
-// From the fields that all routes for text share to the engine's request, and from the engine's words back to those of the fields.
+// Converts the fields that all routes for text share to the engine's request, and the names in the engine's errors back to the
+// fields' names.
 
 import { type Prose, say, subject } from '../../files/message.ts';
 import { EngineError, type TextModelInfo, type TextRequest } from '../../index.ts';
@@ -48,7 +49,7 @@ function wantedStates(states: true | 'last' | 'all'): 'last' | 'all' {
   return states === 'all' ? 'all' : 'last';
 }
 
-/** Rules over more than one field. `maxTokens`: under the name the route has for it. */
+/** Checks rules that involve more than one field. `maxTokens`: the name of that field in the route. */
 export function checkGeneration(
   body: GenerationBody,
   maxTokens: [name: string, value: number | undefined],
@@ -69,7 +70,7 @@ export function checkGeneration(
   checkOneConstraint(body);
 }
 
-/** Ids the model does not have, and more of them than it reads. */
+/** Checks token ids against the model: each must be in its vocabulary, and there may not be more than it reads. */
 export function checkTokenIds(
   body: GenerationBody & { input_ids?: number[] | undefined },
   info: TextModelInfo,
@@ -87,7 +88,7 @@ export function checkTokenIds(
   );
 }
 
-/** Paths in the engine's request → paths in the body; longer ones come first. */
+/** Pairs of a path in the engine's request and the path in the body; longer ones come first. */
 function fieldPaths(
   body: GenerationBody & ReasoningFields & { input_ids?: number[] | undefined },
 ): [engine: string, field: string][] {
@@ -114,14 +115,14 @@ function fieldPaths(
   ];
 }
 
-/** The engine's error under the names that the client has for the fields. */
+/** Returns the engine's error with the client's names of the fields. */
 export function underFieldName(error: unknown, body: GenerationBody & { functions?: unknown }): unknown {
   if (!(error instanceof EngineError)) return error;
   const paths = fieldPaths(body);
   return error.withPaths((path) => {
     const found = paths.find(([engine]) => path === engine || path.startsWith(`${engine}.`));
     const own = found ? found[1] + path.slice(found[0].length) : path;
-    // Functions are tools to the engine.
+    // `functions` reach the engine as tools.
     return body.functions ? own.replace(/^tools(?:(\.\d+)\.function)?/, 'functions$1') : own;
   });
 }

@@ -1,4 +1,4 @@
-// custom_logit_processor: JSON text that names what is built in, instead of a program from the network.
+// custom_logit_processor: JSON text that selects a built-in processor. Other servers accept a program here.
 
 import { z } from 'zod';
 import { LIMITS, type LogitProcessor } from '../../index.ts';
@@ -25,7 +25,7 @@ const processor = z.discriminatedUnion('name', [
 
 type Name = LogitProcessor['name'];
 
-/** Members that custom_params may fill in, under our names and SGLang's. */
+/** Members that custom_params may provide, by our names and by SGLang's. */
 const PARAMS: Record<Name, Record<string, readonly string[]>> = {
   allowed_tokens: { tokens: ['tokens', 'token_ids'] },
   disallowed_tokens: { tokens: ['tokens', 'token_ids'] },
@@ -48,7 +48,7 @@ interface ProcessorFields {
 export function toProcessors(body: ProcessorFields): LogitProcessor[] | undefined {
   const { allowed_token_ids, bad_words, custom_params = {} } = body;
   const named = body.custom_logit_processor === undefined ? [] : parse(body.custom_logit_processor);
-  // A budget alone is what clients of SGLang's built-in one send.
+  // Clients of SGLang's built-in processor send only a budget.
   const given =
     named.length > 0 || !('thinking_budget' in custom_params) ? named : [{ name: 'thinking_budget' }];
   const used = new Set<string>();
@@ -69,7 +69,7 @@ export function toProcessors(body: ProcessorFields): LogitProcessor[] | undefine
   return processors.length > 0 ? processors : undefined;
 }
 
-/** The field that named processors came in; custom_params names one alone. */
+/** Returns the field that selected the processors: custom_logit_processor, or custom_params if only a budget was sent. */
 export function processorField(body: ProcessorFields): string {
   return body.custom_logit_processor === undefined ? 'custom_params.thinking_budget' : FIELD;
 }

@@ -1,9 +1,9 @@
-// Log probabilities in the interface's form.
+// Converts log probabilities to the form of OpenAI's interface.
 
 import type { TokenLogprob } from '../../index.ts';
 import type { Logprobs, TokenLogprob as Entry } from './text-reply-schema.ts';
 
-/** The log probability sent for a probability of 0, because JSON has no word for minus infinity. */
+/** The log probability that is sent for a probability of 0, because JSON cannot express minus infinity. */
 const NEVER = -9999;
 const decoder = new TextDecoder();
 

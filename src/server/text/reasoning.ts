@@ -1,4 +1,4 @@
-// How long a model thinks, and where its thoughts go: the fields of OpenAI, SGLang, vLLM and OpenRouter.
+// The fields that control the length of reasoning and its place in the reply: those of OpenAI, SGLang, vLLM and OpenRouter.
 
 import { z } from 'zod';
 import type { ReasoningOptions } from '../../index.ts';
@@ -14,7 +14,7 @@ export const REASONING_FIELDS = by('engine/text/output/thinking.ts', {
       effort,
       'none, minimal, low, medium, high, xhigh or max: for the template that reads it, elsewhere a thinking budget.',
     ),
-    // Not dropped where it is sent: a template may have another.
+    // The default is passed on when sent, because a template may have another default.
     defaultText: '`"medium"`',
   },
   reasoning: honoured(
@@ -54,12 +54,12 @@ export function toReasoning(body: ReasoningFields): ReasoningOptions | undefined
   return Object.keys(options).length > 0 ? options : undefined;
 }
 
-/** Variables of templates that think only when told to. */
+/** Returns template variables for models that reason only if they are asked to. */
 export function thinkingKwargs({ reasoning }: ReasoningFields): Record<string, unknown> | undefined {
   return reasoning?.enabled ? { thinking: true, enable_thinking: true } : undefined;
 }
 
-/** Every place may say it, and they may not disagree. */
+/** Several fields may set the same option, but they must agree. */
 export function checkReasoning(body: ReasoningFields): void {
   for (const said of [efforts(body), budgets(body)]) {
     const [first] = said;
@@ -105,7 +105,7 @@ function given<T>(said: [string, T | null | undefined][]): Said<T> {
   return said.filter((entry): entry is [string, T] => entry[1] != null);
 }
 
-/** The field a reasoning option came from; `processorField` gave the budget where no field of its own did. */
+/** Maps the engine's reasoning options to the fields they came from; `processorField` provided the budget if no other field did. */
 export function reasoningPaths(
   body: ReasoningFields,
   processorField: string,

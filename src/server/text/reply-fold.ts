@@ -1,4 +1,4 @@
-// The engine's events folded into what a reply says. Streaming and plain replies, of every route, are readings of one fold.
+// Folds the engine's events into one value per choice, from which the replies of every route are made, both streamed and whole.
 
 import {
   type CachedTokens,
@@ -13,7 +13,7 @@ import type { Extensions, Usage } from './text-reply-schema.ts';
 export interface Call {
   id: string;
   name: string;
-  /** JSON, once the call is over. */
+  /** JSON; complete when the call is over. */
   arguments: string;
 }
 
@@ -37,11 +37,11 @@ export interface Fold {
   choices: Choice[];
   promptTokens: number;
   promptIds?: number[];
-  /** Tokens of the prompt with log probabilities, where asked for. */
+  /** Tokens of the prompt with log probabilities, if requested. */
   prompt?: PromptToken[];
   cachedTokens: number;
   cached?: CachedTokens;
-  /** Why a choice was cut short, where the fault is ours. */
+  /** The error that ended a choice, if the server is at fault. */
   error?: Error;
 }
 
@@ -112,7 +112,7 @@ export function completionTokens({ choices }: Fold): number {
   return choices.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** The prompt counts once however many choices it has. */
+/** Counts the prompt once, however many choices it has. */
 export function usageOf(fold: Fold): Usage {
   const generated = completionTokens(fold);
   const reasoning = fold.choices.reduce((sum, { reasoningTokens }) => sum + reasoningTokens, 0);
@@ -131,7 +131,7 @@ export interface ExtensionWishes {
   cachedDetails: boolean;
 }
 
-/** The member `svcext`, where something of it was asked for. */
+/** Returns the member `svcext`, if the request asked for any of its parts. */
 export function extensionsOf(
   fold: Fold,
   { routedExperts, cachedDetails }: ExtensionWishes,

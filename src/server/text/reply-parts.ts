@@ -1,5 +1,5 @@
-// The parts that a stream still has to send, in order for each choice. Neighbours of a kind become one part while the reader is behind:
-// fewer chunks, and nothing lost or out of its place.
+// Queues the parts that a stream has still to send, in order, by choice. While the reader is behind, adjacent parts of the same
+// kind are merged, so that fewer chunks are sent and nothing is lost or reordered.
 
 import type { TextEvent, TokenLogprob } from '../../index.ts';
 
@@ -21,14 +21,14 @@ export type Part = Carried &
 
 export type Generated = Extract<TextEvent, { type: 'delta' | 'reasoning' | 'toolCall' }>;
 
-/** True for events that carry something of the answer. */
+/** Returns true for events that carry a part of the answer. */
 export function isGenerated(event: TextEvent): event is Generated {
   return event.type === 'delta' || event.type === 'reasoning' || event.type === 'toolCall';
 }
 
 interface HeldParts {
   add(event: Generated): void;
-  /** All of them, which are held no more. */
+  /** Removes and returns all queued parts. */
   take(): [choice: number, part: Part][];
 }
 
@@ -53,7 +53,7 @@ export function createHeldParts(): HeldParts {
   };
 }
 
-/** The tokens of an event go with its last part. */
+/** Converts an event to parts; the event's tokens are attached to its last part. */
 export function partsOf(event: Generated): Part[] {
   const carried = { ids: [...event.ids], logprobs: [...(event.logprobs ?? [])] };
   if (event.type !== 'toolCall')
@@ -68,7 +68,7 @@ export function partsOf(event: Generated): Part[] {
   ];
 }
 
-/** False where they cannot be one. */
+/** Appends `next` to `last`; returns false if their kinds cannot be merged. */
 function join(last: Part, next: Part): boolean {
   if (last.kind === 'call' || next.kind === 'call' || last.kind !== next.kind) return false;
   if (last.kind === 'arguments' && next.kind === 'arguments' && last.call !== next.call) return false;

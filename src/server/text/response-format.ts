@@ -1,4 +1,4 @@
-// The format that a text has to match: response_format, regex and ebnf, of which a request has one.
+// The constraint on the text: response_format, regex or ebnf; a request has at most one.
 
 import { z } from 'zod';
 import type { StructuralTag, TextConstraint, TextFormat } from '../../index.ts';
@@ -10,7 +10,7 @@ const schema = z.union([record(z.unknown()), z.boolean()]);
 
 const structure = z.looseObject({ begin: z.string().min(1), schema: schema.nullish(), end: z.string() });
 
-/** Members that say something with a type. */
+/** Members of a format that have a meaning, by the format's type. */
 const MEMBERS = {
   text: [],
   json_object: ['json_schema', 'schema'],
@@ -30,11 +30,11 @@ export const responseFormat = z
         strict: z.boolean().nullish(),
       })
       .nullish(),
-    /** Beside `type`, as some clients send it. */
+    /** Some clients send the schema beside `type`. */
     schema: schema.nullish(),
     structures: list(structure, MOST_TOOLS).min(1).nullish(),
     triggers: list(z.string().min(1), MOST_TOOLS).min(1).nullish(),
-    /** A tree of formats, in place of structures and triggers. */
+    /** A tree of formats, which replaces structures and triggers. */
     format: record(z.unknown()).nullish(),
   })
   .superRefine((format, context) => {
@@ -118,7 +118,7 @@ export function toConstraint({
   return wanted === undefined ? { type: 'json_object' } : { type: 'json_schema', schema: wanted };
 }
 
-/** Where the engine's paths into a constraint stand in the request; without one, it is its tools that make a grammar. */
+/** Maps the engine's paths into a constraint to the request's. Without a constraint the grammar comes from the tools. */
 export function constraintPaths(body: ConstraintFields): [engine: string, field: string][] {
   const [name] = constraining(body);
   if (name === undefined) return [['constraint', 'tools']];

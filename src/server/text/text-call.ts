@@ -1,5 +1,5 @@
-// The use of the engine that all routes for text share: one or several requests at once, followed until they end, with the client or the
-// server if these leave first; the engine's words under the names of the body's fields; a line of log.
+// Runs one or several text requests for a route and follows them until they end or until the client leaves or the server stops;
+// renames the engine's errors to the body's fields and writes the log line.
 
 import type { H3Event } from 'h3';
 import { EngineError, type TextModel, type TextRequest } from '../../index.ts';
@@ -20,11 +20,11 @@ export interface TextRun {
 
 export interface TextCall {
   runs: TextRun[];
-  /** Ends what runs. */
+  /** Aborts the requests. */
   abort(): void;
 }
 
-/** Nothing has begun yet: that is for who reads the events. */
+/** Creates the call. The requests start when their events are read. */
 export function callText(
   service: Service,
   event: H3Event,
@@ -50,13 +50,16 @@ export function callText(
   return { runs, abort: () => aborts.forEach((abort) => abort.abort()) };
 }
 
-/** For routes whose fields are those that all share. */
+/** Renames errors for routes whose fields are the shared ones. */
 export const renamedFor =
   (body: GenerationBody) =>
   (error: unknown): unknown =>
     underFieldName(error, body);
 
-/** Follows all of them to their end, told part by part, each call once it is whole. Throws where one failed, and the others end with it. */
+/**
+ * Follows all requests to their end and passes on each part, calls when they are complete. Throws if one request fails, and aborts
+ * the others.
+ */
 export async function foldText(call: TextCall, tell: (part: Part) => void = () => {}): Promise<void> {
   await together(call, async ({ fold, events }) => {
     for await (const event of wholeCalls(events)) {
@@ -87,7 +90,7 @@ export async function replyWhole<T extends object>(
   return reply();
 }
 
-/** Until each is accepted: all that can be wrong with a request is known then, and an error still has a status. */
+/** Waits until each request is accepted: by then every invalid value is known, and an error can still set the status. */
 export async function acceptText(call: TextCall): Promise<void> {
   await together(call, async ({ fold, events }) => {
     const first = await events.next();
@@ -110,7 +113,7 @@ interface Timing {
   firstAt?: number;
 }
 
-/** Notes when the first token came. */
+/** Records the time of the first token. */
 async function* timed(events: Events, timing: Timing): Events {
   for await (const event of events) {
     if (isGenerated(event)) timing.firstAt ??= performance.now();
@@ -140,7 +143,7 @@ function renamedError(carried: CarriedError, rename: (error: unknown) => unknown
   return { code, message, parts, ...(param !== null && { param }) };
 }
 
-/** A reply that the server's end cut short has that for an error. */
+/** Ends a reply with the shutdown error if the server's stop aborted it. */
 async function* untilShutdown(events: Events, signal: AbortSignal, fold: Fold): Events {
   yield* events;
   const isCut =
@@ -164,7 +167,7 @@ function describeCall({ context: { call } }: H3Event, folds: readonly Fold[], ti
     if (first !== undefined) {
       parts.push(`first after ${duration(first - call.startedAt)}`);
       const seconds = (performance.now() - first) / 1000;
-      // The first token of each choice was there when the clock started.
+      // The rate counts from the first token of each choice, so that token is not included.
       const later = tokens - sum(({ choices }) => choices.length);
       if (later > 0 && seconds > 0) parts.push(`${(later / seconds).toFixed(1)} tok/s`);
     }

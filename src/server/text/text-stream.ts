@@ -1,5 +1,5 @@
-// Text as server-sent events or lines of JSON, whatever their form: the engine's events in order, choice by choice. The engine is never held up by a
-// slow reader: what it has no room for waits here and goes out in fewer, larger parts.
+// Text as server-sent events or lines of JSON in any interface's form: the engine's events in order, by choice. A slow reader never
+// delays the engine: parts that do not fit the buffer wait here and are merged into fewer, larger ones.
 
 import type { H3Event } from 'h3';
 import { isUnforeseen } from '../errors.ts';
@@ -11,26 +11,26 @@ import type { TextCall } from './text-call.ts';
 
 const KEEP_ALIVE = 5000;
 
-/** How a kind of stream says what happens. Choices of several requests are counted through. */
+/** The events of an interface's stream. The choices of several requests are numbered consecutively. */
 export interface StreamForm {
   begin(): void;
-  /** So much of a request's prompt is read; its fold says of how much. */
+  /** `processed` tokens of the request's prompt are read; its fold has the total. */
   progress?(run: number, processed: number): void;
-  /** A request's fold has its prompt's log probabilities. */
+  /** The fold of a request has its prompt's log probabilities. */
   prompt?(run: number): void;
   part(choice: number, part: Part): void;
-  /** A choice ended; its fold says how. */
+  /** A choice has ended; its fold has the finish reason. */
   end(choice: number): void;
-  /** All have ended. What it returns is noted in the log, with the error's code. */
+  /** All requests have ended. The returned value and the error's code are written to the log. */
   finish(error: Error | undefined): { code: string; param: string | null; message: string } | null;
-  /** Whether `data: [DONE]` ends it. */
+  /** Whether `data: [DONE]` ends the stream. */
   marker: boolean;
 }
 
-/** Writes an event; `name` on a line of its own. */
+/** Sends an event; `name` goes on a line of its own. */
 export type Send = (value: unknown, name?: string) => void;
 
-/** The call must be accepted. */
+/** Streams an accepted call. */
 export function streamText(
   service: Service,
   event: H3Event,
@@ -75,7 +75,7 @@ export function streamText(
     }
     if (fold.error) throw fold.error;
   };
-  /** Every choice has an end, and the stream has one, whatever happened. */
+  /** Ends every choice and the stream, whatever happened before. */
   const finish = (error: Error | undefined) => {
     runs.forEach(({ fold }, run) =>
       fold.choices.forEach((_, index) => {
@@ -104,7 +104,7 @@ export function streamText(
       () => finish(thrown),
       (error: Error) => finish(thrown ?? error),
     )
-    // Where the form cannot say how it ends, that is the error it ends with.
+    // If the form throws while it ends the stream, the stream ends with that error.
     .catch(finish)
     .catch((error: unknown) => service.log.error(error))
     .finally(() => stream.end({ marker: form.marker }));
@@ -115,12 +115,12 @@ function shifted(event: Generated, offset: number): Generated {
   return offset === 0 ? event : { ...event, choice: event.choice + offset };
 }
 
-/** Choices of the requests before one. */
+/** Number of choices of the requests before `run`. */
 export function offsetOf({ runs }: TextCall, run: number): number {
   return runs.slice(0, run).reduce((sum, { fold }) => sum + fold.choices.length, 0);
 }
 
-/** The request and the choice within it that a counted-through choice is. */
+/** Returns the request and its choice for a consecutive choice number. */
 export function runOf({ runs }: TextCall, choice: number): { run: number; index: number } {
   let index = choice;
   for (const [run, { fold }] of runs.entries()) {

@@ -1,4 +1,4 @@
-// Tools and the choice among them, in OpenAI's form and its older one, as the engine's.
+// Converts tools and tool_choice, in OpenAI's current and older form, to the engine's.
 
 import { z } from 'zod';
 import type { TextRequest, Tool, ToolChoice } from '../../index.ts';
@@ -68,7 +68,7 @@ interface ToolFields {
   function_call?: 'auto' | 'none' | { name: string } | undefined;
 }
 
-/** The tools for the prompt, their parameters checked. Throws RequestError. */
+/** Returns the tools for the prompt after a check of their parameters. Throws RequestError. */
 export function toTools({ tools, functions }: ToolFields): Tool[] | undefined {
   const given = tools?.map((entry, at) => ({ entry: entry.function, path: `tools.${at}.function` }));
   const older = functions?.map((entry, at) => ({ entry, path: `functions.${at}` }));
@@ -112,7 +112,7 @@ function toChoice({ tool_choice: wanted, function_call: older }: ToolFields): To
   return { mode, names: tools.map((entry) => entry.function.name) };
 }
 
-/** Rules over tools and the choice among them. */
+/** Checks rules that involve both the tools and the choice among them. */
 export function checkTools(body: ToolFields): void {
   const refuse = (param: string, text: string): never => {
     throw new RequestError('invalid_value', `${param} ${text}`, { param });

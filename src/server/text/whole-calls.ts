@@ -1,5 +1,5 @@
-// Calls whose arguments are no JSON object, because the reply was cut within them or the model wrote something else: nobody can make
-// such a call, so it becomes the text that it is. For replies that are not told as they come: a stream has sent what there is of it.
+// Turns calls whose arguments are not a JSON object into text, because no client can execute them: the reply was cut within them,
+// or the model wrote something else. Only for replies that are sent whole; a stream has already sent the beginning.
 
 import type { TextEvent } from '../../index.ts';
 import { isObject } from '../body/fields.ts';
@@ -7,7 +7,7 @@ import type { Events, Generated } from './reply-parts.ts';
 
 type CallEvent = Extract<TextEvent, { type: 'toolCall' }>;
 
-/** Tells each call once it is over. */
+/** Passes on each call when it is complete. */
 export async function* wholeCalls(events: Events): Events {
   /** The events of the open call of each choice. */
   const open = new Map<number, CallEvent[]>();
@@ -49,7 +49,7 @@ function callOrText(call: CallEvent[]): Generated[] {
   ];
 }
 
-/** Whether a call may have these arguments. */
+/** Returns true if the text is a JSON object, as the arguments of a call must be. */
 export function canBeMade(given: string): boolean {
   try {
     return isObject(JSON.parse(given));

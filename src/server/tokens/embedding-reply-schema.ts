@@ -1,4 +1,4 @@
-// Vectors that stand for texts.
+// Schemas of the replies of /v1/embeddings.
 
 import { z } from 'zod';
 import { count } from '../reply-members.ts';

@@ -29,7 +29,7 @@ export async function embeddings(service: Service, event: H3Event): Promise<unkn
   };
 }
 
-/** Vectors in the order of the inputs, and how many tokens those have together. */
+/** Returns vectors in the order of the inputs, and the total of the inputs' tokens. */
 export async function embed(
   service: Service,
   event: H3Event,
@@ -49,7 +49,7 @@ export async function embed(
   return { vectors, tokens };
 }
 
-/** The engine speaks of `inputs.0`, the client of `input`, or of `input.0` where it sent several. */
+/** Renames `inputs.0` in the engine's errors to the client's `input`, or `input.0` if the client sent a list. */
 export function underInputName(error: unknown, input: TokenInputs): unknown {
   if (!(error instanceof EngineError) || !error.param?.startsWith('inputs.')) return error;
   const [, at, ...rest] = error.param.split('.');

@@ -1,11 +1,11 @@
-// Token ids that a client sends, against the model that is to read them: before they are copied, and handed on to its thread.
+// Checks the token ids of a request against the model before they are copied to the engine's thread.
 
 import type { TextModelInfo } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 
 type Limits = Pick<TextModelInfo, 'vocabSize' | 'contextLength'>;
 
-/** Throws where one is none of the model's. */
+/** Throws if an id is outside the model's vocabulary. */
 export function checkIds(ids: readonly number[], path: string, { vocabSize }: Limits): void {
   const wrong = ids.findIndex((id) => id >= vocabSize);
   if (wrong < 0) return;
@@ -17,14 +17,14 @@ export function checkIds(ids: readonly number[], path: string, { vocabSize }: Li
   );
 }
 
-/** Checks the ids of a prompt, which leaves room for a token of the reply. */
+/** Checks the ids of a prompt, which must leave room for one token of the reply. */
 export function checkPromptIds(ids: readonly number[], path: string, limits: Limits): void {
   const most = limits.contextLength - 1;
   if (ids.length > most) throw tooMany(ids, path, `the context holds ${most} with a reply; send fewer`);
   checkIds(ids, path, limits);
 }
 
-/** Checks the ids of generated text, or of a text that a model reads whole. */
+/** Checks the ids of generated text, or of a text that is read without a reply. */
 export function checkTextIds(ids: readonly number[], path: string, limits: Limits): void {
   const { contextLength: most } = limits;
   if (ids.length > most) throw tooMany(ids, path, `the context holds ${most}; send them in parts`);

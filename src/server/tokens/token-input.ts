@@ -1,4 +1,4 @@
-// A text, a list of token ids, or a list of either: what embeddings and text completions are made of.
+// Schema of a text, a list of token ids, or a list of either: the input of embeddings and text completions.
 
 import { z } from 'zod';
 import { list, MOST_IDS, tokenId } from '../body/bounded.ts';
@@ -8,7 +8,7 @@ export type TokenInput = string | number[];
 const text = z.string().min(1);
 const ids = list(tokenId, MOST_IDS).min(1);
 
-/** At most so many texts, or lists of ids. All entries are of one kind. */
+/** `most`: limit on the texts or lists of ids. All entries are of one kind. */
 export const tokenInputs = (most: number) =>
   z.union([text, ids, list(text, most).min(1), list(ids, most).min(1)]);
 

@@ -1,4 +1,4 @@
-// Token ids of texts, and texts of token ids.
+// Schemas of the replies of /tokenize and /detokenize.
 
 import { z } from 'zod';
 import { count } from '../reply-members.ts';

@@ -1,4 +1,4 @@
-// POST /tokenize and /detokenize, under /v1 as well.
+// POST /tokenize and /detokenize, also under /v1.
 
 import type { H3Event } from 'h3';
 import type { TextPrompt, Tool } from '../../index.ts';
