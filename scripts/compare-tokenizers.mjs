@@ -1,4 +1,4 @@
-// The ids of scripts/reference/tokenizers.py against ours: `node scripts/compare-tokenizers.mjs FILE`, after a build. Prints how many texts
+// The ids of scripts/reference/text_tokenizers.py against ours: `node scripts/compare-tokenizers.mjs FILE`, after a build. Prints how many texts
 // differ by tokenizer, the first few of them, and how long each took.
 
 import { readFileSync } from 'node:fs';

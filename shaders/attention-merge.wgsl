@@ -3,6 +3,7 @@
 #import "lib/batch.wgsl"
 #import "lib/chunk-merge.wgsl"
 #import "lib/chunk-parts.wgsl"
+#import "lib/sinks.$SINKS.wgsl"
 @group(0) @binding(8) var<storage, read> parts: array<vec4f>;
 
 @compute @workgroup_size(32)
@@ -26,6 +27,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       value = fma(value, vec4f(merged.before), parts[at + 1u + quad] * merged.chunk);
       met = merged.met;
     }
-    y[row * args.q_quads + head * args.dims / 4u + quad] = value / met.sum;
+    y[row * args.q_quads + head * args.dims / 4u + quad] = value / total_of(met, head);
   }
 }

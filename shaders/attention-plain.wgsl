@@ -2,10 +2,12 @@
 #import "lib/attention-args.wgsl"
 #import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
+#import "lib/cap.$CAP.wgsl"
+#import "lib/chunk-merge.wgsl"
+#import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
 const QUADS = 2u;      // quads of d's an invocation keeps: ceil(dims / 128)
-const MASKED = -1e30;
 
 var<workgroup> weights: array<f32, 32>;
 
@@ -36,6 +38,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         let u = local % 4u;
         score += dot(q[q0 + d / 4u], vec4f(near[0][u], near[1][u], far[0][u], far[1][u]));
       }
+      score = capped(vec4f(score)).x;
     }
     workgroupBarrier();
     weights[local] = score;
@@ -64,10 +67,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
   }
+  let sum = total_of(Met(largest, total), head);
   for (var k = 0u; k < QUADS; k++) {
     let quad = local + 32u * k;
     if (quad < args.dims / 4u) {
-      y[q0 + quad] = out[k] / total;
+      y[q0 + quad] = out[k] / sum;
     }
   }
   if (head + 1u == args.heads) { // whose row's padding follows its columns

@@ -8,9 +8,11 @@ enable subgroups;
 #import "lib/attention-args.wgsl"
 #import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
+#import "lib/cap.$CAP.wgsl"
 #import "lib/chunk-merge.wgsl"
 #import "lib/chunks.$CHUNKS.wgsl"
 #import "lib/lanes.wgsl"
+#import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
 const TILES = 2u;
@@ -81,7 +83,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         for (var i = 0u; i < LANES; i++) {
           let at = position[t][i];
           let is_seen = (tokens <= vec4u(reach(tile, at))) & (tokens + args.window > vec4u(at));
-          let scores = select(vec4f(MASKED), s[t][i], is_seen);
+          let scores = select(vec4f(MASKED), capped(s[t][i]), is_seen);
           let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
           let now = max(largest[t][i], largest_of_lanes(best));
           let share_kept = exp(largest[t][i] - now);
@@ -140,7 +142,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
           if (first_page > range.x) {
             value = fma(y[at + quad], vec4f(merged.before), value);
           }
-          y[at + quad] = select(value, value / merged.met.sum, last_page == range.y);
+          y[at + quad] = select(value, value / total_of(merged.met, head), last_page == range.y);
         }
       }
     }

@@ -11,7 +11,7 @@ struct Args {
   qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
   q_pairs: u32,
   rope_quads: u32,  // quads of columns from one row of rope to the next
-  scale: f32,       // on q: 1 / sqrt(dims)
+  scale: f32,       // on q: the scores' factor
   eps: f32,
 }
 

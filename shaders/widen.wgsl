@@ -7,6 +7,7 @@ struct Args {
   unit: u32,        // values that stay together
   unit_stride: u32, // places from one unit to the next
   first: u32,
+  plus: f32,        // added to each value
 }
 
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
@@ -16,6 +17,6 @@ struct Args {
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
   let i = id.y * workgroups.x * 64u + id.x;
   if (i < args.size) {
-    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(args.skip + i);
+    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(args.skip + i) + args.plus;
   }
 }

@@ -16,6 +16,8 @@ For the other types (`fixed`), and where all lengths choose the same frequencies
 from dataclasses import dataclass, field
 
 from transformers import (
+    Gemma2ForCausalLM,
+    Gemma3ForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
     OlmoeForCausalLM,
@@ -192,4 +194,48 @@ OLMOE = Checkpoint(
     ],
 )
 
-CHECKPOINTS = {c.name: c for c in (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE)}
+GEMMA2 = Checkpoint(
+    name='gemma2',
+    model=Gemma2ForCausalLM,
+    seed=7,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=24, query_pre_attn_scalar=16, sliding_window=8, rms_norm_eps=1e-6,
+        attn_logit_softcapping=4.0, final_logit_softcapping=10.0, rope_theta=10000.0, max_position_embeddings=128,
+        dtype='bfloat16', bos_token_id=2, eos_token_id=1, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[
+        Case('default', note='layer 1 sees all tokens, layers 0 and 2 the last 8; scores and logits are capped', states=True),
+        Case('uncapped', {'attn_logit_softcapping': None, 'final_logit_softcapping': None}),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+GEMMA3 = Checkpoint(
+    name='gemma3',
+    model=Gemma3ForCausalLM,
+    seed=8,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=1, head_dim=32, query_pre_attn_scalar=20, sliding_window=8, rms_norm_eps=1e-6,
+        layer_types=['sliding_attention', 'sliding_attention', 'full_attention'], max_position_embeddings=128,
+        rope_parameters={'full_attention': {'rope_type': 'default', 'rope_theta': 100000.0},
+                         'sliding_attention': {'rope_type': 'default', 'rope_theta': 1000.0}},
+        dtype='bfloat16', bos_token_id=2, eos_token_id=1, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='windowed layers have a rope table of their own', states=True),
+        Case(
+            'linear',
+            {'rope_parameters': {'full_attention': {'rope_type': 'linear', 'factor': 8.0, 'rope_theta': 100000.0},
+                                 'sliding_attention': {'rope_type': 'default', 'rope_theta': 1000.0}}},
+            note='the published form has rope_theta, rope_local_base_freq and rope_scaling; only full layers are scaled',
+        ),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+CHECKPOINTS = {c.name: c for c in (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3)}

@@ -1,6 +1,6 @@
 """Makes tiny checkpoints of classes that wrap a text model, and the logits that they give for a prompt of text alone:
 
-    python scripts/reference/wrappers.py
+    python scripts/reference/wrappers.py [NAME…]
 
 test/golden/wrappers/<name>/ is a checkpoint with random weights as the class saves it; logits.safetensors beside it holds `ids` and
 `logits`, [tokens, vocabulary], computed by the wrapping class in f32.
@@ -8,9 +8,6 @@ test/golden/wrappers/<name>/ is a checkpoint with random weights as the class sa
 
 import sys
 from pathlib import Path
-
-# tokenizers.py beside this file must not stand in for the package.
-sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
 
 import torch
 import transformers
@@ -70,6 +67,14 @@ def smolvlm():
     return transformers.SmolVLMForConditionalGeneration(config)
 
 
+def gemma3():
+    text = dict(TEXT, model_type='gemma3_text', head_dim=16, sliding_window=8, query_pre_attn_scalar=20,
+                layer_types=['sliding_attention', 'full_attention'])
+    vision = dict(VISION, model_type='siglip_vision_model')
+    config = transformers.Gemma3Config(text_config=text, vision_config=vision, mm_tokens_per_image=4)
+    return transformers.Gemma3ForConditionalGeneration(config)
+
+
 def draw(model):
     """Standard deviations by role, so that attention is not flat; stored in f16 and computed with what is stored."""
     for name, weight in model.named_parameters():
@@ -95,6 +100,9 @@ def make(name, build):
     (folder / 'generation_config.json').unlink(missing_ok=True)
 
 
-for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm)):
+for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3)):
+    name = build.__name__.replace('_', '-')
+    if len(sys.argv) > 1 and name not in sys.argv[1:]:
+        continue
     torch.manual_seed(seed)
-    make(build.__name__.replace('_', '-'), build)
+    make(name, build)

@@ -5,6 +5,7 @@ struct Args {
   dims: u32,     // of a head
   q_quads: u32,  // quads of columns from one row of q, and of y, to the next
   window: u32,   // tokens a query looks back on, itself included
+  cap: f32,      // bound of the scores, where they are capped
   rows: u32,     // rows that a chunk has room for, where chunks are worked out apart
 }
 

@@ -16,8 +16,18 @@ import {
 /** Eight lanes of four tokens each make a page; eight of four d's a pass. */
 const LANES = 8;
 
+/** Scores and weights of a layer's attention. */
+export interface AttentionRule {
+  /** Tokens that a row looks back on, itself included; null: all earlier ones. */
+  window: number | null;
+  /** Scores become cap · tanh(score / cap); null: they stay as they are. */
+  cap?: number | null;
+  /** [heads]: a score of each head that takes its share of the weights and has no value. */
+  sinks?: Tensor | null;
+}
+
 /**
- * q [rows, heads · dims] → [rows, heads · dims]; `window` null: all earlier tokens. A row sees no later token
+ * q [rows, heads · dims] → [rows, heads · dims]. A row sees no later token
  * but those of its span. A tape that knows the `contextPages` of its
  * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many.
  */
@@ -26,7 +36,7 @@ export function attention(
   batch: TextBatch,
   shape: HeadShape,
   kv: KvPages,
-  window: number | null,
+  { window, cap = null, sinks = null }: AttentionRule,
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
@@ -34,29 +44,33 @@ export function attention(
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens`);
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
-  const bind = { q, tiles, pages: kv.table.pages, keys: kv.keys, values: kv.values, y };
+  const shares: Record<string, Tensor> = sinks ? { sinks } : {};
+  const bind = { q, tiles, pages: kv.table.pages, keys: kv.keys, values: kv.values, y, ...shares };
+  const variants = { SPANS: spans, SINKS: sinks ? 'each' : 'none' };
+  const scores = { KV: kv.format, CAP: cap === null ? 'none' : 'tanh' };
   const args = {
     heads,
     kv_heads: kvHeads,
     dims,
     q_quads: q.stride / 4,
     window: window ?? 1000000,
+    cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
   };
   if (tape.lanes < LANES) {
     tape.dispatch('attention-plain.wgsl', {
-      params: { QUADS: Math.ceil(dims / 128), KV: kv.format, SPANS: spans },
+      params: { QUADS: Math.ceil(dims / 128), ...variants, ...scores },
       args,
       bind,
       groups: ({ tiles = 0, tileRows = 0 }) => [tiles, heads, tileRows],
     });
     return y;
   }
-  const { params, queries } = variant(tape, heads / kvHeads, dims);
+  const { params, queries } = workgroupShape(tape, heads / kvHeads, dims);
   const { chunk, chunksAt, areApart } = chunking(tape, spans ? null : window);
   const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
   tape.dispatch('attention.wgsl', {
-    params: { ...params, KV: kv.format, SPANS: spans, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
+    params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
     args,
     bind: parts ? { ...bind, parts } : bind,
     groups: (sizes) => [
@@ -67,9 +81,9 @@ export function attention(
   });
   if (!parts) return y;
   tape.dispatch('attention-merge.wgsl', {
-    params: { CHUNK: chunk, SPANS: spans },
+    params: { CHUNK: chunk, ...variants },
     args,
-    bind: { tiles, y, parts },
+    bind: { tiles, y, parts, ...shares },
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;
@@ -99,14 +113,14 @@ function isSmall({ capacity }: Tape): boolean {
   return (capacity['rows'] ?? 0) <= TILE_ROWS;
 }
 
-interface Variant {
+interface WorkgroupShape {
   params: Params;
   /** Queries a workgroup takes. */
   queries: number;
 }
 
 /** A decode row has `share` queries a key head. Large tapes read a page once for sixteen queries of a prompt. */
-function variant(tape: Tape, share: number, dims: number): Variant {
+function workgroupShape(tape: Tape, share: number, dims: number): WorkgroupShape {
   const small = isSmall(tape);
   const rowLanes = small ? ([1, 2, 4].find((lanes) => lanes >= share) ?? 8) : 8;
   const tiles = !small || share > 8 ? 2 : 1;

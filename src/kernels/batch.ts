@@ -114,6 +114,8 @@ export interface HeadShape {
   kvHeads: number;
   /** Dimensions of a head; a multiple of 4. */
   dims: number;
+  /** Factor of the scores; left out: 1 / sqrt(dims). */
+  scale?: number;
 }
 
 /** Throws for heads that kernels cannot share out, or that do not make up `columns`. */

@@ -5,10 +5,10 @@ import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
+import { gated } from './gated.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
-import { swiglu } from './swiglu.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
@@ -48,8 +48,17 @@ function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearSwiglu(x: Tensor, gateUp: Matrix): Tensor {
-  if (isAdapted(x, gateUp)) return swiglu(linear(x, gateUp));
-  return gatedPair(x, gateUp, 'silu', true);
+  return gatedFirst(x, gateUp, 'silu');
+}
+
+/** gelu(x · gateᵀ) · (x · upᵀ) with gelu by tanh, gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
+export function linearTanhGeglu(x: Tensor, gateUp: Matrix): Tensor {
+  return gatedFirst(x, gateUp, 'gelu-tanh');
+}
+
+function gatedFirst(x: Tensor, gateUp: Matrix, activation: Activation): Tensor {
+  if (isAdapted(x, gateUp)) return gated(linear(x, gateUp), activation);
+  return gatedPair(x, gateUp, activation, true);
 }
 
 /** (x · valueᵀ) · gelu(x · gateᵀ), value and gate interleaved in one matrix; x [rows, k] → [rows, columns / 2] */

@@ -6,7 +6,7 @@ import { assertHeads, type HeadNorms, type HeadShape, type KvPages } from './bat
 
 const WORKGROUP = 32;
 
-/** `rope` as `rotations` gives it; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and divided by sqrt(dims) */
+/** `rope` as `rotations` gives it; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and times the scores' scale */
 export function ropeKv(
   qkv: Tensor,
   rope: Tensor | null,
@@ -15,7 +15,7 @@ export function ropeKv(
   norms: HeadNorms | null,
 ): Tensor {
   const tape = tapeOf(qkv);
-  const { heads, kvHeads, dims } = shape;
+  const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims) } = shape;
   assertHeads('ropeKv', shape, qkv.columns, heads + 2 * kvHeads);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
   tape.dispatch('rope-kv.wgsl', {
@@ -27,7 +27,7 @@ export function ropeKv(
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,
       rope_quads: rope ? rope.stride / 4 : 0,
-      scale: 1 / Math.sqrt(dims),
+      scale,
       eps: norms?.eps ?? 0,
     },
     bind: {

@@ -11,12 +11,12 @@ export function floatTensor(shape: number[]): Tensor {
   return new Tensor(shape, 'f32');
 }
 
-/** Widens values, from the one after `skip` on, into `y`: those of a vector placed like rows of a part, or rows of a table. */
+/** Widens values, from the one after `skip` on, and adds `plus` to each, into `y`: those of a vector placed like rows of a part, or rows of a table. */
 export function widen(
   device: Device,
   y: Tensor,
   placement: Placement,
-  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number },
+  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number; plus?: number },
 ): void {
   const tape = new Tape(device, {});
   const groups = Math.ceil(chunk.size / 64);
@@ -29,6 +29,7 @@ export function widen(
       unit: placement.unit,
       unit_stride: placement.unitStride,
       first: placement.firstColumn,
+      plus: chunk.plus ?? 0,
     },
     bind: { raw: chunk.raw, y },
     groups: () => [across, Math.ceil(groups / across)],

@@ -38,6 +38,8 @@ export interface WeightRequest {
   readonly split: Split;
   /** Number of equally shaped matrices that `names` make up. */
   readonly experts: number;
+  /** Added to each value of a vector: norms of Gemma are stored as w and multiply by 1 + w. */
+  readonly plus: 0 | 1;
   /** Kernel and stride of a convolution; 1 for all other weights. */
   readonly kernel: 1 | 3;
   readonly stride: 1 | 2;
@@ -56,7 +58,15 @@ export interface ConvOptions {
   stride?: 1 | 2;
 }
 
-const PLAIN = { layout: 'stacked', bias: null, split: 'none', experts: 1, kernel: 1, stride: 1 } as const;
+const PLAIN = {
+  layout: 'stacked',
+  bias: null,
+  split: 'none',
+  experts: 1,
+  plus: 0,
+  kernel: 1,
+  stride: 1,
+} as const;
 
 export class WeightTable {
   readonly requests: WeightRequest[] = [];
@@ -76,10 +86,11 @@ export class WeightTable {
     return this.#names.has(name);
   }
 
-  /** [size], as f32 */
-  vector(name: string, size: number): Tensor {
+  /** [size], as f32; `plus` is added to each value. */
+  vector(name: string, size: number, { plus = 0 }: { plus?: 0 | 1 } = {}): Tensor {
     const request = {
       ...PLAIN,
+      plus,
       names: [name],
       rows: [size],
       k: 1,

@@ -50,6 +50,9 @@ export interface Problem {
   tables: number[][];
   /** Tokens of a sequence that see each other. */
   spans: Span[];
+  cap: number | null;
+  /** [heads] */
+  sinks: Float32Array | null;
   rows: { sequence: number; position: number }[];
 }
 
@@ -88,7 +91,7 @@ export function problem(
     keys: storeKeys(on, format, shape, keys, tables),
     values: storeValues(on, format, shape, values, tables),
   };
-  return { shape, window, kv, q, keys, values, tables, rows, spans };
+  return { shape, window, kv, q, keys, values, tables, rows, spans, cap: null, sinks: null };
 }
 
 /** The last token of the span that a token lies in; 0: it lies in none. */
@@ -136,7 +139,10 @@ export function run(
         contextPages: Math.ceil(Math.max(...chosen.map((row) => seenBy(of, row))) / PAGE_TOKENS),
       }),
     },
-    record: (_, input) => attention(input(['rows', width], q), batch, of.shape, of.kv, of.window),
+    record: (_, input) => {
+      const sinks = of.sinks && input([heads], of.sinks);
+      return attention(input(['rows', width], q), batch, of.shape, of.kv, { ...of, sinks });
+    },
   });
 }
 
@@ -159,9 +165,10 @@ export function reference(of: Problem, row: number): number[] {
       for (let d = 0; d < dims; d++) {
         score += of.q[(row * heads + head) * dims + d]! * of.keys[sequence]![token]![kvHead * dims + d]!;
       }
-      weights.push(Math.exp(score));
+      weights.push(Math.exp(of.cap === null ? score : of.cap * Math.tanh(score / of.cap)));
     }
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    const sink = of.sinks ? Math.exp(of.sinks[head]!) : 0;
+    const total = weights.reduce((sum, weight) => sum + weight, sink);
     return Array.from({ length: dims }, (_, d) =>
       weights.reduce(
         (sum, weight, i) => sum + (weight / total) * of.values[sequence]![first + i]![kvHead * dims + d]!,

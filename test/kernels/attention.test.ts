@@ -112,6 +112,38 @@ describe('long contexts, in chunks', () => {
   });
 });
 
+/** Sinks below, among and far above the scores. */
+const SINKS = [-30, 0.5, 2, 90];
+
+describe('capped scores and sinks', () => {
+  it.each([
+    { cap: 1.5, hasSinks: false, window: 8 },
+    { cap: null, hasSinks: true, window: null },
+    { cap: 2, hasSinks: true, window: 40 },
+  ])('cap $cap, sinks $hasSinks, window $window', async ({ cap, hasSinks, window }) => {
+    const shape = { heads: 4, kvHeads: 2, dims: 24 };
+    const sinks = hasSinks ? Float32Array.from(SINKS) : null;
+    for (const on of [device, plain]) {
+      const of = { ...problem(on, shape, 'f32', window), cap, sinks };
+      const all = await run(on, of, CAPACITY);
+      expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+      for (const row of [0, 21, 29]) {
+        const alone = await run(on, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
+        expect(differingRows(alone, [all[row]!])).toEqual([]);
+      }
+    }
+    const long = { ...problem(hardware, shape, 'f16', window, LONG_SEQUENCES), cap, sinks };
+    const all = await run(hardware, long, { ...CAPACITY, contextPages: 24 });
+    expect(worstError(long, all)).toBeLessThan(TOLERANCE);
+    for (const contextPages of [24, undefined]) {
+      const capacity = { rows: 16, tiles: 4, tileRows: 16, ...(contextPages && { contextPages }) };
+      const chosen = [0, 13, 34];
+      const expected = chosen.map((row) => all[row]!);
+      expect(differingRows(await run(hardware, long, capacity, chosen), expected)).toEqual([]);
+    }
+  });
+});
+
 /** Whole texts, and spans between tokens that see only what is before them. */
 const SPANS: Span[] = [
   { sequence: 0, first: 0, end: 21 },

@@ -65,7 +65,7 @@ function record(on: Device): Tape {
   const region = upload(on, new Uint32Array(4));
   const table = { pages: region, places: region };
   const kv: KvPages = { kind: 'kv', table, keys: region, values: region, format: 'f16' };
-  attention(owned(['rows', 256]), batch, { heads: 4, kvHeads: 2, dims: 64 }, kv, null);
+  attention(owned(['rows', 256]), batch, { heads: 4, kvHeads: 2, dims: 64 }, kv, { window: null });
   sample(owned(['sampled', 1009]), batch);
   return tape;
 }

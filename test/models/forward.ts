@@ -13,9 +13,8 @@ import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
-import { readLlamaConfig, type LlamaConfig } from '../../src/models/text/llama-config.ts';
-import type { TextForward } from '../../src/models/text/architecture.ts';
-import { llama, llamaStates } from '../../src/models/text/llama.ts';
+import type { KvState, TextDeclaration, TextForward } from '../../src/models/text/architecture.ts';
+import { readText } from '../../src/models/text/registry.ts';
 import { ropeWords } from '../../src/models/text/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
 
@@ -44,8 +43,8 @@ export interface Forward {
   close(): void;
 }
 
-function wholeModel(config: LlamaConfig, weights: WeightTable): TextForward {
-  const { states, head } = llama(config, weights);
+function wholeModel({ generate }: TextDeclaration, weights: WeightTable): TextForward {
+  const { states, head } = generate!(weights);
   return (tape, batch, kv) => head(states(tape, batch, kv), batch);
 }
 
@@ -64,12 +63,12 @@ export async function openForward(
 ): Promise<Forward> {
   const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
   const json = { ...checkpoint.config, ...options.overrides };
-  const config = readLlamaConfig(json, checkpoint.architecture);
+  const declared = readText(json, checkpoint.architecture);
   const { depth, format: quantization = null } = options;
   const weights = openWeights(
     device,
     checkpoint.tensors,
-    (table) => (depth === undefined ? wholeModel(config, table) : llamaStates(config, table, depth)),
+    (table) => (depth === undefined ? wholeModel(declared, table) : declared.states!(table, depth)),
     { format: quantization && FORMATS[quantization] },
   );
   const model = weights.page;
@@ -83,7 +82,6 @@ export async function openForward(
   await checkpoint.close();
 
   const rows = options.rows ?? 64;
-  const { kvHeads, dims } = config.heads;
   const buffers = createStepBuffers(device, {
     rows,
     sampled: rows,
@@ -91,19 +89,19 @@ export async function openForward(
     pages: PAGES.length,
     biases: 0,
     slots: 1,
-    ropeWords: ropeWords([config.rope]),
+    ropeWords: ropeWords(declared.ropes),
     model: INPUTS,
   });
   const format = options.kv ?? 'f32';
-  const pageBytes = (PAGE_TOKENS * kvHeads * dims * 4) / (format === 'f16' ? 2 : 1);
-  const pages = (): Region => {
+  const pages = ({ kvHeads, dims }: KvState): Region => {
+    const pageBytes = (PAGE_TOKENS * kvHeads * dims * 4) / (format === 'f16' ? 2 : 1);
     const buffer = device.allocate('kv', 'pages', PAGES.length * pageBytes);
     device.gpu.queue.writeBuffer(buffer, 0, new Uint32Array(buffer.size / 4).fill(GARBAGE));
     return { buffer, offset: 0, size: buffer.size };
   };
-  const kv = config.windows.map((): KvPages => ({
+  const kv = (declared.layers as KvState[]).map((state): KvPages => ({
     ...{ kind: 'kv', format, table: buffers.tables[0]! },
-    ...{ keys: pages(), values: pages() },
+    ...{ keys: pages(state), values: pages(state) },
   }));
   const capacity = {
     rows,
@@ -117,7 +115,7 @@ export async function openForward(
   const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowAdapters });
   const logits = tape.keep(model(tape, buffers.batch, kv));
   tape.finish();
-  const writer = new BatchWriter(buffers, { ropes: [config.rope], inputs: INPUTS });
+  const writer = new BatchWriter(buffers, { ropes: declared.ropes, inputs: INPUTS });
   let past = 0;
 
   return {

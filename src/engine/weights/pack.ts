@@ -48,7 +48,8 @@ function requestUploads(
 ): Wanted[] {
   if (request.layout === 'table') return [tableUpload(device, handle as Tensor, tensors, request)];
   const parts = partsOf(request);
-  if (!(handle instanceof Matrix)) return parts.map((part) => vectorUpload(device, handle, tensors, part));
+  if (!(handle instanceof Matrix))
+    return parts.map((part) => vectorUpload(device, handle, tensors, part, request.plus));
   const { bias } = handle;
   return [
     ...parts.map((part): Wanted => ({
@@ -69,10 +70,12 @@ function vectorUpload(
   y: Tensor,
   tensors: Tensors,
   { name, rows, firstRow, placement }: MatrixPart,
+  plus: 0 | 1 = 0,
 ): Wanted {
   return {
     entry: tensors.get(name)!,
-    place: ({ raw, source }) => widen(device, y, placement, { raw, source, size: rows, skip: firstRow }),
+    place: ({ raw, source }) =>
+      widen(device, y, placement, { raw, source, size: rows, skip: firstRow, plus }),
   };
 }
 

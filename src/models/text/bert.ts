@@ -66,6 +66,6 @@ function selfAttention({ hidden, heads }: BertConfig, weights: WeightTable, name
 
   return (x: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const q = ropeKv(linear(x, qkv), null, shape, kv, null); //  [rows, hidden]
-    return linearAdd(attention(q, batch, shape, kv, null), out, x);
+    return linearAdd(attention(q, batch, shape, kv, { window: null }), out, x);
   };
 }

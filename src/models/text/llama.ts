@@ -120,7 +120,7 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
   return (x: Tensor, residual: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
     const y = norms.ofRow(linear(x, qkv)); //                     [rows, (heads + 2 · kvHeads) · dims]
     const q = ropeKv(y, rope, shape, kv, norms.ofHeads); // [rows, heads · dims]
-    return linearAdd(attention(q, batch, shape, kv, window), out, residual); // [rows, hidden]
+    return linearAdd(attention(q, batch, shape, kv, { window }), out, residual); // [rows, hidden]
   };
 }
 

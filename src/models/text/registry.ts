@@ -4,9 +4,10 @@ import { EngineError } from '../../files/error.ts';
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { BERT } from './bert-architecture.ts';
+import { GEMMA } from './gemma-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
 
-const architectures: TextArchitecture[] = [BERT, LLAMA];
+const architectures: TextArchitecture[] = [BERT, GEMMA, LLAMA];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {

@@ -1,6 +1,6 @@
 // Classes that put a vision or audio tower before a text model. For a prompt of text alone they compute what the text model computes:
 // the towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a checkpoint is opened
-// as its text model. Tiny checkpoints of nine of these classes have the logits of transformers 5.23 bit for bit; Mistral3, InternVL, GOT-OCR2, Qwen2-VL and
+// as its text model. Tiny checkpoints of ten of these classes have the logits of transformers 5.23 bit for bit; Mistral3, InternVL, GOT-OCR2, Qwen2-VL and
 // Qwen2.5-VL are opened by the same rule, their logits not compared.
 
 import type { Json } from '../config-values.ts';
@@ -27,6 +27,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['SmolVLMForConditionalGeneration', false],
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
+  ['Gemma3ForConditionalGeneration', true],
   ['Qwen2VLForConditionalGeneration', false],
   ['Qwen2_5_VLForConditionalGeneration', false],
   ['Qwen3VLForConditionalGeneration', false],

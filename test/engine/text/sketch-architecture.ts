@@ -99,7 +99,7 @@ function sketch(width: number, weights: WeightTable): LanguageModel {
         const turns = rotations(tape, batch, ROPES, i);
         const qkv = linear(rmsnorm(x, block.norm, EPS), block.qkv);
         const q = ropeKv(qkv, turns, block.shape, kv, null);
-        x = linearAdd(attention(q, batch, block.shape, kv, block.window), block.out, x);
+        x = linearAdd(attention(q, batch, block.shape, kv, { window: block.window }), block.out, x);
         tape.cut();
       });
       return x;

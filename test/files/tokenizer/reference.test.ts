@@ -1,4 +1,4 @@
-// Against the Python library: tokenizers of every kind of part, trained by scripts/reference/tokenizers.py, on texts around the edges of
+// Against the Python library: tokenizers of every kind of part, trained by scripts/reference/text_tokenizers.py, on texts around the edges of
 // its classes of characters.
 
 import { readFileSync } from 'node:fs';

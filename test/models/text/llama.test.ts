@@ -1,4 +1,4 @@
-// The decoder classes against transformers, on every variant that an adapter may get: with subgroups and without, with
+// The decoder classes of all families against transformers, on every variant that an adapter may get: with subgroups and without, with
 // weights in one window or several, rows all at once, four by four and one by one.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -34,6 +34,7 @@ const MODELS: [name: string, opened: string, left: readonly string[]][] = [
   ['mistral3', 'MistralForCausalLM', ['multi_modal_projector', 'vision_tower']],
   ['qwen2-vl', 'Qwen2ForCausalLM', []],
   ['qwen3-vl', 'Qwen3ForCausalLM', ['model.visual']],
+  ['gemma3', 'Gemma3ForCausalLM', ['multi_modal_projector', 'vision_tower']],
   ['smolvlm', 'LlamaForCausalLM', ['model.connector', 'model.vision_model']],
 ];
 
@@ -90,7 +91,7 @@ describe('the text half of a config.json', () => {
   });
 
   it('is none where the text model is not built in, or its class changes more than the embedding', () => {
-    const gemma = { text_config: { model_type: 'gemma2' } };
+    const gemma = { text_config: { model_type: 'gemma4_text' } };
     expect(textHalf(gemma, 'LlavaForConditionalGeneration')).toBeNull();
     expect(textHalf(LLAVA, 'MllamaForConditionalGeneration')).toBeNull();
   });

@@ -1,8 +1,8 @@
-// SwiGLU by itself against f64: odd numbers of columns, their padding, more rows than a workgroup.
+// Gated units by themselves against f64: odd numbers of columns, their padding, more rows than a workgroup.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { swiglu } from '../../src/kernels/swiglu.ts';
+import { gated } from '../../src/kernels/gated.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
 
@@ -10,19 +10,23 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-const silu = (value: number): number => value / (1 + Math.exp(-value));
+const ACTIVATIONS = {
+  silu: (value: number): number => value / (1 + Math.exp(-value)),
+  'gelu-tanh': (value: number): number =>
+    (value / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (value + 0.044715 * value ** 3))),
+};
 
 it.each([
-  [1, 4],
-  [3, 20],
-  [37, 132],
-])('%i × %i', async (rows, columns) => {
+  [1, 4, 'silu'],
+  [3, 20, 'gelu-tanh'],
+  [37, 132, 'silu'],
+] as const)('%i × %i, %s', async (rows, columns, activation) => {
   const x = new Random(rows * columns).floats(rows * columns).map((value) => 4 * value);
   const y = await compute({
     device,
     capacity: {},
     sizes: {},
-    record: (_, input) => swiglu(input([rows, columns], x)),
+    record: (_, input) => gated(input([rows, columns], x), activation),
   });
   expect(y).toHaveLength(rows);
   for (const [row, values] of y.entries()) {
@@ -30,7 +34,7 @@ it.each([
     for (const [column, value] of [...values].entries()) {
       // Two gates, then the two columns that they open.
       const at = row * columns + 4 * (column >> 1) + (column & 1);
-      const wanted = silu(x[at]!) * x[at + 2]!;
+      const wanted = ACTIVATIONS[activation](x[at]!) * x[at + 2]!;
       expect(Math.abs(value - wanted)).toBeLessThan(1e-5 * (1 + Math.abs(wanted)));
     }
   }

@@ -1,5 +1,5 @@
-// y = silu(gate) · up of gate and up in turns of two columns: what a matmul's store does where nothing comes between.
-#import "lib/activate.silu.wgsl"
+// y = activation(gate) · up of gate and up in turns of two columns: what a matmul's store does where nothing comes between.
+#import "lib/activate.$ACTIVATION.wgsl"
 alias Activated = vec2f;
 
 const WORKGROUP = 32u;

@@ -1,7 +1,7 @@
 """Token ids by the Python library, for test/files/tokenizer and scripts/compare-tokenizers.mjs.
 
-    python scripts/reference/tokenizers.py                     small tokenizers, trained here: test/golden/tokenizers.json
-    python scripts/reference/tokenizers.py FOLDER… --out FILE  those of these folders, on many more texts
+    python scripts/reference/text_tokenizers.py                     small tokenizers, trained here: test/golden/tokenizers.json
+    python scripts/reference/text_tokenizers.py FOLDER… --out FILE  those of these folders, on many more texts
 """
 
 import argparse
@@ -188,7 +188,7 @@ def main():
     else:
         tokenizers = small()
     result = {
-        "command": "python scripts/reference/tokenizers.py",
+        "command": "python scripts/reference/text_tokenizers.py",
         "texts": given,
         "cases": [case(name, tokenizer, given) for name, tokenizer in tokenizers.items()],
         **({} if options.folders else {"pairs": pairs()}),

@@ -1,18 +1,20 @@
-// SwiGLU of a matmul's output that something was added to.
+// Gated units over a matmul's output that something was added to.
 
 import { tapeOf } from '../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../gpu/tensor.ts';
+import type { Activation } from './activation.ts';
 import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 32;
 
-/** silu(gate) · up, gate and up in turns of two columns; x [rows, columns] → [rows, columns / 2] */
-export function swiglu(x: Tensor): Tensor {
+/** activation(gate) · up, gate and up in turns of two columns; x [rows, columns] → [rows, columns / 2] */
+export function gated(x: Tensor, activation: Activation): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape.slice(0, -1), x.columns / 2]);
   const pairs = paddedColumns(y.columns) / 2;
   for (const strip of stripsOf(tape, [x, y])) {
-    tape.dispatch('swiglu.wgsl', {
+    tape.dispatch('gated.wgsl', {
+      params: { ACTIVATION: activation },
       args: { x_quads: x.stride / 4, y_pairs: pairs },
       bind: { x: strip.of(x), y: strip.of(y) },
       groups: (sizes) => [Math.ceil(pairs / WORKGROUP), strip.count(sizes)],
