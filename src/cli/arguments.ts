@@ -86,7 +86,8 @@ function foldMembers(args: string[], table: OptionTable): string[] {
     const isMap = dotted !== '' && isMapOption(findOption(base, table)?.option);
     const found = isMap ? { map: base, member: dotted } : findMember(name, table);
     const value = inline ?? args[at + 1];
-    if (found && value === undefined) throw new UsageError(`${args[at]} needs a value: ${args[at]} <value>`);
+    if (found && value === undefined)
+      throw new UsageError(`--${found.map} needs a value: --${found.map}.${found.member} <value>`);
     folded.push(found ? `--${found.map}=${JSON.stringify({ [found.member]: value })}` : args[at]!);
     if (found && inline === undefined) at++;
   }
@@ -130,15 +131,17 @@ function readOption(token: OptionToken, table: OptionTable, positionals: readonl
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
   const { name, option } = found;
+  // Messages have the option's own name, whichever of its aliases was typed.
+  const flag = `--${name}`;
   if (option.kind === 'boolean' && value === undefined) return { name, value: true, isSwitch: true };
   if (
     value === undefined ||
     (value === '' && !mayBeEmpty(option)) ||
     (!token.inlineValue && /^--./.test(value))
   ) {
-    throw new UsageError(`${rawName} needs a value: ${rawName} ${valueText(option)}`);
+    throw new UsageError(`${flag} needs a value: ${flag} ${valueText(option)}`);
   }
-  return { name, value: value === '' ? emptyValue(option) : readText(rawName, option, value) };
+  return { name, value: value === '' ? emptyValue(option) : readText(flag, option, value) };
 }
 
 /** Whether an option takes an empty value; one that is not built does, which says that it is not wanted. */
@@ -174,7 +177,7 @@ export function meantBy(typed: string, table: OptionTable): string | null {
     elsewhere.filter((name) => name.length > 2),
   );
   const near = nearest(written, [...namesIn(table), ...others]);
-  return near === null || findOption(near, table) ? near : findElsewhere(near, table);
+  return near === null ? null : (findOption(near, table)?.name ?? findElsewhere(near, table));
 }
 
 /** The name most similar to what was typed, by shared letters and pairs of letters; null where none is similar enough. */

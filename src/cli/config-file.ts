@@ -3,7 +3,7 @@
 // the working directory.
 
 import { parseDocument } from 'yaml';
-import { configOfPicture, imageFormatOf } from '../index.ts';
+import { configOfImage, imageFormatOf } from '../index.ts';
 import { isMapOption, joined, meantBy } from './arguments.ts';
 import { MOST_TEXT_BYTES, readBounded } from './bounded-file.ts';
 import { placed } from './config-paths.ts';
@@ -39,7 +39,7 @@ export async function readConfigFile(
       throw new UsageError(`${path} says ${keyOf(found.name)} twice, once as ${key}: keep one of them`);
     }
     const value = part ? { [part.member]: given } : given;
-    const read = readValue(`${key} in ${path}`, found.option, value);
+    const read = readValue(`${keyOf(found.name)} in ${path}`, found.option, value);
     const digest = digests.get(found.option.digestKey ?? '');
     const isSought = found.option.isInput === true && !typed.has(found.name);
     const sought = isSought ? placed({ file: path, key, option: found.name, digest }, read) : read;
@@ -71,7 +71,7 @@ export function keyOf(name: string): string {
 function parse(path: string, bytes: Buffer): Record<string, unknown> {
   const ending = /\.[^./\\]+$/.exec(path)?.[0].toLowerCase() ?? '';
   if (imageFormatOf(path) !== null) {
-    const config = configOfPicture(bytes);
+    const config = configOfImage(bytes);
     if (config !== null) return config;
     throw new UsageError(
       `${path} does not say how it was drawn: give an image that svc drew, or a .json or .yaml file`,
