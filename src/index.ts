@@ -42,7 +42,7 @@ export {
   imageFormatOf,
   type Pixels,
 } from './files/image/image.ts';
-export { configOfPicture, type PictureParameters } from './files/image/image-metadata.ts';
+export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';

@@ -193,7 +193,7 @@ const OUTPUT_OPTIONS = {
   'pipeline-class-name': {
     ...pipeline['pipeline-class-name'],
     kind: 'choice',
-    choices: PIPELINE_CLASSES,
+    choices: Object.keys(PIPELINE_CLASSES),
   },
 } as const satisfies OptionTable;
 

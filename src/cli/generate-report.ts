@@ -2,7 +2,7 @@
 // one object per line. Its `type` is that of an event of the engine, with everything but pixels, or one of
 //   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}, a list of seeds whole
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
-//   failed {prompt, code, message}           finished {pictures, failed, milliseconds}
+//   failed {prompt, code, message}           finished {images, failed, milliseconds}
 //   error {code, message}                    an error that ended the run, or one after its end
 // `warmup` {done, total} counts the kernels of a stage that are compiled, and may come again.
 
@@ -131,7 +131,7 @@ export class Report {
   finished(images: number, failed: number, milliseconds: number): void {
     const rest = failed > 0 ? `; ${countText(failed, 'prompt')} failed` : '';
     this.#log.info(`Generated ${countText(images, 'image')} in ${seconds(milliseconds)}${rest}`);
-    this.#emit('finished', { pictures: images, failed, milliseconds });
+    this.#emit('finished', { images, failed, milliseconds });
   }
 
   interrupted(images: number): void {

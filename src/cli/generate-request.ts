@@ -4,7 +4,13 @@
 import { randomInt } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { configOfPicture, type ImageModelOptions, type ImageRequest, type Pixels } from '../index.ts';
+import {
+  configOfImage,
+  type ImageModelOptions,
+  type ImageRequest,
+  PIPELINE_CLASSES,
+  type Pixels,
+} from '../index.ts';
 import { IMAGE_MODEL } from '../options/image-model.ts';
 import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { MODEL_SETTINGS } from '../options/model.ts';
@@ -92,14 +98,7 @@ function checkTogether({ options, nameOf }: Given): void {
   };
   needs('strength', 'image-path');
   needs('mask-path', 'image-path');
-  const { 'pipeline-class-name': className = '' } = options;
-  const wants = { 'image-path': /Img2Img|Inpaint/, 'mask-path': /Inpaint/ };
-  for (const [name, classes] of Object.entries(wants)) {
-    if (!classes.test(className) || options[name as keyof typeof wants] !== undefined) continue;
-    throw new UsageError(
-      `${nameOf('pipeline-class-name')} ${className} needs --${name}: give both, or take another class`,
-    );
-  }
+  checkInputs({ options, nameOf });
   if (options['warmup-steps'] !== 1 && !options.warmup) {
     throw new UsageError(`${nameOf('warmup-steps')} needs --warmup: give both, or neither`);
   }
@@ -116,6 +115,22 @@ function checkTogether({ options, nameOf }: Given): void {
       `${nameOf('component-paths')} maps components to folders or hub ids, got ${JSON.stringify(wrong[1])} for ${wrong[0]}`,
     );
   }
+}
+
+/** Throws UsageError if the pipeline class that is named draws from an image or a mask that is not given. */
+function checkInputs({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): void {
+  const { 'pipeline-class-name': className = '' } = options;
+  const task = PIPELINE_CLASSES[className] ?? 'text-to-image';
+  const inputs = {
+    'text-to-image': [],
+    'image-to-image': ['image-path'],
+    inpainting: ['image-path', 'mask-path'],
+  } as const;
+  const input = inputs[task].find((name) => options[name] === undefined);
+  if (input === undefined) return;
+  throw new UsageError(
+    `${nameOf('pipeline-class-name')} ${className} needs --${input}: give both, or take another class`,
+  );
 }
 
 /** Throws UsageError if a list of seeds and the number of samples differ in length. */
@@ -187,7 +202,7 @@ export const PREVIEW = 'preview.png';
 function checkFolders({ options, nameOf }: Given): void {
   checkFolder(options['output-path'], nameOf('output-path'));
   const preview = join(options['output-path'], PREVIEW);
-  if (options.preview && existsSync(preview) && configOfPicture(readFileSync(preview)) !== null)
+  if (options.preview && existsSync(preview) && configOfImage(readFileSync(preview)) !== null)
     throw new UsageError(
       `${nameOf('preview')} would replace ${preview}, which is an image that was drawn: rename it, or name another --output-path`,
     );

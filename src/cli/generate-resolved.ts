@@ -5,7 +5,7 @@ import { isAbsolute, resolve } from 'node:path';
 import {
   type ImageEvent,
   type ImageModelInfo,
-  type PictureParameters,
+  type ImageParameters,
   shippedImageModelPath,
   type ValueSource,
 } from '../index.ts';
@@ -93,7 +93,7 @@ export function imageParameters(
   plan: Plan,
   { info, values, digests }: { info: ImageModelInfo; values: ResolvedEvent['values']; digests: Digests },
   image: { prompt: string; seed: number },
-): PictureParameters {
+): ImageParameters {
   const { options } = plan.given;
   const { prompt, seed } = image;
   const kept = KEPT.map((name) => [keyOf(name), withoutPlace(options[name])]);
@@ -120,7 +120,8 @@ export function imageParameters(
       Seed: seed,
       Size: `${values.width}x${values.height}`,
       Model: info.name,
-      ...(values.clipSkip > 0 && { 'Clip skip': values.clipSkip + usualClipSkip(info) }),
+      // Other programs count the layer that is read, too.
+      ...(values.clipSkip > 0 && { 'Clip skip': values.clipSkip + info.unreadClipLayers + 1 }),
       ...(values.strength !== null && { 'Denoising strength': values.strength }),
       RNG: values.generatorDevice.toUpperCase(),
       Version: `svc-engine ${packageVersion()}`,
@@ -129,11 +130,6 @@ export function imageParameters(
       Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
     ),
   };
-}
-
-/** The clip skip that other programs show where no layer is left out: 1, and 2 for SDXL, which never reads the last layer. */
-function usualClipSkip({ pipeline }: ImageModelInfo): number {
-  return pipeline.startsWith('StableDiffusionXL') ? 2 : 1;
 }
 
 /** The model's name in an image's configuration: an id or relative path that is also valid on another machine. */

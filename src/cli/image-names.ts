@@ -97,7 +97,7 @@ function withEnding(name: string, option: string): { name: string; format: Image
     .replace(/\.[a-z]+$/i, '');
   if (stem.trim() === '') {
     throw new UsageError(
-      `${option} "${name}" has no name before its ending: give one, as picture${format === null ? '.png' : name.slice(name.lastIndexOf('.'))}`,
+      `${option} "${name}" has no name before its ending: give one, as image${format === null ? '.png' : name.slice(name.lastIndexOf('.'))}`,
     );
   }
   if (format !== null) return { name, format };
@@ -168,5 +168,5 @@ function cleaned(text: string): string {
     .replace(/^[._-]+/, '');
   let short = Array.from(safe).slice(0, LONGEST);
   while (Buffer.byteLength(short.join('')) > LONGEST_BYTES) short = short.slice(0, -1);
-  return short.join('').replace(/[._-]+$/, '') || 'picture';
+  return short.join('').replace(/[._-]+$/, '') || 'image';
 }

@@ -107,14 +107,14 @@ export const IMAGE_SAMPLING = {
   },
   maxSequenceLength: {
     kind: { type: 'integer', min: 1 },
-    help: 'Tokens of a prompt that Z-Image reads.',
+    help: 'Most tokens of a prompt that are read, in families whose text encoder is a language model.',
     default: 512,
     in: IMAGES,
     flag: { group: SAMPLING, otherwise: '512' },
   },
   flowShift: {
     kind: { type: 'number', above: 0 },
-    help: 'Shift of the noise schedule of Z-Image.',
+    help: 'Shift of the noise schedule, in families of flow models.',
     in: IMAGES,
     flag: { group: SAMPLING, otherwise: "the model's own" },
   },

@@ -33,6 +33,7 @@ const fakeInfo: ImageModelInfo = {
   quantization: 'none',
   backend: 'svc',
   sizeMultiple: 8,
+  unreadClipLayers: 0,
   defaults: { width: 32, height: 24, steps: STEPS, guidance: 5, negativePrompt: '' },
   schedulers: ['DDIM', 'EulerDiscrete'],
   components: { unet: 'UNet2DConditionModel', vae: 'AutoencoderKL' },
@@ -157,7 +158,11 @@ export function createFakeImageModel(): FakeImageModel {
         return Promise.reject(new EngineError('unsupported', 'language is a language model'));
       }
       const model: ImageModel = {
-        info: { ...fakeInfo, backend: options.backend === 'generic' ? 'generic' : 'svc' },
+        info: {
+          ...fakeInfo,
+          backend: options.backend === 'generic' ? 'generic' : 'svc',
+          unreadClipLayers: options.model === 'xl' ? 1 : 0,
+        },
         ended: new Promise(() => {}),
         asleep: false,
         resolve: async (request) => resolve(request),

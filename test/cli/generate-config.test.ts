@@ -3,7 +3,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { configOfPicture } from '../../src/index.ts';
+import { configOfImage } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';
 
@@ -87,7 +87,7 @@ describe('a value comes from', () => {
     const kept = paths
       .trimEnd()
       .split('\n')
-      .map(async (path) => configOfPicture(await readFile(path))?.['seed']);
+      .map(async (path) => configOfImage(await readFile(path))?.['seed']);
     expect(await Promise.all(kept)).toEqual([7, 3, 7, 3]);
   });
 

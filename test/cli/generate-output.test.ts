@@ -96,7 +96,7 @@ describe('streams', () => {
       width: 32,
       height: 24,
     });
-    expect(events.at(-1)).toMatchObject({ type: 'finished', pictures: 1, failed: 1 });
+    expect(events.at(-1)).toMatchObject({ type: 'finished', images: 1, failed: 1 });
     expect(out).not.toContain('"data"');
     expect(err).toContain('failed with internal');
   });
@@ -105,6 +105,8 @@ describe('streams', () => {
 it('an image says what was left out of its text encoder as A1111 counts it', async () => {
   const { out } = await draw('--prompt', 'a house', '--clip-skip', '1');
   expect(await readFile(out.trimEnd(), 'latin1')).toContain('Clip skip: 2');
+  const xl = await draw('--model-path', 'xl', '--prompt', 'a house', '--clip-skip', '1');
+  expect(await readFile(xl.out.trimEnd(), 'latin1')).toContain('Clip skip: 3');
 });
 
 describe('what ends a run before it is finished', () => {

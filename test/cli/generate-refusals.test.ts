@@ -77,7 +77,10 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       ['--num-inference-step', '4'],
       'there is no option --num-inference-step; did you mean --num-inference-steps?',
     ],
-    [['--num-output-per-prompt', '2'], 'did you mean --num-outputs-per-prompt?'],
+    [['--num-output-per-prompt', '2'], 'did you mean --num-samples?'],
+    [['--dp'], '--dp-size needs a value: --dp-size <n>'],
+    [['--output-compression', '300'], '--output-quality is default, low, medium'],
+    [['--unet-path'], '--component-paths needs a value: --component-paths.unet <value>'],
     [['--wibble'], 'there is no option --wibble'],
     [['--stepz', '20'], 'there is no option --stepz; did you mean --num-inference-steps?'],
     [['-p', 'a house'], 'there is no option -p; did you mean --prompt?'],
@@ -86,12 +89,12 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--seed', '-1'], 'got "-1": leave it out for one that is drawn at random'],
     [
       ['--output-file-name', '.png'],
-      '--output-file-name ".png" has no name before its ending: give one, as picture.png',
+      '--output-file-name ".png" has no name before its ending: give one, as image.png',
     ],
-    [['--output-file-name', '.jpg'], 'give one, as picture.jpg'],
+    [['--output-file-name', '.jpg'], 'give one, as image.jpg'],
     [
       ['--output-file-name', ' '],
-      '--output-file-name " " has no name before its ending: give one, as picture.png',
+      '--output-file-name " " has no name before its ending: give one, as image.png',
     ],
     [
       ['--output-template', '{prompt}/.webp'],
@@ -125,7 +128,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ],
     [
       ['--pipeline-class-name', 'FluxPipeline'],
-      `--pipeline-class-name is one of ${PIPELINE_CLASSES.join(', ')}, got "FluxPipeline"`,
+      `--pipeline-class-name is one of ${Object.keys(PIPELINE_CLASSES).join(', ')}, got "FluxPipeline"`,
     ],
     [['--transformer-weights-path', 'none'], 'there is no none, which --transformer-weights-path names'],
     [

@@ -4,7 +4,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sizeFrom } from '../../src/engine/image/size.ts';
-import { configOfPicture, decodeImage, encodeImage, imageFormatOf, type Pixels } from '../../src/index.ts';
+import { configOfImage, decodeImage, encodeImage, imageFormatOf, type Pixels } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';
 
@@ -83,7 +83,7 @@ describe('names', () => {
       expect((await draw('--prompt', prompt, '--output-template', '{prompt}')).code).toBe(0);
     }
     expect(await names()).toEqual(
-      ['hidden.png', 'picture.png', `${'ä'.repeat(75)}.png`, '日本の家.png'].sort(),
+      ['hidden.png', 'image.png', `${'ä'.repeat(75)}.png`, '日本の家.png'].sort(),
     );
   });
 });
@@ -106,7 +106,7 @@ describe('an image', () => {
       const bytes = await readFile(path);
       const seed = 40 + sample;
       expect((await decodeImage(bytes, path)).data[0]).toBe(seed);
-      expect(configOfPicture(bytes)).toEqual({
+      expect(configOfImage(bytes)).toEqual({
         model_path: 'm',
         prompt: 'a (red:1.2) house',
         negative_prompt: '',
@@ -153,7 +153,7 @@ describe('an image', () => {
         ...['--output-path', join(folder, 'out'), '--prompt', 'x', '--model-path', model ?? '', ...paths],
       );
       const bytes = await readFile(out.trimEnd());
-      expect(configOfPicture(bytes)).toMatchObject({
+      expect(configOfImage(bytes)).toMatchObject({
         model_path: shown,
         image_path: '…/start.png',
         component_paths: { vae: '…/vae' },
@@ -168,7 +168,7 @@ describe('an image', () => {
     const seeds = new Set<unknown>();
     for (let run = 0; run < 3; run += 1) {
       const { out, err } = await draw('--prompt', 'x');
-      const seed = configOfPicture(await readFile(out.trimEnd()))?.['seed'];
+      const seed = configOfImage(await readFile(out.trimEnd()))?.['seed'];
       expect(err).toContain(`seed ${String(seed)} (drawn)`);
       expect(err).toContain(`(seed ${String(seed)})`);
       seeds.add(seed);

@@ -36,8 +36,8 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   kwargs?: Readonly<Record<string, unknown>>;
 }
 
-/** Source of a resolved value; `picture`: a size that follows from the image to start from. */
-export type ValueSource = 'request' | 'picture' | 'model' | 'contract' | 'kwargs';
+/** Source of a resolved value; `image`: a size that follows from the image to start from. */
+export type ValueSource = 'request' | 'image' | 'model' | 'contract' | 'kwargs';
 
 export interface ResolvedImageRequest {
   width: number;
@@ -91,6 +91,8 @@ export interface ImageModelInfo {
   backend: Exclude<Backend, 'auto'>;
   /** Width and height are multiples of it. */
   sizeMultiple: number;
+  /** Layers at the end of a CLIP text encoder that the model never reads, beside those that `clipSkip` leaves out. */
+  unreadClipLayers: number;
   defaults: { width: number; height: number; steps: number; guidance: number; negativePrompt: string };
   /** Names that `scheduler` takes; the first is the checkpoint's own. */
   schedulers: string[];

@@ -141,7 +141,7 @@ async function partsOf(
     needsMask: runner.fillsMasks,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
-  const info = describe(pipeline, options.model, components, context, own);
+  const info = describe(pipeline, options.model, components, context, { own, runner });
   return { device, components, autoencoder, colours, runner, latents, planner, own, plain, context, info };
 }
 
@@ -161,7 +161,7 @@ function describe(
   model: string,
   components: Components,
   { pipeline: { family }, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
-  own: OwnSettings,
+  { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
@@ -174,6 +174,7 @@ function describe(
     quantization,
     backend,
     sizeMultiple,
+    unreadClipLayers: runner.unreadClipLayers,
     defaults: {
       width: defaults.width,
       height: defaults.height,

@@ -5,7 +5,7 @@ import { type Prose, field, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
-import type { FamilyField } from './families/family.ts';
+import { imageFamilies } from './families/registry.ts';
 import type { ImageRequest, ResolvedImageRequest } from './image-model.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
 
@@ -23,7 +23,7 @@ export function checkValues(
   };
   for (const key of ['width', 'height'] as const) {
     const problem = sideProblem(values[key], sizeMultiple);
-    if (problem !== null && sources[key] === 'picture')
+    if (problem !== null && sources[key] === 'image')
       refuse(
         key,
         say`${subject(key)} by the image's proportions ${problem}: give ${field('width')} and ${field('height')}`,
@@ -41,8 +41,6 @@ export function checkValues(
   check('guidance', guidanceProblem(values.guidance));
   if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
     refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
-  if (values.guidanceRescale !== 0 && !family.takes.includes('guidanceRescale'))
-    refuse('guidanceRescale', `guidanceRescale is not for ${family.name}: leave it out`);
   if (!Number.isSafeInteger(seed) || seed < 0)
     refuse('seed', `seed is ${seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
   if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
@@ -75,19 +73,20 @@ export function checkInputs(
     refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
 }
 
-/** Fields that only some families take, and their values. */
+/** Fields of a request that only some families take. Those that no value is decided for are also checked for their bounds. */
 export function checkFields(
-  { maxSequenceLength, flowShift }: ImageRequest,
+  request: ImageRequest,
+  { guidanceRescale }: ResolvedImageRequest,
   { pipeline: { family } }: ResolveContext,
 ): void {
-  const check = (field: FamilyField, value: number | undefined, fits: boolean, wanted: string): void => {
-    if (value === undefined) return;
-    if (!family.takes.includes(field)) refuse(field, `${field} is not for ${family.name}: leave it out`);
-    if (!fits) refuse(field, `${field} is ${value}; it is ${wanted}`);
-  };
-  const isLength = maxSequenceLength !== undefined && maxSequenceLength > 0;
-  const fits = isLength && Number.isInteger(maxSequenceLength);
-  check('maxSequenceLength', maxSequenceLength, fits, 'an integer of at least 1');
-  const isShift = flowShift !== undefined && flowShift > 0 && Number.isFinite(flowShift);
-  check('flowShift', flowShift, isShift, 'a number above 0');
+  // A guidanceRescale of 0, which clients send, changes nothing in any family.
+  const given: ImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
+  for (const field of imageFamilies().flatMap(({ takes }) => takes))
+    if (given[field] !== undefined && !family.takes.includes(field))
+      refuse(field, `${field} is not for ${family.name}: leave it out`);
+  const { maxSequenceLength: length, flowShift: shift } = request;
+  if (length !== undefined && !(Number.isInteger(length) && length > 0))
+    refuse('maxSequenceLength', `maxSequenceLength is ${length}; it is an integer of at least 1`);
+  if (shift !== undefined && !(Number.isFinite(shift) && shift > 0))
+    refuse('flowShift', `flowShift is ${shift}; it is a number above 0`);
 }

@@ -28,7 +28,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   }
   context.checkRequest?.({ values, sources, call });
   const request = { ...named, ...given };
-  checkFields(request, context);
+  checkFields(request, values, context);
   const reasons = reasonsOf(values, sources, context.defaults);
   return { event: { type: 'resolved', values, sources, reasons }, request, call };
 }
@@ -79,7 +79,7 @@ function decideValues(
     backend,
   };
   for (const key of ['width', 'height'] as const) {
-    if (sources[key] === 'model' && fitted) sources[key] = 'picture';
+    if (sources[key] === 'model' && fitted) sources[key] = 'image';
     if (sources[key] === 'contract') sources[key] = 'model';
   }
   // The length of a list of timesteps or sigmas replaces `steps`, like in diffusers.

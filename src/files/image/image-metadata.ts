@@ -6,7 +6,7 @@ import { isRecord } from '../source.ts';
 
 const CONFIG_FIELD = 'svc config';
 
-export interface PictureParameters {
+export interface ImageParameters {
   prompt: string;
   negativePrompt: string;
   /** In the order in which they are shown: Steps, Sampler, CFG scale, Seed, Size, Model … */
@@ -15,7 +15,7 @@ export interface PictureParameters {
   config: Readonly<Record<string, unknown>>;
 }
 
-export function parametersText({ prompt, negativePrompt, fields, config }: PictureParameters): string {
+export function parametersText({ prompt, negativePrompt, fields, config }: ImageParameters): string {
   const shown: [string, string | number][] = [
     ...Object.entries(fields),
     [CONFIG_FIELD, JSON.stringify(config)],
@@ -30,7 +30,7 @@ function quoted(value: string): string {
 }
 
 /** The configuration that generates the image in `file` again; null if it holds none. */
-export function configOfPicture(file: Uint8Array): Record<string, unknown> | null {
+export function configOfImage(file: Uint8Array): Record<string, unknown> | null {
   const text = embeddedText(file);
   return text === null ? null : configInText(text);
 }

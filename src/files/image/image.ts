@@ -3,7 +3,7 @@
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { EngineError } from '../error.ts';
 import { embedText } from './image-embed.ts';
-import { parametersText, type PictureParameters } from './image-metadata.ts';
+import { parametersText, type ImageParameters } from './image-metadata.ts';
 
 /** 8-bit sRGB, row by row from the top. */
 export interface Pixels {
@@ -21,7 +21,7 @@ export interface EncodeOptions {
   /** 1 to 100, for JPEG and WebP. */
   quality?: number;
   /** How it was made: an iTXt chunk of a PNG, the user comment in the EXIF of others. */
-  parameters?: PictureParameters;
+  parameters?: ImageParameters;
 }
 
 const DEFAULT_QUALITY = 75;

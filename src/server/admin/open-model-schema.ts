@@ -117,6 +117,7 @@ export const ImageModelInfo = z.strictObject({
   denoiser: z.string(),
   backend: z.enum(['svc', 'generic']),
   sizeMultiple: count,
+  unreadClipLayers: count,
   defaults: z.strictObject({
     width: count,
     height: count,

@@ -192,6 +192,7 @@ it('previews are as many as asked for of the steps that are taken', { timeout: P
   const [image] = await drawOn(model);
   expect(await count(model, { steps: 12, previews: 3, image: image!, strength: 0.4 })).toEqual([1, 2, 3]);
   const xl = await openImageModelInline(nodePlatform, { model: tinyPipeline('sdxl'), backend: 'generic' });
+  expect(xl.info.unreadClipLayers).toBe(1);
   const size = { width: 64, height: 64 };
   expect(await count(xl, { ...size, steps: 8, previews: 3, kwargs: { denoising_end: 0.5 } })).toEqual([
     1, 2, 3,

@@ -24,6 +24,7 @@ it('tells size, steps, schedules and parts', async () => {
     quantization: 'none',
     backend: 'svc',
     sizeMultiple: 4,
+    unreadClipLayers: 0,
     defaults: { steps: 50, guidance: 7.5 },
   });
   expect(model.info.schedulers[0]).toBe('PNDMScheduler');

@@ -139,8 +139,8 @@ it('a size says that it comes from the image to start from, where it does', () =
     const { width, height } = resolved(SD, request).event.sources;
     return [width, height];
   };
-  expect(sizes({ image })).toEqual(['picture', 'picture']);
-  expect(sizes({ image, width: 64 })).toEqual(['request', 'picture']);
+  expect(sizes({ image })).toEqual(['image', 'image']);
+  expect(sizes({ image, width: 64 })).toEqual(['request', 'image']);
   expect(sizes({})).toEqual(['model', 'model']);
 });
 

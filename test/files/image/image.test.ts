@@ -11,7 +11,7 @@ import {
   type Pixels,
 } from '../../../src/files/image/image.ts';
 import { embeddedText } from '../../../src/files/image/image-embed.ts';
-import { configInText, configOfPicture, parametersText } from '../../../src/files/image/image-metadata.ts';
+import { configInText, configOfImage, parametersText } from '../../../src/files/image/image-metadata.ts';
 
 /** Smooth, so that JPEG and WebP keep it closely. */
 function gradient(width: number, height: number): Pixels {
@@ -186,7 +186,7 @@ describe('parameters', () => {
   it('come back from a PNG, and with them the configuration', async () => {
     const png = await encodeImage(gradient(9, 9), { format: 'png', parameters });
     expect(embeddedText(png)).toBe(text);
-    expect(configOfPicture(png)).toEqual(parameters.config);
+    expect(configOfImage(png)).toEqual(parameters.config);
     // Other programs read the same, and the picture is whole.
     expect((await sharp(png).metadata()).comments).toEqual([{ keyword: 'parameters', text }]);
     expect(furthest(await decodeImage(png, 'x'), gradient(9, 9))).toBe(0);
@@ -196,7 +196,7 @@ describe('parameters', () => {
     const image = gradient(19, 9);
     const bytes = await encodeImage(image, { format, parameters });
     expect(embeddedText(bytes)).toBe(text);
-    expect(configOfPicture(bytes)).toEqual(parameters.config);
+    expect(configOfImage(bytes)).toEqual(parameters.config);
     const plain = await encodeImage(image, { format });
     expect(furthest(await decodeImage(bytes, 'x'), await decodeImage(plain, 'x'))).toBe(0);
     const { exif } = await sharp(bytes).metadata();

@@ -1,5 +1,7 @@
-// Names of the built-in pipeline classes for the public face, whose types must not reach those of a family.
+// The built-in pipeline classes for the public face, whose types must not reach those of a family.
 
-import { pipelineClassNames } from './registry.ts';
+import { pipelineTasks } from './registry.ts';
 
-export const PIPELINE_CLASSES: readonly string[] = pipelineClassNames();
+/** Class names of diffusers' pipelines, each with the inputs that it makes an image from. */
+export const PIPELINE_CLASSES: Readonly<Record<string, 'text-to-image' | 'image-to-image' | 'inpainting'>> =
+  pipelineTasks();

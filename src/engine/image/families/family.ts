@@ -16,7 +16,7 @@ import type { CallArguments, CallArgumentTable } from '../call-arguments.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { ComputeOptions } from '../compute.ts';
 import type { Predictor } from '../denoiser.ts';
-import type { ImageEvent, ResolvedImageRequest } from '../image-model.ts';
+import type { ImageEvent, ImageRequest, ResolvedImageRequest } from '../image-model.ts';
 
 export type { ComponentClasses, PipelineComponents, PipelineTask };
 
@@ -43,8 +43,8 @@ export interface ImageFamily {
   readonly namedDefaults: readonly (readonly [words: RegExp, defaults: FamilyDefaults])[];
   /** Defaults that the files of a model imply. */
   defaultsOf?(components: ComponentFiles): ImpliedDefaults;
-  /** Request fields that only some families take. */
-  readonly takes: readonly FamilyField[];
+  /** Request fields that only some families take; families that do not declare one of them refuse it. */
+  readonly takes: readonly (keyof ImageRequest)[];
   /** Prompts may emphasize words, as (word:1.2). */
   readonly readsEmphasis: boolean;
   /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule makes its own. */
@@ -82,8 +82,6 @@ export interface ImpliedDefaults {
   likely?: DefaultsFrom;
   hint?: Prose;
 }
-
-export type FamilyField = 'guidanceRescale' | 'maxSequenceLength' | 'flowShift';
 
 /**
  * Steps that a strength leaves, as in diffusers. `floor`: a part of a step counts as none. `ceil`: it counts as one. `spread`: all steps
@@ -145,6 +143,8 @@ export interface FamilyModel {
   sampleSize: { height: number; width: number } | null;
   /** Layers of a CLIP text encoder that may be left out; 0 where there is no CLIP. */
   mostClipSkip: number;
+  /** Layers at the end of a CLIP text encoder that are never read: 1 in Stable Diffusion XL. */
+  unreadClipLayers: number;
   /** Whether a pass without the prompt is made, to guide by. */
   guides(guidance: number): boolean;
   /** Throws bad_request for a request that this model cannot honour; called once its values are decided. */

@@ -79,9 +79,9 @@ export function knownPipelines(): KnownPipelines {
   };
 }
 
-/** Names of the pipeline classes that are built in or registered. */
-export function pipelineClassNames(): string[] {
-  return entries().map(({ className }) => className);
+/** The pipeline classes that are built in or registered, each with its task. */
+export function pipelineTasks(): Record<string, PipelineTask> {
+  return Object.fromEntries(entries().map(({ className, task }) => [className, task]));
 }
 
 /** Whether a name says anything about a model: its family, or how it is used. */

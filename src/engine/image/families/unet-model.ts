@@ -37,6 +37,7 @@ export function openUNetModel(
   const page = (table: WeightTable) => unet(config, table);
   const encoder = components.has('text_encoder') ? 'text_encoder' : 'text_encoder_2';
   const { className, config: textJson } = components.get(encoder);
+  const unreadClipLayers = xl ? 1 : 0;
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
   const guides = (guidance: number): boolean => guidance > 1 && config.guidanceDims === null;
 
@@ -44,7 +45,8 @@ export function openUNetModel(
     latentChannels: config.outChannels,
     fillsMasks: fillsMasks(config),
     sampleSize: options.sampleSize(json, config.sampleSize),
-    mostClipSkip: layers - (xl ? 2 : 1),
+    mostClipSkip: layers - 1 - unreadClipLayers,
+    unreadClipLayers,
     guides,
     checkRequest: (request) => checkSecondNegative(request, zerosNegative),
     async checkFiles() {

@@ -40,6 +40,7 @@ export function openZImage(components: ComponentAccess): FamilyModel {
     fillsMasks: false,
     sampleSize: null,
     mostClipSkip: 0,
+    unreadClipLayers: 0,
     guides,
     async checkFiles() {
       await openTemplate(components);

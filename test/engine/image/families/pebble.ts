@@ -64,6 +64,7 @@ class PebbleModel implements FamilyModel {
   readonly fillsMasks = false;
   readonly sampleSize = null;
   readonly mostClipSkip = 0;
+  readonly unreadClipLayers = 0;
   private readonly components: ComponentAccess;
 
   constructor(components: ComponentAccess) {
